@@ -129,6 +129,11 @@ static int report_json(const struct ll_calibration *c)
     return ll_print(&out);
 }
 
+static const char *output_of(const struct ll_args *args)
+{
+    return ll_value(args, "output", "host.yaml");
+}
+
 static int write_machine(const struct ll_args *args, const struct ll_trace *trace, struct ll_diags *diags)
 {
     struct ll_calibration calibration;
@@ -137,7 +142,7 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
         return LL_WRONG;
     struct ll_str yaml = {0};
     ll_calibration_yaml(&calibration, &yaml);
-    int status = ll_write_file(ll_value(args, "output", "host.yaml"), &yaml) ? LL_DONE : LL_FAILED;
+    int status = ll_write_file(output_of(args), &yaml) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE)
         status = (ll_flag(args, "json") ? report_json : report)(&calibration);
     ll_machine_free(calibration.machine);
@@ -165,6 +170,9 @@ static int run(const struct ll_args *args)
     if (args->word_count > 0 &&
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
+    const char *kept = ll_value(args, "keep", NULL);
+    if (!ll_can_write(output_of(args)) || (kept && !ll_can_write(kept)))
+        return LL_FAILED;
     struct ll_trace *trace = measured(args, &status);
     if (trace)
         say_core(trace);
