@@ -105,7 +105,10 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
     if (refused)
         ll_str_addf(&out, "leadline: %" PRIu64 " processes not recorded: no room for their rings\n", refused);
     else if (count == 0)
-        ll_str_add(&out, "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen\n");
+        ll_str_add(
+            &out,
+            "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen; --coverage tells "
+            "which calls there are to see, --mech chooses another way to see them\n");
     if (out.text)
         fputs(out.text, stderr);
     ll_str_release(&out);
