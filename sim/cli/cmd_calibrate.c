@@ -191,7 +191,9 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"output", 'o', "FILE", "the machine file to write (default: host.yaml; with --from fitted.yaml)"},
     {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
-    {"seconds", 0, "N", "how long to measure ops, in seconds (default: 60)"},
+    {"seconds", 0, "N",
+     "how long to measure ops, in seconds (default: 60); cores, memory and the fit take two minutes or so "
+     "besides, however few"},
     {"keep", 0, "TRACE", "keep the measurements, as a trace"},
     {"from", 0, "DATA.csv", "fit a machine to these measured times instead; may be repeated"},
     {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits from it"},
