@@ -224,6 +224,7 @@ const struct ll_command ll_command_calibrate = {
         "that were measured on MACHINE are fitted, and the error is reported for rows that the fit has not "
         "seen.\n",
     .options = options,
+    .repeated = (const char *const[]){"from", NULL},
     .least_words = 0,
     .most_words = 1,
     .run = run,

@@ -145,6 +145,7 @@ const struct ll_command ll_command_record = {
     LL_MECHANISM_LIST(X),
 #undef X
     .options = options,
+    .repeated = (const char *const[]){"param", NULL},
     .least_words = 1,
     .most_words = SIZE_MAX,
     .run = run,

@@ -46,6 +46,8 @@ struct ll_command {
     const char *examples;            /* two lines or more, each a whole command */
     const char *details;             /* what else to know: a paragraph a line; NULL for nothing */
     const struct ll_option *options; /* ended by a row without name; NULL for none */
+    /* Of these several values count, and NULL ends them; of all others a second is refused. NULL for none. */
+    const char *const *repeated;
     size_t least_words, most_words;
     int (*run)(const struct ll_args *args); /* an exit status */
 };
