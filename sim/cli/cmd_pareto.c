@@ -31,6 +31,9 @@ static bool want(struct answer *a, const char *option, bool most, bool *first)
 {
     const char *text = ll_value(a->args, option, NULL);
     struct ll_arena *arena = a->args->arena;
+    if (text && !*text)
+        return ll_complain(&a->diags, (struct ll_place){0},
+                           "--%s: expected what is wanted, as --min time_s,area_mm2", option);
     while (text && *text) {
         size_t length = 0;
         for (int depth = 0; text[length] && (text[length] != ',' || depth > 0); length++)

@@ -57,3 +57,5 @@ for file in empty.db nowhere.db nowhere/R.db blank.db trace.db foreign.onnx; do
 done
 try merge R.db -o nowhere/T.db
 ls ./*.db*
+try pareto R.db --min ''
+try pareto R.db --max time_s,,area_mm2
