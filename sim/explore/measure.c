@@ -4,9 +4,12 @@
 #include <math.h>
 
 static const struct row {
-    const char *name, *unit, *help;
+    const char *name, *unit;
+    enum ll_dimension dimension;
+    const char *help;
 } rows[] = {
-#define X(word, name, unit, help) [LL_MEASURE_##word] = {name, unit, help},
+#define X(word, name, unit, dimension, help)                                                                 \
+    [LL_MEASURE_##word] = {name, unit, LL_DIMENSION_##dimension, help},
     LL_MEASURE_LIST(X)
 #undef X
 };
@@ -19,6 +22,11 @@ const char *ll_measure_name(enum ll_measure measure)
 const char *ll_measure_unit(enum ll_measure measure)
 {
     return rows[measure].unit;
+}
+
+enum ll_dimension ll_measure_dimension(enum ll_measure measure)
+{
+    return rows[measure].dimension;
 }
 
 const char *ll_measure_help(enum ll_measure measure)

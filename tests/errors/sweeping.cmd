@@ -59,3 +59,5 @@ try merge R.db -o nowhere/T.db
 ls ./*.db*
 try pareto R.db --min ''
 try pareto R.db --max time_s,,area_mm2
+try pareto R.db --where "time_s <= 5MiB"
+try pareto R.db --where "clock > 1kB/s and time_s < 1us"
