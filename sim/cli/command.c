@@ -172,7 +172,8 @@ bool ll_make_folder(const char *path)
     return false;
 }
 
-/* Opens it as it is; a file that was not there is none afterwards. Of a pipe the opening waits for who reads. */
+/* Opens it as it is; a file that was not there is none afterwards. Of a pipe the opening waits for who reads.
+ */
 bool ll_can_write(const char *path)
 {
     struct stat there;

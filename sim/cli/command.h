@@ -83,8 +83,8 @@ int ll_print(struct ll_str *text);
 /* Makes a folder unless it is there; false after saying why not. */
 bool ll_make_folder(const char *path);
 
-/* Whether a file can be written, before work begins that takes long; what is there stays. False after saying why
- * not. */
+/* Whether a file can be written, before work begins that takes long; what is there stays. False after saying
+ * why not. */
 bool ll_can_write(const char *path);
 
 /* Writes a finished text to a file and releases it; false after saying why not. */

@@ -51,9 +51,9 @@ static bool is_there(const char *path, const char *ending)
     return found;
 }
 
-/* Byte 18 of a database says whether it has a log, which stands beside it while anybody writes (SQLite: Database
- * file format, 1.3.3). Without one nothing is to come, but just to read SQLite would make it and leave it there,
- * and fail where it cannot. */
+/* Byte 18 of a database says whether it has a log, which stands beside it while anybody writes (SQLite:
+ * Database file format, 1.3.3). Without one nothing is to come, but just to read SQLite would make it and
+ * leave it there, and fail where it cannot. */
 static bool misses_its_log(const char *path)
 {
     enum { VERSION_AT = 18, HAS_LOG = 2 };

@@ -345,8 +345,8 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
     return true;
 }
 
-/* The mean over the workloads. Without one (something was divided by 0, or the machine does not tell energies)
- * the point cannot be compared with others: as good as a constraint that is missed. */
+/* The mean over the workloads. Without one (something was divided by 0, or the machine does not tell
+ * energies) the point cannot be compared with others: as good as a constraint that is missed. */
 static void weigh(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation,
                   size_t objective, const double *values)
 {

@@ -5,8 +5,8 @@
  *   min(a, b, ...)  max(a, b, ...)  log2(x)  sqrt(x)  abs(x)  ceil(x)  floor(x)
  *
  * Literals may carry a unit of machine files and are then in its base unit, areas in mm2. True is 1, false is
- * 0. What is compared is of one dimension, as far as that of both sides is known. Names are what the caller says they are. Expressions live in an arena, are immutable, and may be
- * evaluated by many threads. */
+ * 0. What is compared is of one dimension, as far as that of both sides is known. Names are what the caller
+ * says they are. Expressions live in an arena, are immutable, and may be evaluated by many threads. */
 #ifndef LL_SIM_EXPLORE_EXPRESSION_H
 #define LL_SIM_EXPLORE_EXPRESSION_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An empty file beside the database, and an advisory lock on it: not on the database itself, whose locks SQLite
- * keeps, and which --fresh makes anew. Who gives the lock back removes the file; so who has got one looks whether
- * it is still that of the path, and else tries again. */
+/* An empty file beside the database, and an advisory lock on it: not on the database itself, whose locks
+ * SQLite keeps, and which --fresh makes anew. Who gives the lock back removes the file; so who has got one
+ * looks whether it is still that of the path, and else tries again. */
 #define _GNU_SOURCE
 #include "sim/explore/lock.h"
 

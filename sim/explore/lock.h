@@ -7,8 +7,8 @@
 
 struct ll_lock;
 
-/* Takes what only one can have of this path at a time; the system gives it back when the process ends, however
- * that is. NULL after a complaint: another has it, or its file PATH.lock cannot be made. */
+/* Takes what only one can have of this path at a time; the system gives it back when the process ends,
+ * however that is. NULL after a complaint: another has it, or its file PATH.lock cannot be made. */
 struct ll_lock *ll_lock_take(const char *path, struct ll_diags *diags);
 
 /* NULL is fine. */

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Word, name, unit for people, dimension, what it is. All are doubles, NaN where the machine does not say (energy,
- * area). Expressions and databases know them by name. */
+/* Word, name, unit for people, dimension, what it is. All are doubles, NaN where the machine does not say
+ * (energy, area). Expressions and databases know them by name. */
 #define LL_MEASURE_LIST(X)                                                                                   \
     X(TIME, "time_s", "s", TIME, "of a step")                                                                \
     X(ENERGY, "energy_j", "J", ENERGY, "of a step")                                                          \
@@ -47,8 +47,8 @@ struct ll_readings {
     double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
 };
 
-/* The mean of one measure over workloads, at least one: the geometric mean; the plain one where that is wanted
- * or a value is not above 0. Equal values have themselves as their mean, to the last bit. Pure. */
+/* The mean of one measure over workloads, at least one: the geometric mean; the plain one where that is
+ * wanted or a value is not above 0. Equal values have themselves as their mean, to the last bit. Pure. */
 double ll_workload_mean(const double *values, size_t count, bool plain);
 
 /* The share of the time that was bound by something is called share.compute, share.hbm, ...: this is what

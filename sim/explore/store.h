@@ -43,9 +43,9 @@ struct ll_store_facts {
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
- * another space, or such as rest on something else than now, is refused, and stays as it was, and one that another store
- * has open for writing, in this process or another. fresh: what is there is thrown away, if it may be discarded.
- * NULL after a complaint. */
+ * another space, or such as rest on something else than now, is refused, and stays as it was, and one that
+ * another store has open for writing, in this process or another. fresh: what is there is thrown away, if it
+ * may be discarded. NULL after a complaint. */
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
                                const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
 
@@ -68,7 +68,8 @@ bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluation
                   struct ll_diags *diags);
 
 /* Joins databases of one space into a new file. False after complaints: they are of different spaces, their
- * results rest on different things, or two have different results of one point; then there is no new file. *points is how many there are. */
+ * results rest on different things, or two have different results of one point; then there is no new file.
+ * *points is how many there are. */
 bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
                     struct ll_diags *diags);
 
