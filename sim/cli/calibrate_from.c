@@ -280,6 +280,8 @@ int ll_run_tuning(const struct ll_args *args)
         ll_value(args, "threads", NULL))
         return ll_wrong(
             "--from: nothing is measured here; leave out --threads, --seconds, --keep and traces");
+    if (!ll_can_write(output_of(&t)))
+        return LL_FAILED;
     t.machine = folders ? ll_load_machine(which, folders, NULL, 0) : NULL;
     int status = t.machine ? read_data(&t) : LL_WRONG;
     if (status == LL_DONE)

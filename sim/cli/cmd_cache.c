@@ -294,6 +294,7 @@ const struct ll_command ll_command_cache = {
         "lines to others of the same set: a convolution whose taps lie powers of two apart shows why kernels "
         "pack their operands.\n",
     .options = options,
+    .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

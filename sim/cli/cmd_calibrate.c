@@ -129,6 +129,11 @@ static int report_json(const struct ll_calibration *c)
     return ll_print(&out);
 }
 
+static const char *output_of(const struct ll_args *args)
+{
+    return ll_value(args, "output", "host.yaml");
+}
+
 static int write_machine(const struct ll_args *args, const struct ll_trace *trace, struct ll_diags *diags)
 {
     struct ll_calibration calibration;
@@ -137,7 +142,7 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
         return LL_WRONG;
     struct ll_str yaml = {0};
     ll_calibration_yaml(&calibration, &yaml);
-    int status = ll_write_file(ll_value(args, "output", "host.yaml"), &yaml) ? LL_DONE : LL_FAILED;
+    int status = ll_write_file(output_of(args), &yaml) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE)
         status = (ll_flag(args, "json") ? report_json : report)(&calibration);
     ll_machine_free(calibration.machine);
@@ -165,6 +170,9 @@ static int run(const struct ll_args *args)
     if (args->word_count > 0 &&
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
+    const char *kept = ll_value(args, "keep", NULL);
+    if (!ll_can_write(output_of(args)) || (kept && !ll_can_write(kept)))
+        return LL_FAILED;
     struct ll_trace *trace = measured(args, &status);
     if (trace)
         say_core(trace);
@@ -183,7 +191,9 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"output", 'o', "FILE", "the machine file to write (default: host.yaml; with --from fitted.yaml)"},
     {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
-    {"seconds", 0, "N", "how long to measure ops, in seconds (default: 60)"},
+    {"seconds", 0, "N",
+     "how long to measure ops, in seconds (default: 60); cores, memory and the fit take two minutes or so "
+     "besides, however few"},
     {"keep", 0, "TRACE", "keep the measurements, as a trace"},
     {"from", 0, "DATA.csv", "fit a machine to these measured times instead; may be repeated"},
     {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits from it"},
@@ -214,6 +224,7 @@ const struct ll_command ll_command_calibrate = {
         "that were measured on MACHINE are fitted, and the error is reported for rows that the fit has not "
         "seen.\n",
     .options = options,
+    .repeated = (const char *const[]){"from", NULL},
     .least_words = 0,
     .most_words = 1,
     .run = run,

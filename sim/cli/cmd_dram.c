@@ -324,6 +324,7 @@ const struct ll_command ll_command_dram = {
                "of 16 GiB; sweep takes BYTES at each STRIDE. A channel has commands and banks of its own: a "
                "pseudo channel of HBM, half a module of DDR5.\n",
     .options = options,
+    .repeated = (const char *const[]){"pattern", NULL},
     .most_words = 1,
     .run = run,
 };

@@ -80,6 +80,7 @@ const struct ll_command ll_command_export = {
 #include "tracer/convert/formats.def"
     ,
     .options = options,
+    .repeated = (const char *const[]){"set", "param", NULL},
     .least_words = 2,
     .most_words = 2,
     .run = run,

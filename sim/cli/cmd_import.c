@@ -184,6 +184,7 @@ const struct ll_command ll_command_import = {
 #include "tracer/convert/formats.def"
     ,
     .options = options,
+    .repeated = (const char *const[]){"param", NULL},
     .least_words = 2,
     .most_words = 4096,
     .run = run,

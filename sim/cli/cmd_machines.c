@@ -113,6 +113,7 @@ const struct ll_command ll_command_machines = {
     .examples = "  leadline machines\n  leadline machines mine.yaml\n"
                 "  leadline machines custom_example --set units.array.rows=128\n",
     .options = options,
+    .repeated = (const char *const[]){"set", NULL},
     .most_words = 1,
     .run = run,
 };

@@ -207,6 +207,7 @@ const struct ll_command ll_command_models = {
     .examples = "  leadline models\n  leadline models alexnet --json\n"
                 "  leadline models word_lm --accounting catamount --batch 64 -p hidden=2004\n",
     .options = options,
+    .repeated = (const char *const[]){"param", NULL},
     .most_words = 1,
     .run = run,
 };

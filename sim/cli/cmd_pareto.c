@@ -20,6 +20,7 @@ struct answer {
     const struct ll_args *args;
     const struct ll_data_frame *frame;
     const struct ll_findings *found;
+    uint64_t point_count; /* of the database, whatever --where leaves */
     struct ll_diags diags;
 };
 
@@ -30,6 +31,9 @@ static bool want(struct answer *a, const char *option, bool most, bool *first)
 {
     const char *text = ll_value(a->args, option, NULL);
     struct ll_arena *arena = a->args->arena;
+    if (text && !*text)
+        return ll_complain(&a->diags, (struct ll_place){0},
+                           "--%s: expected what is wanted, as --min time_s,area_mm2", option);
     while (text && *text) {
         size_t length = 0;
         for (int depth = 0; text[length] && (text[length] != ',' || depth > 0); length++)
@@ -49,6 +53,7 @@ static int read_frame(struct answer *a)
     const char *where = ll_value(a->args, "where", NULL);
     bool first = true;
     a->frame = ll_data_frame_read(a->args->words[0], a->args->arena, &a->diags);
+    a->point_count = a->frame ? a->frame->row_count : 0;
     if (a->frame && where)
         a->frame = ll_data_frame_where(a->frame, where, a->args->arena, &a->diags);
     if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))
@@ -198,7 +203,10 @@ static int show(const struct answer *a)
 {
     struct ll_str out = {0};
     if (a->found->valid_count == 0) {
-        ll_str_addf(&out, "no valid point among %" PRIu64 "\n", a->frame->row_count);
+        ll_str_addf(&out, "no valid point among %" PRIu64, a->point_count);
+        if (ll_value(a->args, "where", NULL))
+            ll_str_addf(&out, ", of which --where holds for %" PRIu64, a->frame->row_count);
+        ll_str_add(&out, "\n");
         return ll_print(&out);
     }
     show_front(a, &out);

@@ -155,6 +155,7 @@ const struct ll_command ll_command_plan = {
                "state on the host. The best by estimate are simulated in full, as leadline sim does with the "
                "options in the last column; the very best also with other bucket sizes.\n",
     .options = options,
+    .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

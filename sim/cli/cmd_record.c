@@ -131,18 +131,21 @@ const struct ll_command ll_command_record = {
                 "  leadline record alexnet --infer --batch 256 --dry-run -o big.llt\n"
                 "  leadline record -o train.llt -- python3 train.py\n"
                 "  leadline record --coverage -- ./solver\n",
-    .details = "PROGRAM runs as it would alone, with its own streams and exit status, while its calls of "
-               "BLAS, LAPACK and oneDNN are recorded. Each further process of it that makes such calls gets "
-               "a trace of its own, T.PID.llt. A PROGRAM takes none of the options but -o, --mech, "
-               "--coverage and --json; --json prints its summary after the program's own output. Steps are "
-               "what the program marks "
-               "with leadline_step(), or else what it repeats.\n"
-               "\n"
-               "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
+    .details =
+        "PROGRAM runs as it would alone, with its own streams and exit status (1 where that is 0 and a "
+        "trace is not whole), while its calls of BLAS, LAPACK and oneDNN are recorded. Each further process "
+        "of it that makes such calls gets "
+        "a trace of its own, T.PID.llt. A PROGRAM takes none of the options but -o, --mech, "
+        "--coverage and --json; --json prints its summary after the program's own output. Steps are "
+        "what the program marks "
+        "with leadline_step(), or else what it repeats.\n"
+        "\n"
+        "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
 #define X(word, name, help) "  " name ": " help "\n"
     LL_MECHANISM_LIST(X),
 #undef X
     .options = options,
+    .repeated = (const char *const[]){"param", NULL},
     .least_words = 1,
     .most_words = SIZE_MAX,
     .run = run,

@@ -392,6 +392,7 @@ const struct ll_command ll_command_sim = {
                "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
                "own beside them.\n",
     .options = options,
+    .repeated = (const char *const[]){"machine", "set", NULL},
     .least_words = 1,
     .most_words = 1000,
     .run = run,

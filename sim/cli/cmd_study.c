@@ -254,6 +254,7 @@ const struct ll_command ll_command_study = {
         "Without an ID, lists the studies. A study writes ID.csv, ID.svg, ID.html and ID.json, and prints "
         "its table and whether each of its criteria holds. The exit status is 1 when one does not.\n",
     .options = options,
+    .repeated = (const char *const[]){"data", NULL},
     .most_words = MOST_STUDIES,
     .run = run,
 };

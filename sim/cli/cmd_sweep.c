@@ -4,9 +4,10 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/designs.h"
-#include "sim/explore/parts.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/sweeping.h"
+#include "sim/explore/lock.h"
+#include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/human.h"
 #include "tracer/base/clock.h"
@@ -237,19 +238,13 @@ static const char *command_line(const struct exploration *e)
 
 static struct ll_store *open_store(struct exploration *e, const char *path)
 {
-    char file_hash[20], machine_hash[20], seed[24];
+    char file_hash[20], seed[24];
     snprintf(file_hash, sizeof file_hash, "%016" PRIx64, e->space->text_hash);
-    snprintf(machine_hash, sizeof machine_hash, "%08" PRIx32, e->space->machine->config_hash);
     snprintf(seed, sizeof seed, "%" PRIu64, e->space->search.seed);
     struct ll_fact facts[] = {
-        {"version", LL_VERSION},
-        {"sweep", e->space->name},
-        {"file.hash", file_hash},
-        {"base", e->space->base},
-        {"base.name", e->space->machine->name},
-        {"base.hash", machine_hash},
-        {"search.seed", seed},
-        {"command", command_line(e)},
+        {"sweep", e->space->name}, {"file.hash", file_hash},
+        {"base", e->space->base},  {"base.name", e->space->machine->name},
+        {"search.seed", seed},     {"command", command_line(e)},
     };
     struct ll_evaluation base = {0};
     base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
@@ -300,7 +295,7 @@ static void add_up_states(const struct ll_sweep_crew *crew, struct ll_sweep_stat
 }
 
 /* Each process into a part of its own, which begins as a copy of what is known; the parts become one. */
-static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
 {
     struct ll_arena *arena = e->args->arena;
     const struct ll_sweep_crew *crew = e->crew;
@@ -318,6 +313,18 @@ static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
         return LL_FAILED;
     add_up_states(crew, state);
     return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
+}
+
+/* The first process holds the output, which none has open all the while. */
+static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+{
+    bool first = e->crew->rank == 0;
+    struct ll_lock *lock = first ? ll_lock_take(e->output, &e->diags) : NULL;
+    int status = e->crew->agree(e->crew->context, lock || !first ? LL_DONE : LL_WRONG);
+    if (status == LL_DONE)
+        status = sweep_parts(e, state);
+    ll_lock_release(lock);
+    return status;
 }
 
 static int run_sweep(struct exploration *e)
@@ -367,12 +374,13 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"output", 'o', "R.db", "the database (default: SWEEP.db in this folder; of a shard SWEEP.1of8.db)"},
+    {"output", 'o', "R.db", "the database (default: SWEEP.db in this folder); a shard writes R.1of8.db"},
     {"jobs", 'j', "N", "threads (default: one per CPU)"},
     {"dry-run", 0, NULL, "try a few points and estimate how many are valid and how long the sweep will take"},
     {"resume", 0, NULL, "continue an existing database; fail if there is none"},
     {"fresh", 0, NULL, "discard what the database holds and start again"},
-    {"shard", 0, "I/N", "evaluate part I of N; auto: take both from the environment of a job array or MPI"},
+    {"shard", 0, "I/N",
+     "evaluate part I of N, into R.IofN.db; auto: take both from the environment of a job array or MPI"},
     {0},
 };
 

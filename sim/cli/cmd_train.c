@@ -144,6 +144,7 @@ const struct ll_command ll_command_train = {
     .examples = "  leadline train memnet\n"
                 "  leadline train autoenc -o digits --steps 2000\n",
     .options = options,
+    .repeated = (const char *const[]){"param", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

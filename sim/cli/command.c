@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,6 +170,25 @@ bool ll_make_folder(const char *path)
         return true;
     ll_failed("%s: %s", path, errno == EEXIST ? "this is no folder" : strerror(errno));
     return false;
+}
+
+/* Opens it as it is; a file that was not there is none afterwards. Of a pipe the opening waits for who reads.
+ */
+bool ll_can_write(const char *path)
+{
+    struct stat there;
+    bool exists = stat(path, &there) == 0;
+    if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return true;
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) {
+        ll_failed("%s: %s", path, strerror(errno));
+        return false;
+    }
+    close(file);
+    if (!exists)
+        unlink(path);
+    return true;
 }
 
 bool ll_write_file(const char *path, struct ll_str *text)

@@ -46,6 +46,8 @@ struct ll_command {
     const char *examples;            /* two lines or more, each a whole command */
     const char *details;             /* what else to know: a paragraph a line; NULL for nothing */
     const struct ll_option *options; /* ended by a row without name; NULL for none */
+    /* Of these several values count, and NULL ends them; of all others a second is refused. NULL for none. */
+    const char *const *repeated;
     size_t least_words, most_words;
     int (*run)(const struct ll_args *args); /* an exit status */
 };
@@ -80,6 +82,10 @@ int ll_print(struct ll_str *text);
 
 /* Makes a folder unless it is there; false after saying why not. */
 bool ll_make_folder(const char *path);
+
+/* Whether a file can be written, before work begins that takes long; what is there stays. False after saying
+ * why not. */
+bool ll_can_write(const char *path);
 
 /* Writes a finished text to a file and releases it; false after saying why not. */
 bool ll_write_file(const char *path, struct ll_str *text);

@@ -105,7 +105,10 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
     if (refused)
         ll_str_addf(&out, "leadline: %" PRIu64 " processes not recorded: no room for their rings\n", refused);
     else if (count == 0)
-        ll_str_add(&out, "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen\n");
+        ll_str_add(
+            &out,
+            "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen; --coverage tells "
+            "which calls there are to see, --mech chooses another way to see them\n");
     if (out.text)
         fputs(out.text, stderr);
     ll_str_release(&out);
@@ -173,12 +176,26 @@ static enum ll_status prepare(struct ll_arena *arena, const struct ll_foreign_pl
     return ll_launch_prepare(arena, &plan->coverage, plan->mechanism, tools, folder, launch);
 }
 
+static const char *output_of(const struct ll_args *args)
+{
+    return ll_value(args, "output", "program.llt");
+}
+
+/* The program's own exit status; where that is 0 and a trace is not whole, it is not all well. */
+static int status_with(int status, const struct ll_session_trace *traces, size_t count)
+{
+    for (size_t i = 0; status == LL_DONE && i < count; i++)
+        if (traces[i].status != LL_OK)
+            status = LL_FAILED;
+    return status;
+}
+
 static int record_in(const char *folder, const char *library, const struct ll_foreign_plan *plan,
                      const struct ll_args *args, struct ll_child *child)
 {
     struct ll_foreign_sites sites = {0};
     struct ll_session_settings settings = {.folder = folder,
-                                           .output = ll_value(args, "output", "program.llt"),
+                                           .output = output_of(args),
                                            .command = command_text(args),
                                            .site = ll_foreign_site,
                                            .context = &sites};
@@ -209,7 +226,7 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     tell(traces, count, refused);
     if (ll_flag(args, "json"))
         print_json(traces, count, status);
-    return status;
+    return status_with(status, traces, count);
 }
 
 int ll_record_foreign(const struct ll_args *args)
@@ -221,6 +238,8 @@ int ll_record_foreign(const struct ll_args *args)
     int planned = ll_plan_foreign(args, &plan);
     if (planned != LL_DONE)
         return planned;
+    if (!ll_can_write(output_of(args)))
+        return LL_FAILED;
     struct ll_child child = {0};
     ll_child_hold_signals(&child);
     const char *folder = make_folder(args->arena);

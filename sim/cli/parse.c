@@ -110,6 +110,25 @@ static int check_words(const struct ll_command *command, const struct ll_args *a
                     command->synopsis, command->name);
 }
 
+static bool may_repeat(const struct ll_command *command, const struct ll_option *option)
+{
+    for (const char *const *name = command->repeated; name && *name; name++)
+        if (strcmp(*name, option->name) == 0)
+            return true;
+    return !option->value;
+}
+
+static int check_given(const struct ll_command *command, const struct ll_args *args)
+{
+    for (size_t i = 0; i < args->given_count; i++) {
+        const struct ll_option *option = args->given[i].option;
+        if (ll_value_at(args, option->name, 1) && !may_repeat(command, option))
+            return ll_wrong("--%s is given twice, as %s and %s; only one can count", option->name,
+                            ll_value_at(args, option->name, 0), ll_value_at(args, option->name, 1));
+    }
+    return LL_DONE;
+}
+
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
 {
     struct parser parser = {.letters = ":"};
@@ -133,6 +152,8 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
     struct ll_args args = {given,  given_count, (const char *const *)argv + optind, (size_t)(argc - optind),
                            dashes, arena};
     int status = check_words(command, &args);
+    if (status == LL_DONE)
+        status = check_given(command, &args);
     return status == LL_DONE ? command->run(&args) : status;
 }
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "sim/cli/workload.h"
 
 #include "sim/report/human.h"
+#include "tracer/base/status.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool read_settings(const struct ll_args *args, struct ll_run_options *options)
 {
@@ -80,6 +84,9 @@ int ll_run_workload(const struct ll_model *model, const struct ll_run_options *o
     if (options->data && !model->data)
         right = ll_complain(diags, (struct ll_place){0}, "%s makes its own data; there is none to read",
                             model->name);
+    else if (options->data && access(options->data, F_OK) != 0)
+        right = ll_complain(diags, (struct ll_place){.file = options->data}, "%s",
+                            ll_status_text(ll_status_of(errno, LL_CANNOT_OPEN)));
     bool done = right && (!options->samples || ll_make_folder(options->samples)) &&
                 ll_model_run(model, options, report, diags);
     ll_print_diags(diags);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct ll_query {
     sqlite3_stmt *statement;
@@ -40,13 +41,60 @@ static bool check(struct ll_database *database, int code)
     return false;
 }
 
+static bool is_there(const char *path, const char *ending)
+{
+    struct ll_str name = {0};
+    struct stat there;
+    ll_str_addf(&name, "%s%s", path, ending);
+    bool found = name.failed || stat(name.text, &there) == 0;
+    ll_str_release(&name);
+    return found;
+}
+
+/* Byte 18 of a database says whether it has a log, which stands beside it while anybody writes (SQLite:
+ * Database file format, 1.3.3). Without one nothing is to come, but just to read SQLite would make it and
+ * leave it there, and fail where it cannot. */
+static bool misses_its_log(const char *path)
+{
+    enum { VERSION_AT = 18, HAS_LOG = 2 };
+    FILE *file = fopen(path, "rb");
+    bool has_log = file && fseek(file, VERSION_AT, SEEK_SET) == 0 && getc(file) == HAS_LOG;
+    if (file)
+        fclose(file);
+    return has_log && !is_there(path, "-wal");
+}
+
+/* A path as the URI of a file that nobody changes. */
+static void add_unchanging(struct ll_str *uri, const char *path)
+{
+    ll_str_add(uri, *path == '/' ? "file://" : "file:");
+    for (; *path; path++)
+        ll_str_addf(uri, strchr("%?#", *path) ? "%%%02X" : "%c", (unsigned char)*path);
+    ll_str_add(uri, "?immutable=1");
+}
+
+static int open_to_read(const char *path, sqlite3 **handle)
+{
+    struct ll_str uri = {0};
+    if (!misses_its_log(path))
+        return sqlite3_open_v2(path, handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    add_unchanging(&uri, path);
+    int code = uri.failed
+                   ? SQLITE_NOMEM
+                   : sqlite3_open_v2(uri.text, handle,
+                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    ll_str_release(&uri);
+    return code;
+}
+
 struct ll_database *ll_database_open(const char *path, bool writing)
 {
     struct ll_database *database = calloc(1, sizeof *database);
-    int flags = writing ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (!database)
         return NULL;
-    if (check(database, sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL)))
+    if (check(database, writing ? sqlite3_open_v2(path, &database->handle, flags, NULL)
+                                : open_to_read(path, &database->handle)))
         sqlite3_busy_timeout(database->handle, BUSY_MS);
     return database;
 }
@@ -82,6 +130,11 @@ const char *ll_database_trouble(struct ll_database *database)
     bool has_trouble = database->has_trouble;
     database->has_trouble = false;
     return has_trouble ? database->trouble : NULL;
+}
+
+bool ll_database_busy(struct ll_database *database)
+{
+    return sqlite3_errcode(database->handle) == SQLITE_BUSY;
 }
 
 bool ll_database_run(struct ll_database *database, const char *sql)

@@ -25,6 +25,9 @@ void ll_database_remove(const char *path);
  * next call. */
 const char *ll_database_trouble(struct ll_database *database);
 
+/* Whether the last call failed because others read or write. */
+bool ll_database_busy(struct ll_database *database);
+
 /* Runs statements without results. */
 bool ll_database_run(struct ll_database *database, const char *sql);
 

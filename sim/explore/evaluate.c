@@ -345,19 +345,24 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
     return true;
 }
 
-/* The geometric mean over the workloads; of values that have none, the plain one. */
-static double mean_of(const double *values, size_t count)
+/* The mean over the workloads. Without one (something was divided by 0, or the machine does not tell
+ * energies) the point cannot be compared with others: as good as a constraint that is missed. */
+static void weigh(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation,
+                  size_t objective, const double *values)
 {
-    double logs = 0, sum = 0;
-    bool positive = true;
-    if (count == 1)
-        return values[0];
-    for (size_t i = 0; i < count; i++) {
-        positive &= values[i] > 0;
-        logs += log(values[i]);
-        sum += values[i];
-    }
-    return positive ? exp(logs / (double)count) : sum / (double)count;
+    const struct ll_objective_row *row = &evaluator->space->objectives[objective];
+    struct ll_answer *outcome = &evaluation->outcome;
+    double mean = ll_workload_mean(values, evaluator->space->workload_count, false);
+    outcome->objectives[objective] = !isfinite(mean) ? INFINITY : row->most ? -mean : mean;
+    if (isfinite(mean))
+        return;
+    outcome->violation += 1;
+    if (evaluation->why)
+        return;
+    const char *text = ll_format(&worker->arena, "%s has no finite value", row->name);
+    evaluation->why = text ? keep_reason(evaluator, text) : NULL;
+    if (!evaluation->why)
+        fail(evaluator);
 }
 
 static void judge(struct ll_evaluator *evaluator, struct worker *worker, const struct ll_machine *machine,
@@ -381,12 +386,10 @@ static void judge(struct ll_evaluator *evaluator, struct worker *worker, const s
         for (size_t i = 0; i < space->objective_count; i++)
             wanted[i][w] = ll_expression_value(space->objectives[i].expression, value_of, &asked);
     }
+    for (size_t i = 0; i < space->objective_count; i++)
+        weigh(evaluator, worker, evaluation, i, wanted[i]);
     outcome->valid = outcome->violation == 0;
     evaluation->verdict = outcome->valid ? LL_VERDICT_VALID : LL_VERDICT_UNFIT;
-    for (size_t i = 0; i < space->objective_count; i++) {
-        double mean = mean_of(wanted[i], space->workload_count);
-        outcome->objectives[i] = isnan(mean) ? INFINITY : space->objectives[i].most ? -mean : mean;
-    }
 }
 
 static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)

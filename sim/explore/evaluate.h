@@ -17,7 +17,7 @@
 /* Why a point is not valid. */
 enum ll_point_verdict {
     LL_VERDICT_VALID,
-    LL_VERDICT_UNFIT,      /* a constraint does not hold; there are results */
+    LL_VERDICT_UNFIT, /* a constraint does not hold, or an objective is no finite number; there are results */
     LL_VERDICT_IMPOSSIBLE, /* no such machine can be, or it cannot run a workload; there are none */
     LL_VERDICT_BEATEN      /* was not tried: a known point is better than it can be; there are none */
 };
@@ -27,7 +27,7 @@ struct ll_evaluation {
     uint64_t number;
     uint64_t key; /* hash of version, workloads and everything of the resolved machine that varies */
     enum ll_point_verdict verdict;
-    /* Of a point that is not valid: the constraint, or what is wrong; static or the space's. */
+    /* Of a point that is not valid: the constraint, or what is wrong; static, the space's or the evaluator's. */
     const char *why;
     struct ll_answer outcome;
     struct ll_readings *measured; /* by workload */

@@ -5,7 +5,6 @@
 #include "sim/explore/expression.h"
 
 #include "sim/machine/node.h"
-#include "sim/machine/quantity.h"
 #include "tracer/base/str.h"
 
 #include <assert.h>
@@ -111,6 +110,7 @@ enum node_type { NODE_NUMBER, NODE_NAME, NODE_OPERATOR, NODE_ONE };
 
 struct node {
     enum node_type type;
+    enum ll_dimension dimension; /* NUMBER: of none, or not known */
     double number;
     uint32_t slot;
     const struct operator_row *row; /* NODE_OPERATOR, where it is written as one */
@@ -248,7 +248,9 @@ static const struct node *read_literal(struct reader *r)
         return unknown_unit(r, r->at + length);
     r->at += length;
     double scale = quantity.dimension == LL_DIMENSION_AREA ? 1e6 : 1;
-    return node_of(r, (struct node){.type = NODE_NUMBER, .number = quantity.value * scale});
+    return node_of(r, (struct node){.type = NODE_NUMBER,
+                                    .dimension = quantity.dimension,
+                                    .number = quantity.value * scale});
 }
 
 static bool keep_slot(struct reader *r, uint32_t slot)
@@ -273,10 +275,22 @@ static const struct node *unknown_name(struct reader *r, const char *at, const c
     for (size_t i = 0; i < sizeof functions / sizeof *functions && count < MOST_WORDS; i++)
         words[count++] = functions[i].name;
     const char *nearest = ll_nearest(name, words, count);
+    if (nearest && !strcmp(nearest, name)) {
+        ll_complain(r->diags, wide_place_of(r, at, strlen(name)), "`%s`: `%s` is no number",
+                    ll_shown_text(r->text).text, nearest);
+        return NULL;
+    }
     ll_complain(r->diags, wide_place_of(r, at, strlen(name)), "`%s`: nothing is called `%s` here%s%s%s",
                 ll_shown_text(r->text).text, ll_shown_text(name).text, nearest ? "; did you mean `" : "",
                 nearest ? nearest : "", nearest ? "`?" : "");
     return NULL;
+}
+
+static const struct node *name_node(struct reader *r, uint32_t slot)
+{
+    enum ll_dimension dimension =
+        r->names->dimension ? r->names->dimension(r->names->context, slot) : LL_DIMENSION_NUMBER;
+    return node_of(r, (struct node){.type = NODE_NAME, .dimension = dimension, .slot = slot});
 }
 
 /* Names may hold a minus: the longest that is known counts. */
@@ -293,10 +307,16 @@ static const struct node *read_name(struct reader *r)
         if (!name || !r->names->find(r->names->context, name, &slot))
             continue;
         r->at = cut;
-        return keep_slot(r, slot) ? node_of(r, (struct node){.type = NODE_NAME, .slot = slot}) : NULL;
+        return keep_slot(r, slot) ? name_node(r, slot) : NULL;
     }
     char *name = ll_copy_text(r->arena, at, whole);
     return name ? unknown_name(r, at, name) : NULL;
+}
+
+/* Of a sum, of the least of several. */
+static enum ll_dimension shared(const struct node *a, const struct node *b)
+{
+    return a->dimension == b->dimension ? a->dimension : LL_DIMENSION_NUMBER;
 }
 
 static const struct node *read_arguments(struct reader *r, const struct function_row *function)
@@ -309,8 +329,11 @@ static const struct node *read_arguments(struct reader *r, const struct function
             return NULL;
         if (function->of_one || ++count > MOST_ARGUMENTS)
             return complain(r, r->at, function->of_one ? "one argument" : "fewer arguments");
-        folded = node_of(
-            r, (struct node){.type = NODE_OPERATOR, .of_two = function->of_two, .a = folded, .b = argument});
+        folded = node_of(r, (struct node){.type = NODE_OPERATOR,
+                                          .dimension = shared(folded, argument),
+                                          .of_two = function->of_two,
+                                          .a = folded,
+                                          .b = argument});
     }
     if (!folded)
         return NULL;
@@ -375,8 +398,11 @@ static const struct node *read_signed(struct reader *r)
     bool minus = take(r, "-");
     const struct node *inner = minus ? read_signed(r) : read_power(r);
     r->depth--;
-    return minus && inner ? node_of(r, (struct node){.type = NODE_ONE, .of_one = negative, .a = inner})
-                          : inner;
+    return minus && inner
+               ? node_of(r,
+                         (struct node){
+                             .type = NODE_ONE, .dimension = inner->dimension, .of_one = negative, .a = inner})
+               : inner;
 }
 
 static const struct operator_row *take_operator(struct reader *r, int level)
@@ -397,6 +423,18 @@ static const struct node *read_denied(struct reader *r)
     return inner ? node_of(r, (struct node){.type = NODE_ONE, .of_one = negation, .a = inner}) : NULL;
 }
 
+/* Seconds are not compared with bytes. `at`: where the right side begins. */
+static bool comparable(struct reader *r, const char *at, const struct node *left, const struct node *right)
+{
+    if (left->dimension == LL_DIMENSION_NUMBER || right->dimension == LL_DIMENSION_NUMBER ||
+        left->dimension == right->dimension)
+        return true;
+    at += strspn(at, " ");
+    return ll_complain(r->diags, wide_place_of(r, at, (size_t)(r->at - at)), "`%s` compares %s with %s",
+                       ll_shown_text(r->text).text, ll_dimension_name(left->dimension),
+                       ll_dimension_name(right->dimension));
+}
+
 static const struct node *read_level(struct reader *r, int level)
 {
     if (level == LEVEL_COUNT)
@@ -408,8 +446,13 @@ static const struct node *read_level(struct reader *r, int level)
     for (bool second = false; left && (row = take_operator(r, level)); second = true) {
         if (second && level == LEVEL_COMPARISON)
             return complain(r, r->at, "one comparison, or `and` between two,");
+        const char *at = r->at;
         const struct node *right = read_level(r, level + 1);
+        if (right && level == LEVEL_COMPARISON && !comparable(r, at, left, right))
+            return NULL;
         left = right ? node_of(r, (struct node){.type = NODE_OPERATOR,
+                                                .dimension = level == LEVEL_SUM ? shared(left, right)
+                                                                                : LL_DIMENSION_NUMBER,
                                                 .row = row,
                                                 .of_two = row->compute,
                                                 .a = left,
@@ -490,6 +533,11 @@ double ll_expression_violation(const struct ll_expression *expression,
                                double (*value)(const void *context, uint32_t slot), const void *context)
 {
     return violation(expression->root, &(struct ask){value, context});
+}
+
+enum ll_dimension ll_expression_dimension(const struct ll_expression *expression)
+{
+    return expression->root->dimension;
 }
 
 const uint32_t *ll_expression_slots(const struct ll_expression *expression, size_t *count)

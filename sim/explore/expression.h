@@ -5,11 +5,12 @@
  *   min(a, b, ...)  max(a, b, ...)  log2(x)  sqrt(x)  abs(x)  ceil(x)  floor(x)
  *
  * Literals may carry a unit of machine files and are then in its base unit, areas in mm2. True is 1, false is
- * 0. Names are what the caller says they are. Expressions live in an arena, are immutable, and may be
- * evaluated by many threads. */
+ * 0. What is compared is of one dimension, as far as that of both sides is known. Names are what the caller
+ * says they are. Expressions live in an arena, are immutable, and may be evaluated by many threads. */
 #ifndef LL_SIM_EXPLORE_EXPRESSION_H
 #define LL_SIM_EXPLORE_EXPRESSION_H
 
+#include "sim/machine/quantity.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 
@@ -23,9 +24,11 @@ struct ll_expression;
 struct ll_names {
     /* The slot of a name, in *slot; false when there is none. */
     bool (*find)(void *context, const char *name, uint32_t *slot);
-    /* The i-th name that could have been meant; NULL past the last. */
+    /* The i-th name that could have been meant; NULL past the last. One that is not found is no number. */
     const char *(*at)(void *context, size_t i);
     void *context;
+    /* What a slot measures; LL_DIMENSION_NUMBER: anything. NULL: all do. */
+    enum ll_dimension (*dimension)(const void *context, uint32_t slot);
 };
 
 /* Reads a text that stands at `place` of a file: complaints point at the character. NULL after complaints. */
@@ -40,6 +43,9 @@ double ll_expression_value(const struct ll_expression *expression,
  * both, of `or` the lesser; of anything else 1 when it is false. */
 double ll_expression_violation(const struct ll_expression *expression,
                                double (*value)(const void *context, uint32_t slot), const void *context);
+
+/* What it measures, as far as that is known; else LL_DIMENSION_NUMBER. */
+enum ll_dimension ll_expression_dimension(const struct ll_expression *expression);
 
 /* Slots that it uses, each once, in the order of their first use. */
 const uint32_t *ll_expression_slots(const struct ll_expression *expression, size_t *count);

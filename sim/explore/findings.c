@@ -10,7 +10,7 @@
 static bool has_all(const struct ll_findings *findings, uint64_t row)
 {
     for (size_t k = 0; k < findings->frame->objective_count; k++)
-        if (isnan(findings->objectives[k]->numbers[row]))
+        if (!isfinite(findings->objectives[k]->numbers[row]))
             return false;
     return findings->frame->verdicts[row] == LL_VERDICT_VALID;
 }

@@ -245,31 +245,21 @@ static uint64_t row_of(const struct ll_data_frame *frame, uint64_t number, uint6
     return row;
 }
 
-/* The geometric mean; of values that have none, and of shares, the plain one. */
-static double mean_of(const double *const *columns, size_t count, uint64_t row, bool plain)
-{
-    double logs = 0, sum = 0;
-    bool positive = !plain;
-    for (size_t i = 0; i < count; i++) {
-        positive &= columns[i][row] > 0;
-        logs += log(columns[i][row]);
-        sum += columns[i][row];
-    }
-    return positive ? exp(logs / (double)count) : sum / (double)count;
-}
-
+/* Of shares the plain mean, so that they still sum to 1. */
 static bool make_means(struct reader *r, size_t first)
 {
     size_t width = (size_t)(ll_query_columns(r->results) - FIRST_RESULT_COLUMN);
-    const double **columns = ll_alloc(r->arena, r->workload_count, sizeof *columns);
-    if (!columns)
+    double *values = ll_alloc(r->arena, r->workload_count, sizeof *values);
+    if (!values)
         return no_memory(r);
     for (size_t c = 0; c < width; c++) {
         bool plain = !strncmp(r->columns[first + c].name, LL_SHARE_PREFIX, strlen(LL_SHARE_PREFIX));
-        for (size_t w = 0; w < r->workload_count; w++)
-            columns[w] = r->columns[first + (w + 1) * width + c].numbers;
-        for (uint64_t row = 0; row <= r->frame->row_count; row++)
-            ((double *)r->columns[first + c].numbers)[row] = mean_of(columns, r->workload_count, row, plain);
+        for (uint64_t row = 0; row <= r->frame->row_count; row++) {
+            for (size_t w = 0; w < r->workload_count; w++)
+                values[w] = r->columns[first + (w + 1) * width + c].numbers[row];
+            ((double *)r->columns[first + c].numbers)[row] =
+                ll_workload_mean(values, r->workload_count, plain);
+        }
     }
     return true;
 }
@@ -344,6 +334,8 @@ const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena
         no_memory(&r);
         return NULL;
     }
+    if (!ll_store_check(path, diags))
+        return NULL;
     r.database = ll_database_open(path, false);
     bool right = r.database && read_all(&r);
     if (!right && diags->count == before)

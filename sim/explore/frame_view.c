@@ -4,6 +4,7 @@
 
 #include "sim/explore/expression.h"
 
+#include <math.h>
 #include <string.h>
 
 struct view {
@@ -11,13 +12,52 @@ struct view {
     uint64_t row; /* that is looked at */
 };
 
+/* An axis of words, or of parts, is none. */
+static bool is_number(const struct ll_data_column *column)
+{
+    for (uint32_t i = 0; column->is_axis && i < column->value_count; i++)
+        if (isnan(column->values[i].number))
+            return false;
+    return true;
+}
+
 static bool find(void *context, const char *name, uint32_t *slot)
 {
     const struct view *view = context;
     const struct ll_data_column *column = ll_data_frame_column(view->frame, name);
-    if (column)
-        *slot = (uint32_t)(column - view->frame->columns);
-    return column != NULL;
+    if (!column || !is_number(column))
+        return false;
+    *slot = (uint32_t)(column - view->frame->columns);
+    return true;
+}
+
+/* The measure that a column is of: time_s, or alexnet.time_s; LL_MEASURE_COUNT: of none. */
+static enum ll_measure measure_of(const char *column)
+{
+    unsigned m = 0;
+    for (size_t whole = strlen(column); m < LL_MEASURE_COUNT; m++) {
+        size_t length = strlen(ll_measure_name((enum ll_measure)m));
+        if (whole >= length && !strcmp(column + whole - length, ll_measure_name((enum ll_measure)m)) &&
+            (whole == length || column[whole - length - 1] == '.'))
+            break;
+    }
+    return (enum ll_measure)m;
+}
+
+/* Of an axis as its values were written. */
+static enum ll_dimension dimension_of(const void *context, uint32_t slot)
+{
+    const struct view *view = context;
+    const struct ll_data_column *column = &view->frame->columns[slot];
+    enum ll_measure measure = measure_of(column->name);
+    struct ll_quantity quantity;
+    const char *unit;
+    if (!column->is_axis)
+        return measure < LL_MEASURE_COUNT ? ll_measure_dimension(measure) : LL_DIMENSION_NUMBER;
+    return column->value_count &&
+                   ll_quantity_parse(column->values[0].text, &quantity, &unit) == LL_QUANTITY_FINE
+               ? quantity.dimension
+               : LL_DIMENSION_NUMBER;
 }
 
 static const char *name_at(void *context, size_t i)
@@ -41,7 +81,7 @@ static double base_of(const void *context, uint32_t slot)
 static struct ll_expression *parse(struct view *view, const char *text, struct ll_arena *arena,
                                    struct ll_diags *diags)
 {
-    struct ll_names names = {find, name_at, view};
+    struct ll_names names = {find, name_at, view, dimension_of};
     return ll_expression_parse(arena, text, (struct ll_place){0}, &names, diags);
 }
 
@@ -112,7 +152,8 @@ static bool add_column(struct ll_data_frame *frame, const char *name, struct ll_
                        struct ll_diags *diags)
 {
     struct view view = {frame, 0};
-    if (ll_data_frame_column(frame, name))
+    const struct ll_data_column *column = ll_data_frame_column(frame, name);
+    if (column && is_number(column))
         return true;
     const struct ll_expression *expression = parse(&view, name, arena, diags);
     if (!expression)

@@ -95,8 +95,11 @@ uint64_t ll_space_hash(const struct ll_space *space)
     uint64_t hash = LL_HASH_START, seed = space->search.seed;
     for (size_t a = 0; a < space->axis_count; a++) {
         hash = ll_hash_text(hash, space->axes[a].path);
-        for (uint32_t i = 0; i < space->axes[a].value_count; i++)
+        for (uint32_t i = 0; i < space->axes[a].value_count; i++) {
             hash = ll_hash_text(hash, space->axes[a].values[i].text);
+            if (space->axes[a].target == LL_AXIS_PART)
+                hash = hash_node(hash, space->axes[a].values[i].node);
+        }
         hash = ll_hash_bytes(hash, &space->axes[a].value_count, sizeof space->axes[a].value_count);
     }
     for (size_t w = 0; w < space->workload_count; w++)

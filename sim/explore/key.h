@@ -22,8 +22,8 @@ bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, 
 /* That and the values of a point. Pure. */
 uint64_t ll_point_key(const struct ll_space *space, uint64_t base_key, uint64_t number);
 
-/* Of what points mean: axes and their values, names of workloads, objectives, the kind of search and its
- * seed. Pure. */
+/* Of what points mean: axes and their values with what parts say, names of workloads, objectives, the kind of
+ * search and its seed. Pure. */
 uint64_t ll_space_hash(const struct ll_space *space);
 
 #endif

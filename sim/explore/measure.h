@@ -4,26 +4,28 @@
 #define LL_SIM_EXPLORE_MEASURE_H
 
 #include "sim/cost/cost.h"
+#include "sim/machine/quantity.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Word, name, unit for people, what it is. All are doubles, NaN where the machine does not say (energy,
- * area). Expressions and databases know them by name. */
+/* Word, name, unit for people, dimension, what it is. All are doubles, NaN where the machine does not say
+ * (energy, area). Expressions and databases know them by name. */
 #define LL_MEASURE_LIST(X)                                                                                   \
-    X(TIME, "time_s", "s", "of a step")                                                                      \
-    X(ENERGY, "energy_j", "J", "of a step")                                                                  \
-    X(EDP, "edp", "J s", "energy of a step times its time")                                                  \
-    X(POWER, "power_w", "W", "energy over time")                                                             \
-    X(THROUGHPUT, "throughput", "1/s", "samples a second")                                                   \
-    X(THROUGHPUT_PER_W, "throughput_per_w", "1/J", "samples for a joule")                                    \
-    X(UTILIZATION, "flop_utilization", "", "FLOPs over what the peak rate would allow")                      \
-    X(ACTIVE, "device_utilization", "", "share of the step in which the device works")                       \
-    X(AREA, "area_mm2", "mm2", "of the design, whatever the workload")                                       \
-    X(PEAK, "memory.peak_bytes", "B", "the footprint at its worst moment")                                   \
-    X(CAPACITY, "memory.capacity_bytes", "B", "of the outermost level")                                      \
-    X(DEVICES, "devices", "",                                                                                \
+    X(TIME, "time_s", "s", TIME, "of a step")                                                                \
+    X(ENERGY, "energy_j", "J", ENERGY, "of a step")                                                          \
+    X(EDP, "edp", "J s", NUMBER, "energy of a step times its time")                                          \
+    X(POWER, "power_w", "W", POWER, "energy over time")                                                      \
+    X(THROUGHPUT, "throughput", "1/s", FREQUENCY, "samples a second")                                        \
+    X(THROUGHPUT_PER_W, "throughput_per_w", "1/J", NUMBER, "samples for a joule")                            \
+    X(UTILIZATION, "flop_utilization", "", NUMBER, "FLOPs over what the peak rate would allow")              \
+    X(ACTIVE, "device_utilization", "", NUMBER, "share of the step in which the device works")               \
+    X(AREA, "area_mm2", "mm2", AREA, "of the design, whatever the workload")                                 \
+    X(PEAK, "memory.peak_bytes", "B", SIZE, "the footprint at its worst moment")                             \
+    X(CAPACITY, "memory.capacity_bytes", "B", SIZE, "of the outermost level")                                \
+    X(DEVICES, "devices", "", NUMBER,                                                                        \
       "that the step is spread over; time and throughput are of all, energy and area of one")                \
-    X(FITS, "memory.fits", "", "1 when the footprint fits the outermost level, else 0")
+    X(FITS, "memory.fits", "", NUMBER, "1 when the footprint fits the outermost level, else 0")
 
 enum ll_measure {
 #define X(word, ...) LL_MEASURE_##word,
@@ -35,6 +37,8 @@ enum ll_measure {
 const char *ll_measure_name(enum ll_measure measure);
 /* Its unit, for people. */
 const char *ll_measure_unit(enum ll_measure measure);
+/* Its dimension; LL_DIMENSION_NUMBER where there is no word for it. */
+enum ll_dimension ll_measure_dimension(enum ll_measure measure);
 /* What it is, for people. */
 const char *ll_measure_help(enum ll_measure measure);
 
@@ -42,6 +46,10 @@ struct ll_readings {
     double of[LL_MEASURE_COUNT];
     double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
 };
+
+/* The mean of one measure over workloads, at least one: the geometric mean; the plain one where that is
+ * wanted or a value is not above 0. Equal values have themselves as their mean, to the last bit. Pure. */
+double ll_workload_mean(const double *values, size_t count, bool plain);
 
 /* The share of the time that was bound by something is called share.compute, share.hbm, ...: this is what
  * stands before the name of the bound. */

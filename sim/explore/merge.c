@@ -64,6 +64,30 @@ static bool copy_first(struct merging *m, const char *part)
     return right && (m->database || trouble(m, m->path));
 }
 
+/* Also of points that only one of them has. */
+static bool rests_on_the_same(struct merging *m, const char *part)
+{
+    static const char sql[] = "WITH names (name, called) AS (VALUES "
+#define X(name, called) "('" name "', '" called "'), "
+        LL_BASIS_LIST(X)
+#undef X
+            "('', ''))"
+            "SELECT group_concat(called, ', ') FROM (SELECT called FROM names"
+            " LEFT JOIN provenance AS a USING (name) LEFT JOIN part.provenance AS b USING (name)"
+            " WHERE a.value IS NOT b.value UNION ALL"
+            " SELECT 'the workload `' || a.name || '`' FROM workloads AS a LEFT JOIN part.workloads AS b "
+            "USING (id) WHERE a.hash IS NOT b.hash)";
+    struct ll_query *query = ll_query_new(m->database, sql);
+    if (!query || !ll_query_next(query))
+        return trouble(m, part);
+    const char *differing = ll_cell_text(query, 0);
+    if (differing)
+        ll_complain(m->diags, (struct ll_place){.file = part},
+                    "was evaluated with something else than the first file: %s", differing);
+    ll_query_reset(query);
+    return !differing;
+}
+
 static bool check_part(struct merging *m, const char *part)
 {
     struct ll_place place = {.file = part};
@@ -74,6 +98,8 @@ static bool check_part(struct merging *m, const char *part)
         return trouble(m, part);
     if (others != 1)
         return ll_complain(m->diags, place, "holds the results of another sweep than the first file");
+    if (!rests_on_the_same(m, part))
+        return false;
     uint64_t differ = count_of(m, "SELECT count(*) FROM points AS a JOIN part.points AS b USING (number)"
                                   " WHERE a.key <> b.key");
     if (differ == UINT64_MAX)
@@ -101,7 +127,10 @@ bool ll_store_merge(const char *path, const char *const *parts, size_t count, ui
                     struct ll_diags *diags)
 {
     struct merging m = {.path = path, .diags = diags};
-    bool right = copy_first(&m, parts[0]);
+    bool right = true;
+    for (size_t i = 0; i < count; i++)
+        right &= ll_store_check(parts[i], diags);
+    right = right && copy_first(&m, parts[0]);
     for (size_t i = 1; right && i < count; i++)
         right = add_part(&m, parts[i]);
     *points = right ? count_of(&m, "SELECT count(*) FROM points") : 0;

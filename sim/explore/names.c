@@ -118,6 +118,19 @@ static bool find(void *context, const char *name, uint32_t *slot)
     return located(space, name, &named.location) && keep(scope, named, slot);
 }
 
+const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name)
+{
+    const struct ll_space *space = reading->space;
+    struct ll_named named;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (same_place(space, space->axes[i].path, name))
+            return "something that varies";
+    for (size_t i = 0; i < space->coupling_count; i++)
+        if (same_place(space, space->couplings[i].name, name))
+            return "something that varies";
+    return find_result(space, name, &named) ? "a result" : NULL;
+}
+
 /* What could have been meant: rules, measures, axes, numbers of the machine in that order. */
 static const char *candidate(void *context, size_t i)
 {
@@ -136,10 +149,37 @@ static const char *candidate(void *context, size_t i)
     return i < scope->reading->number_count ? scope->reading->numbers[i].path : NULL;
 }
 
+/* A rule that was complained of has no expression. */
+static enum ll_dimension dimension_of_rule(const struct ll_rule *rule)
+{
+    return rule->expression ? ll_expression_dimension(rule->expression) : LL_DIMENSION_NUMBER;
+}
+
+static enum ll_dimension dimension_of(const void *context, uint32_t slot)
+{
+    const struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    const struct ll_named *named = &space->names[slot];
+    switch (named->kind) {
+    case LL_NAMED_MEASURE:
+        return ll_measure_dimension((enum ll_measure)named->index);
+    case LL_NAMED_MACHINE:
+        return named->location.dimension;
+    case LL_NAMED_COUPLING:
+        return dimension_of_rule(&space->couplings[named->index]);
+    case LL_NAMED_DEFINITION:
+        return dimension_of_rule(&space->definitions[named->index]);
+    case LL_NAMED_AXIS:
+    case LL_NAMED_SHARE:
+        break;
+    }
+    return LL_DIMENSION_NUMBER;
+}
+
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
                                           struct ll_place place, bool coupling, size_t until)
 {
     struct scope scope = {reading, coupling, until};
-    struct ll_names names = {find, candidate, &scope};
+    struct ll_names names = {find, candidate, &scope, dimension_of};
     return ll_expression_parse(reading->arena, text, place, &names, reading->diags);
 }

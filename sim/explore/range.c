@@ -145,6 +145,9 @@ static bool check(struct ll_space_reading *reading, const struct range *range)
                            "the range ends before it begins: `to` is less than `from`");
     if (range->by <= 0 || range->times == 1)
         return ll_complain(reading->diags, place, "a range with such a step never ends");
+    if (range->points == 1 && range->to != range->from)
+        return ll_complain(reading->diags, place,
+                           "one point does not reach from `from` to `to`; expected 2 or more");
     if (range->log && isnan(range->points))
         return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");
     if ((range->log || !isnan(range->times)) && range->from <= 0)

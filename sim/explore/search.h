@@ -12,11 +12,13 @@
 
 /* What became of a point. */
 struct ll_answer {
-    bool valid;       /* such a machine can be, runs all workloads, and all constraints hold */
+    bool valid; /* such a machine can be, runs all workloads, all constraints hold, and all objectives are
+                         finite */
     double violation; /* 0 when valid; else how far the constraints are missed, in shares of their bounds,
-                         summed up; INFINITY for a machine that cannot be */
+                         summed up, and 1 for each objective that is not finite; INFINITY for a machine that
+                         cannot be */
     double objectives[LL_MOST_OBJECTIVES]; /* less is better: what shall be most is negated. Several
-                         workloads: the geometric mean. INFINITY where the machine cannot be */
+                         workloads: the geometric mean. INFINITY where there is none */
 };
 
 /* Answers for `count` points at once (1,000 or so serve best), outcomes[i] for numbers[i]. False when the

@@ -106,10 +106,14 @@ static bool read_definitions(struct ll_space_reading *reading, const struct ll_n
         return ll_space_no_memory(reading, node->place);
     for (const struct ll_node *child = node->first; child; child = child->next) {
         struct ll_rule rule = {.name = child->key, .text = child->text, .place = child->place};
+        const char *meaning = ll_space_meaning(reading, child->key);
         if (!is_word(child->key) || isdigit((unsigned char)*child->key))
             right =
                 ll_complain(reading->diags, child->key_place,
                             "`%s`: expected a name of letters, digits and _", ll_shown_text(child->key).text);
+        else if (meaning)
+            right = ll_complain(reading->diags, child->key_place, "`%s` is %s already; choose another name",
+                                child->key, meaning);
         else if (!child->text || !*child->text)
             right = ll_space_expected(reading, child, "an expression");
         else if ((rule.expression =
@@ -144,6 +148,14 @@ static bool read_constraints(struct ll_space_reading *reading, const struct ll_n
                       read_constraint);
 }
 
+static bool is_wanted_already(const struct ll_space *space, const struct ll_objective_row *row)
+{
+    for (size_t i = 0; i < space->objective_count; i++)
+        if (space->objectives[i].most == row->most && !strcmp(space->objectives[i].name, row->name))
+            return true;
+    return false;
+}
+
 static bool read_objective(struct ll_space_reading *reading, const struct ll_node *node)
 {
     struct ll_space *space = reading->space;
@@ -153,6 +165,8 @@ static bool read_objective(struct ll_space_reading *reading, const struct ll_nod
     if (space->objective_count == LL_MOST_OBJECTIVES)
         return ll_complain(reading->diags, node->place, "more than %d objectives", LL_MOST_OBJECTIVES);
     row.name = node->text + 4 + strspn(node->text + 4, " ");
+    if (is_wanted_already(space, &row))
+        return ll_complain(reading->diags, node->place, "`%s` is there twice", ll_node_shown(node).text);
     row.expression = ll_space_expression(reading, row.name, node->place, false, space->definition_count);
     if (row.expression)
         space->objectives[space->objective_count++] = row;

@@ -45,6 +45,10 @@ double ll_space_value_number(const struct ll_field *field, const char *text);
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
                                           struct ll_place place, bool coupling, size_t until);
 
+/* names.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.
+ */
+const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name);
+
 /* workloads.c: the sections `traces` and `models`. */
 bool ll_space_read_traces(struct ll_space_reading *reading, const struct ll_node *traces);
 bool ll_space_read_models(struct ll_space_reading *reading, const struct ll_node *models);

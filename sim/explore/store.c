@@ -7,6 +7,7 @@
 
 #include "sim/explore/database.h"
 #include "sim/explore/key.h"
+#include "sim/explore/lock.h"
 #include "tracer/base/str.h"
 
 #include <inttypes.h>
@@ -14,18 +15,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
+
+/* In the order of the list; the first is the version. */
+static const struct {
+    const char *name, *called;
+} basis[] = {
+#define X(name, called) {name, called},
+    LL_BASIS_LIST(X)
+#undef X
+};
+enum { BASIS_COUNT = sizeof basis / sizeof *basis };
 
 struct ll_store {
     const struct ll_space *space;
     const char *path;
+    struct ll_lock *lock;
+    struct ll_arena arena;
+    struct ll_fact basis[BASIS_COUNT];
     struct ll_database *database;
+    bool complained; /* of what is likely to be said again at the end, as that the disk is full */
     struct ll_query *add_point, *add_result, *find;
 };
 
 static bool complain(struct ll_store *store, struct ll_diags *diags)
 {
     const char *trouble = store->database ? ll_database_trouble(store->database) : "memory ran out";
+    store->complained = true;
     return ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
                        trouble ? trouble : "memory ran out");
 }
@@ -167,10 +183,41 @@ static void hex(uint64_t hash, char text[static 20])
     snprintf(text, 20, "%016" PRIx64, hash);
 }
 
+/* "cost = 0.12 * area_mm2; ..."; NULL when memory ran out. */
+static const char *rules_text(struct ll_arena *arena, const struct ll_rule *rules, size_t count)
+{
+    struct ll_str text = {0};
+    for (size_t i = 0; i < count; i++)
+        ll_str_addf(&text, "%s%s%s%s", i ? "; " : "", rules[i].name ? rules[i].name : "",
+                    rules[i].name ? " = " : "", rules[i].text);
+    if (count == 0)
+        ll_str_add(&text, "none");
+    const char *copy = text.failed ? NULL : ll_copy_text(arena, text.text, text.length);
+    ll_str_release(&text);
+    return copy;
+}
+
+/* What the results of this space rest on now. False when memory ran out. */
+static bool make_basis(struct ll_store *store)
+{
+    const struct ll_space *space = store->space;
+    const char *const values[BASIS_COUNT] = {
+        LL_VERSION, ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
+        rules_text(&store->arena, space->couplings, space->coupling_count),
+        rules_text(&store->arena, space->definitions, space->definition_count),
+        rules_text(&store->arena, space->constraints, space->constraint_count)};
+    bool whole = true;
+    for (size_t i = 0; i < BASIS_COUNT; i++) {
+        store->basis[i] = (struct ll_fact){basis[i].name, values[i]};
+        whole &= values[i] != NULL;
+    }
+    return whole;
+}
+
 static bool write_facts(struct ll_store *store, const struct ll_fact *facts, size_t count)
 {
     struct ll_query *query =
-        ll_query_new(store->database, "INSERT INTO provenance (name, value) VALUES (?1, ?2)");
+        ll_query_new(store->database, "INSERT OR REPLACE INTO provenance (name, value) VALUES (?1, ?2)");
     bool right = query != NULL;
     for (size_t i = 0; right && i < count; i++) {
         ll_query_text(query, 1, facts[i].key);
@@ -291,10 +338,10 @@ static bool begin_anew(struct ll_store *store, const struct ll_store_facts *fact
     hex(ll_space_hash(store->space), hash);
     struct ll_fact space = {LL_FACT_SPACE, hash};
     return ll_database_run(store->database, "BEGIN IMMEDIATE") && make_tables(store) &&
-           write_facts(store, &space, 1) && write_facts(store, facts->facts, facts->count) &&
-           write_workloads(store, facts->workload_hashes) && write_axes(store) &&
-           write_objectives(store, &facts->base->outcome) && write_base(store, facts->base->measured) &&
-           ll_database_run(store->database, "COMMIT");
+           write_facts(store, &space, 1) && write_facts(store, store->basis, BASIS_COUNT) &&
+           write_facts(store, facts->facts, facts->count) && write_workloads(store, facts->workload_hashes) &&
+           write_axes(store) && write_objectives(store, &facts->base->outcome) &&
+           write_base(store, facts->base->measured) && ll_database_run(store->database, "COMMIT");
 }
 
 /* --- opening --- */
@@ -326,21 +373,64 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
                                          "differ; --fresh starts over, -o names another file");
 }
 
-bool ll_store_discardable(const char *path, struct ll_diags *diags)
+/* Once each. */
+static void note(struct ll_str *differing, const char *what, const char *name)
 {
-    struct stat there;
-    if (lstat(path, &there) != 0)
-        return true;
-    struct ll_database *database = ll_database_open(path, false);
-    struct ll_query *query =
-        database ? ll_query_new(database, "SELECT count(*) = 0 OR total(name = 'provenance') > 0"
-                                          " FROM sqlite_master")
-                 : NULL;
-    bool discardable = query && ll_query_next(query) && ll_cell_count(query, 0) == 1;
-    ll_database_close(database);
-    return discardable ||
-           ll_complain(diags, (struct ll_place){.file = path},
-                       "no database of a sweep, and nothing else is discarded; -o names another file");
+    struct ll_str words = {0};
+    ll_str_addf(&words, *name ? "%s `%s`" : "%s", what, name);
+    if (words.text && !strstr(differing->text ? differing->text : "", words.text))
+        ll_str_addf(differing, "%s%s", differing->length ? ", " : "", words.text);
+    ll_str_release(&words);
+}
+
+/* A database that does not say what it rests on was written by another version. */
+static void compare_facts(struct ll_store *store, struct ll_str *differing)
+{
+    struct ll_query *same =
+        ll_query_new(store->database, "SELECT value IS ?2 FROM provenance WHERE name = ?1");
+    for (size_t i = 0; same && i < BASIS_COUNT; i++) {
+        ll_query_text(same, 1, store->basis[i].key);
+        ll_query_text(same, 2, store->basis[i].value);
+        bool there = ll_query_next(same);
+        if (!there || ll_cell_count(same, 0) == 0)
+            note(differing, basis[there ? i : 0].called, "");
+        ll_query_reset(same);
+    }
+}
+
+static void compare_workloads(struct ll_store *store, const uint64_t *hashes, struct ll_str *differing)
+{
+    struct ll_query *same =
+        ll_query_new(store->database, "SELECT count(*) FROM workloads WHERE id = ?1 AND hash = ?2");
+    for (size_t i = 0; same && i < store->space->workload_count; i++) {
+        char hash[20];
+        hex(hashes[i], hash);
+        ll_query_count(same, 1, i);
+        ll_query_text(same, 2, hash);
+        if (!ll_query_next(same) || ll_cell_count(same, 0) == 0)
+            note(differing, "the workload", store->space->workloads[i].name);
+        ll_query_reset(same);
+    }
+}
+
+/* Whether the results that are there and those to come can stand in one database. */
+static bool rests_on_the_same(struct ll_store *store, const uint64_t *workload_hashes, struct ll_diags *diags)
+{
+    struct ll_str differing = {0};
+    compare_facts(store, &differing);
+    compare_workloads(store, workload_hashes, &differing);
+    const char *trouble = ll_database_trouble(store->database);
+    if (trouble || differing.failed)
+        ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
+                    trouble ? trouble : "memory ran out");
+    else if (differing.length)
+        ll_complain(diags, (struct ll_place){.file = store->path},
+                    "what its results were evaluated with has changed: %s; --fresh starts over, -o names "
+                    "another file",
+                    differing.text);
+    bool same = !trouble && !differing.failed && differing.length == 0;
+    ll_str_release(&differing);
+    return same;
 }
 
 /* The mode is kept in the file, so it is not set before it is known to be ours. */
@@ -350,11 +440,22 @@ static bool open_store(struct ll_store *store, const struct ll_store_facts *fact
     if (!store->database)
         return complain(store, diags);
     bool empty = is_empty(store);
-    if (!empty && !is_same_space(store, diags))
+    if (!empty && (!ll_store_check(store->path, diags) || !is_same_space(store, diags) ||
+                   !rests_on_the_same(store, facts->workload_hashes, diags)))
         return false;
     return (ll_database_run(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
-            (!empty || begin_anew(store, facts)) && prepare_all(store)) ||
+            (empty ? begin_anew(store, facts) : write_facts(store, facts->facts, facts->count)) &&
+            prepare_all(store)) ||
            complain(store, diags);
+}
+
+/* The lock last: who gets it finds the database closed. */
+static void release(struct ll_store *store)
+{
+    ll_database_close(store->database);
+    ll_lock_release(store->lock);
+    ll_arena_release(&store->arena);
+    free(store);
 }
 
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
@@ -367,23 +468,41 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
     }
     store->space = space;
     store->path = path;
-    bool discardable = !fresh || ll_store_discardable(path, diags);
+    store->lock = ll_lock_take(path, diags);
+    bool ready = store->lock &&
+                 (make_basis(store) || ll_complain(diags, (struct ll_place){.file = path}, "memory ran out"));
+    bool discardable = ready && (!fresh || ll_store_discardable(path, diags));
     if (fresh && discardable)
         ll_database_remove(path);
     if (discardable && open_store(store, facts, diags))
         return store;
-    ll_database_close(store->database);
-    free(store);
+    release(store);
     return NULL;
+}
+
+/* Leaves write-ahead mode, so that the one file can be read where nothing can be written. All is in the
+ * database already: who reads just then is waited for, and one that goes on reading is let be. */
+static bool leave_log(struct ll_store *store, struct ll_diags *diags)
+{
+    enum { TRIES = 40 };
+    const struct timespec pause = {0, 50000000};
+    for (int i = 0; i < TRIES; i++) {
+        if (ll_database_run(store->database, "PRAGMA journal_mode = DELETE"))
+            return true;
+        if (!ll_database_busy(store->database))
+            return !store->complained && complain(store, diags);
+        ll_database_trouble(store->database);
+        nanosleep(&pause, NULL);
+    }
+    return true;
 }
 
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 {
     if (!store)
         return true;
-    bool right = ll_database_run(store->database, "PRAGMA journal_mode = DELETE") || complain(store, diags);
-    ll_database_close(store->database);
-    free(store);
+    bool right = leave_log(store, diags);
+    release(store);
     return right;
 }
 

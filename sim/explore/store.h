@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a sweep keeps its results: one SQLite file.
  *
- *   provenance (name, value)                   version, space and its hash, base machine and its hash, seed
+ *   provenance (name, value)                   version, hashes of space and base machine, rules, seed
  *   workloads  (id, name, hash)                the traces, in the order of the space
  *   parameters (id, path, target)              the axes
  *   choices    (parameter, id, text, number)   and their values
@@ -25,7 +25,16 @@ struct ll_store;
 /* The fact of provenance that tells spaces apart. */
 #define LL_FACT_SPACE "space"
 
-/* What else a new database says of itself. */
+/* Facts that all results of a database rest on, with what a complaint calls them; the hashes of the workloads
+ * are the others. The store writes them itself. Rules stand there as written. */
+#define LL_BASIS_LIST(X)                                                                                     \
+    X("version", "the version of leadline")                                                                  \
+    X("base.hash", "the base machine")                                                                       \
+    X("couplings", "couplings")                                                                              \
+    X("definitions", "definitions")                                                                          \
+    X("constraints", "constraints")
+
+/* What else a database says of itself: facts are those of the last sweep that wrote to it. */
 struct ll_store_facts {
     const struct ll_fact *facts;
     size_t count;
@@ -34,8 +43,9 @@ struct ll_store_facts {
 };
 
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
- * another space is refused, and stays as it was. fresh: what is there is thrown away, if it may be discarded.
- * NULL after a complaint. */
+ * another space, or such as rest on something else than now, is refused, and stays as it was, and one that
+ * another store has open for writing, in this process or another. fresh: what is there is thrown away, if it
+ * may be discarded. NULL after a complaint. */
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
                                const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
 
@@ -43,7 +53,11 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
  * there is fine too. False after a complaint. */
 bool ll_store_discardable(const char *path, struct ll_diags *diags);
 
-/* Closes; then all is in the one file. False after a complaint. NULL is fine. */
+/* Whether a file is there and is the database of a sweep, of any space. False after a complaint. */
+bool ll_store_check(const char *path, struct ll_diags *diags);
+
+/* Closes; then all is in the one file, unless somebody reads it for long. False after a complaint. NULL is
+ * fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
 
 /* Whether the point is there with this key; then its outcome is too. */
@@ -53,8 +67,9 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
 bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,
                   struct ll_diags *diags);
 
-/* Joins databases of one space into a new file. False after complaints: they are of different spaces, or two
- * have different results of one point; then there is no new file. *points is how many there are. */
+/* Joins databases of one space into a new file. False after complaints: they are of different spaces, their
+ * results rest on different things, or two have different results of one point; then there is no new file.
+ * *points is how many there are. */
 bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
                     struct ll_diags *diags);
 

@@ -4,3 +4,9 @@ try calibrate traces/alexnet_infer_b1.llt
 try calibrate --threads 0
 try calibrate --seconds 1 traces/alexnet_infer_b1.llt
 try calibrate -o /nowhere/host.yaml no_such.llt
+try calibrate -o . traces/alexnet_infer_b1.llt
+try calibrate --keep /nowhere/kept.llt
+try calibrate --from no_such.csv --machine t4 -o /nowhere/fitted.yaml
+echo 'stays as it is' >host.yaml
+try calibrate no_such.llt
+cat host.yaml

@@ -30,3 +30,7 @@ ls -d unmade 2>/dev/null
 try sim -c custom_example --explain 3 --memory traces/alexnet_infer_b1.llt
 try info --accounting catamount --memory traces/alexnet_infer_b1.llt
 try models alexnet --suite fathom
+try plan -c t4 -c v100_sxm2_16gb traces/alexnet_train_b8.llt
+try cache -c i7_6700k -c t4 --op 3 traces/alexnet_infer_b1.llt
+try export timeline traces/alexnet_infer_b1.llt -c t4 -c v100_sxm2_16gb
+try sim -c t4 --roofline a.svg --roofline b.svg traces/alexnet_infer_b1.llt

@@ -33,3 +33,6 @@ try record allreduce
 try record allreduce --dry-run --batch 3
 try record allreduce --dry-run --train
 try train gemm
+mkdir empty
+try train alexnet --data empty
+try record alexnet --data empty

@@ -42,3 +42,22 @@ leadline merge R.db R.db -o T.db
 try merge R.db R.db -o R.db
 try merge nowhere.db -o U.db
 ls ./*.db*
+sed 's/^vary.*/vary: {software.fusion: [none, elementwise]}/' two.yaml >words.yaml
+leadline sweep words.yaml -o W.db >/dev/null
+try pareto W.db --min software.fusion
+try pareto W.db --where "software.fusion > 0"
+try pareto W.db --where "time_s < 0"
+mkdir empty.db
+: >blank.db
+cp traces/alexnet_infer_b1.llt trace.db
+for file in empty.db nowhere.db nowhere/R.db blank.db trace.db foreign.onnx; do
+    try pareto $file
+    try merge R.db $file -o T2.db
+    try merge $file R.db -o T2.db
+done
+try merge R.db -o nowhere/T.db
+ls ./*.db*
+try pareto R.db --min ''
+try pareto R.db --max time_s,,area_mm2
+try pareto R.db --where "time_s <= 5MiB"
+try pareto R.db --where "clock > 1kB/s and time_s < 1us"

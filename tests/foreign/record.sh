@@ -35,6 +35,17 @@ expect $? 5 "the exit status where the disk is full"
 expect "$said" "50 full" "output where the disk is full"
 expect "$(grep -c 'disk is full' "$here/err")" 1 "messages of a full disk"
 
+echo | "$leadline" record -o /dev/full -- "$products" 50 7 0 >/dev/null 2>&1
+expect $? 1 "the exit status of a program that ended well, where the disk is full"
+
+"$leadline" record -o "$here/nowhere/t.llt" -- touch "$here/ran" 2>"$here/err"
+expect $? 1 "the exit status where no trace can be made"
+[ ! -e "$here/ran" ] || expect ran "not run" "a program that could not be recorded"
+
+"$leadline" record -o "$here/q.llt" -- true 2>"$here/err"
+expect $? 0 "the exit status where there was nothing to record"
+expect "$(grep -c -e '--coverage.*--mech' "$here/err")" 1 "ways to see more"
+
 "$leadline" record -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"
 expect $? 127 "the status of a program that is not there"
 

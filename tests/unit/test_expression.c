@@ -24,6 +24,13 @@ static const char *name_at(void *context, size_t i)
     return i < 4 ? names[i] : NULL;
 }
 
+/* c is a time, of the others nobody knows. */
+static enum ll_dimension dimension_of(const void *context, uint32_t slot)
+{
+    (void)context;
+    return slot == 2 ? LL_DIMENSION_TIME : LL_DIMENSION_NUMBER;
+}
+
 static double value_of(const void *context, uint32_t slot)
 {
     (void)context;
@@ -32,7 +39,7 @@ static double value_of(const void *context, uint32_t slot)
 
 static struct ll_expression *parse(struct ll_arena *arena, const char *text, struct ll_diags *diags)
 {
-    struct ll_names all = {find, name_at, NULL};
+    struct ll_names all = {find, name_at, NULL, dimension_of};
     return ll_expression_parse(arena, text, (struct ll_place){0}, &all, diags);
 }
 
@@ -57,6 +64,8 @@ static void expressions_have_the_value_that_arithmetic_gives_them(void **state)
         {"max(a, min(b, c))", 3},
         {"log2(8) + sqrt(16) + abs(-1) + ceil(0.5) + floor(1.5)", 10},
         {"16GiB / 1GiB", 16},
+        {"c <= 5ms or c > 1", 1},
+        {"a <= 1MiB and c * c > 2kB and c + a > 3B", 0},
         {"900GB/s/a", 450e9},
         {"8/a", 4},
         {"1e-3", 1e-3},
@@ -90,9 +99,38 @@ static void what_is_no_expression_is_complained_of_once(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "",     "a +",       "+ a",   "a b",     "(a",    "a)",  "min(a", "min()", "sqrt(a, b)",
-        "d",    "a < b < c", "1.2.3", "3parsec", "a and", "not", "a = b", "a & b", "f(a)",
-        "a..b", "$",         "1 2",   "log2",    "a,b",   "^ 2", "\"a\"", "\xff",  "and",
+        "",
+        "a +",
+        "+ a",
+        "a b",
+        "(a",
+        "a)",
+        "min(a",
+        "min()",
+        "sqrt(a, b)",
+        "d",
+        "a < b < c",
+        "1.2.3",
+        "3parsec",
+        "a and",
+        "not",
+        "a = b",
+        "a & b",
+        "f(a)",
+        "c <= 5MiB",
+        "a > 1 and 5MiB > c",
+        "c + 1ms == 3GHz",
+        "min(c, 5ms) < 2MiB",
+        "not -c != 1mm2",
+        "a..b",
+        "$",
+        "1 2",
+        "log2",
+        "a,b",
+        "^ 2",
+        "\"a\"",
+        "\xff",
+        "and",
     };
     struct ll_arena arena = {0};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "sim/explore/database.h"
+#include "sim/explore/findings.h"
 #include "sim/explore/sweep.h"
 #include "sim/machine/node.h"
 #include "sim/replay/replay.h"
@@ -12,6 +13,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,8 +100,8 @@ static const char *temporary(char path[100], const char *name)
 
 static void clean(const char *path)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal", ".lock"};
+    for (size_t i = 0; i < 5; i++) {
         char name[120];
         snprintf(name, sizeof name, "%s%s", path, endings[i]);
         remove(name);
@@ -277,6 +279,72 @@ static void workloads_have_their_own_columns_and_a_geometric_mean(void **state)
     clean(path);
 }
 
+/* Of a result and of an objective: what no workload changes is the same number to the last bit. */
+static void the_mean_of_equal_values_is_that_value(void **state)
+{
+    (void)state;
+    static const char two[] = "base: custom_example\n"
+                              "traces: [" TRACE ", traces/alexnet_train_b8.llt]\n"
+                              "vary: {clock: [1GHz, 2GHz]}\n"
+                              "objectives: [min time_s, min memory.capacity_bytes / 1]\n";
+    char path[100];
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    must_run(&(struct plan){two, temporary(path, "equal"), 1, 0, 1, true});
+    const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+    const struct ll_data_column *one = ll_data_frame_column(frame, "alexnet_infer_b1.memory.capacity_bytes"),
+                                *mean = ll_data_frame_column(frame, "memory.capacity_bytes"),
+                                *wanted = ll_data_frame_column(frame, "memory.capacity_bytes / 1");
+    assert_true(one && mean && wanted);
+    assert_true(mean->numbers[0] == one->numbers[0] && wanted->numbers[0] == one->numbers[0]);
+    assert_true(mean->base == one->base && wanted->base == one->base);
+    ll_arena_release(&arena);
+    clean(path);
+}
+
+/* The clock less 2 GHz: one point divides by zero. Both directions, for infinity must win neither. */
+static void a_point_without_a_finite_objective_is_not_valid(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"min 1 / (clock - 2GHz)", "max 1 / (clock - 2GHz)",
+                                         "min log2(2GHz - clock)"};
+    for (size_t i = 0; i < 3; i++) {
+        char path[100], text[300];
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        snprintf(text, sizeof text,
+                 "base: custom_example\ntraces: [" TRACE "]\n"
+                 "vary: {clock: [1GHz, 2GHz, 1.5GHz]}\nobjectives: [%s, min time_s]\n",
+                 wanted[i]);
+        struct ll_sweep_state end =
+            must_run(&(struct plan){text, temporary(path, "infinite"), 1, 0, 1, true});
+        const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+        assert_int_equal(end.valid, 2);
+        assert_int_equal(frame->verdicts[1], LL_VERDICT_UNFIT);
+        end = must_run(&(struct plan){text, path, 1, 0, 1, false});
+        assert_int_equal(end.known, 3);
+        assert_int_equal(end.valid, 2);
+        ll_arena_release(&arena);
+        clean(path);
+    }
+}
+
+static void a_point_without_a_finite_objective_wins_nothing(void **state)
+{
+    (void)state;
+    static const char two[] = "base: custom_example\ntraces: [" TRACE "]\n"
+                              "vary: {clock: [1GHz, 2GHz]}\nobjectives: [min time_s]\n";
+    char path[100];
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    must_run(&(struct plan){two, temporary(path, "wins"), 1, 0, 1, true});
+    const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
+    frame = ll_data_frame_want(frame, "1 / (clock - 2GHz)", true, true, &arena, &diags);
+    assert_int_equal(ll_findings_new(frame, false, &arena)->valid_count, 1);
+    ll_arena_release(&arena);
+    clean(path);
+}
+
 /* --- what is remembered --- */
 
 static void a_finished_sweep_evaluates_nothing_again(void **state)
@@ -308,14 +376,85 @@ static void a_database_that_does_not_say_of_which_sweep_is_refused(void **state)
     char path[100];
     struct ll_sweep_state end;
     struct ll_diags diags = {0};
-    struct ll_database *database = ll_database_open(temporary(path, "silent"), true);
-    assert_true(ll_database_run(database, "CREATE TABLE provenance (name, value);"
-                                          "INSERT INTO provenance VALUES ('" LL_FACT_SPACE "', NULL)"));
+    must_run(&(struct plan){small, temporary(path, "silent"), 1, 0, 1, true});
+    struct ll_database *database = ll_database_open(path, true);
+    assert_true(ll_database_run(database, "UPDATE provenance SET value = NULL"
+                                          " WHERE name = '" LL_FACT_SPACE "'"));
     assert_true(ll_database_close(database));
     assert_false(run_plan(&(struct plan){small, path, 1, 0, 1, false}, &end, &diags));
     assert_non_null(strstr(diags.kept[0].message, "another sweep"));
     ll_diags_release(&diags);
     clean(path);
+}
+
+/* The database of a sweep that is going on, and what a newcomer is told of it. */
+static void one_sweep_at_a_time_writes_a_database(void **state)
+{
+    (void)state;
+    char path[100];
+    struct ll_space *space = read_space(small);
+    struct ll_diags diags = {0};
+    struct ll_sweep_state end;
+    struct plan newcomer = {small, temporary(path, "two-writers"), 1, 0, 1, false};
+    const uint64_t hash = 1;
+    struct ll_readings measured = {0};
+    const struct ll_evaluation base = {.measured = &measured};
+    const struct ll_store_facts facts = {NULL, 0, &hash, &base};
+    struct ll_store *going_on = ll_store_open(path, space, &facts, true, &diags);
+    assert_non_null(going_on);
+    for (int fresh = 0; fresh <= 1; fresh++) {
+        newcomer.fresh = fresh;
+        assert_false(run_plan(&newcomer, &end, &diags));
+        assert_int_equal(diags.count, 1);
+        assert_non_null(strstr(diags.kept[0].message, "another sweep is writing"));
+        ll_diags_release(&diags);
+    }
+    assert_true(ll_store_close(going_on, &diags));
+    newcomer.fresh = true;
+    must_run(&newcomer);
+    check_same(path, undisturbed);
+    ll_space_free(space);
+    clean(path);
+}
+
+/* Who reads all the while keeps nobody from ending well. */
+static void a_reader_does_not_disturb_the_end_of_a_sweep(void **state)
+{
+    (void)state;
+    char path[100];
+    struct ll_space *space = read_space(small);
+    struct ll_diags diags = {0};
+    const uint64_t hash = 1;
+    struct ll_readings measured = {0};
+    const struct ll_evaluation base = {.measured = &measured};
+    const struct ll_store_facts facts = {NULL, 0, &hash, &base};
+    struct ll_store *store = ll_store_open(temporary(path, "read"), space, &facts, true, &diags);
+    struct ll_database *reader = ll_database_open(path, false);
+    assert_true(store && ll_database_run(reader, "BEGIN; SELECT count(*) FROM points"));
+    assert_true(ll_store_close(store, &diags));
+    assert_int_equal(diags.count, 0);
+    ll_database_close(reader);
+    ll_space_free(space);
+    clean(path);
+}
+
+/* One that says it has a log, which was taken from it: a killed sweep's, say, that was copied alone. */
+static void a_database_without_its_log_is_read_and_nothing_made(void **state)
+{
+    (void)state;
+    char folder[100], path[120], beside[130];
+    snprintf(folder, sizeof folder, "/tmp/leadline-test-%ld-no#log?", (long)getpid());
+    snprintf(path, sizeof path, "%s/R%%41.db", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    must_run(&(struct plan){small, path, 1, 0, 1, true});
+    struct ll_database *database = ll_database_open(path, true);
+    assert_true(ll_database_run(database, "PRAGMA journal_mode = WAL"));
+    assert_true(ll_database_close(database));
+    check_same(path, undisturbed);
+    snprintf(beside, sizeof beside, "%s-wal", path);
+    assert_int_not_equal(access(beside, F_OK), 0);
+    clean(path);
+    rmdir(folder);
 }
 
 /* The sweep in a process of its own, killed after so many nanoseconds; whether it was done before. */
@@ -402,9 +541,15 @@ int main(void)
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(shards_merged_are_the_whole),
         cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
+        cmocka_unit_test(the_mean_of_equal_values_is_that_value),
+        cmocka_unit_test(a_point_without_a_finite_objective_is_not_valid),
+        cmocka_unit_test(a_point_without_a_finite_objective_wins_nothing),
         cmocka_unit_test(a_finished_sweep_evaluates_nothing_again),
         cmocka_unit_test(the_database_of_another_sweep_is_refused),
         cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
+        cmocka_unit_test(one_sweep_at_a_time_writes_a_database),
+        cmocka_unit_test(a_reader_does_not_disturb_the_end_of_a_sweep),
+        cmocka_unit_test(a_database_without_its_log_is_read_and_nothing_made),
         cmocka_unit_test(a_sweep_killed_twenty_times_ends_as_if_it_had_not_been),
         cmocka_unit_test(a_full_disk_loses_nothing_that_was_committed),
     };
