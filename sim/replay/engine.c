@@ -24,12 +24,14 @@
 #include "sim/replay/replay.h"
 
 #include "sim/memory/early.h"
+#include "sim/replay/metrics.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum stream {
     STREAM_DEVICE,
@@ -69,11 +71,31 @@ static bool is_idle(const struct run *run, uint32_t form)
     return run->idle && run->idle[form];
 }
 
-/* Says once for each kind that the machine cannot run it; false. */
+/* A type in which the machine computes, the one with the highest rate. */
+static enum ll_dtype fastest_type(const struct ll_machine *machine)
+{
+    enum ll_dtype fastest = (enum ll_dtype)0;
+    for (unsigned i = 1; i < LL_DTYPE_COUNT; i++)
+        if (ll_machine_peak_flops(machine, (enum ll_dtype)i) > ll_machine_peak_flops(machine, fastest))
+            fastest = (enum ll_dtype)i;
+    return fastest;
+}
+
+/* Says once for each kind that the machine cannot run it, or once for all that it does not compute in such
+ * a type; false. */
 static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
                    const char *trouble, bool refused[LL_OP_COUNT], struct ll_diags *diags)
 {
     struct ll_place place = {.file = run->machine->path};
+    enum ll_dtype dtype = (enum ll_dtype)work->dtype, computed;
+    if (!refused[kind] && ll_computed_peak_flops(run->machine, dtype, &computed) == 0) {
+        const char *name = ll_dtype_name(dtype);
+        ll_complain(diags, place,
+                    "nothing of this machine computes in %s or a wider type; as %s it could be "
+                    "simulated (--as)",
+                    name, ll_dtype_name(fastest_type(run->machine)));
+        memset(refused, true, LL_OP_COUNT * sizeof *refused);
+    }
     if (!refused[kind])
         ll_complain(diags, place, "%s in %s: %s", ll_op_name(kind), ll_dtype_name((enum ll_dtype)work->dtype),
                     trouble);

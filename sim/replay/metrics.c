@@ -21,7 +21,7 @@ enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype)
     enum ll_dtype types[LL_DTYPE_COUNT];
     size_t count = ll_computed_as(dtype, types);
     for (size_t i = 0; i < count; i++)
-        if (ll_unit_model(unit->model)->flops_per_cycle(unit, types[i]) > 0)
+        if (ll_unit_flops_per_cycle(unit, types[i]) > 0)
             return types[i];
     return dtype;
 }

@@ -324,7 +324,7 @@ static void energy_words(const struct ll_result *result, double energy_j, const 
 static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COUNT])
 {
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
-        if (pe_m2[i] > 0 && ll_unit_model(unit->model)->flops_per_cycle(unit, (enum ll_dtype)i) > 0)
+        if (pe_m2[i] > 0 && ll_unit_flops_per_cycle(unit, (enum ll_dtype)i) > 0)
             return true;
     return false;
 }
