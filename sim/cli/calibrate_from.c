@@ -103,12 +103,6 @@ static int take_numbers(struct tuning *t)
     return t->number_count > 0 ? LL_DONE : ll_wrong("--fit %s: there is nothing to fit", given);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int read_data(struct tuning *t)
 {
     struct ll_str names = {0};
@@ -118,7 +112,7 @@ static int read_data(struct tuning *t)
             ll_str_release(&names);
             return LL_WRONG;
         }
-        ll_str_addf(&names, "%s%s", i ? ", " : "", base_name(path));
+        ll_str_addf(&names, "%s%s", i ? ", " : "", ll_base_name(path));
     }
     t->data = names.failed ? NULL : ll_copy_text(t->args->arena, names.text, names.length);
     ll_str_release(&names);

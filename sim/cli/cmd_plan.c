@@ -153,7 +153,7 @@ const struct ll_command ll_command_plan = {
                "products (tp) times pipeline stages (pp), with all micro-batches, chunks, stages of ZeRO and "
                "kinds of recomputation. What does not fit into memory is tried again with the optimizer's "
                "state on the host. The best by estimate are simulated in full, as leadline sim does with the "
-               "options in the last column; the very best also with other bucket sizes.\n",
+               "options in the last column; the best of each stage of ZeRO also with other bucket sizes.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,

@@ -44,8 +44,8 @@ static struct stage level_stage(const struct ll_machine *machine, const struct l
     }
     double whole_s = cost->level_s[l] * (left / bytes);
     if (saved_bytes > 0)
-        ll_say(why, "%s, less what earlier ops left further in: %.10g * (1 - %.10g / %.10g) = %.10g s",
-               machine->levels[l].name, cost->level_s[l], saved_bytes, bytes, whole_s);
+        ll_say(why, "%s, but for what earlier ops left further in: %.10g * %.10g / %.10g = %.10g s",
+               machine->levels[l].name, cost->level_s[l], left, bytes, whole_s);
     return (struct stage){whole_s, fmin(cost->level_first_s[l], whole_s),
                           wait_for(machine, cost, l, left, why)};
 }

@@ -4,12 +4,10 @@
 #include <math.h>
 
 static const struct row {
-    const char *name, *unit;
+    const char *name;
     enum ll_dimension dimension;
-    const char *help;
 } rows[] = {
-#define X(word, name, unit, dimension, help)                                                                 \
-    [LL_MEASURE_##word] = {name, unit, LL_DIMENSION_##dimension, help},
+#define X(word, name, dimension, meaning) [LL_MEASURE_##word] = {name, LL_DIMENSION_##dimension},
     LL_MEASURE_LIST(X)
 #undef X
 };
@@ -19,19 +17,9 @@ const char *ll_measure_name(enum ll_measure measure)
     return rows[measure].name;
 }
 
-const char *ll_measure_unit(enum ll_measure measure)
-{
-    return rows[measure].unit;
-}
-
 enum ll_dimension ll_measure_dimension(enum ll_measure measure)
 {
     return rows[measure].dimension;
-}
-
-const char *ll_measure_help(enum ll_measure measure)
-{
-    return rows[measure].help;
 }
 
 double ll_workload_mean(const double *values, size_t count, bool plain)

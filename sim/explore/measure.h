@@ -9,23 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Word, name, unit for people, dimension, what it is. All are doubles, NaN where the machine does not say
- * (energy, area). Expressions and databases know them by name. */
+/* Word, name, dimension, what it is. All are doubles, NaN where the machine does not say (energy, area).
+ * Expressions and databases know them by name. */
 #define LL_MEASURE_LIST(X)                                                                                   \
-    X(TIME, "time_s", "s", TIME, "of a step")                                                                \
-    X(ENERGY, "energy_j", "J", ENERGY, "of a step")                                                          \
-    X(EDP, "edp", "J s", NUMBER, "energy of a step times its time")                                          \
-    X(POWER, "power_w", "W", POWER, "energy over time")                                                      \
-    X(THROUGHPUT, "throughput", "1/s", FREQUENCY, "samples a second")                                        \
-    X(THROUGHPUT_PER_W, "throughput_per_w", "1/J", NUMBER, "samples for a joule")                            \
-    X(UTILIZATION, "flop_utilization", "", NUMBER, "FLOPs over what the peak rate would allow")              \
-    X(ACTIVE, "device_utilization", "", NUMBER, "share of the step in which the device works")               \
-    X(AREA, "area_mm2", "mm2", AREA, "of the design, whatever the workload")                                 \
-    X(PEAK, "memory.peak_bytes", "B", SIZE, "the footprint at its worst moment")                             \
-    X(CAPACITY, "memory.capacity_bytes", "B", SIZE, "of the outermost level")                                \
-    X(DEVICES, "devices", "", NUMBER,                                                                        \
+    X(TIME, "time_s", TIME, "of a step")                                                                     \
+    X(ENERGY, "energy_j", ENERGY, "of a step")                                                               \
+    X(EDP, "edp", NUMBER, "energy of a step times its time")                                                 \
+    X(POWER, "power_w", POWER, "energy over time")                                                           \
+    X(THROUGHPUT, "throughput", FREQUENCY, "samples a second")                                               \
+    X(THROUGHPUT_PER_W, "throughput_per_w", NUMBER, "samples for a joule")                                   \
+    X(UTILIZATION, "flop_utilization", NUMBER, "FLOPs over what the peak rate would allow")                  \
+    X(ACTIVE, "device_utilization", NUMBER, "share of the step in which the device works")                   \
+    X(AREA, "area_mm2", AREA, "of the design, whatever the workload")                                        \
+    X(PEAK, "memory.peak_bytes", SIZE, "the footprint at its worst moment")                                  \
+    X(CAPACITY, "memory.capacity_bytes", SIZE, "of the outermost level")                                     \
+    X(DEVICES, "devices", NUMBER,                                                                            \
       "that the step is spread over; time and throughput are of all, energy and area of one")                \
-    X(FITS, "memory.fits", "", NUMBER, "1 when the footprint fits the outermost level, else 0")
+    X(FITS, "memory.fits", NUMBER, "1 when the footprint fits the outermost level, else 0")
 
 enum ll_measure {
 #define X(word, ...) LL_MEASURE_##word,
@@ -35,12 +35,8 @@ enum ll_measure {
 };
 /* As in the list. Static storage. */
 const char *ll_measure_name(enum ll_measure measure);
-/* Its unit, for people. */
-const char *ll_measure_unit(enum ll_measure measure);
 /* Its dimension; LL_DIMENSION_NUMBER where there is no word for it. */
 enum ll_dimension ll_measure_dimension(enum ll_measure measure);
-/* What it is, for people. */
-const char *ll_measure_help(enum ll_measure measure);
 
 struct ll_readings {
     double of[LL_MEASURE_COUNT];

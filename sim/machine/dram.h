@@ -83,19 +83,21 @@ struct ll_dram_estimate {
     double efficiency;      /* asked bytes over what the peak moves in that time */
 };
 
-/* Channels are at least 1. With c channels, w the window, b banks, of which rows that are drawn keep
- * busy(q) = q + b - 1/2 - sqrt((q + b - 1/2)^2 - 2 q b) busy when q of them wait (Baskett and Smith, CACM
- * 1976),
+/* Channels are at least 1. With c channels, w the window, g bank groups, b banks, of which rows that are
+ * drawn keep busy(q) = q + b - 1/2 - sqrt((q + b - 1/2)^2 - 2 q b) busy when q of them wait (Baskett and
+ * Smith, CACM 1976), at least those of the groups that are met,
  *
  *     data     = bursts * burst / c
  *     activate = activates * max(rrd_s, faw / 4) / c
  *     bank     = activates * (ras + rp) / busy(w * activates / bursts) / c
  *     command  = (bursts + 2 * activates) / c, or the larger of both with wires for each
- *     turn     = write_share * bursts / w * (cl + turn + wtr + 2 * (rp + rcd) * activates / bursts) / c
+ *     turn     = write_share * bursts / w * (cl + turn + wtr + 2 * (rp + rcd) * opened) / c
  *     time     = (max(data, activate, bank, command) + turn) / (1 - (rfc + rtp + rp + rcd - burst) / refi)
  *
- * where ras is at least rcd + rtp, of writes rcd + cwl + burst + wr, and the last factor what refresh leaves:
- * it closes all rows, and the first one must be opened again. */
+ * where wtr is the larger of wtr_s and of what is left of wtr_l after (g - 1) * ccd_s, opened is
+ * activates / bursts and at most 1, ras is at least rcd + rtp, of writes rcd + cwl + burst + wr, and the
+ * last factor what refresh leaves: it closes all rows, and the first one must be opened again. Where all is
+ * written, no turn is needed. */
 void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struct ll_dram_pattern *pattern,
                       struct ll_dram_estimate *estimate);
 
