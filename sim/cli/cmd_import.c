@@ -134,7 +134,7 @@ static int import(const struct ll_args *args, const struct ll_format *format, st
 /* The name of the first file, its ending exchanged. */
 static const char *default_output(const struct ll_args *args)
 {
-    const char *path = args->words[1], *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = ll_base_name(args->words[1]);
     const char *dot = strrchr(base, '.');
     return ll_format(args->arena, "%.*s.llt", (int)(dot && dot != base ? dot - base : (long)strlen(base)),
                      base);

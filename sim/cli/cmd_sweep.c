@@ -59,7 +59,7 @@ static void catch_interrupts(void)
 static const char *output_path(const struct exploration *e)
 {
     const char *given = ll_value(e->args, "output", NULL), *file = e->args->words[0];
-    const char *slash = strrchr(file, '/'), *name = given ? given : slash ? slash + 1 : file;
+    const char *name = given ? given : ll_base_name(file);
     const char *dot = strrchr(name, '.');
     size_t length = dot && dot > name && !strchr(dot, '/') ? (size_t)(dot - name) : strlen(name);
     const char *ending = given ? name + length : ".db";

@@ -137,3 +137,28 @@ size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
         types[count++] = (enum ll_dtype)wider[dtype][i];
     return count;
 }
+
+enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as(dtype, types);
+    for (size_t i = 0; i < count; i++)
+        if (ll_unit_flops_per_cycle(unit, types[i]) > 0)
+            return types[i];
+    return dtype;
+}
+
+double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed)
+{
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as(dtype, types);
+    *computed = dtype;
+    for (size_t i = 0; i < count; i++) {
+        double peak = ll_machine_peak_flops(machine, types[i]);
+        if (peak == 0)
+            continue;
+        *computed = types[i];
+        return peak;
+    }
+    return 0;
+}

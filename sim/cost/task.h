@@ -25,4 +25,12 @@ double ll_work_bytes(const struct ll_work *work);
  * (LL_DTYPE_COUNT of them at most) and returns how many. */
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT]);
 
+/* The type in which the unit computes what is of this type: the type itself, or the nearest wider one that it
+ * lists; the type itself where it lists none. Pure. */
+enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype);
+
+/* The machine's peak rate for what is of this type, as ll_machine_peak_flops has it, and the type in which it
+ * is reached: a wider one where no unit lists the type itself. Pure. */
+double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed);
+
 #endif

@@ -50,7 +50,7 @@ static bool read_trace(struct ll_space_reading *reading, const struct ll_node *n
     const char *path = find_file(reading, node);
     if (!path)
         return false;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *name = ll_base_name(path), *dot = strrchr(name, '.');
     size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
     name = ll_copy_text(reading->arena, name, length);
     return name ? add(reading, (struct ll_space_workload){.name = name, .file = path, .place = node->place})

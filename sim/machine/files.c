@@ -111,7 +111,7 @@ const char *ll_file_read(const char *path, struct ll_place place, struct ll_aren
 
 const char *ll_file_stem(const char *path, struct ll_arena *arena)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = ll_base_name(path);
     size_t length = strlen(name) - (has_suffix(name) ? strlen(suffix) : 0);
     return ll_copy_text(arena, name, length);
 }

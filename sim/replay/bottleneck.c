@@ -2,7 +2,7 @@
 /* Who held it back: from the op that ended last we walk back along the ops that were waited for. Each op on
  * this chain began the moment the one before it ended, so their times add up to the whole, and what each
  * was spent on is a share of it. Ops off the chain held nobody back. */
-#include "sim/replay/metrics.h"
+#include "sim/cost/task.h"
 #include "sim/replay/replay_parts.h"
 
 static uint32_t last_to_end(const struct ll_result *result)

@@ -23,8 +23,8 @@
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
 
+#include "sim/cost/task.h"
 #include "sim/memory/early.h"
-#include "sim/replay/metrics.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay_parts.h"
 

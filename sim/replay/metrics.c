@@ -16,31 +16,6 @@ static double over(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    enum ll_dtype types[LL_DTYPE_COUNT];
-    size_t count = ll_computed_as(dtype, types);
-    for (size_t i = 0; i < count; i++)
-        if (ll_unit_flops_per_cycle(unit, types[i]) > 0)
-            return types[i];
-    return dtype;
-}
-
-double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed)
-{
-    enum ll_dtype types[LL_DTYPE_COUNT];
-    size_t count = ll_computed_as(dtype, types);
-    *computed = dtype;
-    for (size_t i = 0; i < count; i++) {
-        double peak = ll_machine_peak_flops(machine, types[i]);
-        if (peak == 0)
-            continue;
-        *computed = types[i];
-        return peak;
-    }
-    return 0;
-}
-
 struct ll_metrics ll_metrics_of(const struct ll_result *result)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -54,7 +29,6 @@ struct ll_metrics ll_metrics_of(const struct ll_result *result)
         .unit = unit_of(prepared->trace),
         .peak_flops = peak,
         .computed = computed,
-        .flop_utilization = over(prepared->flops, peak * result->time_s),
         .device_utilization = over(active_s, result->time_s),
         .fp32_utilization = over(prepared->flops, peak * active_s),
         .cpu_utilization = NAN,

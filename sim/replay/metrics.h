@@ -17,22 +17,13 @@
 struct ll_metrics {
     double samples; /* in a step, in units of throughput */
     double throughput_Hz;
-    const char *unit;        /* "samples", "audio seconds": the trace's or static */
-    double peak_flops;       /* a second, in the element type in which most FLOPs are computed: that of the
+    const char *unit;       /* "samples", "audio seconds": the trace's or static */
+    double peak_flops;      /* a second, in the element type in which most FLOPs are computed: that of the
                                utilization */
-    enum ll_dtype computed;  /* that type */
-    double flop_utilization; /* FLOPs over (peak rate x the step's time) */
+    enum ll_dtype computed; /* that type */
     double device_utilization, fp32_utilization;
     double cpu_utilization; /* NaN where the machine does not know its host's cores */
 };
-
-/* The type in which the unit computes what is of this type: the type itself, or the nearest wider one that it
- * lists; the type itself where it lists none. Pure. */
-enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype);
-
-/* The machine's peak rate for what is of this type, as ll_machine_peak_flops has it, and the type in which it
- * is reached: a wider one where no unit lists the type itself. Pure. */
-double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed);
 
 /* Pure. A trace that does not say its batch counts steps. */
 struct ll_metrics ll_metrics_of(const struct ll_result *result);

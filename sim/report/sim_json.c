@@ -227,7 +227,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     }
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
-    ll_json_put_number(json, "flop_utilization", ll_metrics_of(result).flop_utilization);
+    ll_json_put_number(json, "flop_utilization", result->flop_utilization);
     metrics(report, json);
     bottlenecks(result, json);
     infeed(result, json);

@@ -2,8 +2,7 @@
 /* Rooflines of results: a panel for each trace and machine. Ops of the same kind and shape are one point; an
  * op that runs on in the kernel of the one before it belongs to that one's point. Bytes are the algorithmic
  * ones, so that a point above the line of the outermost memory lives on what lies further in. */
-#include "sim/cost/unit_model.h"
-#include "sim/replay/metrics.h"
+#include "sim/cost/task.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
@@ -172,8 +171,7 @@ static bool draw(const struct ll_report *report, const char *machine, struct ll_
     d->arena = arena;
     if (!make_points(d) || !make_memories(d) || !make_units(d))
         return false;
-    const char *slash = strrchr(report->trace_name, '/');
-    const char *title = ll_format(arena, "%s on %s", slash ? slash + 1 : report->trace_name, machine);
+    const char *title = ll_format(arena, "%s on %s", ll_base_name(report->trace_name), machine);
     const char *about =
         ll_format(arena, "%s a step; ops with %s of their time are shown",
                   ll_si(&time, report->result->time_s, "s"), ll_percent(&share, d->shown_share));

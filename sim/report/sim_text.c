@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
-#include "sim/cost/unit_model.h"
 #include "sim/replay/infeed.h"
 #include "sim/replay/metrics.h"
 #include "sim/report/human.h"
@@ -87,7 +86,7 @@ static void compute_bar(const struct ll_result *result, unsigned width, struct l
     const struct ll_metrics metrics = ll_metrics_of(result);
     snprintf(note, sizeof note, "in %s", ll_dtype_name(metrics.computed));
     light_bar("compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
-              ll_si(&peak, metrics.peak_flops, "FLOP/s"), metrics.flop_utilization, note, width, out);
+              ll_si(&peak, metrics.peak_flops, "FLOP/s"), result->flop_utilization, note, width, out);
 }
 
 static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -448,7 +447,7 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
         snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
     ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
                  ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
-                 short_bar(&compute, ll_metrics_of(result).flop_utilization),
+                 short_bar(&compute, result->flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
                  batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
                  best);
