@@ -312,7 +312,7 @@ static const struct known {
         .train_ops = 196,
         .constants = 3,
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}},
-        .steps = 160,
+        .steps = 100,
     },
     /* Four convolutions less, a ReLU more. */
     {
@@ -322,7 +322,7 @@ static const struct known {
         .train_ops = 162,
         .constants = 3,
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}},
-        .steps = 160,
+        .steps = 100,
     },
     /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
      * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4177 backward, 126
@@ -398,7 +398,7 @@ static const struct known {
         .train_ops = 1170,
         .constants = 95,
         .small = {{"image", "107"}, {"classes", "7"}, {"channels", "2"}, {"rate", "10"}},
-        .steps = 150,
+        .steps = 50,
     },
     /* He et al., 2015, table 1. Ops with 18 layers: 2 input; 75 forward (20 convolutions and normalisations,
      * 17 ReLU, 8 sums, 2 pools, 2 dense, 6 loss and accuracy); 91 backward (8 sums of what meets at a
@@ -446,7 +446,7 @@ static const struct known {
         .train_ops = 425,
         .constants = 1,
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"rate", "10"}},
-        .steps = 300,
+        .steps = 120,
     },
     /* Iandola et al., 2016, table 1: 1,248,424 parameters with 1000 classes, each of which has 513. Ops: 2
      * input; 97 forward (26 convolutions with bias and ReLU, 8 joins, 4 pools, a dropout, 6 loss and
@@ -481,7 +481,7 @@ static const struct known {
                   {"shapes", "2"},
                   {"frozen", "0"},
                   {"rate", "3"}},
-        .steps = 300,
+        .steps = 120,
     },
     /* Three sizes of anchors, as the paper has them; normalisation that does not follow the batch, so that
      * there are no averages to update, but 32 constants more. */
@@ -522,7 +522,7 @@ static const struct known {
                   {"regions", "8"},
                   {"frozen", "0"},
                   {"rate", "20"}},
-        .steps = 200,
+        .steps = 80,
     },
     /* The same, its normalisation, stem and first stage frozen: 25 weights are trained, 43 are constants as
      * are 38 means and variances. */
@@ -624,7 +624,7 @@ static const struct known {
         .constants = 1,
         .preset = {{"blocks", "1"}, {"filters", "16"}, {"output", "500"}},
         .small = {{"blocks", "1"}, {"filters", "2"}, {"output", "3"}},
-        .steps = 60,
+        .steps = 40,
     },
     /* The same of residual blocks: 4 convolutions and normalisations less, 4 ReLU less. */
     {
@@ -635,7 +635,7 @@ static const struct known {
         .constants = 1,
         .preset = {{"block", "residual"}, {"blocks", "1"}, {"filters", "16"}, {"output", "500"}},
         .small = {{"block", "residual"}, {"blocks", "1"}, {"filters", "2"}, {"output", "3"}},
-        .steps = 60,
+        .steps = 40,
     },
     /* The closed forms of rnn.c's first comment at the smallest network and at the largest ones. Ops of two
      * layers and six words: 3 input; 59 forward (4 a cell; 2 that give words, 2 that take states, 2 of the

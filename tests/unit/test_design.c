@@ -81,7 +81,7 @@ static void a_changed_machine_is_the_one_that_set_gives(void **state)
     const char **stems;
     size_t count;
     assert_true(ll_machine_list(folders, &arena, &stems, &count));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i += ONE_IN)
         try_machine(stems[i], 100 + i);
     ll_arena_release(&arena);
 }
