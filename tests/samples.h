@@ -6,6 +6,8 @@
 
 #include "random.h"
 
+#include <math.h>
+
 #include "sim/machine/dram.h"
 #include "sim/machine/machine.h"
 
@@ -161,9 +163,11 @@ static inline struct ll_machine random_machine(struct dice *dice)
     if (roll_between(dice, 0, 1))
         machine.energy = (struct ll_energy){.mac_j[LL_F32] = roll_real(dice, 1e-13, 1e-10),
                                             .off_chip_j_per_byte = roll_real(dice, 1e-12, 1e-10),
-                                            .static_w = roll_real(dice, 0, 50),
-                                            .limit_w = roll_real(dice, 51, 400),
                                             .power_per_clock = roll_real(dice, 1, 3)};
+    if (machine.energy.mac_j[LL_F32] > 0) { /* small units, some of which are short of power */
+        machine.energy.limit_w = pow(10, roll_real(dice, -4, 1));
+        machine.energy.static_w = machine.energy.limit_w * roll_real(dice, 0, 0.9);
+    }
     if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
         machine.software.mapping = LL_MAPPED_SEARCH;
     return machine;

@@ -131,9 +131,8 @@ static void tell_kernel(const struct sized *s, struct ll_explain *why)
 /* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
 static double cycles_beside(const struct sized *s, double flops_per_cycle, struct ll_explain *why)
 {
-    const struct ll_gemm *d = &s->task.problem.dims;
     double steps = (double)s->task.steps, flops = (double)s->task.work->flops;
-    double products = 2 * steps * (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    double products = 2 * steps * ll_gemm_macs(&s->task.problem.dims);
     if (!s->task.is_product || flops <= products)
         return 0;
     double cycles = (flops - products) / flops_per_cycle;
@@ -196,6 +195,14 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
            s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
            cost->compute_first_s);
+}
+
+/* How long the arithmetic of a way takes within the board's power. The first piece is over before a board
+ * could tell, and keeps its time, which is the same whichever way. */
+static double powered_s(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost,
+                        struct ll_explain *why)
+{
+    return ll_power_s(s->machine, s->task.dtype, (double)s->task.steps * way->macs, cost->compute_s, why);
 }
 
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)
@@ -286,7 +293,7 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t first, uint6
 /* How long bytes of a product take out of each level, as time_levels counts. */
 static struct ll_paces paces_of(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost)
 {
-    struct ll_paces paces = {.compute_s = cost->compute_s - cost->compute_first_s};
+    struct ll_paces paces = {.compute_s = powered_s(s, way, cost, NULL) - cost->compute_first_s};
     double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         struct feed feed = feed_of(s, way, l, cost, NULL);
@@ -331,6 +338,7 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     far_traffic(s, way, cost, NULL);
     time_levels(s, way, 0, s->machine->level_count, cost, NULL);
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
+    cost->compute_s = powered_s(s, way, cost, NULL);
     ll_cost_time(s->machine, cost, NULL, &timing, NULL);
     return timing.time_s;
 }
@@ -359,7 +367,7 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
     if (!ask_way(s, index, &way, NULL))
         return INFINITY;
     time_compute(s, &way, &cost, NULL);
-    double slowest = cost.compute_s - cost.compute_first_s;
+    double slowest = powered_s(s, &way, &cost, NULL) - cost.compute_first_s;
     if (!overlaps_all(s->machine) || s->kernel->seen_count > 0 || s->kernel->serial > 0)
         return whole_pace(s, &way, &cost);
     if (slowest >= limit)
@@ -412,6 +420,7 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);
+    cost->compute_s = powered_s(s, &way, cost, why);
     if (bounds)
         follow_tiles(s, &way, cost, bounds, why);
 }
@@ -493,8 +502,6 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
     cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
-    if (ll_is_product(work))
-        s.unit.efficiency *= ll_power_share(machine, &s.unit, doer->dtype, why);
     s.busiest = most_at_work(&s);
     follow_way(&s, fastest_way(&s), cost, bounds, why);
     double passes_s = pass_apart(doer, variant, cost, why);

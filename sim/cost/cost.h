@@ -52,7 +52,7 @@ struct ll_cost {
     uint64_t units_used;    /* how many of its instances work */
     double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
-    double compute_s;       /* compute_cycles over clock and efficiency */
+    double compute_s;       /* compute_cycles over clock and efficiency, longer where power is short */
     double compute_first_s; /* of that, what the first piece takes */
     double host_s;          /* of input: being prepared and the way from the host, latency included */
     double prepare_s;       /* of that, being prepared */

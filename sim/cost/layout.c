@@ -36,7 +36,7 @@ static struct sides sides_of_conv(const struct ll_task *task)
     const struct ll_gemm *d = &task->problem.dims;
     const double *element = task->problem.element;
     bool data = c->pass == LL_CONV_DATA;
-    double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    double products = ll_gemm_macs(d);
     /* A gathered element is multiplied once for each channel on the other side. */
     uint64_t reused = data ? c->in_c / c->groups : c->out_c / c->groups;
     uint64_t taps = data ? ll_ceil_div(c->kernel_w, c->stride_w) : c->kernel_w;

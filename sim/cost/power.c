@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/power.h"
 
-#include "sim/cost/unit_model.h"
-
 #include <math.h>
 
-double ll_power_share(const struct ll_machine *machine, const struct ll_unit *unit, enum ll_dtype dtype,
-                      struct ll_explain *why)
+double ll_power_s(const struct ll_machine *machine, enum ll_dtype dtype, double macs, double full_s,
+                  struct ll_explain *why)
 {
     const struct ll_energy *energy = &machine->energy;
-    double rate = ll_unit_flops_per_cycle(unit, dtype) * (double)unit->count * unit->clock_hz;
-    double asked_w = rate / 2 * ll_machine_mac_j(machine, dtype);
+    double mac_j = ll_machine_mac_j(machine, dtype);
     if (energy->limit_w == 0)
-        return 1;
+        return full_s;
     double static_w = ll_machine_static_w(machine), left_w = energy->limit_w - static_w;
-    if (asked_w <= left_w)
-        return 1;
-    double share = pow(left_w / asked_w, 1 / fmax(1, energy->power_per_clock));
-    ll_say(why, "%s, power asked for at the full clock: %.10g / 2 * %.10g = %.10g W", unit->name, rate,
-           ll_machine_mac_j(machine, dtype), asked_w);
-    ll_say(why, "%s, power left of what the full clock asks for: (%.10g - %.10g) / %.10g = %.10g", unit->name,
-           energy->limit_w, static_w, asked_w, left_w / asked_w);
-    ll_say(why, "%s sustains %.10g of its clock with that: power goes with the clock to the power of %.10g",
-           unit->name, share, fmax(1, energy->power_per_clock));
-    return share;
+    if (macs * mac_j <= left_w * full_s)
+        return full_s;
+    double exponent = fmax(1, energy->power_per_clock), asked_w = macs * mac_j / full_s;
+    double share = pow(left_w / asked_w, 1 / exponent), time_s = full_s / share;
+    ll_say(why, "power that the arithmetic asks for at the full clock: %.10g * %.10g / %.10g = %.10g W", macs,
+           mac_j, full_s, asked_w);
+    ll_say(why, "power that is left, of that: (%.10g - %.10g) / %.10g = %.10g", energy->limit_w, static_w,
+           asked_w, left_w / asked_w);
+    if (exponent > 1)
+        ll_say(why, "share of the clock that it sustains: %.10g^(1 / %.10g) = %.10g", left_w / asked_w,
+               exponent, share);
+    ll_say(why, "compute, at that share: %.10g / %.10g = %.10g s", full_s, share, time_s);
+    return time_s;
 }

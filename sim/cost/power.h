@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock that a board's power leaves to products.
  *
- * Products keep all lanes of a unit busy. Where that, beside what flows all the time, would draw more power
- * than the board gives, clocks sink until it does not:
+ * A board keeps its power in the mean over many milliseconds, so it is the energy of the products made in a
+ * second that counts. Where the arithmetic of a product takes full_s at the full clock,
  *
- *       (clock / full clock)^power_per_clock = (limit - static power) / (products per second * energy of one)
+ *       asked = multiply-accumulates * energy of one / full_s
+ *       share = ((limit - static power) / asked)^(1 / power_per_clock), at most 1
+ *       time  = full_s / share
  *
- * at most 1. The exponent is above 1 where the voltage follows the clock, for the part of the way that is
- * left above its least. Other work waits for memory and is not asked. */
+ * With the clock go the products per second, with share^(power_per_clock - 1) the energy of each: the
+ * exponent is above 1 where the voltage follows the clock, for the part of the way that is left above its
+ * least. At 1 arithmetic takes no less than its energy over the power (the power caps of Choi and Vuduc, "A
+ * roofline model of energy", GT-CSE-2012-01, section 5.2). What waits or idles draws nothing, and leaves its
+ * power to the rest.
+ *
+ * Put together, time = full_s^(1 - 1 / power_per_clock) * (energy / power)^(1 / power_per_clock): a shorter
+ * full_s, whatever made it shorter, never lengthens it, for the energy follows from the work and how it is
+ * tiled. Stages that overlap with the arithmetic change nothing: a slower one hides it at a lower clock as
+ * well. That latencies leave power to the rest is not counted. Other work waits for memory and is not asked.
+ */
 #ifndef LL_SIM_COST_POWER_H
 #define LL_SIM_COST_POWER_H
 
 #include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
 
-/* The share of the full clock, more than 0 to 1, that unit->count instances sustain with products of this
- * type; 1 without a limit. More of a clock, and more of a limit, is never less of a clock times its share.
- * Pure. */
-double ll_power_share(const struct ll_machine *machine, const struct ll_unit *unit, enum ll_dtype dtype,
-                      struct ll_explain *why);
+/* How long so many multiply-accumulates of this type take, in seconds, that would take full_s at the full
+ * clock; as long without a limit, and where power suffices. More of a limit is never longer. Pure. */
+double ll_power_s(const struct ll_machine *machine, enum ll_dtype dtype, double macs, double full_s,
+                  struct ll_explain *why);
 
 #endif

@@ -306,11 +306,6 @@ static struct ll_gemm joined(const struct ll_gemm *share, const struct ll_gemm *
     return all;
 }
 
-static double products_of(const struct ll_gemm *d)
-{
-    return (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
-}
-
 /* Whether a level inside, of this scope, holds all of the group. */
 static bool is_inside(const struct ll_machine *machine, const struct group *group, enum ll_scope scope,
                       int level)
@@ -361,7 +356,7 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
         if (memcmp(&p.dims, &before, sizeof before) == 0)
             continue; /* there are not that many rows to join */
         before = p.dims;
-        double shares = way->shares * products_of(&way->share) / products_of(&p.dims);
+        double shares = way->shares * ll_gemm_macs(&way->share) / ll_gemm_macs(&p.dims);
         best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), shares, why));
     }
     return best;

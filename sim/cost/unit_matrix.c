@@ -150,6 +150,12 @@ static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, 
     return l->tuned || l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= most);
 }
 
+/* Lanes issue their instructions for what lies beyond the edge of an operand too. */
+static double tile_macs(const struct layout *l)
+{
+    return (double)l->steps * (double)l->tile.m * (double)l->tile.n * (double)l->tile.k;
+}
+
 /* The tiles of one unit as a block of the output, as square as they allow. */
 static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dims, double *tiles)
 {
@@ -246,6 +252,10 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
     time_waits(unit, task, l, why);
     ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
            l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
+    ll_say(why,
+           "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
+           " = %.10g",
+           l->tiles, l->steps, l->tile.m, l->tile.n, l->tile.k, way->macs);
     ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
            l->tile_cycles, l->join_cycles, way->cycles);
 }
@@ -264,6 +274,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
         .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
     };
     way->shares = l.tiles / tiles_of_share;
+    way->macs = tile_macs(&l) * l.tiles;
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
     if (why)
@@ -279,7 +290,7 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
     uint64_t batches = ll_min(d->batch, unit->count), rest = unit->count / batches;
     uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
     struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
-    double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    double products = ll_gemm_macs(d);
     double macs = unit->matrix.macs[task->dtype], fill = unit->matrix.fill_cycles;
     *way = (struct ll_way){
         .units_used = unit->count,
@@ -287,6 +298,7 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
         .first_cycles = fill,
         .share = split.share,
         .shares = (double)split.used,
+        .macs = products,
     };
     way->unit_bytes =
         ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}, way->asked_bytes);

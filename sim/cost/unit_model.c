@@ -20,6 +20,11 @@ static uint64_t part(uint64_t size, uint64_t parts, uint64_t grain)
     return ll_min(size, ll_mul(grains, grain));
 }
 
+double ll_gemm_macs(const struct ll_gemm *dims)
+{
+    return (double)dims->batch * (double)dims->m * (double)dims->n * (double)dims->k;
+}
+
 struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
                          uint64_t row_grain, uint64_t column_grain)
 {

@@ -35,6 +35,7 @@ struct ll_way {
     double shares;        /* how many of them make the whole; may be fractional */
     double unit_bytes;    /* out of the innermost level and back, all instances together, one step */
     double asked_bytes[LL_OPERAND_COUNT]; /* unit_bytes by operand */
+    double macs;          /* of one step, all instances together; a matrix unit multiplies whole tiles */
     double joining_bytes; /* to add partial sums of different instances, in the first memory they share */
 };
 
@@ -52,6 +53,9 @@ struct ll_unit_model {
 
 /* The functions of a way of computing; never NULL. */
 const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
+
+/* The multiply-accumulates of a product. Pure. */
+double ll_gemm_macs(const struct ll_gemm *dims);
 
 /* A product's output dealt to parts of equal size. */
 struct ll_split {

@@ -195,6 +195,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
         .first_bytes = first_bytes(&unit->systolic, task, why),
         .share = split.share,
         .shares = (double)split.used,
+        .macs = ll_gemm_macs(&task->problem.dims),
     };
     way->unit_bytes = unit_bytes(&unit->systolic, task, &split, &f, way->asked_bytes);
     if (why)

@@ -67,7 +67,7 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
                         struct ll_way *way, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
-    double products = (double)d->batch * (double)d->m * (double)d->n * (double)d->k;
+    double products = ll_gemm_macs(d);
     uint64_t batches = ll_min(d->batch, unit->count), rest = unit->count / batches;
     uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
     struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
@@ -75,6 +75,7 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
                                        (double)split.share.m, 1};
     way->share = split.share;
     way->shares = (double)split.used;
+    way->macs = products;
     way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes, way->asked_bytes);
     return element_way(unit, "products", products, 2 * products, rate, way, why);
 }

@@ -117,6 +117,32 @@ static void savings_never_slow_down(void **state)
     }
 }
 
+/* What is asked for, without what tiles compute beyond it, at the energy that the clock leaves to each
+ * multiply-accumulate. */
+static void products_keep_within_the_power_of_the_board(void **state)
+{
+    (void)state;
+    struct dice dice;
+    uint64_t slowed = 0;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        const struct ll_energy *energy = &s.machine.energy;
+        struct ll_cost cost = cost_of(&s.machine, &s.work);
+        const struct ll_unit *unit = &s.machine.units[cost.unit];
+        double full_s = cost.compute_cycles / (unit->clock_hz * unit->efficiency);
+        double share = cost.compute_s > full_s * (1 + 1e-12) ? full_s / cost.compute_s : 1;
+        slowed += share < 1;
+        claim(share == 1 || (energy->limit_w > 0 && ll_is_product(&s.work)), seed, "slowed without reason");
+        if (energy->limit_w == 0 || !ll_is_product(&s.work))
+            continue;
+        double each_j = energy->mac_j[LL_F32] * pow(share, energy->power_per_clock - 1);
+        double left_w = energy->limit_w - energy->static_w;
+        claim((double)s.work.flops / 2 * each_j <= left_w * cost.compute_s * (1 + 1e-9), seed,
+              "more power than the board has");
+    }
+    claim(slowed > ROUNDS / 50, first_seed, "hardly any product is short of power: change the samples");
+}
+
 /* Each makes one thing of a machine better. */
 static void more_bandwidth(struct ll_machine *machine, struct dice *dice)
 {
@@ -139,6 +165,31 @@ static void larger_memory(struct ll_machine *machine, struct dice *dice)
 static void more_lanes(struct ll_machine *machine, struct dice *dice)
 {
     machine->units[1].vector.lanes += roll_size(dice, 256);
+}
+
+/* Systolic arrays would deal the work out anew, by their cycles alone. */
+static void more_macs(struct ll_machine *machine, struct dice *dice)
+{
+    double factor = roll_real(dice, 1, 4);
+    if (machine->units[0].model == LL_UNIT_MATRIX)
+        for (int i = 0; i < LL_DTYPE_COUNT; i++)
+            machine->units[0].matrix.macs[i] *= factor;
+}
+
+static void more_power(struct ll_machine *machine, struct dice *dice)
+{
+    machine->energy.limit_w *= roll_real(dice, 1, 4);
+}
+
+static void no_limit_of_power(struct ll_machine *machine, struct dice *dice)
+{
+    (void)dice;
+    machine->energy.limit_w = 0;
+}
+
+static void less_energy(struct ll_machine *machine, struct dice *dice)
+{
+    machine->energy.mac_j[LL_F32] *= roll_real(dice, 0, 1);
 }
 
 /* As many as needed are more than any number. */
@@ -200,6 +251,10 @@ static void a_better_machine_is_never_slower(void **state)
                 {less_latency, "less latency"},
                 {higher_efficiency, "higher efficiency"},
                 {more_accumulators, "more accumulators"},
+                {more_macs, "more multiply-accumulates a cycle"},
+                {more_power, "more power"},
+                {no_limit_of_power, "no limit of power"},
+                {less_energy, "less energy"},
                 {unlimited_accumulators, "as many accumulators as needed"}};
     struct dice dice;
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
@@ -221,8 +276,9 @@ static void a_better_machine_is_never_slower(void **state)
 static void nor_under_any_software(void **state)
 {
     (void)state;
-    void (*const ways[])(struct ll_machine * machine, struct dice * dice) = {
-        more_bandwidth, larger_memory, more_lanes, higher_clock, less_latency, higher_efficiency};
+    void (*const ways[])(struct ll_machine * machine,
+                         struct dice * dice) = {more_bandwidth, larger_memory,     more_lanes, higher_clock,
+                                                less_latency,   higher_efficiency, more_macs,  more_power};
     struct dice dice;
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -245,8 +301,10 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
         struct sample s = sample_of(seed, &dice);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
             s.machine.levels[l].latency_s = 0;
-        s.machine.energy.limit_w = 0; /* twice the clock would want twice the power */
         struct ll_machine twice = s.machine;
+        double left_w = s.machine.energy.limit_w - s.machine.energy.static_w;
+        if (s.machine.energy.limit_w > 0) /* the same energy in half the time */
+            twice.energy.limit_w = s.machine.energy.static_w + 2 * left_w;
         for (uint64_t i = 0; i < twice.unit_count; i++)
             twice.units[i].clock_hz *= 2;
         for (uint64_t l = 0; l < twice.level_count; l++) {
@@ -293,6 +351,7 @@ int main(void)
         cmocka_unit_test(time_is_at_least_flops_over_peak_and_bytes_over_bandwidth),
         cmocka_unit_test(time_is_at_most_all_parts_in_series),
         cmocka_unit_test(savings_never_slow_down),
+        cmocka_unit_test(products_keep_within_the_power_of_the_board),
         cmocka_unit_test(a_better_machine_is_never_slower),
         cmocka_unit_test(nor_under_any_software),
         cmocka_unit_test(a_grain_employs_one_unit_for_each_grain_of_work),

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* sum = term {+|- term};  term = factor {*|/ factor};  factor = number | ( sum ) | word ( sum {, sum} ) */
+/* sum = term {+|- term};  term = factor {*|/ factor};  factor = base [^ base];
+ * base = number | ( sum ) | word ( sum {, sum} ) */
 static double sum(const char **at);
 
 static bool next_is(const char **at, const char *text)
@@ -31,7 +32,7 @@ static double in_brackets(const char **at)
     return value;
 }
 
-static double factor(const char **at)
+static double base(const char **at)
 {
     if (next_is(at, "ceil("))
         return ceil(in_brackets(at));
@@ -49,6 +50,12 @@ static double factor(const char **at)
     assert_ptr_not_equal(end, *at);
     *at = end;
     return value;
+}
+
+static double factor(const char **at)
+{
+    double value = base(at);
+    return next_is(at, "^") ? pow(value, base(at)) : value;
 }
 
 static double term(const char **at)
