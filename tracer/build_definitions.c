@@ -114,6 +114,14 @@ static bool add_strings(struct ll_trace_build *build, struct columns *columns, u
     return true;
 }
 
+static bool take_zeros(uint64_t packed, struct ll_shape *shape)
+{
+    shape->kept = (uint8_t)packed;
+    shape->of = (uint8_t)(packed >> 8);
+    shape->along = (uint8_t)(packed >> 16);
+    return packed >> 24 == 0 && ll_zeros_fit(shape);
+}
+
 /* NULL, or why the desc is lost. */
 static const char *take_desc(struct ll_trace_build *build, struct columns *columns, struct ll_desc *desc)
 {
@@ -138,6 +146,8 @@ static const char *take_desc(struct ll_trace_build *build, struct columns *colum
         return "its dtype is lost or not known here";
     if (rank > LL_MAX_RANK)
         return "it has too many dimensions";
+    if (!take_zeros(next_or_none(columns, LL_DEF_DESC_ZEROS), &desc->shape))
+        return "its zeros lie nowhere";
     return ll_fits(ll_size_bytes(&desc->shape)) ? NULL : "its size does not fit in 64 bits";
 }
 
@@ -374,6 +384,7 @@ static const struct shape_of_column {
     [LL_DEF_LINKS_CONTROL] = {LL_DEF_LINKS_CONTROLS, true},
     [LL_DEF_LINKS_STORAGE] = {LL_DEF_LINKS_INPUTS, false},
     [LL_DEF_LINKS_GAPS] = {LL_DEF_LINKS_INPUTS, false},
+    [LL_DEF_DESC_ZEROS] = {LL_DEF_DESC_NAME, false},
 };
 
 /* Everything the frame claims to hold, before any of it is decoded. Ranks and attributes are charged by their
@@ -401,10 +412,10 @@ static bool charge(struct ll_trace_build *build)
     return ll_build_charge(build, (uint64_t)(text.end - text.at), 1);
 }
 
-/* Columns that files of version 1.0 lack, and files without such edges. */
+/* Columns that files of older versions lack, and files without such edges and zeros. */
 static bool may_be_absent(unsigned tag)
 {
-    return tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS;
+    return tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS || tag == LL_DEF_DESC_ZEROS;
 }
 
 /* Decodes all columns, each of the length that the others ask for. */

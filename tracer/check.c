@@ -20,6 +20,8 @@ static const char *check_shape(const struct ll_shape *shape)
     for (unsigned i = 0; i < LL_MAX_RANK; i++)
         if (shape->role[i] >= LL_ROLE_COUNT || (i >= shape->rank && (shape->dim[i] || shape->role[i])))
             return "its dimensions are wrong";
+    if (!ll_zeros_fit(shape))
+        return "its zeros lie nowhere";
     return ll_fits(ll_size_bytes(shape)) ? NULL : "its size does not fit";
 }
 

@@ -62,6 +62,7 @@ struct lists {
     struct ll_tables *tables;
     uint64_t weight;
     bool edges; /* whether some control is more than order */
+    bool zeros; /* whether of some tensor some are known */
     bool failed;
 };
 
@@ -87,6 +88,10 @@ static void add_desc(struct lists *lists, const struct ll_desc *desc)
         add(lists, LL_DEF_DESC_DIM, desc->shape.dim[i]);
         add_name(lists, LL_DEF_DESC_ROLE, ll_role_name((enum ll_role)desc->shape.role[i]));
     }
+    const struct ll_shape *shape = &desc->shape;
+    add(lists, LL_DEF_DESC_ZEROS,
+        (uint64_t)shape->along << 16 | (uint64_t)shape->of << 8 | (uint64_t)shape->kept);
+    lists->zeros |= shape->of > 0;
     lists->weight += LL_WEIGHT_DESC;
 }
 
@@ -155,7 +160,8 @@ static void put_lists(struct ll_bytes *out, struct lists *lists, const struct ll
     for (int tag = 1; tag < LL_DEF_TAGS; tag++) {
         if (tag == LL_DEF_TEXT)
             ll_put_raw(out, LL_DEF_TEXT, text->data, text->size);
-        bool plain = (tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS) && !lists->edges;
+        bool plain = ((tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS) && !lists->edges) ||
+                     (tag == LL_DEF_DESC_ZEROS && !lists->zeros);
         if (!plain)
             ll_put_column(out, (uint64_t)tag, encoding_of(tag), lists->of[tag].values, lists->of[tag].count);
         free(lists->of[tag].values);

@@ -36,3 +36,32 @@ const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *
             (struct ll_form_counts){ll_op_flops(view), ll_op_bytes_read(view), ll_op_bytes_written(view)};
     return trouble;
 }
+
+/* A copy of the shapes of these descs. */
+static struct ll_shape *shapes_of(struct ll_trace *trace, const uint32_t *descs, uint32_t count)
+{
+    struct ll_shape *shapes = ll_alloc(&trace->arena, count, sizeof *shapes);
+    for (uint32_t i = 0; shapes && i < count; i++)
+        shapes[i] = trace->descs[descs[i]].shape;
+    return shapes;
+}
+
+bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **trouble)
+{
+    struct ll_form_counts counts;
+    form->view.in = shapes_of(trace, form->inputs, form->view.input_count);
+    form->view.out = shapes_of(trace, form->outputs, form->view.output_count);
+    if (!form->view.in || !form->view.out)
+        return false;
+    if (form->view.kind == LL_OP_COUNT)
+        return true;
+    *trouble = ll_form_count(&form->view, &counts);
+    if (*trouble)
+        return false;
+    if (!ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written))
+        *trouble = "a size does not fit in 64 bits";
+    form->flops = counts.flops;
+    form->bytes_read = counts.bytes_read;
+    form->bytes_written = counts.bytes_written;
+    return !*trouble;
+}

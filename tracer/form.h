@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the op table says of a form. Pure. */
+/* What the op table says of a form. */
 #ifndef LL_TRACER_FORM_H
 #define LL_TRACER_FORM_H
 
@@ -7,7 +7,12 @@
 
 /* The counts of an op of a known kind whose outputs are there already. NULL on success; otherwise what is
  * wrong: shapes that the rule refuses, or outputs that it does not give, as a static sentence. Counts past
- * 64 bits are LL_NO_FIT. */
+ * 64 bits are LL_NO_FIT. Pure. */
 const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *counts);
+
+/* What follows of the trace's descs, which have changed: shapes, flops and bytes of a form, whose lists are
+ * those of the trace's arena; counts of kinds that this program does not know stay. False when memory ran out
+ * or *trouble, a static sentence, says what does not work out. */
+bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **trouble);
 
 #endif

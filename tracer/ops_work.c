@@ -72,6 +72,22 @@ struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv)
     return (struct ll_gemm){.batch = conv->groups, .m = pixels, .n = filters, .k = taps};
 }
 
+int ll_summed_dim(const struct ll_op_view *op)
+{
+    int transposed = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
+    switch (op->kind) {
+    case LL_OP_MATMUL:
+    case LL_OP_BATCH_MATMUL:
+        return op->in[1].rank - 2 + transposed;
+    case LL_OP_CONV2D:
+        return 2;
+    case LL_OP_CONV2D_DATA:
+        return 3;
+    default:
+        return -1;
+    }
+}
+
 static bool set_kind(struct ll_work *work, enum ll_work_kind kind)
 {
     work->kind = kind;

@@ -19,35 +19,6 @@ static uint8_t retyped(uint8_t from, enum ll_dtype to)
     return ll_dtype_is_floating((enum ll_dtype)from) ? (uint8_t)to : from;
 }
 
-/* A copy of the shapes of these descs. */
-static struct ll_shape *shapes_of(struct ll_trace *trace, const uint32_t *descs, uint32_t count)
-{
-    struct ll_shape *shapes = ll_alloc(&trace->arena, count, sizeof *shapes);
-    for (uint32_t i = 0; shapes && i < count; i++)
-        shapes[i] = trace->descs[descs[i]].shape;
-    return shapes;
-}
-
-static bool retype_form(struct ll_trace *trace, struct ll_form *form, const char **trouble)
-{
-    struct ll_form_counts counts;
-    form->view.in = shapes_of(trace, form->inputs, form->view.input_count);
-    form->view.out = shapes_of(trace, form->outputs, form->view.output_count);
-    if (!form->view.in || !form->view.out)
-        return false;
-    if (form->view.kind == LL_OP_COUNT)
-        return true;
-    *trouble = ll_form_count(&form->view, &counts);
-    if (*trouble)
-        return false;
-    if (!ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written))
-        *trouble = "a size does not fit in 64 bits";
-    form->flops = counts.flops;
-    form->bytes_read = counts.bytes_read;
-    form->bytes_written = counts.bytes_written;
-    return !*trouble;
-}
-
 bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
 {
     bool right = true;
@@ -60,7 +31,7 @@ bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **t
             *trouble = "a size does not fit in 64 bits";
     }
     for (uint64_t i = 0; i < trace->form_count && right; i++)
-        right = retype_form(trace, &trace->forms[i], trouble);
+        right = ll_form_renew(trace, &trace->forms[i], trouble);
     return right;
 }
 

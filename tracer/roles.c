@@ -3,6 +3,8 @@
  * that is made of it: the shape rules carry them. */
 #include "tracer/roles.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,19 +125,9 @@ static bool see_results(struct search *search, struct ll_form *form)
 
 static bool note_batch(struct ll_trace *trace, uint64_t batch)
 {
-    struct ll_fact *facts = realloc(trace->facts, (trace->fact_count + 1) * sizeof *facts);
-    char *value = ll_format(&trace->arena, "%llu", (unsigned long long)batch);
-    if (facts)
-        trace->facts = facts;
-    if (!facts || !value)
-        return false;
-    for (uint64_t i = 0; i < trace->fact_count; i++)
-        if (strcmp(facts[i].key, "batch") == 0) {
-            facts[i].value = value;
-            return true;
-        }
-    facts[trace->fact_count++] = (struct ll_fact){"batch", value};
-    return true;
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, batch);
+    return ll_trace_note(trace, "batch", text);
 }
 
 bool ll_trace_find_batch(struct ll_trace *trace, uint64_t batch, const char **trouble)

@@ -60,7 +60,59 @@ uint64_t ll_elements(const struct ll_shape *shape)
     return count;
 }
 
+/* A number of one to three digits at the beginning of *text, which then begins behind it; 0 for none. */
+static uint32_t take_number(const char **text)
+{
+    uint32_t number = 0;
+    for (int digits = 0; digits < 3 && **text >= '0' && **text <= '9'; digits++)
+        number = number * 10 + (uint32_t)(*(*text)++ - '0');
+    return number;
+}
+
+bool ll_pattern_parse(const char *text, struct ll_pattern *pattern)
+{
+    pattern->kept = take_number(&text);
+    bool two = *text == ':';
+    text += two;
+    pattern->of = two ? take_number(&text) : 0;
+    if (*text == '\0' && pattern->kept > 0 && pattern->kept < pattern->of &&
+        pattern->of <= LL_MOST_NEIGHBOURS)
+        return true;
+    *pattern = (struct ll_pattern){0};
+    return false;
+}
+
+bool ll_zeros_fit(const struct ll_shape *shape)
+{
+    if (shape->of == 0)
+        return shape->kept == 0 && shape->along == 0;
+    return shape->kept > 0 && shape->kept < shape->of && shape->along < shape->rank;
+}
+
+uint64_t ll_elements_kept(const struct ll_shape *shape)
+{
+    if (shape->of == 0)
+        return ll_elements(shape);
+    struct ll_shape dense = *shape;
+    uint64_t *along = &dense.dim[shape->along], groups = *along / shape->of, rest = *along % shape->of;
+    *along = groups * shape->kept + ll_min(rest, shape->kept);
+    return ll_elements(&dense);
+}
+
+/* Bits that tell one place in a group from all others. */
+static uint64_t place_bits(uint64_t places)
+{
+    uint64_t bits = 0;
+    while (((uint64_t)1 << bits) < places)
+        bits++;
+    return bits;
+}
+
 uint64_t ll_size_bytes(const struct ll_shape *shape)
 {
-    return ll_mul(ll_elements(shape), ll_dtype_bytes((enum ll_dtype)shape->dtype));
+    uint64_t kept = ll_elements_kept(shape);
+    uint64_t bytes = ll_mul(kept, ll_dtype_bytes((enum ll_dtype)shape->dtype));
+    if (shape->of == 0)
+        return bytes;
+    return ll_add(bytes, ll_ceil_div(ll_mul(kept, place_bits(shape->of)), 8));
 }

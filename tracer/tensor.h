@@ -5,6 +5,7 @@
 
 #include "tracer/base/num.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { LL_MAX_RANK = 8 };
@@ -78,6 +79,17 @@ uint64_t ll_dtype_bytes(enum ll_dtype dtype);
 /* The type of the two parts of a complex number; any other type is its own. */
 enum ll_dtype ll_dtype_part(enum ll_dtype dtype);
 
+/* Zeros among neighbours: of each `of` all but `kept`, which are some but not all; 0 of 0: nobody knows. */
+struct ll_pattern {
+    uint32_t kept, of;
+};
+
+/* Reads "2:4", two of four; false, *pattern 0 of 0, when the text is no such thing, or of more than
+ * LL_MOST_NEIGHBOURS. Pure. */
+enum { LL_MOST_NEIGHBOURS = 255 };
+#define LL_PATTERN_WANTED "how many of how many neighbours are not zero, as 2:4, of at most 255"
+bool ll_pattern_parse(const char *text, struct ll_pattern *pattern);
+
 /* Row-major: the last dimension is contiguous. Unused dimensions and roles are zero, so that two equal
  * shapes are equal bytes; rank 0 is a scalar. Images are batch, height, width, channel. */
 struct ll_shape {
@@ -85,11 +97,20 @@ struct ll_shape {
     uint8_t role[LL_MAX_RANK]; /* enum ll_role */
     uint8_t dtype;             /* enum ll_dtype */
     uint8_t rank;
-    uint8_t unused[6]; /* zero */
+    /* Of each `of` neighbours along dimension `along` all but `kept` are zero; 0, 0, 0: nobody knows of zeros */
+    uint8_t kept, of, along;
+    uint8_t unused[3]; /* zero */
 };
 
-/* Number of elements and of bytes; LL_NO_FIT past 64 bits. Pure. */
+/* Number of elements; of those that are not known to be zero: of a rest behind the last whole group as many
+ * as of a group, if it has so many; and of bytes: where zeros are known, of the others and, rounded up, of
+ * their places, log2(of) bits each. LL_NO_FIT past 64 bits. Pure. */
 uint64_t ll_elements(const struct ll_shape *shape);
+uint64_t ll_elements_kept(const struct ll_shape *shape);
 uint64_t ll_size_bytes(const struct ll_shape *shape);
+
+/* Whether what is known of zeros makes sense: some are kept, fewer than all, along one of its dimensions; or
+ * nothing is. Pure. */
+bool ll_zeros_fit(const struct ll_shape *shape);
 
 #endif

@@ -29,6 +29,22 @@ const char *ll_trace_fact(const struct ll_trace *trace, const char *key)
     return NULL;
 }
 
+bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value)
+{
+    struct ll_fact *facts = realloc(trace->facts, (trace->fact_count + 1) * sizeof *facts);
+    const char *copy = ll_copy_text(&trace->arena, value, strlen(value));
+    uint64_t i = 0;
+    if (facts)
+        trace->facts = facts;
+    if (!facts || !copy)
+        return false;
+    while (i < trace->fact_count && strcmp(facts[i].key, key) != 0)
+        i++;
+    trace->fact_count += i == trace->fact_count;
+    facts[i] = (struct ll_fact){key, copy};
+    return true;
+}
+
 double ll_trace_number(const struct ll_trace *trace, const char *key, double otherwise)
 {
     const char *text = ll_trace_fact(trace, key);

@@ -74,10 +74,11 @@ struct ll_step {
 };
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
- * model, mode (train, infer), batch, native (yes, no), and param.KEY for each parameter, parameters, seed,
- * threads, host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on, program.build_id,
- * library.NAME (build id), blas.core, blas.better_core (what this CPU could run), blas.config, blas.threads,
- * clock.resolution_ns, leadline (version). A dry run has nothing about the host. */
+ * model, mode (train, infer), batch, pruned (the pattern of its weights), native (yes, no), and param.KEY for
+ * each parameter, parameters, seed, threads, host.cpu, host.cores, host.cpus, host.memory_bytes,
+ * host.cache.l1d and so on, program.build_id, library.NAME (build id), blas.core, blas.better_core (what this
+ * CPU could run), blas.config, blas.threads, clock.resolution_ns, leadline (version). A dry run has nothing
+ * about the host. */
 struct ll_fact {
     const char *key, *value;
 };
@@ -113,6 +114,10 @@ void ll_trace_free(struct ll_trace *trace);
 
 /* The value of a header key, or NULL. */
 const char *ll_trace_fact(const struct ll_trace *trace, const char *key);
+
+/* Says in the header that this is the value of a key, a static text, whatever it said before. To be called
+ * before the trace is shared. False when memory ran out. */
+bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value);
 
 /* The number that a header key's value begins with; `otherwise` without the key, and where that is not
  * positive and finite. */

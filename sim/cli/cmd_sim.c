@@ -11,6 +11,7 @@
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/file.h"
+#include "tracer/prune.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -70,10 +71,36 @@ static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
                    : ll_failed("memory ran out");
 }
 
+/* The pattern that --prune names; 0 of 0 without it. */
+static bool read_pattern(const struct ll_args *args, struct ll_pattern *pattern)
+{
+    const char *given = ll_value(args, "prune", NULL);
+    *pattern = (struct ll_pattern){0};
+    if (!given || ll_pattern_parse(given, pattern))
+        return true;
+    ll_wrong("--prune %s: expected " LL_PATTERN_WANTED, given);
+    return false;
+}
+
+static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const char *path)
+{
+    const char *trouble = NULL;
+    uint64_t weights = 0;
+    if (pattern->of == 0)
+        return LL_DONE;
+    if (!ll_trace_prune(trace, pattern, &weights, &trouble))
+        return trouble ? ll_wrong("%s pruned: %s", path, trouble) : ll_failed("memory ran out");
+    return weights > 0 ? LL_DONE
+                       : ll_wrong("%s: no weight can be pruned to %u:%u: none of a forward product has a "
+                                  "multiple of %u along what it sums over",
+                                  path, pattern->kept, pattern->of, pattern->of);
+}
+
 static int load_traces(struct simulation *simulation)
 {
     enum ll_dtype dtype;
-    if (!read_type(simulation->args, &dtype))
+    struct ll_pattern pattern;
+    if (!read_type(simulation->args, &dtype) || !read_pattern(simulation->args, &pattern))
         return LL_WRONG;
     for (size_t i = 0; i < simulation->args->word_count; i++) {
         const char *path = simulation->args->words[i];
@@ -84,6 +111,8 @@ static int load_traces(struct simulation *simulation)
         if (!simulation->traces[i])
             return status;
         status = retype(simulation->traces[i], dtype, path);
+        if (status == LL_DONE)
+            status = prune(simulation->traces[i], &pattern, path);
         if (status != LL_DONE)
             return status;
         if (simulation->planned) /* its programs are prepared */
@@ -347,6 +376,7 @@ static const struct ll_option options[] = {
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
     {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},
+    {"prune", 0, "N:M", "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4"},
     LL_REBATCH_OPTIONS,
 #define LL_PLAN_WITHOUT_BATCH
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) {option, 0, value, help},
@@ -378,19 +408,24 @@ const struct ll_command ll_command_sim = {
         "  leadline sim -c v100_sxm2_16gb --batch 512 alexnet.llt\n"
         "  leadline sim -c a100_dgx --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
-    .details = "Times are per step: the complete steps of the trace are replayed in order, and their total "
-               "is divided by their number. The recorded times are never used.\n"
-               "\n"
-               "--as simulates the workload in another number type: every floating-point tensor is stored "
-               "and computed in it. So machines that only compute in integers can run recorded traces.\n"
-               "\n"
-               "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
-               "grow or shrink, and everything else follows. A trace of a foreign program does not say its "
-               "batch; --batch-was does.\n"
-               "\n"
-               "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
-               "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
-               "own beside them.\n",
+    .details =
+        "Times are per step: the complete steps of the trace are replayed in order, and their total "
+        "is divided by their number. The recorded times are never used.\n"
+        "\n"
+        "--as simulates the workload in another number type: every floating-point tensor is stored "
+        "and computed in it. So machines that only compute in integers can run recorded traces.\n"
+        "\n"
+        "--prune stores the weights of products and convolutions without their zeros, so that less "
+        "memory is taken and moved; units that skip such zeros (key `skips` of a machine) compute less. "
+        "Gradients and what optimizers keep stay as they are.\n"
+        "\n"
+        "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
+        "grow or shrink, and everything else follows. A trace of a foreign program does not say its "
+        "batch; --batch-was does.\n"
+        "\n"
+        "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
+        "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
+        "own beside them.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", NULL},
     .least_words = 1,

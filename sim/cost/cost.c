@@ -494,6 +494,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
+    if (variant->skips)
+        ll_skip_zeros(&s.task, unit, why);
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
     cost->serial = s.kernel->serial;

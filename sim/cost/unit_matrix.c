@@ -62,7 +62,7 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
 {
     const struct ll_matrix *matrix = &unit->matrix;
     double m = (double)l->tile.m, n = (double)l->tile.n, k = (double)l->tile.k;
-    double bytes = (m + n) * k * (double)ll_dtype_bytes(task->dtype);
+    double bytes = (m * task->a_each + n) * k * (double)ll_dtype_bytes(task->dtype);
     l->multiply_cycles = m * n * k / l->macs;
     l->feed_cycles = matrix->feed > 0 ? bytes / matrix->feed : 0;
     l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);

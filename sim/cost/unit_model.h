@@ -20,7 +20,8 @@ struct ll_task {
     uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
     struct ll_problem problem; /* of one step */
     bool whole_k;              /* its kernels do not share k among instances */
-    uint64_t bands;            /* of the product's rows, equal ones, that share no tile; 0: one */
+    double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
+    uint64_t bands; /* of the product's rows, equal ones, that share no tile; 0: one */
     /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
      * into its windows here, an overlap is read again. */
     double unit_pass[LL_OPERAND_COUNT];

@@ -78,6 +78,8 @@ static struct ll_variant in_columns(const struct ll_work *work)
     const struct ll_conv *c = &work->conv;
     struct ll_variant v = {
         .name = "columns", .work = {.kind = LL_WORK_SEQUENCE, .dtype = work->dtype}, .rate = 1};
+    v.work.kept = work->kept;
+    v.work.of = work->of;
     bool data = c->pass == LL_CONV_DATA, filter = c->pass == LL_CONV_FILTER;
     uint64_t pixels = ll_mul(c->out_h, c->out_w),
              k = ll_mul(ll_mul(c->kernel_h, c->kernel_w), c->in_c / c->groups);
@@ -98,13 +100,23 @@ static struct ll_variant in_columns(const struct ll_work *work)
     return v;
 }
 
+/* The same by kernels that skip zeros, if there are some. */
+static size_t add_skipping(struct ll_variant *out, size_t count)
+{
+    if (out[count - 1].work.of == 0)
+        return count;
+    out[count] = out[count - 1];
+    out[count].skips = true;
+    return count + 1;
+}
+
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
                    struct ll_variant out[LL_MOST_VARIANTS])
 {
     size_t count = 0;
     if (software->convolving == LL_CONVOLVING_COLUMNS && work->kind == LL_WORK_CONV && work->conv.batch > 0) {
         out[count++] = in_columns(work);
-        return count;
+        return add_skipping(out, count);
     }
     if (software->strided == LL_STRIDED_LIBRARY && strided_gradient(work)) {
         out[count++] = dilated(work);
@@ -114,6 +126,7 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
     bool phases = software->strided == LL_STRIDED_PHASES && work->kind == LL_WORK_CONV &&
                   work->conv.pass == LL_CONV_DATA;
     out[count++] = phases ? in_phases(work) : as_it_is(work);
+    count = add_skipping(out, count);
     for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 2 };
+enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 3 };
 
 struct ll_variant {
     const char *name; /* NULL: as it is */
@@ -18,11 +18,12 @@ struct ll_variant {
     double rate;                          /* share of the kernel's rate */
     double overhead_s;                    /* what starting it costs; 0: what the kernel does */
     bool windows;                         /* done by kernels that read windows where they lie */
+    bool skips;                           /* zeros of the right operand, where the unit can */
     const struct ll_transform *transform; /* that it goes through; NULL: none */
 };
 
-/* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is.
- * Pure. */
+/* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is;
+ * where zeros are known, also by kernels that skip them. Pure. */
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
                    struct ll_variant out[LL_MOST_VARIANTS]);
 

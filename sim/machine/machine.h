@@ -85,11 +85,12 @@ struct ll_unit {
     const char *name;
     enum ll_unit_kind model;
     uint64_t count;
-    double clock_hz;        /* its own, or the machine's */
-    double efficiency;      /* sustained share of the peak rate; 1 when not given */
-    bool runs[LL_OP_COUNT]; /* op kinds that it runs */
-    bool runs_listed;       /* false: no `runs` key; it runs what no other unit lists */
-    uint64_t align;         /* runs unbatched products with two sides divisible by this; 0: any work */
+    double clock_hz;         /* its own, or the machine's */
+    double efficiency;       /* sustained share of the peak rate; 1 when not given */
+    bool runs[LL_OP_COUNT];  /* op kinds that it runs */
+    bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
+    uint64_t align;          /* runs unbatched products with two sides divisible by this; 0: any work */
+    struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;

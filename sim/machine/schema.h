@@ -31,6 +31,7 @@
     X(SEEN, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_seen *, likewise */         \
     X(CATALOGUE, "file", not_null)              /* const struct ll_catalogue *, read from that file */       \
     X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \
+    X(PATTERN, "pattern, as 2:4", any_pattern)  /* struct ll_pattern */                                      \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_COUNT], given at given_offset */      \
     X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \

@@ -145,6 +145,24 @@ void ll_write_EXTENTS(const struct ll_field *field, const void *object, const st
     dump->verbs->word(dump->out, text);
 }
 
+bool ll_read_PATTERN(const struct ll_field *field, const struct ll_node *node, void *object,
+                     struct ll_reading *reading)
+{
+    struct ll_pattern *pattern = ll_at(object, field->offset);
+    return (node->text && ll_pattern_parse(node->text, pattern)) ||
+           ll_expected(node, reading, LL_PATTERN_WANTED);
+}
+
+void ll_write_PATTERN(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                      struct ll_dump *dump)
+{
+    const struct ll_pattern *pattern = ll_at_const(object, field->offset);
+    char text[16];
+    (void)machine;
+    snprintf(text, sizeof text, "%u:%u", pattern->kept, pattern->of);
+    dump->verbs->word(dump->out, text);
+}
+
 /* The length of a list of at least one and at most so many; 0 after a complaint. */
 static size_t length_of(const struct ll_field *field, const struct ll_node *node, size_t most,
                         const char *items, struct ll_reading *reading)

@@ -98,6 +98,12 @@ static bool any_extent(const struct ll_field *field, const void *object)
     return ((const struct ll_extents *)ll_at_const(object, field->offset))->count > 0;
 }
 
+static bool any_pattern(const struct ll_field *field, const void *object)
+{
+    const struct ll_pattern *pattern = ll_at_const(object, field->offset);
+    return pattern->of > 0;
+}
+
 /* Files are merged before they are read: what is left can only come from an override. */
 static bool refuse_INHERITS(const struct ll_field *field, const struct ll_node *node, void *object,
                             struct ll_reading *reading)

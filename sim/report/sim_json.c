@@ -220,6 +220,8 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     ll_json_put_text(json, "trace", report->trace_name);
     ll_json_put_text(json, "machine", machine);
     ll_json_put_text(json, "model", ll_trace_fact(prepared->trace, "model"));
+    if (ll_trace_fact(prepared->trace, "pruned"))
+        ll_json_put_text(json, "pruned", ll_trace_fact(prepared->trace, "pruned"));
     ll_json_put_number(json, "time_s", result->time_s);
     if (report->time_high_s > 0) {
         ll_json_put_number(json, "time_low_s", report->time_low_s);

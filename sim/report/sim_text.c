@@ -60,6 +60,8 @@ static void headline(const struct ll_result *result, struct ll_str *out)
                     strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
     ll_str_addf(out, "%.0f ops, %s, %s a step", ops_per_step(result),
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
+    if (*fact(result, "pruned", ""))
+        ll_str_addf(out, ", weights pruned to %s", fact(result, "pruned", ""));
 }
 
 static const struct ll_level *outermost(const struct ll_machine *machine)

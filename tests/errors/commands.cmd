@@ -12,6 +12,8 @@ try sim -z -c custom_example traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain 999 traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain three traces/alexnet_infer_b1.llt
 try sim -c custom_example --as bf61 traces/alexnet_infer_b1.llt
+try sim -c custom_example --prune 4:2 traces/alexnet_infer_b1.llt
+try sim -c custom_example --prune 1:255 traces/alexnet_infer_b1.llt
 try info
 try info a.llt b.llt
 try explain utilisation

@@ -18,12 +18,33 @@ struct sample {
     double saved[LL_MAX_LEVELS];
 };
 
+/* Some units skip zeros, and some right operands have some. */
+static void know_of_zeros(struct dice *dice, struct sample *s)
+{
+    for (uint64_t i = 0; i < s->machine.unit_count; i++)
+        if (roll_between(dice, 0, 1)) {
+            struct ll_pattern *skips = &s->machine.units[i].skips;
+            skips->of = (uint32_t)roll_between(dice, 1, 3) * 2;
+            skips->kept = (uint32_t)roll_between(dice, 1, skips->of - 1);
+        }
+    if (s->work.kind != LL_WORK_GEMM || !roll_between(dice, 0, 2))
+        return;
+    struct ll_gemm *d = &s->work.gemm;
+    uint64_t of = roll_between(dice, 1, 3) * 2, kept = roll_between(dice, 1, of - 1);
+    uint64_t left = d->k / of * kept + ll_min(d->k % of, kept);
+    s->work.flops = 2 * d->batch * d->m * d->n * left;
+    s->work.b_bytes = s->work.b_bytes / d->k * left;
+    s->work.kept = kept;
+    s->work.of = of;
+}
+
 /* Data left in a shared level saves as much at all levels further out; there is nothing in private ones. */
 static struct sample sample_of(uint64_t seed, struct dice *dice)
 {
     *dice = (struct dice){seed};
     struct sample s = {.machine = random_machine(dice)};
     s.work = random_work(dice);
+    know_of_zeros(dice, &s);
     double most = roll_between(dice, 0, 1)
                       ? (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes
                       : 0;
@@ -224,6 +245,13 @@ static void higher_efficiency(struct ll_machine *machine, struct dice *dice)
     level->efficiency = roll_real(dice, level->efficiency, 1);
 }
 
+static void skipped_zeros(struct ll_machine *machine, struct dice *dice)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        if (machine->units[i].skips.of == 0)
+            machine->units[i].skips = (struct ll_pattern){1, (uint32_t)roll_between(dice, 2, 8)};
+}
+
 /* Blockings and ways are chosen on an empty machine. With ports of their own, or where stages do not overlap,
  * another choice could have been better next to what earlier ops left. */
 static bool choice_is_sure(const struct ll_machine *machine)
@@ -250,6 +278,7 @@ static void a_better_machine_is_never_slower(void **state)
                 {higher_clock, "a higher clock"},
                 {less_latency, "less latency"},
                 {higher_efficiency, "higher efficiency"},
+                {skipped_zeros, "skipped zeros"},
                 {more_accumulators, "more accumulators"},
                 {more_macs, "more multiply-accumulates a cycle"},
                 {more_power, "more power"},

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights of which some neighbours are zero: what is stored, counted and computed of them. */
+#include "check.h"
+
+#include "sim/cost/cost.h"
+#include "toy_machine.h"
+#include "toy_trace.h"
+#include "tracer/prune.h"
+#include "tracer/rewrite.h"
+
+static struct ll_shape matrix_of(uint64_t rows, enum ll_dtype dtype, unsigned kept, unsigned of)
+{
+    struct ll_shape shape = toy_matrix(rows, 3);
+    shape.dtype = (uint8_t)dtype;
+    shape.kept = (uint8_t)kept;
+    shape.of = (uint8_t)of;
+    return shape;
+}
+
+static void check_size(struct ll_shape shape, uint64_t kept, uint64_t bytes)
+{
+    assert_true(ll_zeros_fit(&shape));
+    assert_int_equal(ll_elements_kept(&shape), kept);
+    assert_int_equal(ll_size_bytes(&shape), bytes);
+}
+
+/* Three columns: two places of four take two bits each, one of eight takes three. */
+static void what_is_left_is_stored_with_its_places(void **state)
+{
+    (void)state;
+    check_size(matrix_of(16, LL_F16, 0, 0), 48, 96);
+    check_size(matrix_of(16, LL_F16, 2, 4), 24, 48 + 6);
+    check_size(matrix_of(7, LL_F16, 2, 4), 12, 24 + 3); /* the rest of three has two, too */
+    check_size(matrix_of(16, LL_F32, 1, 8), 6, 24 + 3);
+    struct ll_shape wrong = matrix_of(16, LL_F16, 4, 4), outside = matrix_of(16, LL_F16, 2, 4);
+    outside.along = 2;
+    assert_false(ll_zeros_fit(&wrong));
+    assert_false(ll_zeros_fit(&outside));
+}
+
+static void patterns_are_read(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",     "2",    "2:",    ":4",      "0:4",  "4:4",  "5:4",
+                                        "2:4x", "2 :4", "2:256", "02:0004", "-1:4", "1:4:8"};
+    struct ll_pattern pattern;
+    assert_true(ll_pattern_parse("2:4", &pattern));
+    assert_int_equal(pattern.kept, 2);
+    assert_int_equal(pattern.of, 4);
+    assert_true(ll_pattern_parse("254:255", &pattern));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(ll_pattern_parse(wrong[i], &pattern));
+        assert_int_equal(pattern.of, 0);
+    }
+}
+
+enum { GATHER, FORWARD, DATA_GRADIENT, WEIGHT_GRADIENT };
+
+/* Rows of a table, a layer, and its two gradients; all of 64 x 64 in f32 but for the table. */
+static struct ll_trace *record_layer(uint64_t width)
+{
+    static const struct ll_attr across = {LL_ATTR_TRANSPOSE_B, {.count = 1}},
+                                along = {LL_ATTR_TRANSPOSE_A, {.count = 1}};
+    struct toy *toy = calloc(1, sizeof *toy);
+    struct ll_shape indices = {.dim = {64}, .dtype = LL_I32, .rank = 1};
+    char path[64];
+    toy_open(toy, path);
+    uint32_t table = toy_bring(toy, toy_matrix(100, width), LL_WEIGHT),
+             w = toy_bring(toy, toy_matrix(width, 64), LL_WEIGHT), which = toy_bring(toy, indices, LL_INPUT),
+             dy = toy_bring(toy, toy_matrix(64, 64), LL_GRADIENT);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t x = toy_op(toy, LL_OP_GATHER, LL_PHASE_FORWARD, (uint32_t[]){table, which}, 2, NULL, 0,
+                        LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, w}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){dy, w}, 2, &across, 1, LL_GRADIENT, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){x, dy}, 2, &along, 1, LL_GRADIENT, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+static void assert_sound(const struct ll_trace *trace)
+{
+    struct ll_arena arena = {0};
+    assert_non_null(trace);
+    assert_null(ll_trace_check(trace, &arena));
+    ll_arena_release(&arena);
+}
+
+enum {
+    HALF = 64 * 64 / 2,
+    PRODUCT = 2 * 64 * 64 * 64,
+    DENSE_BYTES = 4 * 64 * 64,
+    BYTES = 4 * HALF + HALF / 4
+};
+
+/* Of the table rows are read, so it stays; of the layer's weights half is left, along what the forward
+ * product sums over. */
+static void check_pruned(const struct ll_trace *trace)
+{
+    const struct ll_form *forms = trace->forms;
+    struct ll_work work;
+    assert_sound(trace);
+    assert_string_equal(ll_trace_fact(trace, "pruned"), "2:4");
+    assert_int_equal(forms[GATHER].view.in[0].of, 0);
+    assert_int_equal(forms[FORWARD].flops, PRODUCT / 2);
+    assert_int_equal(forms[FORWARD].bytes_read, DENSE_BYTES + BYTES);
+    assert_int_equal(forms[DATA_GRADIENT].flops, PRODUCT / 2);
+    assert_int_equal(forms[WEIGHT_GRADIENT].flops, PRODUCT);
+    assert_int_equal(forms[WEIGHT_GRADIENT].bytes_written, DENSE_BYTES);
+    assert_true(ll_op_lower(&forms[FORWARD].view, &work));
+    assert_int_equal(work.kept, 2);
+    assert_int_equal(work.of, 4);
+    assert_int_equal(work.b_bytes, BYTES);
+    assert_true(ll_op_lower(&forms[DATA_GRADIENT].view, &work));
+    assert_int_equal(work.of, 0); /* its zeros lie along n */
+}
+
+static void weights_of_forward_products_are_pruned(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(64);
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4}, &weights, &trouble));
+    assert_null(trouble);
+    assert_int_equal(weights, 1);
+    check_pruned(trace);
+    ll_trace_free(trace);
+}
+
+/* A trace made from another one goes through the file's columns. */
+static void what_is_made_of_a_pruned_trace_is_pruned(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(64);
+    struct ll_rewrite rewrite;
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4}, &weights, &trouble));
+    ll_rewrite_begin(&rewrite, trace, NULL, 0);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        ll_rewrite_keep(&rewrite, op);
+    struct ll_trace *again = ll_rewrite_end(&rewrite, &trouble);
+    assert_null(trouble);
+    check_pruned(again);
+    ll_trace_free(again);
+    ll_trace_free(trace);
+}
+
+static void groups_are_whole(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(62);
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4}, &weights, &trouble));
+    assert_int_equal(weights, 0);
+    assert_int_equal(trace->forms[FORWARD].flops, 2 * 64 * 62 * 64);
+    assert_sound(trace);
+    ll_trace_free(trace);
+}
+
+/* x of 64 x 64, of w so many of so many, in bf16. */
+static struct ll_cost cost_of(const char *skips, uint64_t kept, uint64_t of)
+{
+    const struct ll_work work = {.kind = LL_WORK_GEMM,
+                                 .dtype = LL_BF16,
+                                 .flops = PRODUCT * kept / of,
+                                 .a_bytes = 8192,
+                                 .b_bytes = 4608,
+                                 .c_bytes = 8192,
+                                 .kept = kept,
+                                 .of = of,
+                                 .gemm = {1, 64, 64, 64}};
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "name: Toy\nclock: 1GHz\nunits:\n"
+        "  - {name: array, model: systolic, rows: 8, cols: 16, dataflow: ws, macs: {bf16: 1}, runs: [matrix, "
+        "conv]%s}\n"
+        "  - {name: simd, model: vector, lanes: 16, flops: {f32: 2}}\n"
+        "memory: [{name: sram, size: 1MiB, bandwidth: 1TB/s}, {name: ram, size: 1GiB, bandwidth: 10GB/s}]\n",
+        skips);
+    struct ll_machine *machine = ll_toy_machine(text);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_non_null(machine);
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+    ll_machine_free(machine);
+    return cost;
+}
+
+/* A fold of 8 x 16 takes 64 + 2 * 8 + 16 - 2 = 94 cycles; 64 x 64 weights are 32 of them, 32 x 64 are 16. */
+static void units_that_skip_compute_what_is_left(void **state)
+{
+    (void)state;
+    struct ll_cost dense = cost_of("", 2, 4), skips = cost_of(", skips: 2:4", 2, 4);
+    assert_near(dense.compute_cycles, 32 * 94, 0);
+    assert_near(skips.compute_cycles, 16 * 94, 0);
+    assert_near(dense.level_bytes[1], 8192 + 4608 + 8192, 0);
+    assert_near(skips.level_bytes[1], 8192 + 4608 + 8192, 1e-9);
+}
+
+static void a_pattern_serves_where_no_group_has_more(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *skips;
+        uint64_t kept, of, folds;
+    } cases[] = {
+        {", skips: 2:4", 1, 4, 16}, {", skips: 2:4", 1, 2, 16}, {", skips: 2:4", 2, 8, 16},
+        {", skips: 2:4", 3, 8, 32}, {", skips: 2:4", 3, 4, 32}, {", skips: 2:4", 1, 3, 32},
+        {", skips: 1:4", 1, 4, 8},  {", skips: 1:4", 2, 8, 32}, {", skips: 4:8", 2, 4, 16},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_near(cost_of(cases[i].skips, cases[i].kept, cases[i].of).compute_cycles,
+                    (double)cases[i].folds * 94, 0);
+}
+
+static void patterns_of_machines_are_checked(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    assert_null(ll_toy_parse(LL_TOY_MACHINE, &(struct ll_override){"units.array.skips", "4:2"}, 1, &diags));
+    assert_int_equal(diags.count, 1);
+    assert_non_null(strstr(diags.kept[0].message, LL_PATTERN_WANTED));
+    ll_diags_release(&diags);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_is_stored_with_its_places),
+        cmocka_unit_test(patterns_are_read),
+        cmocka_unit_test(weights_of_forward_products_are_pruned),
+        cmocka_unit_test(what_is_made_of_a_pruned_trace_is_pruned),
+        cmocka_unit_test(groups_are_whole),
+        cmocka_unit_test(units_that_skip_compute_what_is_left),
+        cmocka_unit_test(a_pattern_serves_where_no_group_has_more),
+        cmocka_unit_test(patterns_of_machines_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
