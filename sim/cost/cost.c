@@ -10,6 +10,7 @@
 #include "sim/cost/cost.h"
 
 #include "sim/cost/cast.h"
+#include "sim/cost/choice.h"
 #include "sim/cost/from_host.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/seen.h"
@@ -30,57 +31,6 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
     static const char *const names[] = {"compute", "network", "host", "overhead", "dependency"};
     assert(bound < LL_BOUND_LEVEL + machine->level_count);
     return bound < LL_BOUND_LEVEL ? names[bound] : machine->levels[bound - LL_BOUND_LEVEL].name;
-}
-
-static bool moves_only(const struct ll_work *work)
-{
-    return work->kind == LL_WORK_MOVE || work->kind == LL_WORK_GATHER;
-}
-
-static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum ll_dtype dtype)
-{
-    const struct ll_unit_model *model = ll_unit_model(unit->model);
-    if (ll_is_product(work) ? !model->products : !model->elements)
-        return false;
-    return moves_only(work) || ll_unit_flops_per_cycle(unit, dtype) > 0;
-}
-
-/* Special kernels take single plain products whose sides suit them. */
-static bool suits(const struct ll_unit *unit, const struct ll_work *work)
-{
-    const struct ll_gemm *d = &work->gemm;
-    uint64_t align = unit->align;
-    return align == 0 || (work->kind == LL_WORK_GEMM && d->batch == 1 &&
-                          (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
-}
-
-/* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
-static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                         enum ll_dtype dtype)
-{
-    enum { SUITS, LISTED, UNLISTED, TRIES };
-    for (int try = SUITS; try < TRIES; try++)
-        for (uint32_t i = 0; i < machine->unit_count; i++) {
-            const struct ll_unit *unit = &machine->units[i];
-            bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
-            if (meant && can_run(unit, work, dtype) && (try != SUITS || suits(unit, work)))
-                return i;
-        }
-    return LL_NO_UNIT;
-}
-
-static uint32_t choose_unit(const struct ll_machine *machine, enum ll_op_kind kind,
-                            const struct ll_work *work, enum ll_dtype *dtype)
-{
-    enum ll_dtype types[LL_DTYPE_COUNT];
-    size_t count = ll_computed_as((enum ll_dtype)work->dtype, types);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t unit = unit_for(machine, kind, work, types[i]);
-        *dtype = types[i];
-        if (unit != LL_NO_UNIT)
-            return unit;
-    }
-    return LL_NO_UNIT;
 }
 
 /* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
@@ -569,7 +519,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         return true;
     }
     struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};
-    doer.unit = choose_unit(machine, kind, work, &doer.dtype);
+    doer.unit = ll_choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
         return false;
