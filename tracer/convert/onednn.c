@@ -12,7 +12,6 @@
 #include "tracer/convert/period.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +69,7 @@ static bool take_apart(struct ll_dnnl_line *line)
     line->extra = fields[count - 3];
     line->problem = fields[count - 2];
     line->dtype = dtype_of(line->memory);
-    double ms = strtod(fields[count - 1], NULL);
-    line->duration_ns = ms > 0 && ms < 1e12 ? (uint64_t)llround(ms * 1e6) : 0;
+    line->duration_ns = ll_series_ns(strtod(fields[count - 1], NULL) * 1e6);
     return true;
 }
 
