@@ -190,6 +190,7 @@ const struct ll_study ll_study_P2 = {
     .doc = "The share of peak FLOPs that networks reach grows with their width and with the batch: these "
            "parameters weigh "
            "most in a linear regression on standardised parameters.",
+    .compares = true,
     .plan = ll_paradnn_plan_main,
     .judge = judge,
 };

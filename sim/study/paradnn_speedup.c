@@ -334,6 +334,7 @@ const struct ll_study ll_study_P8 = {
     .title = "TPU v2 over V100, fully connected",
     .doc = "Most networks are faster on the TPU; large batches help it, wide and deep networks and large "
            "inputs do not.",
+    .compares = true,
     .plan = plan_P8,
     .judge = judge_P8,
 };

@@ -232,6 +232,7 @@ const struct ll_study ll_study_P7 = {
     .doc = "Examples a second fall with depth and width and rise with the batch, on TPU and GPU; large "
            "networks run out "
            "of memory on the TPU first, then on the GPU, and on the CPU never.",
+    .compares = true,
     .plan = plan,
     .judge = judge,
 };
