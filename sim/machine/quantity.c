@@ -271,6 +271,13 @@ struct ll_quantity_text ll_number_in(double value, const char *unit)
     return write_in(value, &decimal, meant, "");
 }
 
+enum ll_dimension ll_unit_dimension(const char *unit)
+{
+    const struct unit *known = find_unit(unit);
+    assert(known);
+    return known->dimension;
+}
+
 const char *ll_dimension_name(enum ll_dimension dimension)
 {
 #define X(word, name, example, base) name,
