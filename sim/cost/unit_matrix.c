@@ -24,10 +24,10 @@
  *       apart = 1 - 1 / sqrt(1 + k / parts * (tiles / count) / drift)
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
- * (`most_parts`) on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
- * added up there by every unit as it ends, so that their parts may take a few waves (`filter_waves`). There are as many steps
- * of tile.k as k, or its part, needs.
+ * (`most_parts`) on different units, as long as all fit in one wave; the partial sums then meet in the memory
+ * that the units share, and to start adding them up takes `join`. Gradients of filters, whose k are all
+ * pixels, are added up there by every unit as it ends, so that their parts may take a few waves
+ * (`filter_waves`). There are as many steps of tile.k as k, or its part, needs.
  *
  * Where the library goes by a catalogue of sizes for which its kernels were tuned (sim/machine/catalogue.h),
  * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not

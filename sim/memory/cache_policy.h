@@ -42,7 +42,7 @@ struct level {
     uint64_t draws;                /* of 32 bits, by RANDOM and for admission */
     uint64_t *remembered;          /* lines that were not let in, at places like slots; NULL: all are */
     struct stride *strides; /* prefetch STRIDE: of is.stride_pages pages, each at its number modulo so many */
-    uint64_t wish; /* line to fetch ahead, NO_LINE for none */
+    uint64_t wish;          /* line to fetch ahead, NO_LINE for none */
     struct ll_cache_counts counts;
 };
 

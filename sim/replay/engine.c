@@ -187,8 +187,8 @@ static double ready_s(const struct run *run, uint32_t seq, uint32_t *last)
     return ready;
 }
 
-/* The buffer for this step's input is free when the step so many before as there are buffers has ended: its last
- * op on the device. Zero for the first steps. */
+/* The buffer for this step's input is free when the step so many before as there are buffers has ended: its
+ * last op on the device. Zero for the first steps. */
 static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
 {
     const struct ll_trace *trace = run->prepared->trace;

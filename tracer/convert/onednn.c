@@ -9,6 +9,7 @@
  * passed over. A log knows no tensors: weights are those of the same line in each repetition, and every op
  * waits for the one before it. */
 #include "tracer/convert/onednn.h"
+#include "tracer/base/plain.h"
 #include "tracer/convert/period.h"
 
 #include <inttypes.h>
@@ -69,7 +70,7 @@ static bool take_apart(struct ll_dnnl_line *line)
     line->extra = fields[count - 3];
     line->problem = fields[count - 2];
     line->dtype = dtype_of(line->memory);
-    line->duration_ns = ll_series_ns(strtod(fields[count - 1], NULL) * 1e6);
+    line->duration_ns = ll_series_ns(ll_strtod(fields[count - 1], NULL) * 1e6);
     return true;
 }
 
