@@ -89,6 +89,7 @@ struct ll_model {
      * otherwise. */
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
     struct ll_lesson lesson; /* of no steps: there is nothing to learn, and evaluate is NULL */
+    bool shows; /* evaluate writes samples of what the network does, where the scores have a folder */
     /* Runs programs that build added for this, with the context of the network's driver. False after
      * complaints. Called before the first step of a training and after the last. */
     bool (*evaluate)(void *context, struct ll_runner *runner, struct ll_scores *scores);

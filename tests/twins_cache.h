@@ -207,7 +207,8 @@ static inline void twin_dream(struct twin_level *level, uint64_t address, bool n
     if (level->is.prefetch == LL_PREFETCH_NONE)
         return;
     if (level->is.prefetch == LL_PREFETCH_STRIDE) {
-        uint64_t page = line * level->is.line_bytes / 4096, at = (page + 1) % TWIN_PAGES;
+        uint64_t page = line * level->is.line_bytes / level->is.stride_page_bytes,
+                 at = (page + 1) % level->is.stride_pages;
         bool same = level->page[at] == page + 1;
         int64_t step = same ? (int64_t)line - (int64_t)level->last[at] : 0;
         news = same && step != 0 && step == level->step[at];

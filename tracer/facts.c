@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/facts.h"
 
+#include "tracer/base/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +28,10 @@ static char *print(struct ll_arena *arena, const char *format, va_list arguments
 {
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = ll_vsnprintf(NULL, 0, format, arguments);
     char *text = length < 0 ? NULL : ll_alloc(arena, (size_t)length + 1, 1);
     if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
+        ll_vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/trace.h"
 
+#include "tracer/base/plain.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +50,7 @@ bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value)
 double ll_trace_number(const struct ll_trace *trace, const char *key, double otherwise)
 {
     const char *text = ll_trace_fact(trace, key);
-    double number = text ? strtod(text, NULL) : 0;
+    double number = text ? ll_strtod(text, NULL) : 0;
     return number > 0 && isfinite(number) ? number : otherwise;
 }
 

@@ -5,6 +5,7 @@
 #include "tracer/walk.h"
 
 #include "tracer/base/arena.h"
+#include "tracer/base/plain.h"
 #include "tracer/crc.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ bool ll_walk_complain(struct ll_walk *walk, const char *format, ...)
     char message[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    ll_vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     return ll_complain(walk->diags, (struct ll_place){.file = walk->name}, "%s", message);
 }

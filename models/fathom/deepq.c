@@ -233,5 +233,6 @@ const struct ll_model ll_model_deepq = {
                        {"ball", "4"},
                        {"lives", "1"},
                    }},
+    .shows = true,
     .evaluate = ll_agent_evaluate,
 };

@@ -215,5 +215,6 @@ const struct ll_model ll_model_seq2seq = {
                             {"hidden", "64"},
                             {"layers", "1"},
                             {"samples", "16"}}},
+    .shows = true,
     .evaluate = ll_seq2seq_evaluate,
 };

@@ -196,5 +196,6 @@ const struct ll_model ll_model_a3c = {
                        {"ball", "4"},
                        {"lives", "1"},
                    }},
+    .shows = true,
     .evaluate = ll_actors_evaluate,
 };

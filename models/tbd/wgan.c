@@ -205,5 +205,6 @@ const struct ll_model ll_model_wgan = {
     .param_count = sizeof params / sizeof *params,
     .build = build,
     .lesson = {.steps = 300, .batch = 16, .settings = {{"image", "16"}, {"channels", "8"}, {"rate", "1000"}}},
+    .shows = true,
     .evaluate = evaluate,
 };

@@ -2,6 +2,7 @@
 #include "sim/calibrate/held.h"
 
 #include "sim/memory/residency.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,10 +24,10 @@ static void read_pairs(const char *text, struct pairs *pairs)
     char *end;
     pairs->count = 0;
     while (text && pairs->count < MOST_ROUNDS) {
-        struct pair pair = {.x = strtod(text, &end)};
+        struct pair pair = {.x = ll_strtod(text, &end)};
         if (end == text || *end != '=')
             break;
-        pair.Bps = strtod(end + 1, &end);
+        pair.Bps = ll_strtod(end + 1, &end);
         if (!(pair.x > 0 && pair.x <= most && pair.Bps >= least && pair.Bps <= most))
             break;
         pairs->at[pairs->count++] = pair;

@@ -5,6 +5,7 @@
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
+#include "tracer/base/plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static bool read_share(const char **text, double *share)
     char *end;
     if (**text != ':' || !strchr("0123456789.", (*text)[1]) || !(*text)[1])
         return false;
-    *share = strtod(*text + 1, &end);
+    *share = ll_strtod(*text + 1, &end);
     *text = end;
     return *share >= 0 && *share <= 1;
 }

@@ -338,8 +338,9 @@ static bool is_one_answer(const struct ll_args *args)
 {
     static const char *const printed[] = {"csv", "json", "all", "weights", NULL},
                              *const of_figures[] = {"output", "across", "up", "of", NULL},
-                             *const of_text[] = {"all", NULL}, *const of_csv[] = {"weights", NULL};
-    bool csv = ll_flag(args, "csv");
+                             *const of_text[] = {"all", NULL}, *const of_csv[] = {"weights", NULL},
+                             *const of_weights[] = {"log", NULL};
+    bool csv = ll_flag(args, "csv"), front = csv && !ll_flag(args, "weights");
     if (csv && ll_flag(args, "json")) {
         ll_wrong("--csv and --json exclude each other");
         return false;
@@ -348,6 +349,7 @@ static bool is_one_answer(const struct ll_args *args)
             ll_without(args, printed, "is for what is printed, not for --figure and --html")) &&
            (ll_value(args, "figure", NULL) || ll_without(args, of_figures, "is for --figure")) &&
            (csv || ll_without(args, of_csv, "is for --csv")) &&
+           (!front || ll_without(args, of_weights, "is for weights; --csv prints them with --weights")) &&
            (!(csv || ll_flag(args, "json")) ||
             ll_without(args, of_text, "is for people; --csv and --json print the whole front"));
 }

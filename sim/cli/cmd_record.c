@@ -22,6 +22,9 @@ static bool read_options(const struct ll_args *args, const struct ll_model *mode
     options->train = model->infers ? ll_flag(args, "train") : !ll_flag(args, "infer");
     options->dry_run = ll_flag(args, "dry-run");
     options->data = ll_value(args, "data", NULL);
+    static const char *const of_computing[] = {"threads", NULL};
+    if (options->dry_run && !ll_without(args, of_computing, "is for computing; --dry-run computes nothing"))
+        return false;
     return ll_value_count(args, "steps", 1, 1 << 30, options->dry_run ? 1 : 3, &options->steps) &&
            ll_read_run_options(args, options);
 }

@@ -65,6 +65,22 @@ static size_t choose(const struct ll_args *args, const struct ll_study *chosen[M
     return count;
 }
 
+/* Whether what is asked for is for one of the studies at least. */
+static bool is_of_use(const struct ll_args *args, const struct ll_study *const *chosen, size_t count)
+{
+    static const char *const of_compared[] = {"data", NULL}, *const of_surveys[] = {"whole", NULL};
+    bool compares = false, surveys = false;
+    for (size_t i = 0; i < count; i++) {
+        struct ll_study_plan plan = {0};
+        chosen[i]->plan(&plan);
+        compares |= chosen[i]->compares;
+        surveys |= plan.failed || plan.survey_count > 0;
+        ll_study_plan_release(&plan);
+    }
+    return (compares || ll_without(args, of_compared, "is for studies that compare with measured steps")) &&
+           (surveys || ll_without(args, of_surveys, "is for studies that survey many points"));
+}
+
 /* FOLDER/ID.csv, or FOLDER/ID-NAME.csv for what has a name; a slash in the id becomes a dash. NULL when
  * memory ran out. */
 static const char *path_of(struct ll_arena *arena, const char *folder, const struct ll_study *study,
@@ -223,7 +239,7 @@ static int run(const struct ll_args *args)
                    ? list_studies(ll_flag(args, "json"))
                    : LL_WRONG;
     size_t count = choose(args, chosen);
-    if (count == 0)
+    if (count == 0 || !is_of_use(args, chosen, count))
         return LL_WRONG;
     struct session session = {.args = args, .folder = ll_value(args, "output", "study")};
     session.json = (struct ll_json){.out = &session.text, .indent = true};

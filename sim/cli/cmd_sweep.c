@@ -89,6 +89,8 @@ static int read_space(struct exploration *e)
     e->output = output_path(e);
     if (!e->pool || !e->output)
         return ll_failed("memory or threads ran out");
+    if (ll_flag(e->args, "resume") && access(e->output, F_OK))
+        return ll_wrong("--resume: there is no %s to go on with", e->output);
     e->evaluator = ll_evaluator_new(e->space, ll_bring_workload, NULL, e->pool, &e->diags);
     return e->evaluator ? LL_DONE : LL_WRONG;
 }
@@ -330,8 +332,6 @@ static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
 static int run_sweep(struct exploration *e)
 {
     struct ll_sweep_state state = {0};
-    if (ll_flag(e->args, "resume") && access(e->output, F_OK))
-        return ll_wrong("--resume: there is no %s to go on with", e->output);
     bool tells = !e->crew || e->crew->rank == 0;
     catch_interrupts();
     e->terminal = tells && isatty(STDERR_FILENO) == 1;

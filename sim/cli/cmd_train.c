@@ -17,12 +17,16 @@
 static bool read_lesson(const struct ll_args *args, const struct ll_model *model,
                         struct ll_run_options *options)
 {
+    static const char *const of_shows[] = {"output", NULL};
     const struct ll_lesson *lesson = &model->lesson;
     size_t known = 0;
     if (lesson->steps == 0) {
         ll_wrong("%s has nothing to learn; leadline record %s runs it", model->name, model->name);
         return false;
     }
+    if (!model->shows &&
+        !ll_without(args, of_shows, "is for what a network produces; this one has only scores"))
+        return false;
     while (known < LL_MOST_LESSON_SETTINGS && lesson->settings[known].key)
         known++;
     struct ll_setting *all = ll_alloc(args->arena, known + options->setting_count + 1, sizeof *all);

@@ -42,6 +42,18 @@ static bool find_chart(const char *name, enum ll_chart *chart)
     return false;
 }
 
+/* Whether the figure shows what is asked of it; --log may be for the page beside it. */
+static bool is_heeded(const struct ll_args *args, enum ll_chart chart)
+{
+    static const char *const axes[] = {"across", "up", NULL}, *const objective[] = {"of", NULL},
+                             *const logs[] = {"log", NULL};
+    unsigned heeds = ll_chart_heeds(chart);
+    return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --figure front and heat")) &&
+           (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --figure heat")) &&
+           (heeds & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
+            ll_without(args, logs, "is for weights, which --figure sensitivity and --html show"));
+}
+
 static int draw_figure(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
 {
     const char *output = ll_value(args, "output", NULL);
@@ -50,7 +62,7 @@ static int draw_figure(const struct ll_args *args, const struct ll_findings *fin
                                        .objective = ll_value(args, "of", NULL)};
     enum ll_chart chart;
     struct ll_str svg = {0};
-    if (!find_chart(ll_value(args, "figure", NULL), &chart))
+    if (!find_chart(ll_value(args, "figure", NULL), &chart) || !is_heeded(args, chart))
         return LL_WRONG;
     if (!output)
         return ll_wrong("--figure: no file to write; name one with -o");

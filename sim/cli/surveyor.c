@@ -6,6 +6,7 @@
 #include "models/model.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cost/task.h"
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "tracer/base/pool.h"
@@ -145,6 +146,7 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
     double devices = (double)platform->devices;
     struct ll_arena scratch = {0};
     struct ll_infeed infeed = {0};
+    enum ll_dtype computed;
     const struct ll_result *result = ll_replay(prepared, &with_input, &scratch, diags);
     if (result) {
         at->exchange_s = exchange_s(prepared->trace, machine, platform->devices);
@@ -156,7 +158,7 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
         at->step_s = infeed.step_s;
         at->flops = prepared->flops * devices;
         at->bytes = prepared->bytes * devices;
-        at->peak_flops = ll_machine_peak_flops(machine, prepared->dtype) * devices;
+        at->peak_flops = ll_computed_peak_flops(machine, prepared->dtype, &computed) * devices;
         at->memory_Bps = memory->bandwidth_Bps * devices;
         at->peak_bytes = (double)result->footprint->peak_bytes;
         at->fits = at->peak_bytes <= (double)memory->size_bytes;

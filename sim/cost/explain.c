@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/explain.h"
 
+#include "tracer/base/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ void ll_say(struct ll_explain *why, const char *format, ...)
     if (!why || why->failed)
         return;
     va_start(args, format);
-    int length = vsnprintf(text, sizeof text, format, args);
+    int length = ll_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (length >= 0)
         keep(why, text, length < LINE_LIMIT ? (size_t)length : LINE_LIMIT - 1);

@@ -63,9 +63,9 @@ static double share_kept(const struct ll_machine *machine, const struct ll_kerne
     double capacity = (double)cache->size_bytes * (double)ll_machine_instances(machine, outermost - 1);
     double at_once = (double)units * (double)ll_max(1, kernel->side), rows = rows_of(work);
     double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
-    double kept = fmin(1, fmax(0, 1.5 * (1 - progress / capacity)));
-    ll_say(why, "kept in %s until it is read again: min(1, max(0, 1.5 * (1 - %.10g / %.10g))) = %.10g",
-           cache->name, progress, capacity, kept);
+    double kept = fmin(1, fmax(0, kernel->kept * (1 - progress / capacity)));
+    ll_say(why, "kept in %s until it is read again: min(1, max(0, %.10g * (1 - %.10g / %.10g))) = %.10g",
+           cache->name, kernel->kept, progress, capacity, kept);
     return kept;
 }
 

@@ -3,6 +3,7 @@
  * earlier ops saved shortens a level's stage in proportion; a level that has nothing left to move is not
  * waited for either. */
 #include "sim/cost/cost.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ static void add_term(char *sum, size_t size, double term_s)
 {
     size_t length = strlen(sum);
     if (term_s > 0)
-        snprintf(sum + length, size - length, "%.10g + ", term_s);
+        ll_snprintf(sum + length, size - length, "%.10g + ", term_s);
 }
 
 /* " + whole - first" of a stage behind a sum. */
@@ -94,8 +95,8 @@ static void add_rest(char *sum, size_t size, const struct stage *stage)
 {
     size_t length = strlen(sum);
     if (rest_of(stage) > 0)
-        snprintf(sum + length, size - length, "%s%.10g - %.10g", length ? " + " : "", stage->whole_s,
-                 stage->first_s);
+        ll_snprintf(sum + length, size - length, "%s%.10g - %.10g", length ? " + " : "", stage->whole_s,
+                    stage->first_s);
 }
 
 static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,

@@ -24,10 +24,10 @@
  *       apart = 1 - 1 / sqrt(1 + k / parts * (tiles / count) / drift)
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
- * on different units, as long as all fit in one wave; the partial sums then meet in the memory that the
- * units share, and to start adding them up takes `join`. Gradients of filters, whose k are all pixels, are
- * added up there by every unit as it ends, so that their parts may take a few waves. There are as many steps
- * of tile.k as k, or its part, needs.
+ * (`most_parts`) on different units, as long as all fit in one wave; the partial sums then meet in the memory
+ * that the units share, and to start adding them up takes `join`. Gradients of filters, whose k are all
+ * pixels, are added up there by every unit as it ends, so that their parts may take a few waves
+ * (`filter_waves`). There are as many steps of tile.k as k, or its part, needs.
  *
  * Where the library goes by a catalogue of sizes for which its kernels were tuned (sim/machine/catalogue.h),
  * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not
@@ -38,11 +38,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-enum {
-    PARTS_CHOICES = 10, /* 1, 2, 4, ... 512 parts of k */
-    FILTER_WAVES = 4,   /* of the parts of a filter's gradient, at most */
-};
 
 /* A tile with k cut into parts, laid over an output. */
 struct layout {
@@ -123,12 +118,22 @@ static double time_waits(const struct ll_unit *unit, const struct ll_task *task,
     return wait_cycles;
 }
 
+/* How many there are of 1, 2, 4, ... parts of k. */
+static uint32_t parts_choices(const struct ll_matrix *matrix)
+{
+    uint32_t choices = 1;
+    while (matrix->most_parts >> choices > 0)
+        choices++;
+    return choices;
+}
+
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
+    uint32_t choices = parts_choices(&unit->matrix);
     struct layout l = goes_by_catalogue(unit, task)
                           ? tuned_kernel(unit, task)
-                          : of_menu(unit, task, index / PARTS_CHOICES, UINT64_C(1) << index % PARTS_CHOICES);
+                          : of_menu(unit, task, index / choices, UINT64_C(1) << index % choices);
     l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
     uint64_t bands = ll_max(1, task->bands);
     l.rows = ll_mul(bands, ll_ceil_div(ll_ceil_div(dims->m, bands), l.tile.m));
@@ -146,7 +151,8 @@ static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, 
 {
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
     const struct ll_windows *windows = &task->problem.windows;
-    double most = (windows->pixels_are_k ? FILTER_WAVES : 1) * (double)unit->count;
+    uint64_t waves = windows->pixels_are_k ? ll_max(1, unit->matrix.filter_waves) : 1;
+    double most = (double)waves * (double)unit->count;
     return l->tuned || l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= most);
 }
 
@@ -311,7 +317,7 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 {
     if (goes_by_catalogue(unit, task))
         return 1;
-    return unit->matrix.tile_count ? (uint32_t)unit->matrix.tile_count * PARTS_CHOICES : 1;
+    return unit->matrix.tile_count ? (uint32_t)unit->matrix.tile_count * parts_choices(&unit->matrix) : 1;
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,

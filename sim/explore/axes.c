@@ -84,7 +84,7 @@ static bool add_value(struct making *m, const struct ll_node *node, struct ll_ax
     bool named = node->key != NULL; /* of a map of parts */
     value->node = node;
     value->text = named ? node->key : flow_text(m->reading, node);
-    value->number = named || !node->text ? NAN : ll_space_value_number(m->field, node->text);
+    value->number = named || !node->text ? NAN : ll_space_value_shown(m->field, node->text);
     if (!value->text)
         return ll_space_no_memory(m->reading, node->place);
     for (const struct ll_axis_value *other = m->axis->values; other < value; other++)
@@ -171,7 +171,10 @@ static bool read_coupling(struct ll_space_reading *reading, const struct ll_node
         return ll_complain(reading->diags, node->key_place, "`%s` is no number: no expression can set it",
                            node->key);
     space->couplings[space->coupling_count++] =
-        (struct ll_rule){.name = node->key, .text = coupled(node), .place = node->place};
+        (struct ll_rule){.name = node->key,
+                         .text = coupled(node),
+                         .scale = ll_expression_scale(ll_field_dimension(m.field)),
+                         .place = node->place};
     return true;
 }
 

@@ -9,8 +9,9 @@
 static const struct {
     const char *name;
     bool (*draw)(const struct ll_chart_job *job);
+    unsigned heeds;
 } charts[] = {
-#define LL_CHART(word, name, help) [LL_CHART_##word] = {name, ll_chart_##word},
+#define LL_CHART(word, name, help, heeds) [LL_CHART_##word] = {name, ll_chart_##word, heeds},
 #include "sim/explore/charts.def"
 #undef LL_CHART
 };
@@ -19,6 +20,12 @@ const char *ll_chart_name(enum ll_chart chart)
 {
     assert(chart < LL_CHART_COUNT);
     return charts[chart].name;
+}
+
+unsigned ll_chart_heeds(enum ll_chart chart)
+{
+    assert(chart < LL_CHART_COUNT);
+    return charts[chart].heeds;
 }
 
 /* The number of a name among others, or a complaint. */

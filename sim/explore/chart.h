@@ -12,6 +12,13 @@ struct ll_chart_wish {
     const char *objective; /* of a heat map */
 };
 
+/* What may be wished of a figure, by kind of figure. */
+enum {
+    LL_WISH_AXES = 1,      /* x and y */
+    LL_WISH_OBJECTIVE = 2, /* objective */
+    LL_WISH_LOGS = 4,      /* findings on logarithms */
+};
+
 enum ll_chart {
 #define LL_CHART(word, ...) LL_CHART_##word,
 #include "sim/explore/charts.def"
@@ -21,6 +28,9 @@ enum ll_chart {
 
 /* Names in the order of the rows; the chart is in range. */
 const char *ll_chart_name(enum ll_chart chart);
+
+/* The LL_WISH_ that it heeds. */
+unsigned ll_chart_heeds(enum ll_chart chart);
 
 /* Appends the figure to out. False after a complaint: a name that is no column, too few objectives, or memory
  * ran out. Pure but for that. */

@@ -179,7 +179,7 @@ static double value_of(const void *context, uint32_t slot)
     case LL_NAMED_MACHINE:
         break;
     }
-    return ll_located(asked->machine, &named->location);
+    return ll_located(asked->machine, &named->location) * ll_expression_scale(named->location.dimension);
 }
 
 /* --- a machine --- */
@@ -198,7 +198,8 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
     }
     for (size_t c = 0; c < space->coupling_count; c++) {
         worker->couplings[c] = ll_expression_value(space->couplings[c].expression, value_of, &asked);
-        ll_design_put_number(worker->design, worker->slots[space->axis_count + c], worker->couplings[c]);
+        ll_design_put_number(worker->design, worker->slots[space->axis_count + c],
+                             worker->couplings[c] / space->couplings[c].scale);
     }
     return ll_design_read(worker->design, &worker->diags);
 }

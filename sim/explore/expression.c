@@ -204,6 +204,11 @@ static const struct node *node_of(struct reader *r, struct node node)
 
 static const struct node *read_level(struct reader *r, int level);
 
+double ll_expression_scale(enum ll_dimension dimension)
+{
+    return dimension == LL_DIMENSION_AREA || dimension == LL_DIMENSION_AREA_PER_BYTE ? 1e6 : 1;
+}
+
 static bool is_quantity(const char *at, size_t length, struct ll_quantity *quantity)
 {
     char text[64];
@@ -247,10 +252,9 @@ static const struct node *read_literal(struct reader *r)
     if (isalpha((unsigned char)r->at[length]))
         return unknown_unit(r, r->at + length);
     r->at += length;
-    double scale = quantity.dimension == LL_DIMENSION_AREA ? 1e6 : 1;
     return node_of(r, (struct node){.type = NODE_NUMBER,
                                     .dimension = quantity.dimension,
-                                    .number = quantity.value * scale});
+                                    .number = quantity.value * ll_expression_scale(quantity.dimension)});
 }
 
 static bool keep_slot(struct reader *r, uint32_t slot)

@@ -4,7 +4,8 @@
  *   or and not    == != < <= > >=    + -    * /    - (sign)    ^ (power, from the right)
  *   min(a, b, ...)  max(a, b, ...)  log2(x)  sqrt(x)  abs(x)  ceil(x)  floor(x)
  *
- * Literals may carry a unit of machine files and are then in its base unit, areas in mm2. True is 1, false is
+ * Literals may carry a unit of machine files and are then in its base unit, but areas in mm2 and areas per
+ * byte in mm2/B; what a machine file says is in the same. True is 1, false is
  * 0. What is compared is of one dimension, as far as that of both sides is known. Names are what the caller
  * says they are. Expressions live in an arena, are immutable, and may be evaluated by many threads. */
 #ifndef LL_SIM_EXPLORE_EXPRESSION_H
@@ -34,6 +35,9 @@ struct ll_names {
 /* Reads a text that stands at `place` of a file: complaints point at the character. NULL after complaints. */
 struct ll_expression *ll_expression_parse(struct ll_arena *arena, const char *text, struct ll_place place,
                                           const struct ll_names *names, struct ll_diags *diags);
+
+/* How many of its units in expressions a base unit of machines is. */
+double ll_expression_scale(enum ll_dimension dimension);
 
 /* Its value; value(context, slot) gives what a name stands for. Pure but for that; allocates nothing. */
 double ll_expression_value(const struct ll_expression *expression,

@@ -47,6 +47,11 @@ double ll_space_value_number(const struct ll_field *field, const char *text)
     return ll_number_parse(text, named && field->unit ? field->unit : "", &number) ? number : NAN;
 }
 
+double ll_space_value_shown(const struct ll_field *field, const char *text)
+{
+    return ll_space_value_number(field, text) * (field ? ll_expression_scale(ll_field_dimension(field)) : 1);
+}
+
 static const char *text_of(struct ll_space_reading *reading, const struct range *range, double value)
 {
     const struct ll_field *field = range->field;
@@ -189,7 +194,7 @@ static bool make(struct ll_space_reading *reading, const struct range *range, do
     if (!node || !value->text)
         return ll_space_no_memory(reading, range->node->place);
     node->text = value->text;
-    value->number = ll_space_value_number(range->field, value->text);
+    value->number = ll_space_value_shown(range->field, value->text);
     return true;
 }
 

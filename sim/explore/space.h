@@ -97,6 +97,7 @@ struct ll_named {
 struct ll_rule {
     const char *name; /* a path that is set, or what is defined; NULL of a constraint */
     const char *text; /* the expression as written */
+    double scale;     /* of a path: how many of its units in expressions a base unit is */
     struct ll_expression *expression;
     struct ll_place place;
 };

@@ -40,6 +40,9 @@ const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, con
 /* range.c: the number that a value of such a key is, in the base unit; NaN when it is none. */
 double ll_space_value_number(const struct ll_field *field, const char *text);
 
+/* range.c: the same as expressions have it (expression.h). */
+double ll_space_value_shown(const struct ll_field *field, const char *text);
+
 /* names.c: reads an expression of the section; `until` rules of the couplings or definitions may be named.
  * NULL after complaints. */
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,

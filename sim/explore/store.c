@@ -269,7 +269,7 @@ static double base_number(const struct ll_space *space, const struct ll_space_ax
     struct ll_location location;
     return axis->ordered && axis->target == LL_AXIS_MACHINE &&
                    ll_machine_locate(space->machine, axis->path, &location)
-               ? ll_located(space->machine, &location)
+               ? ll_located(space->machine, &location) * ll_expression_scale(location.dimension)
                : NAN;
 }
 

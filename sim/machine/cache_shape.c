@@ -18,6 +18,8 @@ static const char *trouble_alone(const struct ll_cache_level *level)
         return "the bytes of a line are a power of two";
     if (level->inclusion != LL_CACHE_NON_INCLUSIVE && ll_cache_admission(level) < 1)
         return "a cache that does not let all lines in is a non-inclusive one";
+    if (level->prefetch == LL_PREFETCH_STRIDE && (level->stride_pages == 0 || level->stride_page_bytes == 0))
+        return "a prefetcher of strides remembers one page at least";
     if (level->policy == LL_CACHE_PLRU && (!ll_is_power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
         return "tree-PLRU takes 1, 2, 4, ... 64 ways";
     return NULL;

@@ -27,6 +27,7 @@ struct ll_cache_level {
     enum ll_cache_policy policy;
     enum ll_cache_inclusion inclusion; /* towards the levels further in */
     enum ll_cache_prefetch prefetch;
+    uint64_t stride_pages, stride_page_bytes; /* of STRIDE: pages that it remembers, bytes of one */
     bool write_through;
     bool write_around; /* a write that misses fetches nothing and goes on outward */
     double admission;  /* share of the lines that come for the first time that it lets in; 0: all */

@@ -10,6 +10,7 @@
 
 #include "sim/machine/schema.h"
 #include "sim/machine/steps.h"
+#include "tracer/base/plain.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -298,7 +299,7 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
     if (field->type == LL_TYPE_WHOLE)
         ll_number_text(number, s->number);
     else if (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE)
-        snprintf(s->number, sizeof s->number, "%.17g%s", number, ll_dimension_base(field->dimension));
+        ll_snprintf(s->number, sizeof s->number, "%.17g%s", number, ll_dimension_base(field->dimension));
     else
         memcpy(s->number, ll_number_in(number, field->unit ? field->unit : "").text, sizeof s->number);
     put(s, &value);

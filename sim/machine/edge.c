@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/machine/edge.h"
 
+#include "tracer/base/plain.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static bool parse_links(const char *text, double *links)
 {
     char *end;
     size_t length = strspn(text, "0123456789.");
-    *links = strtod(text, &end);
+    *links = ll_strtod(text, &end);
     return length > 0 && end == text + length && *end == '\0' && isfinite(*links) && *links > 0;
 }
 

@@ -39,7 +39,7 @@ static bool end_at(struct walk *walk, const void *place, const struct ll_field *
     *walk->location =
         (struct ll_location){.offset = (size_t)((const char *)place - (const char *)walk->machine),
                              .whole = whole,
-                             .dimension = field->dimension};
+                             .dimension = ll_field_dimension(field)};
     return !next(walk);
 }
 

@@ -68,6 +68,8 @@ struct ll_matrix {
     double feed;                 /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
     double step_cycles;          /* least cycles of a step along a tile's k */
     double join_cycles;          /* to start adding up partial sums, when units share k */
+    uint64_t most_parts;         /* of k, for as many units: 1, 2, 4, ... */
+    uint64_t filter_waves;       /* of tiles, that the parts of a filter's gradient may take; at least 1 */
 
     /* Waits for operand lines that run along k, of each of which a step reads a piece. */
     double line_cycles;  /* for each line out of reach */
@@ -180,6 +182,7 @@ struct ll_kernel {
     uint64_t row;  /* longest one kept on chip: the rest and work and line_s count for longer ones; 0: all */
     double passes; /* times that operands are moved, at least 1; products tell by their blocking */
     double reads;  /* times that each row is read, at least 1 */
+    double kept; /* share of rows in progress that a cache keeps, for each part of it that they leave free */
     uint64_t side; /* rows that a unit processes in parallel; 0: elements are divided evenly */
     bool rounds;   /* a unit starts the next rows only when all of those are done */
 
@@ -267,6 +270,7 @@ struct ll_host {
     double prepare_Bps; /* at which a worker draws, reads or decodes input; 0: that takes no time */
     double encode_Bps;  /* at which a worker writes what ops of the input phase make of it; 0: likewise */
     uint64_t workers;   /* that work in parallel; 0: one */
+    uint64_t buffered_steps; /* whose input the device has room for; 0: one */
 };
 
 enum ll_topology {

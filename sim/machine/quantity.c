@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A decimal text is kept as digits and a power of ten as long as possible: "4.6pJ" becomes 46e-13, which one
- * strtod rounds once. No decimal point ever reaches strtod, so that no locale can change its meaning. */
+ * ll_strtod rounds once. */
 #include "sim/machine/quantity.h"
 
 #include "tracer/base/json.h"
+#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 #include <assert.h>
@@ -150,7 +151,7 @@ static double to_double(const struct decimal *decimal, const struct unit *unit)
 {
     char text[MOST_DIGITS + 32];
     snprintf(text, sizeof text, "%se%d", decimal->length ? decimal->digits : "0", decimal->ten + unit->ten);
-    return ldexp(strtod(text, NULL), unit->two);
+    return ldexp(ll_strtod(text, NULL), unit->two);
 }
 
 enum ll_quantity_status ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **unit)
@@ -269,6 +270,13 @@ struct ll_quantity_text ll_number_in(double value, const char *unit)
     assert(meant);
     struct decimal decimal = from_double(value);
     return write_in(value, &decimal, meant, "");
+}
+
+enum ll_dimension ll_unit_dimension(const char *unit)
+{
+    const struct unit *known = find_unit(unit);
+    assert(known);
+    return known->dimension;
 }
 
 const char *ll_dimension_name(enum ll_dimension dimension)

@@ -69,6 +69,9 @@ const char *ll_dimension_name(enum ll_dimension dimension);
 const char *ll_dimension_example(enum ll_dimension dimension);
 const char *ll_dimension_base(enum ll_dimension dimension);
 
+/* What a unit of the table is of. */
+enum ll_dimension ll_unit_dimension(const char *unit);
+
 /* The unit that was probably meant: one that differs in upper and lower case only, else the nearest, else
  * NULL. */
 const char *ll_unit_nearest(const char *unit);

@@ -21,6 +21,11 @@ static const struct ll_field *find_here(const struct ll_field_table *table, cons
     return NULL;
 }
 
+enum ll_dimension ll_field_dimension(const struct ll_field *field)
+{
+    return field->unit ? ll_unit_dimension(field->unit) : field->dimension;
+}
+
 const struct ll_field *ll_field_table_find(const struct ll_field_table *table, const char *key)
 {
     const struct ll_field *found = find_here(table, key);

@@ -121,6 +121,9 @@ uint64_t ll_level_of_key(const struct ll_field *field, const char *key, const st
 /* The row of a key in a table and all its variants, or NULL. */
 const struct ll_field *ll_field_table_find(const struct ll_field_table *table, const char *key);
 
+/* What its numbers measure: its dimension, or that of the unit which its key says. */
+enum ll_dimension ll_field_dimension(const struct ll_field *field);
+
 /* Words for "did you mean": bounded, further ones are left out. There is room for all kinds and classes of
  * ops, and for as many machines. */
 enum { LL_MAX_WORDS = 512 };

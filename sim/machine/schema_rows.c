@@ -118,6 +118,13 @@ static const struct ll_field matrix_fields[] = {
      .help = "the fewest cycles for one step along a tile's k: its loads and the barrier after them"},
     {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
+    {.key = "most_parts", .type = LL_TYPE_WHOLE, AT(matrix.most_parts), .min = 1, .max = MOST_UNITS,
+     .otherwise = "512",
+     .help = "the most parts into which kernels cut k, each for another unit: 1, 2, 4, ... of them"},
+    {.key = "filter_waves", .type = LL_TYPE_WHOLE, AT(matrix.filter_waves), .min = 1, .max = MOST_UNITS,
+     .otherwise = "4",
+     .help = "how many times over the units may be dealt the parts of a filter's gradient; those of other "
+             "products are dealt once"},
     {.key = "line_cycles", .type = LL_TYPE_NUMBER, AT(matrix.line_cycles), .min = 0, .max = MOST_RATE,
      .otherwise = "0",
      .help = "cycles that a step waits for each line of an operand that runs along k and is out of reach "
@@ -203,6 +210,11 @@ static const struct ll_field cache_fields[] = {
              "never"},
     {.key = "prefetch", .type = LL_TYPE_CHOICE, AT(prefetch), .choices = prefetches, .otherwise = "none",
      .help = "what it fetches before it is asked for"},
+    {.key = "prefetch_pages", .type = LL_TYPE_WHOLE, AT(stride_pages), .min = 1, .max = 65536, .otherwise = "64",
+     .help = "pages whose strides the prefetcher `stride` remembers, each at its place in a table"},
+    {.key = "prefetch_page", .type = LL_TYPE_SIZE, AT(stride_page_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
+     .max = MOST_BYTES, .otherwise = "4KiB",
+     .help = "size of such a page"},
     {.key = "write_through", .type = LL_TYPE_BOOL, AT(write_through), .otherwise = "false",
      .help = "whether writes are passed outwards at once, not when their line is evicted"},
     {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
@@ -294,6 +306,9 @@ static const struct ll_field kernel_fields[] = {
              "`work` and `line` apply to longer rows only; 0: to all"},
     {.key = "reads", .type = LL_TYPE_NUMBER, AT(reads), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "how many times it reads each row; rows in progress are kept in a cache as far as they fit"},
+    {.key = "kept", .type = LL_TYPE_NUMBER, AT(kept), .min = 0, .max = MOST_RATE, .otherwise = "1.5",
+     .help = "share of the rows in progress that the cache in front of the outermost memory keeps until they are "
+             "read again, for each part of it that they leave free; at most all"},
     {.key = "side", .type = LL_TYPE_WHOLE, AT(side), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "rows that a unit processes in parallel; 0: elements are divided evenly"},
     {.key = "rounds", .type = LL_TYPE_BOOL, AT(rounds), .otherwise = "false",
@@ -497,6 +512,9 @@ static const struct ll_field host_fields[] = {
              "one-hot rows of class numbers; when not given, that takes no time"},
     {.key = "workers", .type = LL_TYPE_WHOLE, AT(workers), .min = 1, .max = 65536,
      .help = "workers of the host that prepare input in parallel (default: 1)"},
+    {.key = "buffered_steps", .type = LL_TYPE_WHOLE, AT(buffered_steps), .min = 1, .max = 65536, .otherwise = "2",
+     .help = "steps whose input the device has buffers for: the input of a step comes when the step so many before "
+             "has ended"},
 };
 #undef AT
 static const struct ll_field_table host_table = {TABLE("host section", host_fields, struct ll_host)};

@@ -193,8 +193,8 @@ static void look_ahead(struct level *level, uint64_t line, bool news)
     if (level->is.prefetch == LL_PREFETCH_NONE)
         return;
     if (level->is.prefetch == LL_PREFETCH_STRIDE) {
-        uint64_t page = (line << level->line_shift) / STRIDE_PAGE_BYTES + 1;
-        struct stride *stride = &level->strides[page % STRIDE_PAGES];
+        uint64_t page = (line << level->line_shift) / level->is.stride_page_bytes + 1;
+        struct stride *stride = &level->strides[page % level->is.stride_pages];
         if (stride->page != page)
             *stride = (struct stride){.page = page, .line = line};
         int64_t step = (int64_t)(line - stride->line);
@@ -490,6 +490,13 @@ static bool prepare_memory(struct level *level, uint64_t slots, struct ll_arena 
     return level->remembered != NULL;
 }
 
+static bool prepare_strides(struct level *level, struct ll_arena *arena)
+{
+    if (level->is.prefetch == LL_PREFETCH_STRIDE)
+        level->strides = ll_alloc(arena, level->is.stride_pages, sizeof *level->strides);
+    return level->strides || level->is.prefetch != LL_PREFETCH_STRIDE;
+}
+
 static bool prepare(struct level *level, const struct ll_cache_level *is, struct ll_arena *arena)
 {
     uint64_t slots = is->sets * is->ways;
@@ -512,7 +519,7 @@ static bool prepare(struct level *level, const struct ll_cache_level *is, struct
     for (uint64_t set = 0; set < is->sets; set++)
         level->empty_count[set] = level->ways;
     return prepare_table(level, slots, arena) && prepare_memory(level, slots, arena) &&
-           policies[is->policy].prepare(level, arena);
+           prepare_strides(level, arena) && policies[is->policy].prepare(level, arena);
 }
 
 struct ll_cache *ll_cache_new(const struct ll_cache_level *levels, size_t count, struct ll_arena *arena)

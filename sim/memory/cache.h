@@ -23,8 +23,8 @@
  *               around the level. What is fetched ahead is let in, and what an exclusive level gives up
  *               written, when there is nobody inside to take it
  *   prefetch    next-line: asked for after a miss, and after the first use of a prefetched line (Smith,
- *               "Cache memories", Computing Surveys 14, 1982: tagged). Stride: in a table of 64 pages of
- *               4 KiB, the second equal step in a row between lines of a page asks for the line one step
+ *               "Cache memories", Computing Surveys 14, 1982: tagged). Stride: in a table of so many
+ *               pages, the second equal step in a row between lines of a page asks for the line one step
  *               ahead. A level remembers one request, the last; requests are served once the access is
  *               over, outermost first
  *

@@ -12,8 +12,6 @@
 #include "sim/memory/cache.h"
 #include "tracer/base/random.h"
 
-enum { STRIDE_PAGES = 64, STRIDE_PAGE_BYTES = 4096 };
-
 #define NO_LINE UINT64_MAX
 
 struct ring {
@@ -43,8 +41,8 @@ struct level {
     uint64_t *turned_away, *turns; /* PLRU: of each way, the bits to keep and to set when it is used */
     uint64_t draws;                /* of 32 bits, by RANDOM and for admission */
     uint64_t *remembered;          /* lines that were not let in, at places like slots; NULL: all are */
-    struct stride strides[STRIDE_PAGES];
-    uint64_t wish; /* line to fetch ahead, NO_LINE for none */
+    struct stride *strides; /* prefetch STRIDE: of is.stride_pages pages, each at its number modulo so many */
+    uint64_t wish;          /* line to fetch ahead, NO_LINE for none */
     struct ll_cache_counts counts;
 };
 

@@ -42,7 +42,6 @@ enum stream {
     STREAM_NETWORK, /* and a level of it */
     STREAM_COUNT = STREAM_NETWORK + LL_MAX_LINKS
 };
-enum { BUFFERED_STEPS = 2 };
 
 struct run {
     const struct ll_prepared *prepared;
@@ -188,13 +187,14 @@ static double ready_s(const struct run *run, uint32_t seq, uint32_t *last)
     return ready;
 }
 
-/* The buffer for this step's input is free when the step BUFFERED_STEPS before has ended: its last op on the
- * device. Zero for the first steps. */
+/* The buffer for this step's input is free when the step so many before as there are buffers has ended: its
+ * last op on the device. Zero for the first steps. */
 static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
 {
     const struct ll_trace *trace = run->prepared->trace;
-    uint32_t step = trace->ops[seq].step, i = seq;
-    while (i > run->prepared->first_op && trace->ops[i - 1].step + BUFFERED_STEPS > step)
+    uint64_t step = trace->ops[seq].step, buffered = ll_max(1, run->machine->host.buffered_steps);
+    uint32_t i = seq;
+    while (i > run->prepared->first_op && trace->ops[i - 1].step + buffered > step)
         i--;
     if (i == run->prepared->first_op)
         return 0;

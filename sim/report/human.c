@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/human.h"
 
+#include "tracer/base/plain.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 static void three_digits(char *text, size_t size, double value)
 {
     int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    snprintf(text, size, "%.*f", decimals, value);
+    ll_snprintf(text, size, "%.*f", decimals, value);
 }
 
 const char *ll_si(struct ll_human *human, double value, const char *unit)
@@ -21,7 +23,7 @@ const char *ll_si(struct ll_human *human, double value, const char *unit)
         return human->text;
     }
     if (value >= 999.5e18) { /* past the last prefix */
-        snprintf(human->text, sizeof human->text, "%.3g %s", value, unit);
+        ll_snprintf(human->text, sizeof human->text, "%.3g %s", value, unit);
         return human->text;
     }
     int which = PLAIN;
@@ -39,7 +41,7 @@ const char *ll_many(struct ll_human *human, double value, const char *unit)
 {
     if (!(value > 0 && value < 0.9995))
         return ll_si(human, value, unit);
-    snprintf(human->text, sizeof human->text, "%.3g%s%s", value, *unit ? " " : "", unit);
+    ll_snprintf(human->text, sizeof human->text, "%.3g%s%s", value, *unit ? " " : "", unit);
     return human->text;
 }
 
@@ -53,9 +55,9 @@ const char *ll_binary(struct ll_human *human, double bytes)
     char digits[24];
     if (bytes >= 1023.5) { /* past the last prefix */
         which = 0;
-        snprintf(digits, sizeof digits, "%.3g", plain);
+        ll_snprintf(digits, sizeof digits, "%.3g", plain);
     } else if (which == 0)
-        snprintf(digits, sizeof digits, "%.0f", bytes);
+        ll_snprintf(digits, sizeof digits, "%.0f", bytes);
     else
         three_digits(digits, sizeof digits, bytes);
     snprintf(human->text, sizeof human->text, "%s %s", digits, units[which]);
@@ -64,7 +66,7 @@ const char *ll_binary(struct ll_human *human, double bytes)
 
 const char *ll_percent(struct ll_human *human, double fraction)
 {
-    snprintf(human->text, sizeof human->text, "%.1f %%", 100 * fraction);
+    ll_snprintf(human->text, sizeof human->text, "%.1f %%", 100 * fraction);
     return human->text;
 }
 

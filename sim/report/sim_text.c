@@ -6,6 +6,7 @@
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
+#include "tracer/base/plain.h"
 #include "tracer/rescale.h"
 
 #include <inttypes.h>
@@ -97,8 +98,8 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
     double share = result->level_share[machine->level_count - 1], peak = ll_machine_memory_Bps(machine);
     struct ll_human reached, limit;
     char note[64];
-    snprintf(note, sizeof note, "%.1f FLOP/B, ridge at %.1f",
-             result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
+    ll_snprintf(note, sizeof note, "%.1f FLOP/B, ridge at %.1f",
+                result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
     light_bar(outermost(machine)->name, ll_si(&reached, share * peak, "B/s"), ll_si(&limit, peak, "B/s"),
               share, note, width, out);
 }
@@ -189,11 +190,11 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
     struct ll_human time, share, rate;
     char more[64] = "", intensity[24] = "";
     if (width >= WIDE && kind->peak_share > 0)
-        snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, kind), 100 * kind->peak_share);
+        ll_snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, kind), 100 * kind->peak_share);
     else if (width >= WIDE)
         snprintf(more, sizeof more, "%s|", kind_rate(&rate, kind));
     if (kind->bytes > 0)
-        snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
+        ll_snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
     ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
                  ll_percent(&share, kind->share), intensity, ll_bound_name(result->machine, kind->bound),
                  more);
@@ -420,7 +421,7 @@ static const char *short_bar(struct ll_human *human, double fraction)
 {
     struct ll_str bar = {0};
     ll_bar(&bar, fraction, SHORT_BAR);
-    snprintf(human->text, sizeof human->text, "%s %3.0f %%", bar.text ? bar.text : "", 100 * fraction);
+    ll_snprintf(human->text, sizeof human->text, "%s %3.0f %%", bar.text ? bar.text : "", 100 * fraction);
     ll_str_release(&bar);
     return human->text;
 }
@@ -443,10 +444,10 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
     unsigned cause = main_cause(result);
     struct ll_human time, rate, compute, memory;
     char bound[48], best[64] = "";
-    snprintf(bound, sizeof bound, "%s %.0f %%", ll_bound_name(result->machine, cause),
-             100 * result->shares[cause]);
+    ll_snprintf(bound, sizeof bound, "%s %.0f %%", ll_bound_name(result->machine, cause),
+                100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
-        snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
+        ll_snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
     ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
                  ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
                  short_bar(&compute, result->flop_utilization),

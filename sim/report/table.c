@@ -3,6 +3,8 @@
  * the columns are fitted to the screen. */
 #include "sim/report/table.h"
 
+#include "tracer/base/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +49,7 @@ void ll_table_row(struct ll_table *table, const char *format, ...)
     char row[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(row, sizeof row, format, arguments);
+    ll_vsnprintf(row, sizeof row, format, arguments);
     va_end(arguments);
     for (char *p = row; (p = strchr(p, '\n'));)
         *p = ' ';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SCALE-Sim's three files, byte by byte: blanks behind commas, a comma at the end of each line. */
 #include "sim/scalesim/scalesim.h"
+#include "tracer/base/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,8 +13,8 @@
 static void shortest_text(double value, char text[static 32])
 {
     for (int precision = 0; precision <= 16; precision++) {
-        snprintf(text, 32, "%.*e", precision, value);
-        if (strtod(text, NULL) == value)
+        ll_snprintf(text, 32, "%.*e", precision, value);
+        if (ll_strtod(text, NULL) == value)
             return;
     }
 }
@@ -31,7 +32,7 @@ void ll_scalesim_float_text(double value, char text[static 32])
     int digits = (int)(e - text) - (value < 0) - (e - text > 2 + (value < 0));
     if (exponent < -4 || exponent >= 16)
         return;
-    snprintf(text, 32, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 1, value);
+    ll_snprintf(text, 32, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 1, value);
 }
 
 static void add_float(struct ll_str *out, double value)

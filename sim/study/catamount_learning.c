@@ -8,6 +8,7 @@
  * The least is not known; the paper takes its goals to be close to it. */
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,8 +105,8 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     for (unsigned d = 0; d < DOMAINS; d++) {
         const struct ll_catamount_law *law = &ll_catamount_laws[d];
         char found[32], published[32];
-        snprintf(found, sizeof found, "%.1f times", samples_for(law, law->error_goal) / law->data_now);
-        snprintf(published, sizeof published, "%.0f", law->data_scale);
+        ll_snprintf(found, sizeof found, "%.1f times", samples_for(law, law->error_goal) / law->data_now);
+        ll_snprintf(published, sizeof published, "%.0f", law->data_scale);
         ll_inform(outcome, found, published, "%s: today's data, where the curve meets the goal",
                   ll_catamount_domains[d].name);
     }

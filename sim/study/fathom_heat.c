@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/fathom.h"
 #include "sim/study/similarity.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +141,7 @@ static void judge_text(const struct profiles *p, struct ll_outcome *outcome)
     double alexnet = 100 * p->ours[LL_ALEXNET][LL_FATHOM_MATMUL],
            vgg = 100 * p->ours[LL_VGG][LL_FATHOM_MATMUL],
            residual = 100 * p->ours[LL_RESIDUAL][LL_FATHOM_MATMUL];
-    snprintf(measured, sizeof measured, "%.1f > %.1f > %.1f %%", alexnet, vgg, residual);
+    ll_snprintf(measured, sizeof measured, "%.1f > %.1f > %.1f %%", alexnet, vgg, residual);
     ll_holds(outcome, alexnet > vgg && vgg > residual, measured, "11 > 7 > 1 %",
              "fully connected layers weigh less in younger image networks: alexnet, vgg, residual");
     if (p->there[LL_SPEECH])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/fathom.h"
 #include "sim/study/similarity.h"
+#include "tracer/base/plain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -163,7 +164,7 @@ static void judge_ours(const struct clustering *ours, double cosines[LL_FATHOM_C
         ll_str_release(&names);
     }
     double far = 1 - cosines[LL_SPEECH][LL_SEQ2SEQ], near = 1 - cosines[LL_SPEECH][LL_AUTOENC];
-    snprintf(measured, sizeof measured, "%.3f > %.3f", far, near);
+    ll_snprintf(measured, sizeof measured, "%.3f > %.3f", far, near);
     ll_holds(outcome, far > near, measured, "farther", "speech is farther from seq2seq than from autoenc");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/figure/figure.h"
 #include "sim/study/fathom.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -235,8 +236,8 @@ static void judge_seq2seq(const struct panel *panel, struct ll_outcome *outcome)
         shares[t] = 100 * scope_share(panel->results[t], "loss");
         grows = grows && (t == 0 || shares[t] >= shares[t - 1]);
     }
-    snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f, %.1f %%", shares[ONE], shares[TWO], shares[FOUR],
-             shares[EIGHT]);
+    ll_snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f, %.1f %%", shares[ONE], shares[TWO],
+                shares[FOUR], shares[EIGHT]);
     ll_holds(outcome, grows && shares[EIGHT] > shares[ONE], measured, "grows",
              "seq2seq: the loss grows in share with 1, 2, 4, 8 threads");
 }

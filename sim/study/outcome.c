@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/outcome.h"
 
+#include "tracer/base/plain.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -82,7 +84,7 @@ struct ll_str *ll_drawing_new(struct ll_outcome *outcome, const char *name, cons
 static const char *print(struct ll_outcome *outcome, const char *format, va_list arguments)
 {
     char text[1024];
-    vsnprintf(text, sizeof text, format, arguments);
+    ll_vsnprintf(text, sizeof text, format, arguments);
     return copied(outcome, text);
 }
 

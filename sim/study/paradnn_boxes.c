@@ -3,6 +3,7 @@
  * the paper's: percentiles 2, 9, 50, 91 and 98. */
 #include "sim/study/paradnn.h"
 #include "sim/study/statistics.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,14 +159,14 @@ static void judge_recurrent(const struct ll_evidence *evidence, struct drawn *dr
         add_drawn(drawn, name, &box);
         medians[p] = box.at[MEDIAN];
         most[p] = box.most;
-        snprintf(text, sizeof text, "%.1f %%", most[p]);
+        ll_snprintf(text, sizeof text, "%.1f %%", most[p]);
         char bound[32];
-        snprintf(bound, sizeof bound, "%s%.0f %%", p ? "below " : "up to ", published[p]);
+        ll_snprintf(bound, sizeof bound, "%s%.0f %%", p ? "below " : "up to ", published[p]);
         ll_inform(outcome, text, bound, "RNN on %s: the most of its peak", name);
     }
     if (!survey)
         return;
-    snprintf(text, sizeof text, "%.2f, %.2f, %.2f %%", medians[0], medians[1], medians[2]);
+    ll_snprintf(text, sizeof text, "%.2f, %.2f, %.2f %%", medians[0], medians[1], medians[2]);
     ll_holds(outcome, medians[0] > medians[1] && medians[1] > medians[2], text, "falling",
              "RNN: median utilization of Skylake, TPU v2 and V100");
 }

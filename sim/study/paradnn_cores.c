@@ -12,6 +12,7 @@
  * of fully connected networks the paper takes batches above 1024. */
 #include "sim/study/paradnn.h"
 #include "sim/study/statistics.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -216,7 +217,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     ll_at_least(outcome, (struct ll_measured_value){scaled[0].most - scaled[1].most, 1, " %"}, 0,
                 "how much larger that of fully connected networks is");
     char share[16];
-    snprintf(share, sizeof share, "%.1f %%", 100 * faster_alone(scaled[0].survey));
+    ll_snprintf(share, sizeof share, "%.1f %%", 100 * faster_alone(scaled[0].survey));
     ll_inform(
         outcome, share, "all",
         "fully connected: networks of 256 nodes or more, with batches of 512 or fewer, faster on one core");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much of a TPU's peak the families use, and which parameters decide that. */
 #include "sim/study/paradnn.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static void judge_measured(const struct ll_evidence *evidence, struct ll_sheet *
                    family->axes[axis].key);
     ll_between(outcome, (struct ll_measured_value){weights.r2, 3, ""}, expected->r2 - 5e-4,
                expected->r2 + 5e-4, "%zu measured rows, what the weights explain", count);
-    snprintf(text, sizeof text, "%.1f %%", 100 * most);
+    ll_snprintf(text, sizeof text, "%.1f %%", 100 * most);
     ll_inform(outcome, text, "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
               "the most that measured rows use of the peak");
 }
@@ -91,8 +92,8 @@ static void say(const struct ll_family *family, const struct ll_paradnn_weights 
     size_t length = 0;
     text[0] = 0;
     for (size_t axis = 0; axis < ll_family_axes(family) && length < size; axis++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s %+.2f", axis ? ", " : "",
-                                   family->axes[axis].key, weights->of[axis]);
+        length += (size_t)ll_snprintf(text + length, size - length, "%s%s %+.2f", axis ? ", " : "",
+                                      family->axes[axis].key, weights->of[axis]);
 }
 
 struct drawn {
@@ -190,6 +191,7 @@ const struct ll_study ll_study_P2 = {
     .doc = "The share of peak FLOPs that networks reach grows with their width and with the batch: these "
            "parameters weigh "
            "most in a linear regression on standardised parameters.",
+    .compares = true,
     .plan = ll_paradnn_plan_main,
     .judge = judge,
 };

@@ -3,6 +3,7 @@
 #include "sim/replay/infeed.h"
 #include "sim/study/paradnn.h"
 #include "sim/study/statistics.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,8 +142,8 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
                (struct ll_measured_value){
                    ll_spearman(points.work, points.share, points.count, evidence->arena), 2, ""},
                -0.7, "rank correlation of the infeed share with FLOPs an image (Spearman)");
-    snprintf(text, sizeof text, "%.0f, %.0f, %.0f %%", 100 * gains[SQUEEZENET], 100 * gains[RETINANET],
-             100 * gains[RESNET]);
+    ll_snprintf(text, sizeof text, "%.0f, %.0f, %.0f %%", 100 * gains[SQUEEZENET], 100 * gains[RETINANET],
+                100 * gains[RESNET]);
     ll_holds(outcome, gains[SQUEEZENET] > gains[RETINANET] && gains[SQUEEZENET] > gains[RESNET], text,
              "the first is the most", "what SqueezeNet, RetinaNet and ResNet-50 gain without preparation");
     ll_inform(outcome, text, "180, 37, 34 %", "these gains as published");

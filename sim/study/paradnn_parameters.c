@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many parameters the networks have. */
 #include "sim/study/paradnn.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ static void judge_family(const struct ll_survey_result *survey, enum ll_paradnn_
         equal += parameters == closed_form_at(survey, family, i);
     }
     char measured[64], wanted[64];
-    snprintf(measured, sizeof measured, "%.0f of %.0f points", (double)equal, (double)survey->count);
+    ll_snprintf(measured, sizeof measured, "%.0f of %.0f points", (double)equal, (double)survey->count);
     snprintf(wanted, sizeof wanted, "all of them");
     ll_holds(outcome, equal == survey->count, measured, wanted, "%s: parameters are those of the closed form",
              survey->survey.family->doc);

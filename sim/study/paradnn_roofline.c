@@ -3,6 +3,7 @@
  * for memory. */
 #include "sim/study/paradnn.h"
 
+#include "tracer/base/plain.h"
 #include "tracer/ops.h"
 
 #include <math.h>
@@ -97,7 +98,7 @@ static void judge_convolutional(const struct ll_survey_result *cnn, struct ll_ou
         const struct ll_surveyed *at = ll_surveyed_at(cnn, i, LL_PARADNN_TPU2);
         bound += at->flops / at->bytes < 180.0 / 2.4;
     }
-    snprintf(text, sizeof text, "%.0f %%", 100 * (double)bound / (double)cnn->count);
+    ll_snprintf(text, sizeof text, "%.0f %%", 100 * (double)bound / (double)cnn->count);
     ll_inform(outcome, text, "the majority", "CNN left of the ridge");
 }
 

@@ -3,6 +3,7 @@
  * it. */
 #include "sim/study/paradnn_memory.h"
 #include "sim/study/statistics.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -77,7 +78,7 @@ static void judge_directions(const struct race *race, const struct direction *di
     for (size_t i = 0; i < count; i++) {
         double weight = race->weights.of[ll_family_axis(family, directions[i].key)];
         char text[32];
-        snprintf(text, sizeof text, "%+.3f", weight);
+        ll_snprintf(text, sizeof text, "%+.3f", weight);
         ll_holds(outcome, directions[i].sign * weight > 0, text,
                  directions[i].sign > 0 ? "above 0" : "below 0", "%s: weight of %s in the speed-up",
                  family->doc, directions[i].key);
@@ -229,13 +230,13 @@ static void judge_P10(const struct ll_evidence *evidence, struct ll_outcome *out
         const double *of = races[1].weights.of;
         char text[96];
         put_race(sheet, &races[1]);
-        snprintf(text, sizeof text, "layers %+.2f, embed %+.2f, length %+.2f, vocab %+.2f, batch %+.2f",
-                 of[0], of[1], of[2], of[3], of[4]);
+        ll_snprintf(text, sizeof text, "layers %+.2f, embed %+.2f, length %+.2f, vocab %+.2f, batch %+.2f",
+                    of[0], of[1], of[2], of[3], of[4]);
         bool most = true;
         for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
             most = most && (axis == 1 || fabs(of[axis]) < fabs(of[1]));
         ll_holds(outcome, most && of[1] < 0, text, "embed, below 0", "RNN: what weighs most in the speed-up");
-        snprintf(text, sizeof text, "%.1f times", races[1].most);
+        ll_snprintf(text, sizeof text, "%.1f times", races[1].most);
         ll_inform(outcome, text, "20 times",
                   "RNN: the most that the TPU is faster, which depends on how a framework "
                   "runs loops");
@@ -292,8 +293,8 @@ static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outc
         put_race(sheet, &races[i]);
         if (i == 0)
             judge_plateaus(races[0].survey, outcome);
-        snprintf(text, sizeof text, "%.2f", races[i].most);
-        snprintf(published, sizeof published, "%.2f", of[i].published);
+        ll_snprintf(text, sizeof text, "%.2f", races[i].most);
+        ll_snprintf(published, sizeof published, "%.2f", of[i].published);
         if (of[i].high > 0) {
             const struct direction wider = {of[i].width, 1};
             ll_between(outcome, (struct ll_measured_value){races[i].most, 2, ""}, of[i].low, of[i].high,
@@ -334,6 +335,7 @@ const struct ll_study ll_study_P8 = {
     .title = "TPU v2 over V100, fully connected",
     .doc = "Most networks are faster on the TPU; large batches help it, wide and deep networks and large "
            "inputs do not.",
+    .compares = true,
     .plan = plan_P8,
     .judge = judge_P8,
 };

@@ -2,6 +2,7 @@
 /* Examples a second of fully connected networks, and what finds no room: simulated against measured. */
 #include "sim/study/paradnn_memory.h"
 #include "sim/study/statistics.h"
+#include "tracer/base/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -94,8 +95,9 @@ static void judge_times(const struct compared *c, const char *name, const struct
     for (int fed = 0; errors && fed < 2; fed++) {
         char text[96];
         size_t count = errors_of(c, fed, errors);
-        snprintf(text, sizeof text, "%zu steps: median %.1f %%, nine in ten %.1f %%", count,
-                 100 * ll_quantile(errors, count, 0.5, arena), 100 * ll_quantile(errors, count, 0.9, arena));
+        ll_snprintf(text, sizeof text, "%zu steps: median %.1f %%, nine in ten %.1f %%", count,
+                    100 * ll_quantile(errors, count, 0.5, arena),
+                    100 * ll_quantile(errors, count, 0.9, arena));
         ll_inform(outcome, text, "", "%s: steps that %s", name,
                   fed ? "are the device's" : "wait for the host");
     }
@@ -119,8 +121,8 @@ static void judge_signs(const struct ll_evidence *evidence, struct ll_sheet *she
         struct ll_paradnn_weights weights = ll_paradnn_weigh(fc, column, evidence->arena);
         char text[96];
         ll_paradnn_put_weights(sheet, name, fc->survey.family, &weights);
-        snprintf(text, sizeof text, "layers %+.2f, nodes %+.2f, batch %+.2f", weights.of[0], weights.of[1],
-                 weights.of[4]);
+        ll_snprintf(text, sizeof text, "layers %+.2f, nodes %+.2f, batch %+.2f", weights.of[0], weights.of[1],
+                    weights.of[4]);
         ll_holds(outcome, weights.of[0] < 0 && weights.of[1] < 0 && weights.of[4] > 0, text, "-, -, +",
                  "%s: weights in examples a second", name);
     }
@@ -232,6 +234,7 @@ const struct ll_study ll_study_P7 = {
     .doc = "Examples a second fall with depth and width and rise with the batch, on TPU and GPU; large "
            "networks run out "
            "of memory on the TPU first, then on the GPU, and on the CPU never.",
+    .compares = true,
     .plan = plan,
     .judge = judge,
 };

@@ -4,6 +4,7 @@
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/csv.h"
+#include "tracer/base/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +19,7 @@ static const char *cell_text(const struct ll_sheet *sheet, uint64_t i, struct ll
         return cell->text ? cell->text : "";
     if (isnan(cell->number))
         return "";
-    snprintf(buffer->text, sizeof buffer->text, "%.*f", column->decimals, cell->number);
+    ll_snprintf(buffer->text, sizeof buffer->text, "%.*f", column->decimals, cell->number);
     return buffer->text;
 }
 

@@ -98,6 +98,7 @@ struct ll_study {
     const char *paper; /* whose figure or table it is, as in "Fathom, figure 3" */
     const char *title;
     const char *doc; /* what the paper shows there and what it claims, in a few sentences */
+    bool compares;   /* with measured rows, which the user may bring in place of its own */
     void (*plan)(struct ll_study_plan *plan);
     void (*judge)(const struct ll_evidence *evidence, struct ll_outcome *outcome);
 };

@@ -2,6 +2,7 @@
 #include "sim/study/tbd.h"
 
 #include "sim/report/figure/figure.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,7 +130,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
                 "workloads whose FP32 utilization is lower on the TITAN Xp");
     for (size_t i = 0; i < count; i++)
         if (pairs[i].row == LL_TBD_SOCKEYE) {
-            snprintf(published, sizeof published, "%.2f", speedup(&pairs[i]));
+            ll_snprintf(published, sizeof published, "%.2f", speedup(&pairs[i]));
             ll_inform(outcome, published, "not above 1",
                       "Sockeye: throughput on the TITAN Xp over the P4000's");
         }

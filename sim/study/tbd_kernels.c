@@ -3,6 +3,7 @@
  * all ops of a kind in a phase. */
 #include "sim/study/tbd.h"
 
+#include "sim/cost/task.h"
 #include "sim/report/figure/figure.h"
 
 #include <math.h>
@@ -74,7 +75,9 @@ static void collect(const struct ll_result *result, struct kernels *kernels)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_trace *trace = prepared->trace;
-    double peak = ll_machine_peak_flops(result->machine, prepared->dtype), active_s = 0, flops = 0;
+    enum ll_dtype computed;
+    double peak = ll_computed_peak_flops(result->machine, prepared->dtype, &computed), active_s = 0,
+           flops = 0;
     *kernels = (struct kernels){.count = 0};
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_form *form = &trace->forms[trace->ops[seq].form];

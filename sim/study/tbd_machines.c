@@ -4,6 +4,7 @@
 #include "sim/replay/remembered.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"
+#include "tracer/base/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -156,7 +157,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     ll_at_least(outcome, gain(all, 0, BATCHES - 1, INFINIBAND), 1.7,
                 "ResNet-50, 32 images a GPU: two machines on InfiniBand over one GPU alone");
     for (size_t s = ETHERNET; s < SYSTEMS; s++) {
-        snprintf(found, sizeof found, "%.2f", gain(all, 1, BATCHES - 1, s).value);
+        ll_snprintf(found, sizeof found, "%.2f", gain(all, 1, BATCHES - 1, s).value);
         ll_inform(outcome, found, s == ETHERNET ? "degrades" : "scales well",
                   "Inception-v3, 32 images a GPU: %s over one GPU", systems[s].name);
     }

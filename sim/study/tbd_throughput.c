@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/tbd.h"
+#include "tracer/base/plain.h"
 
 #include <stdio.h>
 
@@ -22,8 +23,8 @@ static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *ou
     if (speech->count)
         ll_at_least(outcome, (struct ll_measured_value){ll_tbd_exponent(speech), 2, ""}, 0.8,
                     "Deep Speech 2: throughput grows almost as the mini-batch does, the exponent");
-    snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f %%", 100 * resnet_gain, 100 * nmt_gain,
-             100 * speech_gain);
+    ll_snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f %%", 100 * resnet_gain, 100 * nmt_gain,
+                100 * speech_gain);
     if (resnet->count && nmt->count && speech->count)
         ll_holds(outcome, resnet_gain < nmt_gain && nmt_gain < speech_gain, measured, "rising",
                  "what twice the mini-batch gains: ResNet-50 (32), NMT (128), Deep Speech 2 (4)");
@@ -47,8 +48,8 @@ static void inform(const struct ll_tbd_sweep *sweep, const char *published, stru
     char measured[64];
     if (sweep->count == 0)
         return;
-    snprintf(measured, sizeof measured, "%.0f %s/s", ll_tbd_last(sweep)->throughput_Hz,
-             ll_tbd_last(sweep)->unit);
+    ll_snprintf(measured, sizeof measured, "%.0f %s/s", ll_tbd_last(sweep)->throughput_Hz,
+                ll_tbd_last(sweep)->unit);
     ll_inform(outcome, measured, published, "%s: throughput at %g", ll_tbd[sweep->row].name,
               sweep->batches[sweep->count - 1]);
 }

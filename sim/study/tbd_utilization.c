@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures 5 and 6: how busy the GPU is, and how much of its arithmetic is used while it is busy. */
 #include "sim/study/tbd.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,8 +37,8 @@ static void judge_below(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric me
     char measured[128];
     if (!most.name || !least.name)
         return;
-    snprintf(measured, sizeof measured, "%s %.1f %%, %s %.1f %%", most.name, most.value, least.name,
-             least.value);
+    ll_snprintf(measured, sizeof measured, "%s %.1f %%, %s %.1f %%", most.name, most.value, least.name,
+                least.value);
     ll_holds(outcome, most.value < least.value, measured, "the first less", "%s", claim);
 }
 
@@ -68,7 +69,7 @@ static void inform_detector(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metri
     char measured[32];
     if (sweep->count == 0)
         return;
-    snprintf(measured, sizeof measured, "%.1f %%", ll_tbd_value(ll_tbd_last(sweep), metric));
+    ll_snprintf(measured, sizeof measured, "%.1f %%", ll_tbd_value(ll_tbd_last(sweep), metric));
     ll_inform(outcome, measured, published, "Faster R-CNN, one image");
 }
 

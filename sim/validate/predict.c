@@ -2,6 +2,7 @@
 #include "sim/validate/predict.h"
 
 #include "sim/cost/cost.h"
+#include "sim/cost/task.h"
 #include "sim/net/collective.h"
 #include "sim/replay/replay.h"
 
@@ -18,7 +19,8 @@ static double datasheet_Bps(const struct ll_machine *machine)
 static double roofline_s(const struct ll_machine *machine, const struct ll_work *work)
 {
     double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
-    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
+    enum ll_dtype computed;
+    double peak = ll_computed_peak_flops(machine, (enum ll_dtype)work->dtype, &computed);
     double flops_s = peak > 0 ? (double)work->flops / peak : 0;
     return fmax(flops_s, bytes / datasheet_Bps(machine));
 }

@@ -3,6 +3,7 @@
 
 #include "tracer/base/csv.h"
 #include "tracer/base/order.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ bool ll_residuals_csv(const struct ll_validation *v, struct ll_str *out)
 static bool take_number(struct ll_csv *csv, const struct ll_csv_field *field, double *value)
 {
     char *end;
-    *value = strtod(field->text, &end);
+    *value = ll_strtod(field->text, &end);
     if (end != field->text && !*end && isfinite(*value))
         return true;
     return ll_complain(csv->diags, ll_csv_place(csv, field), "`%.40s`: expected a number", field->text);

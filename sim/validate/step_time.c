@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/task.h"
 #include "sim/parallel/step.h"
 #include "sim/replay/remembered.h"
 #include "sim/validate/step.h"
@@ -15,7 +16,8 @@ static double datasheet_Bps(const struct ll_machine *machine)
 static double work_roofline_s(const struct ll_machine *machine, const struct ll_work *work)
 {
     double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
-    double peak = ll_machine_peak_flops(machine, (enum ll_dtype)work->dtype);
+    enum ll_dtype computed;
+    double peak = ll_computed_peak_flops(machine, (enum ll_dtype)work->dtype, &computed);
     return fmax(peak > 0 ? (double)work->flops / peak : 0, bytes / datasheet_Bps(machine));
 }
 

@@ -27,7 +27,9 @@ try study F33
 try study --all F3
 try study F5 -o no/such/folder
 try study --whole
+try study P2 --data nowhere.csv -o unmade
 try study F5 --data nowhere.csv -o unmade
+try study F5 --whole -o unmade
 ls -d unmade 2>/dev/null
 try sim -c custom_example --explain 3 --memory traces/alexnet_infer_b1.llt
 try info --accounting catamount --memory traces/alexnet_infer_b1.llt

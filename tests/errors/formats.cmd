@@ -23,6 +23,7 @@ try export jsonl gemm.llt -c v100_sxm2_32gb
 try export csv gemm.llt
 try export chakra gemm.llt --set clock=1GHz
 try export onednn gemm.llt
+try export jsonl gemm.llt --json
 echo older >kept.json
 try export timeline gemm.llt -o kept.json
 try export chakra gemm.llt -p nonsense=1 -o kept.json

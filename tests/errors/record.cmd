@@ -7,6 +7,7 @@ try record alexnet --steps many
 try record alexnet --batch -1
 try record alexnet --batch 99999999999999999999
 try record alexnet --train --infer
+try record alexnet --dry-run --threads 2
 try record alexnet -p imagee=224
 try record alexnet -p image
 try record alexnet -p image=12
@@ -33,6 +34,7 @@ try record allreduce
 try record allreduce --dry-run --batch 3
 try record allreduce --dry-run --train
 try train gemm
+try train memnet -o samples
 mkdir empty
 try train alexnet --data empty
 try record alexnet --data empty

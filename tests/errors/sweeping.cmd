@@ -13,6 +13,7 @@ try sweep
 try sweep nowhere.yaml
 try sweep two.yaml --resume
 try sweep two.yaml --resume --fresh
+try sweep two.yaml --resume --dry-run
 leadline sweep two.yaml -o R.db >/dev/null
 cp R.db before.db
 try sweep three.yaml -o R.db
@@ -35,6 +36,10 @@ try pareto R.db --html R.html --csv
 try pareto R.db -o R.svg
 try pareto R.db --weights
 try pareto R.db --json --all
+try pareto R.db --csv --log
+try pareto R.db --figure heat --log -o R.svg
+try pareto R.db --figure front --of time_s -o R.svg
+try pareto R.db --figure sensitivity --up clock -o R.svg
 try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db

@@ -2,7 +2,7 @@
 # What goes out, and comes in again.
 leadline record conv2d --dry-run --train -p b=1 -o conv2d.llt
 leadline export scalesim conv2d.llt
-leadline export scalesim conv2d.llt -o layers.csv
+leadline export scalesim conv2d.llt -o layers.csv --json
 leadline import scalesim layers.csv -p dtype=f32 -o layers.llt
 leadline export csv conv2d.llt -c v100_sxm2_32gb
 leadline export csv conv2d.llt -c v100_sxm2_32gb | grep -v 'l2_loss' >rows.csv

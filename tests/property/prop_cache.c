@@ -21,6 +21,8 @@ static struct ll_cache_level random_level(uint64_t *seed, const struct ll_cache_
     level.policy = (enum ll_cache_policy)ll_random_below(seed, LL_CACHE_POLICY_COUNT);
     level.inclusion = (enum ll_cache_inclusion)ll_random_below(seed, inside ? 3 : 2);
     level.prefetch = (enum ll_cache_prefetch)ll_random_below(seed, 3);
+    level.stride_pages = 1 + ll_random_below(seed, TWIN_PAGES);
+    level.stride_page_bytes = UINT64_C(256) << ll_random_below(seed, 5);
     level.write_through = draw(seed, 0, 3) == 0;
     level.write_around = draw(seed, 0, 3) == 0;
     level.line_bytes = inside ? inside->line_bytes << draw(seed, 0, 2) : UINT64_C(1) << draw(seed, 0, 6);

@@ -95,6 +95,8 @@ static void prefetch_foresees_what_it_is_made_for(void **state)
     struct ll_cache_level next = wide(LL_CACHE_LRU, 4), stride = next;
     next.prefetch = LL_PREFETCH_NEXT_LINE;
     stride.prefetch = LL_PREFETCH_STRIDE;
+    stride.stride_pages = 1;
+    stride.stride_page_bytes = 1024; /* 16 lines */
     struct ll_cache_counts c = after(&next, 1, 0, LINES(0, 1, 2, 3, 4, 5, 6, 7));
     assert_int_equal(c.misses, 1);
     assert_int_equal(c.useful, 7);
@@ -177,6 +179,9 @@ static void impossible_caches_are_named(void **state)
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "as long as"));
     two[0].line_bytes = 64;
     two[1].prefetch = LL_PREFETCH_STRIDE;
+    assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "one page"));
+    two[1].stride_pages = 64;
+    two[1].stride_page_bytes = 4096;
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "ahead"));
 }
 

@@ -16,6 +16,8 @@ static struct ll_machine cores(void)
                                                  .tile_count = 1,
                                                  .conv_tiles = {{256, 64, 64}},
                                                  .conv_tile_count = 1,
+                                                 .most_parts = 512,
+                                                 .filter_waves = 4,
                                                  .macs = {[LL_F32] = 100}};
     machine.levels[0] =
         (struct ll_level){.name = "memory", .size_bytes = 1 << 30, .bandwidth_Bps = 1e30, .efficiency = 1};
@@ -97,6 +99,10 @@ static void parts_of_a_filters_gradient_may_take_several_waves(void **state)
     struct ll_conv conv = square(2, 64, 256 * 60, 64, 1);
     conv.pass = LL_CONV_FILTER;
     assert_near(cycles_of(&machine, &conv), 3 * 32 * (256 * 64 * 64 / 100.0), 1e-12);
+    machine.units[0].matrix.filter_waves = 2; /* 2 parts of 64 steps, 120 tiles */
+    assert_near(cycles_of(&machine, &conv), 2 * 64 * (256 * 64 * 64 / 100.0), 1e-12);
+    machine.units[0].matrix.filter_waves = 1;
+    assert_near(cycles_of(&machine, &conv), 128 * (256 * 64 * 64 / 100.0), 1e-12);
 }
 
 /* 3 channels of 9 elements are 27 of k, one step; taken 32 at a time they are 288, five steps. */

@@ -95,6 +95,17 @@ static void a_fast_host_stays_two_steps_ahead(void **state)
     close_scene(&scene);
 }
 
+/* h . h . h . h .  with room for one, each input waits for the product before it: 4 (h + c)
+ *  ccc ccc ccc ccc */
+static void with_one_buffer_inputs_and_products_take_turns(void **state)
+{
+    (void)state;
+    struct scene scene = played("host.buffered_steps", "1");
+    double c = scene.result->ops[1].time_s;
+    assert_near(scene.result->time_s * STEPS, STEPS * (input_s + c), 1e-12);
+    close_scene(&scene);
+}
+
 /* Each product is started while its input still loads, so that starting it costs nothing. */
 static void a_queue_hides_what_starting_ops_takes(void **state)
 {
@@ -245,6 +256,7 @@ int main(void)
         cmocka_unit_test(an_op_takes_its_cycles_and_its_start),
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
+        cmocka_unit_test(with_one_buffer_inputs_and_products_take_turns),
         cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
         cmocka_unit_test(what_the_software_does_behind_the_launch_hides_the_work),
         cmocka_unit_test(a_queue_does_not_hide_gaps),

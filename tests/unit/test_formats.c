@@ -369,6 +369,28 @@ static void times_that_do_not_fit_are_named_with_their_row(void **state)
     ll_str_release(&log);
 }
 
+/* A single one as well, with the row's own line: it is not taken for no time at all. */
+static void a_time_that_does_not_fit_is_named_with_its_row(void **state)
+{
+    static const char rows[] = "source,hardware,op,dtype,dims,time_s,notes\n"
+                               "x,y,relu,fp32,n=16,1e9,z\nx,y,relu,fp32,n=16,1e10,z\n"
+                               "x,y,relu,fp32,n=16,2e10,z\nx,y,fc_bwd,fp32,m=1;n=1;k=1,1e300,z\n";
+    static const char log[] = "onednn_verbose,exec,cpu,eltwise,jit,forward_training,data_f32::blocked:a:f0,,"
+                              "alg:eltwise_relu alpha:0 beta:0,16,1e14\n";
+    (void)state;
+    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    assert_null(c.trace);
+    assert_int_equal(c.diags.count, 2);
+    assert_int_equal(c.diags.kept[0].place.line, 4);
+    assert_int_equal(c.diags.kept[1].place.line, 5);
+    assert_true(complained(&c, "fc_bwd: its time does not fit in 64 bits"));
+    end_conversion(&c);
+    c = import_text(ll_import_ONEDNN, log, NULL, NULL);
+    assert_null(c.trace);
+    assert_int_equal(c.diags.kept[0].place.line, 1);
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +405,7 @@ int main(void)
         cmocka_unit_test(rows_that_are_no_ops_are_named),
         cmocka_unit_test(a_trace_that_cannot_take_its_name_leaves_nothing),
         cmocka_unit_test(times_that_do_not_fit_are_named_with_their_row),
+        cmocka_unit_test(a_time_that_does_not_fit_is_named_with_its_row),
         cmocka_unit_test(timelines_have_every_op_and_dependency),
         cmocka_unit_test(the_period_is_the_shortest_that_repeats),
     };

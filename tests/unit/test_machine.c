@@ -145,7 +145,8 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"strided_gradient\":\"exact\",\"scattering\":1,\"mapping\":\"closed_form\",\"objective\":\"time\","
         "\"early_updates\":false,\"collectives\":"
         "\"fastest\",\"collective_overhead\":0},\"host\":{"
-        "\"latency\":0,\"cores\":0},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":20}}";
+        "\"latency\":0,\"cores\":0,\"buffered_steps\":2},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":"
+        "20}}";
     struct ll_str text = {0};
     struct ll_json json = {.out = &text};
     (void)state;

@@ -73,7 +73,7 @@ static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *
 /* Forty of 1000 rows of 3200 bytes are in progress: 128000 bytes. */
 static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 3};
+    struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 3, .kept = 1.5};
     struct ll_work work = rows(1000, 800);
     double once = (double)work.a_bytes;
     (void)state;
@@ -81,11 +81,13 @@ static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
     assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 2.5 * once, 1e-12); /* kept: 3/4 */
     assert_near(outer_bytes(&kernel, &work, 128000, true), 4 * once, 1e-12);
     assert_near(outer_bytes(&kernel, &work, 3 * 128000, false), 4 * once, 1e-12);
+    kernel.kept = 1;
+    assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 3 * once, 1e-12); /* 1/2 */
 }
 
 static void a_larger_cache_never_moves_more(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 2.5};
+    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 2.5, .kept = 1.5};
     struct ll_work work = rows(1000, 800);
     double before = INFINITY;
     (void)state;

@@ -71,6 +71,18 @@ static void numbers_of_values_are_in_base_units(void **state)
     ll_space_free(space);
 }
 
+static void areas_are_in_mm2_as_in_expressions(void **state)
+{
+    (void)state;
+    struct ll_space *space = read("vary:\n"
+                                  "  area.fixed_mm2: {from: 100, to: 300, by: 100}\n"
+                                  "  area.sram_mm2_per_MiB: [0.5]\n");
+    assert_string_equal(space->axes[0].values[1].text, "200");
+    assert_near(space->axes[0].values[1].number, 200, 1e-15);
+    assert_near(space->axes[1].values[0].number * (1 << 20), 0.5, 1e-15);
+    ll_space_free(space);
+}
+
 static struct ll_space *some_space(void)
 {
     return read("vary:\n"
@@ -139,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_have_the_values_that_they_say),
         cmocka_unit_test(numbers_of_values_are_in_base_units),
+        cmocka_unit_test(areas_are_in_mm2_as_in_expressions),
         cmocka_unit_test(points_and_numbers_are_one),
         cmocka_unit_test(a_grid_has_every_point_once),
         cmocka_unit_test(shards_are_even_and_share_all_points),

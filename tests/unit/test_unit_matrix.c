@@ -17,6 +17,7 @@ static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
     struct ll_matrix *matrix = &machine.units[0].matrix;
     matrix->macs[LL_F16] = 512;
     matrix->fill_cycles = 20;
+    matrix->most_parts = 512;
     matrix->tile_count = tile_count;
     for (uint64_t i = 0; i < tile_count; i++)
         matrix->tiles[i] = tiles[i];
@@ -85,6 +86,10 @@ static void a_long_k_is_shared_by_idle_units(void **state)
     assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 2); /* k has no more than two steps */
     double sums = 128 * 128 * 2, operands = 2 * 128 * 32768 * 2;
     assert_near(cost.level_bytes[0], operands + 64 * sums + 65 * sums, 1e-15);
+    machine.units[0].matrix.most_parts = 47; /* of 1, 2, 4, ... that is 32 */
+    assert_int_equal(cost_of(&machine, 1, 128, 128, 32768).units_used, 32);
+    machine.units[0].matrix.most_parts = 1;
+    assert_int_equal(cost_of(&machine, 1, 128, 128, 32768).units_used, 1);
 }
 
 /* A step of k of a 128 x 128 tile takes 32 cycles to multiply and (128 + 128) * 2 / 64 = 8 to take in; of a

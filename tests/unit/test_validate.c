@@ -84,6 +84,18 @@ static void the_roofline_is_the_datasheets(void **state)
     end(&t);
 }
 
+/* Of f8, which the toy computes as bf16: 2 x 512^3 FLOP take 1048.576 us, the bytes 79 us. */
+static void the_roofline_is_of_the_type_computed(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, "x");
+    struct ll_measured rows[] = {row("toy", "gemm", "m=512;n=512;k=512", 1e-3)};
+    rows[0].dtype = "fp8";
+    assert_float_equal(validate(&t, rows, 1)->predictions[0].roofline_s, 1048.576e-6, 1e-12);
+    end(&t);
+}
+
 static void what_cannot_be_scored_is_counted_by_reason(void **state)
 {
     (void)state;
@@ -149,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_relative_to_what_was_measured),
         cmocka_unit_test(the_roofline_is_the_datasheets),
+        cmocka_unit_test(the_roofline_is_of_the_type_computed),
         cmocka_unit_test(what_cannot_be_scored_is_counted_by_reason),
         cmocka_unit_test(a_device_may_be_a_node_itself),
         cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),

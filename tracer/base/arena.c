@@ -5,6 +5,8 @@
 #define _DEFAULT_SOURCE
 #include "tracer/base/arena.h"
 
+#include "tracer/base/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,11 +97,11 @@ char *ll_format(struct ll_arena *arena, const char *format, ...)
     va_list measured, written;
     va_start(measured, format);
     va_copy(written, measured);
-    int length = vsnprintf(NULL, 0, format, measured);
+    int length = ll_vsnprintf(NULL, 0, format, measured);
     va_end(measured);
     char *text = length < 0 ? NULL : ll_alloc(arena, (size_t)length + 1, 1);
     if (text)
-        vsnprintf(text, (size_t)length + 1, format, written);
+        ll_vsnprintf(text, (size_t)length + 1, format, written);
     va_end(written);
     return text;
 }

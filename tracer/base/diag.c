@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/diag.h"
 
+#include "tracer/base/plain.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,7 @@ bool ll_complain(struct ll_diags *diags, struct ll_place place, const char *form
     char message[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    ll_vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     place.file = keep(diags, place.file);
     place.source_line = keep(diags, place.source_line);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/json.h"
 
+#include "tracer/base/plain.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -132,12 +134,12 @@ void ll_number_text(double value, char text[static 32])
         return;
     }
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, 32, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        ll_snprintf(text, 32, "%.*g", digits, value);
+        if (ll_strtod(text, NULL) == value)
             break;
     }
     if (strstr(text, "e+") && fabs(value) < 1e15)
-        snprintf(text, 32, "%.0f", value);
+        ll_snprintf(text, 32, "%.0f", value);
 }
 
 static void raw(struct ll_json *json, const char *text)

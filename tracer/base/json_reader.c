@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/json_reader.h"
 
+#include "tracer/base/plain.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -312,7 +314,7 @@ double ll_json_as_real(const struct ll_json_reader *reader)
         return 0;
     assert(reader->length < sizeof number);
     memcpy(number, reader->text, reader->length);
-    return strtod(number, NULL);
+    return ll_strtod(number, NULL);
 }
 
 int64_t ll_json_as_integer(const struct ll_json_reader *reader)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/str.h"
 
+#include "tracer/base/plain.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,12 +48,12 @@ void ll_str_addf(struct ll_str *str, const char *format, ...)
     va_list measured, written;
     va_start(measured, format);
     va_copy(written, measured);
-    int length = vsnprintf(NULL, 0, format, measured);
+    int length = ll_vsnprintf(NULL, 0, format, measured);
     va_end(measured);
     if (length < 0)
         str->failed = true;
     else if (make_room(str, (size_t)length)) {
-        vsnprintf(str->text + str->length, (size_t)length + 1, format, written);
+        ll_vsnprintf(str->text + str->length, (size_t)length + 1, format, written);
         str->length += (size_t)length;
     }
     va_end(written);

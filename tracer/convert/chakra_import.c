@@ -7,6 +7,7 @@
  * group has the ranks that speak of it, group 0 all. The other end of a message is told from here: which rank
  * a file is follows from its place, of a single one from its name (trace.3.et). */
 #include "tracer/base/map.h"
+#include "tracer/base/plain.h"
 #include "tracer/convert/chakra_file.h"
 
 #include <errno.h>
@@ -261,7 +262,7 @@ static bool read_attr(const char *text, struct ll_attr *attr)
     *attr = (struct ll_attr){.key = key};
     errno = 0;
     if (ll_attr_is_real((enum ll_attr_key)key))
-        attr->real = strtod(equals + 1, &end);
+        attr->real = ll_strtod(equals + 1, &end);
     else
         attr->count = strtoll(equals + 1, &end, 10);
     return end != equals + 1 && *end == '\0' && (errno == 0 || ll_attr_is_real((enum ll_attr_key)key));

@@ -5,7 +5,6 @@
 #include "tracer/convert/series.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,7 +322,7 @@ static const char *follow(struct csv_row *r, ll_csv_rule *rule, uint64_t time_ns
     r->counting = true;
     const char *trouble = rule(r);
     r->counting = false;
-    r->each_ns = time_ns / ll_max(r->count, 1);
+    r->each_ns = ll_fits(time_ns) ? time_ns / ll_max(r->count, 1) : LL_NO_FIT;
     return trouble ? trouble : rule(r);
 }
 
@@ -346,7 +345,7 @@ static void record_rows(struct ll_series *series, const struct ll_measured *rows
     for (size_t i = 0; i < count; i++) {
         series->scope = rows[i].op;
         series->phase = strstr(rows[i].op, "_bwd") ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
-        uint64_t time_ns = rows[i].time_s < 1e9 ? (uint64_t)llround(rows[i].time_s * 1e9) : 0;
+        uint64_t time_ns = ll_series_ns(rows[i].time_s * 1e9);
         const char *trouble = record_row(series, &rows[i], time_ns);
         series->duration_ns = time_ns;
         if (trouble && import->allow_opaque)

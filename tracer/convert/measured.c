@@ -2,6 +2,7 @@
 #include "tracer/convert/measured.h"
 
 #include "tracer/base/csv.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static bool take_row(struct ll_csv *csv, const struct ll_csv_field *fields, size
     if (count != COLUMNS)
         return ll_complain(csv->diags, ll_csv_place(csv, NULL), "expected %d fields, not %zu", COLUMNS,
                            count);
-    double time_s = strtod(fields[TIME].text, &end);
+    double time_s = ll_strtod(fields[TIME].text, &end);
     if (end == fields[TIME].text || *end || !(time_s > 0) || !isfinite(time_s))
         return ll_complain(csv->diags, ll_csv_place(csv, &fields[TIME]),
                            "`%.40s` is no time in seconds: expected a number above zero", fields[TIME].text);

@@ -9,10 +9,10 @@
  * passed over. A log knows no tensors: weights are those of the same line in each repetition, and every op
  * waits for the one before it. */
 #include "tracer/convert/onednn.h"
+#include "tracer/base/plain.h"
 #include "tracer/convert/period.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +70,7 @@ static bool take_apart(struct ll_dnnl_line *line)
     line->extra = fields[count - 3];
     line->problem = fields[count - 2];
     line->dtype = dtype_of(line->memory);
-    double ms = strtod(fields[count - 1], NULL);
-    line->duration_ns = ms > 0 && ms < 1e12 ? (uint64_t)llround(ms * 1e6) : 0;
+    line->duration_ns = ll_series_ns(ll_strtod(fields[count - 1], NULL) * 1e6);
     return true;
 }
 

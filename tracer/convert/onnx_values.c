@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rules ask of the node at work, and what they make: values, their layouts, their elements. */
+#include "tracer/base/plain.h"
 #include "tracer/convert/onnx.h"
 
 #include <assert.h>
@@ -13,7 +14,7 @@ bool onnx_refuse(struct onnx *o, const char *format, ...)
     char text[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    ll_vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s",
                        o->node->type, o->node->name, text);

@@ -4,6 +4,7 @@
 #include "tracer/base/str.h"
 #include "tracer/retype.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op, struct ll_imported *out)
@@ -24,6 +25,11 @@ const char *ll_series_record(struct ll_series *series, const struct ll_import_op
     series->clock_ns = ll_add(series->clock_ns, series->duration_ns);
     series->duration_ns = 0;
     return NULL;
+}
+
+uint64_t ll_series_ns(double time_ns)
+{
+    return !(time_ns > 0) ? 0 : time_ns < 0x1p64 ? (uint64_t)round(time_ns) : LL_NO_FIT;
 }
 
 struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,

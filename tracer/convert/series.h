@@ -19,6 +19,10 @@ struct ll_series {
 const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op,
                              struct ll_imported *out);
 
+/* Whole nanoseconds of a time that a file tells, zero for what is no time; LL_NO_FIT past 64 bits, with which
+ * no op is recorded. */
+uint64_t ll_series_ns(double time_ns);
+
 /* A tensor that no op made, of these dimensions. */
 struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,
                                     enum ll_dtype dtype, unsigned rank, const uint64_t *dims);

@@ -9,6 +9,7 @@
  * started them: where there are any, an operator took the time of its kernels. Nobody says which tensor is
  * which, so every op waits for the one before it. */
 #include "tracer/base/map.h"
+#include "tracer/base/plain.h"
 #include "tracer/convert/torch.h"
 
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static bool read_numbers(const char *text, double *numbers, uint32_t most, uint3
             continue;
         }
         bool truth = strncmp(text, "True", 4) == 0, lie = strncmp(text, "False", 5) == 0;
-        double number = truth ? 1 : lie ? 0 : strtod(text, &end);
+        double number = truth ? 1 : lie ? 0 : ll_strtod(text, &end);
         if (truth || lie)
             end = (char *)text + (truth ? 4 : 5);
         if (end == text || *count == most)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/figure/axis.h"
 
+#include "tracer/base/plain.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -59,8 +61,8 @@ double ll_axis_place(const struct ll_axis *axis, double value)
 
 const char *ll_tick(struct ll_tick_text *text, double value)
 {
-    snprintf(text->text, sizeof text->text,
-             value != 0 && (fabs(value) < 1e-4 || fabs(value) >= 1e6) ? "%.0e" : "%.6g", value);
+    ll_snprintf(text->text, sizeof text->text,
+                value != 0 && (fabs(value) < 1e-4 || fabs(value) >= 1e6) ? "%.0e" : "%.6g", value);
     return text->text;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/figure/axis.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@ static void draw_cell(struct ll_svg *svg, struct ll_rect cell, const struct ll_h
     ll_svg_rect(svg, cell.x + 0.5, cell.y + 0.5, cell.width - 1, cell.height - 1, shade.fill);
     if (isnan(value) || fabs(value) < 0.5 * pow(10, -(double)heat->decimals))
         return;
-    snprintf(text, sizeof text, "%.*f", (int)heat->decimals, value);
+    ll_snprintf(text, sizeof text, "%.*f", (int)heat->decimals, value);
     if (ll_text_width(text, LL_TEXT_SMALL) > cell.width || cell.height < LL_TEXT_SMALL)
         return;
     ll_svg_text(svg,
