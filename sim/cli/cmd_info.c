@@ -269,7 +269,7 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
 
 static void kind_table(const struct ll_profile *profile, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  op kind|phase|>count|>FLOP|>bytes|>time|>share|?>rate");
+    struct ll_table *table = ll_table_new("  op kind|phase|>count|>FLOP|>bytes|?>time|?>share|?>rate");
     for (uint64_t i = 0; i < profile->kind_count; i++) {
         const struct ll_kind_total *kind = &profile->kinds[i];
         struct ll_human flops, bytes, time, share, rate;
