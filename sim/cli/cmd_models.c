@@ -65,15 +65,25 @@ static void model_row(const struct ll_model *model, const struct ll_model_size *
                  model->default_batch, model->doc);
 }
 
+/* Words have no bounds: they stand behind what the parameter means. */
+static void word_row(const struct ll_model *model, size_t i, struct ll_table *table)
+{
+    const struct ll_model_param *param = &model->params[i];
+    struct ll_str words = {0};
+    for (const char *const *word = model->words[i]; *word; word++)
+        ll_str_addf(&words, "%s%s", word == model->words[i] ? "" : ", ", *word);
+    ll_table_row(table, "%s|%s|||%s; one of: %s", param->name, ll_model_word(model, i, param->standard),
+                 param->doc, words.failed ? "" : words.text);
+    ll_str_release(&words);
+}
+
 static void param_rows(const struct ll_model *model, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new("-p key|>default|>from|>to|meaning");
     for (size_t i = 0; i < model->param_count; i++) {
         const struct ll_model_param *param = &model->params[i];
         if (ll_model_word(model, i, 0))
-            ll_table_row(table, "%s|%s|%s|%s|%s", param->name, ll_model_word(model, i, param->standard),
-                         ll_model_word(model, i, param->min), ll_model_word(model, i, param->max),
-                         param->doc);
+            word_row(model, i, table);
         else
             ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,
                          param->min, param->max, param->doc);

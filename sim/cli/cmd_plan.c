@@ -44,6 +44,7 @@ static int show_json(const struct ll_plan_search *search, const struct ll_search
     ll_json_put_count(&json, "batch", search->batch);
     ll_json_put_count(&json, "considered", result->considered);
     ll_json_put_count(&json, "too_large", result->too_large);
+    ll_json_put_number(&json, "least_bytes", result->least_bytes);
     ll_json_put_count(&json, "programs", result->programs);
     ll_json_key(&json, "plans");
     ll_json_open_list(&json);
@@ -66,6 +67,22 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     ll_str_release(&words);
 }
 
+static void none_fits(const struct ll_machine *machine, const struct ll_search_result *result,
+                      struct ll_str *out)
+{
+    struct ll_human least, capacity;
+    ll_str_add(out, "  no plan fits into the devices' memory");
+    if (isfinite(result->least_bytes))
+        ll_str_addf(out, ": the smallest needs about %s of %s", ll_binary(&least, result->least_bytes),
+                    ll_binary(&capacity, (double)machine->levels[machine->level_count - 1].size_bytes));
+    ll_str_add(out, "\n");
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static int show(const struct ll_machine *machine, const struct ll_plan_search *search,
                 const struct ll_search_result *result)
 {
@@ -74,12 +91,12 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     struct ll_table *table = ll_table_new("  step|>of best|>samples/s|>memory|>bubble|>exposed|plan");
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
-    ll_str_addf(&out, "%" PRIu64 " samples a step on %" PRIu64 " devices of %s\n\n", search->batch,
-                search->devices, machine->stem);
+    ll_str_addf(&out, "%" PRIu64 " sample%s a step on %" PRIu64 " device%s of %s\n\n", search->batch,
+                plural(search->batch), search->devices, plural(search->devices), machine->stem);
     if (result->found_count > 0)
         ll_table_print(table, width, &out);
     else
-        ll_str_add(&out, "  no plan fits into the devices' memory\n");
+        none_fits(machine, result, &out);
     ll_str_addf(&out,
                 "\n%" PRIu64 " plans considered: %" PRIu64 " too large, %" PRIu64 " estimated; %" PRIu64
                 " programs\n",

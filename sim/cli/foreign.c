@@ -5,6 +5,7 @@
 #include "sim/cli/foreign.h"
 
 #include "sim/cli/foreign_child.h"
+#include "sim/cli/foreign_folder.h"
 #include "sim/cli/foreign_plan.h"
 #include "sim/cli/foreign_sites.h"
 #include "sim/cli/paths.h"
@@ -12,7 +13,6 @@
 #include "tracer/base/json.h"
 #include "tracer/capture/session.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,31 +21,6 @@
 
 #define LOOK_NS 10000000u         /* between looks at whether the program still runs */
 enum { LEAST_ALLOCATION = 2048 }; /* bytes; what is smaller holds no matrix worth following */
-
-/* The folder of the rings: in memory where there is a file system for that. NULL after saying why not. */
-static const char *make_folder(struct ll_arena *arena)
-{
-    const char *temporary = getenv("TMPDIR");
-    const char *const places[] = {"/dev/shm", temporary ? temporary : "/tmp", "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char *folder = ll_format(arena, "%s/leadline-XXXXXX", places[i]);
-        if (folder && mkdtemp(folder))
-            return folder;
-    }
-    ll_failed("there is no place for temporary files: neither /dev/shm nor %s can be written", places[1]);
-    return NULL;
-}
-
-static void remove_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-    rmdir(path);
-}
 
 /* The command line as one text, as far as it is of use. */
 static const char *command_text(const struct ll_args *args)
@@ -83,6 +58,11 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
     if (trace->status != LL_OK)
         ll_str_addf(out, "; recording ended early: %s", ll_status_text(trace->status));
     ll_str_add(out, "\n");
+}
+
+/* What the machine could have done better, once for all processes that say the same. */
+static void tell_core(const struct ll_session_trace *trace, struct ll_str *out)
+{
     if (trace->better_core && trace->core_asked_for)
         ll_str_addf(
             out,
@@ -97,11 +77,36 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
             trace->blas_core, trace->better_core);
 }
 
+static bool same_core(const struct ll_session_trace *a, const struct ll_session_trace *b)
+{
+    return a->better_core && b->better_core && a->core_asked_for == b->core_asked_for &&
+           strcmp(a->better_core, b->better_core) == 0 && strcmp(a->blas_core, b->blas_core) == 0;
+}
+
+static void tell_cores(const struct ll_session_trace *traces, size_t count, struct ll_str *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t first = 0;
+        while (first < i && !same_core(&traces[first], &traces[i]))
+            first++;
+        if (first == i)
+            tell_core(&traces[i], out);
+    }
+}
+
+/* As a shell tells of its own commands, not of what users and pipes do on purpose. */
+static void tell_signal(int number, const char *program)
+{
+    if (number > 0 && number != SIGINT && number != SIGPIPE)
+        fprintf(stderr, "leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
+}
+
 static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused)
 {
     struct ll_str out = {0};
     for (size_t i = 0; i < count; i++)
         tell_trace(&traces[i], &out);
+    tell_cores(traces, count, &out);
     if (refused)
         ll_str_addf(&out, "leadline: %" PRIu64 " processes not recorded: no room for their rings\n", refused);
     else if (count == 0)
@@ -223,6 +228,7 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
         return ll_failed("memory ran out");
     if (child->pid == 0)
         return status;
+    tell_signal(child->ended_by, args->words[0]);
     tell(traces, count, refused);
     if (ll_flag(args, "json"))
         print_json(traces, count, status);
@@ -242,12 +248,12 @@ int ll_record_foreign(const struct ll_args *args)
         return LL_FAILED;
     struct ll_child child = {0};
     ll_child_hold_signals(&child);
-    const char *folder = make_folder(args->arena);
+    struct ll_foreign_folder folder;
     int status = LL_FAILED;
-    if (folder) {
+    if (ll_foreign_folder_make(&folder, args->arena)) {
         ll_tell_plan(&plan);
-        status = record_in(folder, library, &plan, args, &child);
-        remove_folder(folder);
+        status = record_in(folder.path, library, &plan, args, &child);
+        ll_foreign_folder_remove(&folder);
     }
     ll_child_let_go_signals(&child);
     return status;

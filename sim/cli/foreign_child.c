@@ -146,6 +146,7 @@ bool ll_child_ended(struct ll_child *child, int *status)
     if (ended == 0 || (ended < 0 && errno == EINTR))
         return false;
     *status = ended < 0 ? LL_FAILED : WIFEXITED(how) ? WEXITSTATUS(how) : BY_SIGNAL + WTERMSIG(how);
+    child->ended_by = ended > 0 && WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     forward_to = 0;
     return true;
 }

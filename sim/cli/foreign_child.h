@@ -12,6 +12,7 @@
 
 struct ll_child {
     pid_t pid;      /* 0: it was not started */
+    int ended_by;   /* the signal that ended it, 0: none */
     sigset_t usual; /* the signals that are held back without us */
 };
 

@@ -34,6 +34,14 @@ bool ll_is_of_experts(const struct ll_desc *desc)
     return kept && desc->shape.rank > 1 && desc->shape.role[0] == LL_ROLE_EXPERTS;
 }
 
+bool ll_has_experts(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        if (ll_is_of_experts(&trace->descs[i]))
+            return true;
+    return false;
+}
+
 static const struct ll_desc *desc_of(const struct spreading *s, uint32_t tensor)
 {
     return &s->trace->descs[s->trace->tensors[tensor].desc];

@@ -213,3 +213,11 @@ struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute re
     }
     return ll_rewrite_end(&r.rewrite, trouble);
 }
+
+bool ll_learns(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->form_count; i++)
+        if (trace->forms[i].phase == LL_PHASE_BACKWARD || trace->forms[i].phase == LL_PHASE_UPDATE)
+            return true;
+    return false;
+}

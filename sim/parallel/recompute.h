@@ -17,4 +17,7 @@
 struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute recompute,
                               const char **trouble);
 
+/* Whether a trace has a backward pass or an update: an inference keeps nothing and has no gradients. Pure. */
+bool ll_learns(const struct ll_trace *trace);
+
 #endif

@@ -44,6 +44,7 @@ struct searching {
     uint64_t *loads, *totals; /* by layer */
     double capacity_bytes;
     struct ll_diags *diags;
+    bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
     bool failed; /* memory ran out */
 };
 
@@ -319,6 +320,7 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
     struct ll_found_plan found = {.plan = *plan, .estimate_bytes = estimate_bytes(s, base, plan)};
     s->result->considered++;
     if (found.estimate_bytes > s->capacity_bytes) {
+        s->result->least_bytes = fmin(s->result->least_bytes, found.estimate_bytes);
         s->result->too_large++;
         return false;
     }
@@ -334,8 +336,9 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
 static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan,
                         double micro_batches)
 {
-    bool any = false, host = s->machine->host.bandwidth_Bps > 0;
-    for (plan.zero = 0; plan.zero <= (plan.data > 1 ? MOST_ZERO : 0u); plan.zero++) {
+    bool any = false, host = s->learns && s->machine->host.bandwidth_Bps > 0;
+    for (plan.zero = 0; plan.zero <= (plan.data > 1 ? MOST_ZERO : 0u);
+         plan.zero += s->learns ? 1 : MOST_ZERO) {
         bool fits = try_plan(s, base, &plan, micro_batches);
         any = any || fits;
         plan.offload.optimizer = true;
@@ -355,7 +358,7 @@ static bool try_pieces(struct searching *s, const struct base *base, struct ll_p
                                             .chunks = plan.chunks,
                                             .micro_batches = plan.batch / plan.data / plan.micro_batch};
     divide(s, base, plan.pipeline * plan.chunks);
-    for (int full = 0; full <= (plan.recompute == LL_RECOMPUTE_NONE); full++) {
+    for (int full = 0; full <= (s->learns && plan.recompute == LL_RECOMPUTE_NONE); full++) {
         plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
         count_stages(s, base, &plan, &shape);
         any = try_sharing(s, base, plan, (double)shape.micro_batches) || any;
@@ -408,18 +411,10 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
     ll_trace_free(shared);
 }
 
-static bool has_experts(const struct ll_trace *trace)
-{
-    for (uint64_t i = 0; i < trace->desc_count; i++)
-        if (ll_is_of_experts(&trace->descs[i]))
-            return true;
-    return false;
-}
-
 /* All ways to lay experts on replicas. */
 static void try_experts(struct searching *s, struct ll_parallel plan)
 {
-    uint64_t most = has_experts(s->trace) ? s->search->devices / plan.tensor : 1;
+    uint64_t most = ll_has_experts(s->trace) ? s->search->devices / plan.tensor : 1;
     for (plan.expert = 1; plan.expert <= most; plan.expert++)
         if (most % plan.expert == 0)
             try_micro_batches(s, plan);
@@ -461,7 +456,10 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
     struct ll_spread *spread = ll_spread_trace(s->trace, &found->plan, s->search->devices, &diags);
     const struct ll_parallel_result *result =
         spread ? ll_parallel_run(spread, s->machine, s->remembered, &scratch, &diags) : NULL;
-    bool fits = result && (double)result->stages[result->fullest].memory_bytes <= s->capacity_bytes;
+    double bytes = result ? (double)result->stages[result->fullest].memory_bytes : INFINITY;
+    bool fits = bytes <= s->capacity_bytes;
+    if (!fits)
+        s->result->least_bytes = fmin(s->result->least_bytes, bytes);
     if (fits) {
         found->step_s = result->step_s;
         found->bubble = result->bubble;
@@ -585,11 +583,13 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .totals = ll_alloc(arena, layers, sizeof *s.totals),
         .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
         .diags = diags,
+        .learns = ll_learns(trace),
     };
     ll_memo_turn(&remembered.costs, machine);
     s.failed = !s.exchanges || !s.result || !s.found || !s.stages || !s.part_of || !s.loads || !s.totals;
     s.failed = s.failed || !thin_out(&s);
     if (!s.failed) {
+        s.result->least_bytes = INFINITY;
         try_all(&s);
         simulate_best(&s);
     }

@@ -39,6 +39,7 @@ struct ll_found_plan {
 struct ll_search_result {
     uint64_t considered; /* plans, each of which came out as one of these: */
     uint64_t too_large, impossible, estimated;
+    double least_bytes;                /* of a device, of what is too large; INFINITY: nothing is */
     uint64_t programs;                 /* that were made for it */
     const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* at most LL_MOST_FOUND */

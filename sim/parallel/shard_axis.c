@@ -8,10 +8,21 @@
 
 static const double impossible = 1e60;
 
+static bool was_told(struct ll_sharding *s, uint64_t extent)
+{
+    for (unsigned i = 0; i < s->told_count; i++)
+        if (s->told[i] == extent)
+            return true;
+    if (s->told_count < LL_TOLD_EXTENTS)
+        s->told[s->told_count++] = extent;
+    return false;
+}
+
 /* So many of what are too many, or do not come out even. */
 static void complain(struct ll_sharding *s, uint64_t extent, const char *what)
 {
-    s->right =
+    s->right = false;
+    if (!was_told(s, extent))
         ll_complain(s->diags, (struct ll_place){0},
                     "op %" PRIu32 ", %s in %s: %" PRIu64 " %s cannot be divided among %" PRIu64 " ranks",
                     s->op, s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], extent,

@@ -7,6 +7,8 @@
 #include "sim/parallel/holding.h"
 #include "tracer/base/diag.h"
 
+enum { LL_TOLD_EXTENTS = 8 };
+
 struct ll_sharding {
     struct ll_holding holding;
     const struct ll_trace *trace;
@@ -19,6 +21,9 @@ struct ll_sharding {
     uint32_t *updated; /* by old tensor: the weight that is changed by it, element by element; LL_NONE */
     bool *summed;      /* by old tensor: a reader wants it summed up, were it a term */
     bool right;
+    /* What was complained of: an extent that stands in every layer is told of its first op. */
+    uint64_t told[LL_TOLD_EXTENTS];
+    unsigned told_count;
 };
 
 /* Input i of the op at work: the old tensor, and the state in which the rank has it. */

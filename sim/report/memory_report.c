@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { POINTS = 400, LARGEST = 10, LARGEST_IN_JSON = 100 };
@@ -294,11 +295,45 @@ void ll_memory_text(const struct ll_memory_report *report, unsigned width, struc
 
 /* The figure: each class on top of those before it. */
 
+static const struct scale {
+    const char *label;
+    double bytes;
+} scales[] = {{"KiB, classes on top of each other", 1 << 10},
+              {"MiB, classes on top of each other", 1 << 20},
+              {"GiB, classes on top of each other", 1 << 30}};
+
+static const struct scale *scale_of(double peak_bytes)
+{
+    const struct scale *scale = scales;
+    while (scale + 1 < scales + sizeof scales / sizeof *scales && peak_bytes >= scale[1].bytes)
+        scale++;
+    return scale;
+}
+
+/* Where little of a large memory is used, its size presses all curves to the ground: the title tells it. */
+static double capacity_line(const struct ll_memory_report *report)
+{
+    return report->footprint.peak_bytes >= report->capacity_bytes / 4 ? (double)report->capacity_bytes : 0;
+}
+
+static const char *figure_title(const struct ll_memory_report *report, char *text, size_t size)
+{
+    struct ll_human peak, capacity;
+    int length = snprintf(text, size, "%s: at most %s", report->name,
+                          ll_binary(&peak, (double)report->footprint.peak_bytes));
+    if (report->capacity_bytes && length >= 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length, " of %s",
+                 ll_binary(&capacity, (double)report->capacity_bytes));
+    return text;
+}
+
 static bool draw(const struct ll_memory_report *report, struct ll_rect box, struct ll_svg *svg)
 {
     size_t points = report->course->count, used = 0;
     double *x = malloc((points * (LL_MEMORY_COUNT + 1) + 1) * sizeof *x);
     struct ll_curve curves[LL_MEMORY_COUNT];
+    const struct scale *scale = scale_of((double)report->footprint.peak_bytes);
+    char title[200];
     if (!x)
         return false;
     for (size_t i = 0; i < points; i++)
@@ -307,22 +342,22 @@ static bool draw(const struct ll_memory_report *report, struct ll_rect box, stru
     for (unsigned m = 0; m < LL_MEMORY_COUNT; m++) {
         double *y = x + (used + 1) * points, most = 0;
         for (size_t i = 0; i < points; i++) {
-            double held = (double)report->course->at[i].class_bytes[m] / (double)(1 << 30);
+            double held = (double)report->course->at[i].class_bytes[m] / scale->bytes;
             y[i] = held + (below ? below[i] : 0);
             most = fmax(most, held);
         }
-        if (most < SEEN_LEAST * (double)report->footprint.peak_bytes / (double)(1 << 30))
+        if (most < SEEN_LEAST * (double)report->footprint.peak_bytes / scale->bytes)
             continue;
         curves[used++] = (struct ll_curve){ll_memory_name((enum ll_memory_class)m), x, y, points};
         below = y;
     }
-    const struct ll_lines lines = {.title = report->name,
+    const struct ll_lines lines = {.title = figure_title(report, title, sizeof title),
                                    .x_label = "op",
-                                   .y_label = "GiB, classes on top of each other",
+                                   .y_label = scale->label,
                                    .curves = curves,
                                    .curve_count = used,
                                    .joined = true,
-                                   .line = (double)report->capacity_bytes / (double)(1 << 30),
+                                   .line = capacity_line(report) / scale->bytes,
                                    .line_name = "capacity"};
     ll_draw_lines(svg, box, &lines);
     free(x);

@@ -177,11 +177,12 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
     ll_end_line(&line, width, out);
 }
 
+/* Gaps and other ops without bytes and FLOPs have none. */
 static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
 {
     bool moves =
         kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
-    return ll_si(human, kind->rate, moves ? "B/s" : "FLOP/s");
+    return kind->rate > 0 ? ll_si(human, kind->rate, moves ? "B/s" : "FLOP/s") : "";
 }
 
 static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, unsigned width,

@@ -21,8 +21,8 @@ struct ll_table {
 /* A table on a screen. */
 struct fit {
     size_t width[MOST_COLUMNS];
-    bool shown[MOST_COLUMNS];
-    size_t last, before_last; /* the last column that is shown, and where it begins */
+    bool shown[MOST_COLUMNS], filled[MOST_COLUMNS]; /* some cell below the heading is */
+    size_t last, before_last;                       /* the last column that is shown, and where it begins */
 };
 
 struct ll_table *ll_table_new(const char *headings)
@@ -129,11 +129,13 @@ static void end_row(struct ll_str *out)
 static void walk(const struct ll_table *table, struct fit *fit, struct ll_str *out)
 {
     size_t column = 0;
+    bool heading = true;
     for (const char *p = table->cells.text; p && *p;) {
         size_t length = strcspn(p, "|\n");
         bool last = p[length] == '\n';
         if (column < table->column_count) {
             size_t width = text_width(p, length);
+            fit->filled[column] |= !heading && length > 0;
             if (out && fit->shown[column])
                 print_cell(table, fit, column, p, length, out);
             else if (!out && width > fit->width[column])
@@ -142,6 +144,7 @@ static void walk(const struct ll_table *table, struct fit *fit, struct ll_str *o
         if (last && out)
             end_row(out);
         column = last ? 0 : column + 1;
+        heading = heading && !last;
         p += length + (p[length] != '\0');
     }
 }
@@ -162,7 +165,7 @@ static size_t lay_out(const struct ll_table *table, struct fit *fit)
 static void fit_to(const struct ll_table *table, struct fit *fit, unsigned screen)
 {
     for (size_t i = 0; i < table->column_count; i++)
-        fit->shown[i] = true;
+        fit->shown[i] = fit->filled[i] || !table->spare[i];
     size_t width = lay_out(table, fit);
     for (size_t i = table->column_count; i-- > 0 && width > screen;)
         if (table->spare[i]) {

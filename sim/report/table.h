@@ -17,8 +17,9 @@ struct ll_table *ll_table_new(const char *headings);
 /* A row, printf style; line ends within it become spaces. */
 void ll_table_row(struct ll_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds the whole table to a text. Where it is wider than the screen, columns with `?` are left out, the last
- * one first; then the last column is wrapped. What is still too wide stays so. */
+/* Adds the whole table to a text, without columns with `?` that nobody filled. Where it is wider than the
+ * screen, further columns with `?` are left out, the last one first; then the last column is wrapped. What is
+ * still too wide stays so. */
 void ll_table_print(const struct ll_table *table, unsigned width, struct ll_str *out);
 
 /* NULL is fine. */

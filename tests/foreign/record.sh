@@ -17,8 +17,9 @@ expect "$(calls "$here/t.llt")" 7 "calls recorded"
 expect "$("$leadline" info --json "$here/t.llt" | sed -n 's/.*"flops": "\(.*\)",/\1/p')" $((7 * 2 * 50 * 50 * 50)) FLOPs
 expect "$(wc -l <"$here/err")" "$(grep -c '^leadline: ' "$here/err")" "lines of ours alone on standard error"
 
-echo | "$leadline" record -o "$here/k.llt" -- "$products" 50 7 die >/dev/null 2>&1
+echo | "$leadline" record -o "$here/k.llt" -- "$products" 50 7 die >/dev/null 2>"$here/err"
 expect $? 137 "the status of a killed program"
+expect "$(grep -c "$products was ended by signal 9" "$here/err")" 1 "word of what ended a killed program"
 expect "$(calls "$here/k.llt")" 7 "calls of a killed program"
 "$leadline" verify "$here/k.llt" >/dev/null
 expect $? 0 "the trace of a killed program"
@@ -29,6 +30,9 @@ expect $# 2 "files of a program with a child"
 for trace in "$@"; do
     expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
 done
+
+echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
+expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"
 
 said=$(echo full | "$leadline" record -o /dev/full -- "$products" 50 7 5 2>"$here/err")
 expect $? 5 "the exit status where the disk is full"
@@ -54,4 +58,24 @@ sleep 1
 kill -TERM $!
 wait $!
 expect $? 143 "the status of a program that was sent a signal"
+
+# A recorder that is killed leaves its rings behind; the next one removes them, and none that is in use.
+rings_of() { # RECORDER: the folder that its program knows
+    program=$(cut -d' ' -f1 "/proc/$1/task/$1/children")
+    tr '\0' '\n' <"/proc/$program/environ" | grep -o '/[^:=]*leadline-[A-Za-z0-9]\{6\}$' | head -1
+}
+"$leadline" record -o "$here/a.llt" -- sleep 30 &
+living=$!
+"$leadline" record -o "$here/b.llt" -- sleep 5 &
+killed=$!
+sleep 1
+used=$(rings_of $living) abandoned=$(rings_of $killed)
+kill -9 $killed
+wait $killed 2>/dev/null
+[ -d "$abandoned" ] || expect gone "left behind" "rings of a recorder that was killed"
+"$leadline" record -o "$here/d.llt" -- true 2>/dev/null
+[ ! -d "$abandoned" ] || expect "left behind" removed "rings of a recorder that was killed"
+[ -d "$used" ] || expect removed kept "rings that are in use"
+kill -TERM $living
+wait $living
 exit $failed

@@ -24,16 +24,33 @@ static double simulated_s(const struct ll_trace *trace)
     return time_s;
 }
 
+static struct ll_trace *long_toy_trace(void)
+{
+    for (uint64_t seed = 1;; seed++) {
+        struct ll_trace *trace = toy_trace(seed);
+        if (trace->step_count == 3)
+            return trace;
+        ll_trace_free(trace);
+    }
+}
+
+static void export_and_import(struct conversion *c, const struct ll_trace *trace)
+{
+    struct ll_str bytes = exported(ll_export_CHAKRA, trace);
+    *c = (struct conversion){.importer = ll_import_CHAKRA};
+    add_file(c, "toy.et", &bytes);
+    convert(c);
+    assert_non_null(c->trace);
+    ll_str_release(&bytes);
+}
+
 static void our_traces_come_back_and_take_as_long(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 25; seed++) {
         struct ll_trace *trace = toy_trace(seed);
-        struct ll_str bytes = exported(ll_export_CHAKRA, trace);
-        struct conversion c = {.importer = ll_import_CHAKRA};
-        add_file(&c, "toy.et", &bytes);
-        convert(&c);
-        assert_non_null(c.trace);
+        struct conversion c;
+        export_and_import(&c, trace);
         assert_int_equal(c.trace->op_count, trace->op_count);
         assert_int_equal(c.trace->step_count, trace->step_count);
         assert_int_equal(c.trace->tensor_count, trace->tensor_count);
@@ -48,10 +65,51 @@ static void our_traces_come_back_and_take_as_long(void **state)
             assert_int_equal(trace->ops[i].duration_ns, c.trace->ops[i].duration_ns);
         }
         assert_near(simulated_s(c.trace), simulated_s(trace), 0);
-        ll_str_release(&bytes);
         end_conversion(&c);
         ll_trace_free(trace);
     }
+}
+
+/* As of a program that did much before its first step, and waited between two. */
+static void what_is_no_whole_step_comes_back_as_none(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = long_toy_trace();
+    struct conversion c;
+    trace->steps[0].complete = false;
+    for (uint64_t i = 0; i < trace->step_count; i++) {
+        trace->steps[i].start_ns = 7000000 * i;
+        trace->steps[i].wall_ns = 5000000 + i;
+        trace->steps[i].recording_ns = 40 + i;
+    }
+    export_and_import(&c, trace);
+    assert_int_equal(c.trace->step_count, trace->step_count);
+    for (uint64_t i = 0; i < trace->step_count; i++) {
+        const struct ll_step *sent = &trace->steps[i], *back = &c.trace->steps[i];
+        assert_int_equal(back->first_op, sent->first_op);
+        assert_int_equal(back->op_count, sent->op_count);
+        assert_int_equal(back->start_ns, sent->start_ns);
+        assert_int_equal(back->wall_ns, sent->wall_ns);
+        assert_int_equal(back->recording_ns, sent->recording_ns);
+        assert_int_equal(back->complete, sent->complete);
+    }
+    assert_near(simulated_s(c.trace), simulated_s(trace), 0);
+    end_conversion(&c);
+    ll_trace_free(trace);
+}
+
+static void steps_that_do_not_hold_all_ops_are_those_that_the_nodes_tell(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = long_toy_trace();
+    struct conversion c;
+    trace->steps[1].op_count--;
+    export_and_import(&c, trace);
+    assert_int_equal(c.trace->step_count, trace->step_count);
+    assert_int_equal(c.trace->steps[1].op_count, trace->steps[1].op_count + 1);
+    assert_true(c.trace->steps[1].complete);
+    end_conversion(&c);
+    ll_trace_free(trace);
 }
 
 /* A file of another hand: what et_def.proto calls Node, with the attributes that simulators read. */
@@ -272,6 +330,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_traces_come_back_and_take_as_long),
+        cmocka_unit_test(what_is_no_whole_step_comes_back_as_none),
+        cmocka_unit_test(steps_that_do_not_hold_all_ops_are_those_that_the_nodes_tell),
         cmocka_unit_test(others_nodes_are_as_large_as_they_say),
         cmocka_unit_test(ranks_are_threads_that_exchange),
         cmocka_unit_test(groups_are_the_ranks_that_speak_of_them),

@@ -253,10 +253,37 @@ static void rows_that_are_no_ops_are_named(void **state)
     (void)state;
     struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
-    assert_true(complained(&c, "spmm: no op has this name"));
+    assert_true(complained(&c, "spmm: no op of measured data has this name (rows: 1)"));
     assert_true(complained(&c, "gemm: a dimension is missing or impossible"));
     assert_true(complained(&c, "gemm: the element type is not known"));
     assert_int_equal(c.diags.kept[2].place.line, 4);
+    end_conversion(&c);
+}
+
+static void a_name_that_is_no_op_is_told_once(void **state)
+{
+    static const char rows[] =
+        "source,hardware,op,dtype,dims,time_s,notes\n"
+        "s,h,spmm,fp32,m=1;n=1;k=1,1,\ns,h,fft,fp32,n=1,1,\ns,h,spmm,fp32,m=1;n=1;k=1,1,\n";
+    (void)state;
+    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    assert_null(c.trace);
+    assert_int_equal(c.diags.count, 2);
+    assert_true(complained(&c, "spmm: no op of measured data has this name (rows: 2)"));
+    assert_true(complained(&c, "fft: no op of measured data has this name (rows: 1)"));
+    end_conversion(&c);
+}
+
+static void time_outside_of_ops_comes_back_as_such(void **state)
+{
+    static const char rows[] = "source,hardware,op,dtype,dims,time_s,notes\n"
+                               "s,h,gap,fp32,n=0;nin=0,0.5,memory\ns,h,relu,fp32,n=8;nin=1,0.25,\n";
+    (void)state;
+    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 2);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_GAP);
+    assert_int_equal(c.trace->ops[0].duration_ns, 500000000);
     end_conversion(&c);
 }
 
@@ -403,6 +430,8 @@ int main(void)
         cmocka_unit_test(rows_become_the_work_that_validation_predicts),
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(rows_that_are_no_ops_are_named),
+        cmocka_unit_test(a_name_that_is_no_op_is_told_once),
+        cmocka_unit_test(time_outside_of_ops_comes_back_as_such),
         cmocka_unit_test(a_trace_that_cannot_take_its_name_leaves_nothing),
         cmocka_unit_test(times_that_do_not_fit_are_named_with_their_row),
         cmocka_unit_test(a_time_that_does_not_fit_is_named_with_its_row),

@@ -102,6 +102,25 @@ static void nothing_is_found_where_nothing_fits(void **state)
     const struct ll_search_result *result = search(&scene);
     assert_int_equal(result->found_count, 0);
     assert_true(result->too_large > 0);
+    assert_true(result->least_bytes > 64 * 1024 && result->least_bytes < INFINITY);
+    close_scene(&scene);
+}
+
+/* Plans that differ in it alone would be as fast and as large as one another. */
+static void an_inference_has_no_state_to_share_out_and_keeps_nothing(void **state)
+{
+    const struct ll_setting sizes[] = {
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"}, {"vocabulary", "100"}, {"seq", "16"}};
+    (void)state;
+    struct scene scene = open_scene(dry_model("gpt", false, 2, sizes, 5), large);
+    const struct ll_search_result *result = search(&scene);
+    assert_true(result->found_count > 0);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        const struct ll_parallel *plan = &result->found[i].plan;
+        assert_true(plan->zero == 0 || plan->zero == 3);
+        assert_int_equal(plan->recompute, LL_RECOMPUTE_NONE);
+        assert_false(plan->offload.optimizer);
+    }
     close_scene(&scene);
 }
 
@@ -203,6 +222,7 @@ int main(void)
         cmocka_unit_test(the_best_is_as_good_as_the_best_by_hand),
         cmocka_unit_test(what_is_found_is_in_order_and_all_is_counted),
         cmocka_unit_test(nothing_is_found_where_nothing_fits),
+        cmocka_unit_test(an_inference_has_no_state_to_share_out_and_keeps_nothing),
         cmocka_unit_test(where_little_fits_the_host_keeps_the_state),
         cmocka_unit_test(estimates_err_alike_for_all_stages_of_zero),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),

@@ -81,6 +81,21 @@ static void a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column(v
                   "conv2d  windows times filters\n");
 }
 
+static void what_is_spare_and_empty_is_left_out(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("machine|?>memory|?>samples|?>rest|>bound");
+    ll_table_row(table, "a|10 %%||1|");
+    ll_table_row(table, "b|||2|");
+    struct ll_str out = {0};
+    ll_table_print(table, 80, &out);
+    assert_string_equal(out.text, "machine  memory  rest  bound\n"
+                                  "a          10 %     1\n"
+                                  "b                   2\n");
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +103,7 @@ int main(void)
         cmocka_unit_test(a_line_end_in_a_cell_does_not_break_the_row),
         cmocka_unit_test(a_column_may_have_no_heading),
         cmocka_unit_test(a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column),
+        cmocka_unit_test(what_is_spare_and_empty_is_left_out),
         cmocka_unit_test(letters_of_several_bytes_are_one_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,6 +274,32 @@ static void fused_attention_is_the_products_that_it_stands_for(void **state)
     ll_arena_release(&arena);
 }
 
+#define DRAWN(id, bytes, type)                                                                               \
+    "{\"name\": \"aten::random_\", \"id\": " id ", \"parent\": 5, \"seq_id\": " id ", \"scope\": 0, "        \
+    "\"tid\": 1, \"inputs\": [[" id ",1" id ",0,6," bytes ",\"cpu\"]], \"input_shapes\": [[2,3]], "          \
+    "\"input_types\": [\"Tensor(" type ")\"], \"outputs\": [[" id ",1" id ",0,6," bytes ",\"cpu\"]], "       \
+    "\"output_shapes\": [[2,3]], \"output_types\": [\"Tensor(" type ")\"]}"
+
+/* As torch.randint makes labels, and as weights in half precision begin. */
+static void numbers_of_any_type_can_be_drawn(void **state)
+{
+    static const char text[] = "{\"schema\": \"1.0.1\", \"nodes\": [" DRAWN("30", "8", "long int") "," DRAWN(
+        "40", "2", "c10::Half") "]}";
+    (void)state;
+    struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    const enum ll_dtype types[] = {LL_I32, LL_F16};
+    uint32_t drawn = 0;
+    for (uint64_t i = 0; i < c.trace->op_count; i++) {
+        const struct ll_op_view *view = &c.trace->forms[c.trace->ops[i].form].view;
+        if (view->kind == LL_OP_RANDOM_UNIFORM)
+            assert_int_equal(view->out[0].dtype, types[drawn++]);
+    }
+    assert_int_equal(drawn, 2);
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +310,7 @@ int main(void)
         cmocka_unit_test(unknown_operators_are_named_or_kept),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(fused_attention_is_the_products_that_it_stands_for),
+        cmocka_unit_test(numbers_of_any_type_can_be_drawn),
         cmocka_unit_test(times_that_do_not_fit_are_refused),
         cmocka_unit_test(profiles_have_times_of_kernels_and_order),
     };

@@ -349,10 +349,9 @@ const char *ll_aten_DRAW(struct ll_aten *call)
     const struct ll_torch_tensor *result = ll_aten_result(call, 0), *x = ll_aten_tensor(call, 0);
     if (!result && !x)
         return wants_tensors;
-    const struct ll_imported step = ll_aten_constant(call, LL_F32);
-    return ll_aten_do_to(call, &(struct ll_import_op){.kind = call->row->kind,
-                                                      .in = &step,
-                                                      .in_count = 1,
-                                                      .given = result ? &result->shape : &x->shape,
-                                                      .given_count = 1});
+    const struct ll_shape *drawn = result ? &result->shape : &x->shape;
+    const struct ll_imported step = ll_aten_constant(call, (enum ll_dtype)drawn->dtype);
+    return ll_aten_do_to(
+        call, &(struct ll_import_op){
+                  .kind = call->row->kind, .in = &step, .in_count = 1, .given = drawn, .given_count = 1});
 }

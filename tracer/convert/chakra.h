@@ -69,4 +69,8 @@ void chakra_add_tensor(struct ll_str *out, const struct chakra_tensor *tensor);
 /* Reads such a line; the name points into it. False when it is none. */
 bool chakra_read_tensor(const char *line, struct chakra_tensor *tensor);
 
+/* The attribute of the metadata that tells the steps, and its numbers: appends them. */
+#define CHAKRA_STEPS "leadline.steps"
+void chakra_pack_steps(struct ll_str *packed, const struct ll_step *steps, uint64_t count);
+
 #endif

@@ -245,6 +245,21 @@ static void put_node(struct writer *w, uint32_t seq)
     put_message(w);
 }
 
+static void put_steps(struct writer *w)
+{
+    struct ll_str list = {0}, packed = {0};
+    chakra_pack_steps(&packed, w->trace->steps, w->trace->step_count);
+    if (packed.length > 0) {
+        ll_wire_put_bytes(&list, LIST_VALUES, packed.text, packed.length);
+        begin_attr(w, CHAKRA_STEPS);
+        ll_wire_put_bytes(&w->part, ATTR_UINT64S, list.text, list.length);
+        put_attr(w, METADATA_ATTR);
+    }
+    w->part.failed |= packed.failed || list.failed;
+    ll_str_release(&list);
+    ll_str_release(&packed);
+}
+
 static void put_metadata(struct writer *w)
 {
     ll_wire_put_text(&w->node, METADATA_VERSION, "0.0.4");
@@ -253,6 +268,7 @@ static void put_metadata(struct writer *w)
         put_text(w, METADATA_ATTR, w->line.text, w->trace->facts[i].value);
         w->line.length = 0;
     }
+    put_steps(w);
     put_message(w);
 }
 

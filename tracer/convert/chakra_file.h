@@ -42,4 +42,9 @@ bool chakra_attr_next(struct ll_wire *body, uint64_t field, struct ll_wire *name
 /* The number of an attribute of a node, 0 when it has none of this name. */
 uint64_t chakra_number(const struct chakra_node *node, const char *name);
 
+/* Cuts what was recorded of a file of ours, ops[i] of nodes[i], into the steps that its metadata tells: what
+ * ran before the first or was cut off is no whole step; what lies between two belongs to their time. Where
+ * it tells none, or no longer has all ops, those that were begun stay. False when memory ran out. */
+bool chakra_cut_steps(struct ll_import *import, const struct chakra_file *file, const uint32_t *ops);
+
 #endif

@@ -586,7 +586,8 @@ bool ll_import_CHAKRA(struct ll_import *import)
     r.ranks = ll_alloc(&import->arena, r.rank_count, sizeof *r.ranks);
     bool done = r.ranks ? true : ll_import_no_memory(import);
     done = done && read_ranks(&r) && find_groups(&r) && add_facts(&r) && ll_import_begin(import) &&
-           record_all(&r, &own);
+           record_all(&r, &own) &&
+           (r.rank_count > 1 || chakra_cut_steps(import, &r.ranks[0].file, r.ranks[0].ops));
     for (uint64_t i = 0; r.ranks && i < r.rank_count; i++) {
         chakra_file_release(&r.ranks[i].file);
         ll_map_release(&r.ranks[i].numbers);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of measured data (measured.h) as a trace, and a trace as such rows: an op a row, or the few ops that a
  * row stands for, which share its time. */
+#include "tracer/base/map.h"
 #include "tracer/convert/measured.h"
 #include "tracer/convert/series.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char no_rule[] = "no op of measured data has this name";
 
 struct csv_row;
 typedef const char *ll_csv_rule(struct csv_row *r);
@@ -289,6 +292,12 @@ static const char *ll_csv_ALL_REDUCE(struct csv_row *r)
                          .kind = r->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2});
 }
 
+/* As an exported trace has them: the program did something else. */
+static const char *ll_csv_WAIT(struct csv_row *r)
+{
+    return record(r, &(struct ll_import_op){.kind = r->kind});
+}
+
 static const struct {
     const char *name;
     ll_csv_rule *rule;
@@ -336,12 +345,41 @@ static const char *record_row(struct ll_series *series, const struct ll_measured
             r.kind = ops[i].kind;
             return follow(&r, ops[i].rule, time_ns);
         }
-    return "no op has this name; --allow-opaque keeps it as the time it took";
+    return no_rule;
+}
+
+static bool has_rule(const char *name)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (is_named(ops[i].name, name))
+            return true;
+    return false;
+}
+
+/* What data of others calls an op can be anything and stand in every row: each name once. */
+static void complain_of_names(struct ll_import *import, const struct ll_measured *rows, size_t count)
+{
+    struct ll_map names = {0};
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = true;
+        uint64_t same = 0;
+        if (has_rule(rows[i].op) ||
+            (ll_map_intern(&names, rows[i].op, strlen(rows[i].op), &is_new) != LL_NO_ID && !is_new))
+            continue;
+        for (size_t k = i; k < count && import->diags->count < LL_DIAG_LIMIT; k++)
+            same += strcmp(rows[k].op, rows[i].op) == 0;
+        ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path, .line = rows[i].line},
+                    "%.60s: %s (rows: %" PRIu64 "); --allow-opaque keeps it as the time it took", rows[i].op,
+                    no_rule, same);
+    }
+    ll_map_release(&names);
 }
 
 static void record_rows(struct ll_series *series, const struct ll_measured *rows, size_t count)
 {
     struct ll_import *import = series->import;
+    if (!import->allow_opaque)
+        complain_of_names(import, rows, count);
     for (size_t i = 0; i < count; i++) {
         series->scope = rows[i].op;
         series->phase = strstr(rows[i].op, "_bwd") ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
@@ -350,7 +388,7 @@ static void record_rows(struct ll_series *series, const struct ll_measured *rows
         series->duration_ns = time_ns;
         if (trouble && import->allow_opaque)
             trouble = ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_OPAQUE}, NULL);
-        if (trouble)
+        if (trouble && trouble != no_rule)
             ll_complain(import->diags,
                         (struct ll_place){.file = import->inputs[0].path, .line = rows[i].line}, "%.60s: %s",
                         rows[i].op, trouble);
