@@ -226,9 +226,12 @@ static struct ll_value *hiding(struct ll_decoder *d)
 {
     static const enum ll_role role = LL_ROLE_PLAIN;
     struct ll_shape line = ll_nn_shape(d->nn, 1, &d->context, &role);
-    if (!d->hiding)
-        d->hiding = d->sees_all || d->steps == 1 ? ll_filled(d->nn, "hiding", &line, 0)
-                                                 : ll_causal_bias(d->nn, d->context);
+    if (d->hiding)
+        return d->hiding;
+    d->hiding = d->sees_all || d->steps == 1 ? ll_filled(d->nn, "hiding", &line, 0)
+                                             : ll_causal_bias(d->nn, d->context);
+    if (d->steps > 1 && d->steps < d->context)
+        d->hiding = ll_sliced(d->nn, d->hiding, 0, d->context - d->steps, d->steps);
     return d->hiding;
 }
 
@@ -279,6 +282,8 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d)
         ll_nn_fail(nn, "heads that ask must be shared out evenly among those that answer");
     if (d->train && d->fused && d->dropout > 0)
         ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
+    if (d->steps > d->context)
+        ll_nn_fail(nn, "more new words than there are; expected -p words=N of at most -p context=N");
     if (d->letters > s->vocabulary)
         ll_nn_fail(nn, "more letters than the vocabulary has words");
 }
@@ -287,15 +292,16 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
                                    const struct ll_decoder_sizes *sizes,
                                    const struct ll_decoder_options *options)
 {
-    bool one_word = !build->train && options->pass == LL_PASS_DECODE;
+    bool remembers = !build->train && options->pass != LL_PASS_FORWARD;
+    bool some = remembers && (options->words > 0 || options->pass == LL_PASS_DECODE);
     nn->real = ll_decoder_real(options->dtype, nn->real);
     struct ll_decoder d = {
         .nn = nn,
         .sizes = *sizes,
         .pass = options->pass,
         .batch = build->batch,
-        .steps = one_word ? 1 : sizes->seq,
-        .context = one_word ? options->context : sizes->seq,
+        .steps = some ? ll_max(1, options->words) : sizes->seq,
+        .context = some ? options->context : sizes->seq,
         .seed = build->seed,
         .letters = options->letters,
         .dropout = options->dropout,
@@ -358,6 +364,7 @@ struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build)
     return (struct ll_decoder_options){.pass = (enum ll_decoder_pass)values[LL_DECODER_PASS],
                                        .dtype = values[LL_DECODER_DTYPE],
                                        .context = (uint64_t)values[LL_DECODER_CONTEXT],
+                                       .words = (uint64_t)values[LL_DECODER_WORDS],
                                        .letters = (uint64_t)values[LL_DECODER_LETTERS],
                                        .fused = values[LL_DECODER_FUSED] != 0,
                                        .eager = values[LL_DECODER_EAGER] != 0,

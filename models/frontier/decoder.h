@@ -5,7 +5,9 @@
  * Activations are rows [batch positions, features]. In a training step and in `forward` a sentence of `seq`
  * words is read at once and each is asked what the next one is; `prefill` also keeps keys and values and asks
  * the last word alone; `decode` reads one more word of each sentence, `context` being how many there are
- * then, with the keys and values of the others from memory. A decoder lies in its network's arena. */
+ * then, with the keys and values of the others from memory. With `words` set so many are read at once, the
+ * last of `context`: a piece of a prompt by prefill (chunked, or behind a prefix that is remembered), words
+ * guessed ahead by decode, which asks them all. A decoder lies in its network's arena. */
 #ifndef LL_FRONTIER_DECODER_H
 #define LL_FRONTIER_DECODER_H
 
@@ -61,7 +63,7 @@ enum ll_decoder_param {
 struct ll_decoder_options {
     enum ll_decoder_pass pass; /* when not training */
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
-    uint64_t context, letters;
+    uint64_t context, words, letters;
     double dropout, rate, rotary_base;
     bool fused, eager;
     const void *net; /* what the net is told besides; outlives the building */

@@ -3,6 +3,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/machine/quantity.h"
+#include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,18 +80,29 @@ static struct ll_trace *bring_model(const struct ll_space_workload *workload,
     return trace;
 }
 
-struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
-                                   const struct ll_space_setting *settings, size_t count,
-                                   struct ll_diags *diags)
+static struct ll_trace *bring_file(const struct ll_space_workload *workload, struct ll_diags *diags)
 {
     int status;
-    (void)context;
-    if (workload->model)
-        return bring_model(workload, settings, count, diags);
     struct ll_trace *trace = ll_load_trace(workload->file, &status);
     if (!trace)
         ll_complain(diags, workload->place, "`%s` is no trace that can be used", workload->file);
     return trace;
+}
+
+struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
+                                   const struct ll_space_setting *settings, size_t count,
+                                   struct ll_diags *diags)
+{
+    (void)context;
+    struct ll_trace *trace =
+        workload->model ? bring_model(workload, settings, count, diags) : bring_file(workload, diags);
+    const char *trouble = NULL;
+    if (!trace || workload->dtype == LL_DTYPE_COUNT || ll_trace_retype(trace, workload->dtype, &trouble))
+        return trace;
+    ll_complain(diags, workload->place, "`%s` as %s: %s", workload->name, ll_dtype_name(workload->dtype),
+                trouble ? trouble : "memory ran out");
+    ll_trace_free(trace);
+    return NULL;
 }
 
 /* --- shards --- */

@@ -7,6 +7,7 @@
 #include "sim/explore/prune.h"
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
+#include "tracer/retype.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -43,6 +44,14 @@ static bool read_name(struct ll_space_reading *reading, const struct ll_node *no
         return ll_space_expected(reading, node, "a text");
     reading->space->name = node->text;
     return true;
+}
+
+/* Read before the workloads, each of which takes it over. */
+static bool read_dtype(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    reading->dtype = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
+    return reading->dtype < LL_DTYPE_COUNT ||
+           ll_space_expected(reading, node, "a type of number, such as bf16 or int8");
 }
 
 /* A machine beside the sweep file, or where -c finds it. */
@@ -254,6 +263,7 @@ static const struct section {
 } sections[] = {
     {"name", read_name, NULL},
     {"base", read_base, "the machine that is varied"},
+    {"dtype", read_dtype, NULL},
     {"traces", ll_space_read_traces, NULL},
     {"models", ll_space_read_models, NULL},
     {"vary", ll_space_read_axes, "what varies, paths and their values"},
@@ -359,7 +369,8 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
         ll_complain(diags, (struct ll_place){.file = name}, "memory ran out");
         return NULL;
     }
-    struct ll_space_reading reading = {.space = space, .arena = &space->arena, .diags = diags};
+    struct ll_space_reading reading = {
+        .space = space, .arena = &space->arena, .diags = diags, .dtype = LL_DTYPE_COUNT};
     space->folders = folders;
     space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);
     space->path = ll_copy_text(&space->arena, name, strlen(name));

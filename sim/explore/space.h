@@ -11,6 +11,7 @@
 #include "sim/explore/measure.h"
 #include "sim/machine/locate.h"
 #include "tracer/base/diag.h"
+#include "tracer/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +50,7 @@ struct ll_space_workload {
     const char *file;  /* NULL: a model */
     const char *model; /* NULL: a file */
     bool infer;
+    enum ll_dtype dtype; /* all its floating-point tensors are taken to be of; LL_DTYPE_COUNT: as they are */
     struct ll_space_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */

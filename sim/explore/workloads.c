@@ -18,6 +18,7 @@ static bool add(struct ll_space_reading *reading, struct ll_space_workload workl
             return ll_complain(reading->diags, workload.place, "two workloads are called `%s`%s",
                                ll_shown_text(workload.name).text,
                                workload.model ? "; give one another name with `as`" : "");
+    workload.dtype = reading->dtype;
     space->workloads[space->workload_count++] = workload;
     return true;
 }

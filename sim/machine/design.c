@@ -234,11 +234,12 @@ const struct ll_field *ll_design_field(const struct ll_design *design, uint32_t 
     return design->slots[slot].field;
 }
 
-/* The content of another node, in the place of this one among its siblings. */
+/* The content of another node in the place of this one: the key stays, and where it stands. */
 static void fill(struct ll_node *node, const struct ll_node *content)
 {
     struct ll_node filled = *content;
     filled.key = node->key;
+    filled.key_place = node->key_place;
     filled.next = node->next;
     *node = filled;
 }

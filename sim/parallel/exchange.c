@@ -436,19 +436,27 @@ static void write_own(struct ll_exchanging *x, uint32_t op)
     ll_rewrite_put(&x->rewrite, op, &record);
 }
 
+/* Gradients that no update has asked for leave at the end of a step, too. */
+static void end_step(struct ll_exchanging *x, uint32_t op)
+{
+    if (op + 1 == x->trace->op_count || x->trace->ops[op + 1].step != x->trace->ops[op].step)
+        drain(x, &x->dense, true, exchange_run);
+}
+
 static void write_op(struct ll_exchanging *x, uint32_t op)
 {
     enum ll_phase phase = form_of(x, op)->phase;
     if (phase == LL_PHASE_UPDATE) {
         write_update(x, op);
-        return;
+    } else {
+        drain(x, &x->weights, true, gather_run);
+        if (x->plan->zero == 3)
+            ll_gather_weights(x, op);
+        write_own(x, op);
+        if (phase == LL_PHASE_BACKWARD || phase == LL_PHASE_COMM)
+            meet_gradients(x, op);
     }
-    drain(x, &x->weights, true, gather_run);
-    if (x->plan->zero == 3)
-        ll_gather_weights(x, op);
-    write_own(x, op);
-    if (phase == LL_PHASE_BACKWARD || phase == LL_PHASE_COMM)
-        meet_gradients(x, op);
+    end_step(x, op);
 }
 
 static uint32_t *none(struct ll_exchanging *x, uint64_t count)
@@ -457,6 +465,18 @@ static uint32_t *none(struct ll_exchanging *x, uint64_t count)
     if (list)
         memset(list, 0xff, (count + 1) * sizeof *list);
     return list;
+}
+
+/* False with trouble where states are to be shared out and a trace that learns has none. */
+static bool may_share(struct ll_exchanging *x)
+{
+    bool backward = false, update = x->plan->zero == 0 || x->plan->data == 1;
+    for (uint32_t op = 0; op < x->trace->op_count && !update; op++) {
+        backward |= form_of(x, op)->phase == LL_PHASE_BACKWARD;
+        update = form_of(x, op)->phase == LL_PHASE_UPDATE;
+    }
+    return update || !backward ||
+           ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be shared out");
 }
 
 static bool prepare(struct ll_exchanging *x)
@@ -480,7 +500,7 @@ struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struc
     snprintf(replicas, sizeof replicas, "%" PRIu64, plan->data);
     snprintf(zero, sizeof zero, "%" PRIu64, plan->zero);
     ll_rewrite_begin(&x.rewrite, trace, (struct ll_fact[]){{"replicas", replicas}, {"zero", zero}}, 2);
-    if (!prepare(&x))
+    if (may_share(&x) && !prepare(&x))
         no_memory(&x);
     for (uint32_t op = 0; op < trace->op_count && !x.rewrite.trouble; op++)
         if (plan->data > 1)

@@ -22,6 +22,9 @@
  * that update does all of them. With overlap the weights of the next layer are gathered while one computes
  * (zero 3), without it when they are needed.
  *
+ * A trace that learns but updates nothing, as a profile of the passes alone, exchanges its gradients;
+ * sharing out what it does not have (zero 1 to 3) is refused.
+ *
  * With plan->expert replicas dividing experts among them, experts are exchanged by themselves, among the N /
  * expert replicas that have the same ones.
  *

@@ -6,6 +6,7 @@
 
 #include "sim/parallel/experts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct finding {
@@ -56,6 +57,12 @@ static void find_rows(struct finding *f)
     }
 }
 
+static bool is_gradient(const struct finding *f, uint32_t tensor)
+{
+    const struct ll_desc *desc = desc_of(f, tensor);
+    return desc->memory == LL_GRADIENT && desc->shape.rank > 0 && is_real(desc->shape.dtype);
+}
+
 /* What another stage sends of a gradient while updating has been exchanged there, and is a part if that was.
  */
 static void find_received(struct finding *f)
@@ -66,9 +73,7 @@ static void find_received(struct finding *f)
             continue;
         for (uint32_t o = 0; o < form->view.output_count; o++) {
             uint32_t tensor = ll_op_output(f->trace, op, o);
-            const struct ll_desc *desc = desc_of(f, tensor);
-            f->g->in_parts[tensor] =
-                desc->memory == LL_GRADIENT && desc->shape.rank > 0 && is_real(desc->shape.dtype);
+            f->g->in_parts[tensor] = is_gradient(f, tensor);
         }
     }
 }
@@ -86,13 +91,61 @@ static void find_gradients(struct finding *f)
     for (uint32_t op = 0; op < f->trace->op_count; op++)
         for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(f->trace, op, i), from = f->trace->tensors[tensor].producer;
-            const struct ll_desc *desc = desc_of(f, tensor);
-            if (from == LL_NONE || !makes_gradients(f, from) || desc->memory != LL_GRADIENT ||
-                desc->shape.rank == 0 || !is_real(desc->shape.dtype))
+            if (from == LL_NONE || !makes_gradients(f, from) || !is_gradient(f, tensor))
                 continue;
             f->g->kind[tensor] = f->picks_rows[tensor] ? LL_ROWS_GRADIENT : LL_DENSE_GRADIENT;
             f->g->in_parts[tensor] = !f->picks_rows[tensor];
         }
+}
+
+static bool knows_gradients(const struct finding *f)
+{
+    uint64_t i = 0;
+    while (i < f->trace->tensor_count && f->g->kind[i] == LL_NO_GRADIENT)
+        i++;
+    return i < f->trace->tensor_count;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The elements of each weight, in order. */
+static uint64_t sort_sizes(const struct ll_trace *trace, uint64_t *sizes)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        if (trace->descs[i].memory == LL_WEIGHT)
+            sizes[count++] = ll_elements(&trace->descs[i].shape);
+    qsort(sizes, count, sizeof *sizes, compare_sizes);
+    return count;
+}
+
+/* Where nothing is updated (a profile of both passes alone), what a step leaves unread of gradients is that
+ * of weights if one is as large; else of the input. False when memory ran out. */
+static bool find_left(struct finding *f, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = f->trace;
+    bool *read = ll_alloc(arena, trace->tensor_count + 1, sizeof *read);
+    uint64_t *sizes = ll_alloc(arena, trace->desc_count + 1, sizeof *sizes);
+    if (!read || !sizes || knows_gradients(f))
+        return read && sizes;
+    uint64_t size_count = sort_sizes(trace, sizes);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        for (uint32_t i = 0; i < form_of(f, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(trace, op, i), from = trace->tensors[tensor].producer;
+            read[tensor] |= from != LL_NONE && trace->ops[from].step == trace->ops[op].step;
+        }
+    for (uint32_t i = 0; i < trace->tensor_count; i++) {
+        uint32_t from = trace->tensors[i].producer;
+        uint64_t size = ll_elements(&desc_of(f, i)->shape);
+        if (from != LL_NONE && !read[i] && f->g->last[i] && makes_gradients(f, from) && is_gradient(f, i) &&
+            bsearch(&size, sizes, size_count, sizeof size, compare_sizes))
+            f->g->kind[i] = LL_DENSE_GRADIENT;
+    }
+    return true;
 }
 
 /* What several weights' updates read (the powers of Adam's betas) is no weight's state. */
@@ -246,6 +299,8 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
     find_rows(&f);
     find_gradients(&f);
     find_received(&f);
+    if (!find_left(&f, arena))
+        return false;
     count_users(&f);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t op = 0; op < trace->op_count; op++)

@@ -9,7 +9,8 @@
 enum ll_gradient_kind { LL_NO_GRADIENT, LL_DENSE_GRADIENT, LL_ROWS_GRADIENT };
 
 struct ll_gradients {
-    /* By tensor, enum ll_gradient_kind: made going backward, read by updates; rows: of a table. */
+    /* By tensor, enum ll_gradient_kind: made going backward, read by updates or, where no update reads any,
+     * by nobody in its step; rows: of a table. */
     uint8_t *kind;
     bool *in_parts; /* by tensor: as long as a dense gradient and updated element by element with it */
     bool *sharded;  /* by storage: weights and states of the optimizer that are so */

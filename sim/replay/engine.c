@@ -91,7 +91,7 @@ static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_
         const char *name = ll_dtype_name(dtype);
         ll_complain(diags, place,
                     "nothing of this machine computes in %s or a wider type; as %s it could be "
-                    "simulated (--as)",
+                    "simulated (--as; dtype in a sweep file)",
                     name, ll_dtype_name(fastest_type(run->machine)));
         memset(refused, true, LL_OP_COUNT * sizeof *refused);
     }

@@ -90,7 +90,9 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
             ll_str_addf(&line, "%s %s for %s",
                         some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
                         ll_traffic_name((enum ll_traffic_kind)i));
-    if (some == 0)
+    if (some == 0 && p->result->network.count == 0 && p->spread->plan.data > 1)
+        ll_str_add(&line, "devices exchange nothing: the trace has no gradients of weights");
+    else if (some == 0)
         ll_str_add(&line, "no communication is exposed");
     if (p->spread->plan.pipeline > 1)
         ll_str_addf(&line, "; stages wait for one another %s of the time", ll_percent(&human, p->bubble));

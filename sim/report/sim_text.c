@@ -457,6 +457,34 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
                  best);
 }
 
+static double start_s(const struct ll_report *report)
+{
+    return report->result->machine->software.op_overhead_s;
+}
+
+/* Files of like devices may describe unlike software. Where that is what the comparison shows, it says so:
+ * starting ops holds a machine back, and another starts them in half the time or less. */
+static void software_line(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out)
+{
+    size_t slow = count, quick = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool held = main_cause(reports[i].result) == LL_BOUND_OVERHEAD;
+        slow = held && (slow == count || start_s(&reports[i]) > start_s(&reports[slow])) ? i : slow;
+        quick = start_s(&reports[i]) < start_s(&reports[quick]) ? i : quick;
+    }
+    if (slow == count || start_s(&reports[slow]) < 2 * start_s(&reports[quick]))
+        return;
+    struct ll_human slow_s, quick_s;
+    struct ll_str line = {0};
+    ll_str_addf(
+        &line,
+        "%s describes software that takes %s to start an op, %s software that takes %s: the difference is "
+        "not hardware alone (leadline explain software).",
+        ll_report_machine(reports, count, &reports[slow]), ll_si(&slow_s, start_s(&reports[slow]), "s"),
+        ll_report_machine(reports, count, &reports[quick]), ll_si(&quick_s, start_s(&reports[quick]), "s"));
+    ll_end_line(&line, width, out);
+}
+
 void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out)
 {
     double fastest_s = INFINITY;
@@ -473,6 +501,7 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     ll_str_add(out, "\n");
     for (size_t i = 0; i < count; i++)
         sentence(&reports[i], ll_report_machine(reports, count, &reports[i]), width, out);
+    software_line(reports, count, width, out);
 }
 
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out)

@@ -148,6 +148,44 @@ static void decoding_reads_what_is_remembered(void **state)
     ll_trace_free(trace);
 }
 
+/* So many words at once: of b sentences of s words w are new, 24 b w h^2 + 4 b w s h a layer. A piece of a
+ * prompt asks its last word, guesses are all asked. */
+static void pieces_of_sentences_read_what_is_remembered(void **state)
+{
+    (void)state;
+    static const char *const passes[] = {"prefill", "decode"}, *const ways[] = {"0", "1"};
+    const double b = 4, s = 500, w = 20, l = 12, h = 768, v = 50257;
+    for (int pass = 0; pass < 2; pass++)
+        for (int eager = 0; eager < 2; eager++) {
+            struct ll_setting settings[] = {{"pass", passes[pass]},
+                                            {"context", "500"},
+                                            {"words", "20"},
+                                            {"eager", ways[eager]},
+                                            {NULL, NULL}};
+            struct ll_trace *trace = dry("gpt", &(struct ll_run_options){.batch = 4, .settings = settings});
+            double asked = pass == 0 ? 1 : w;
+            assert_true(product_flops(trace) ==
+                        l * (24 * b * w * h * h + 4 * b * w * s * h) + 2 * b * asked * h * v);
+            ll_trace_free(trace);
+        }
+}
+
+/* A prompt that is its own only piece is a prompt. */
+static void a_piece_may_be_all(void **state)
+{
+    (void)state;
+    struct ll_setting whole[] = {{"pass", "prefill"}, {"seq", "64"}, {NULL, NULL}};
+    struct ll_setting piece[] = {
+        {"pass", "prefill"}, {"seq", "64"}, {"words", "64"}, {"context", "64"}, {NULL, NULL}};
+    struct ll_trace *one = dry("llama", &(struct ll_run_options){.batch = 2, .settings = whole});
+    struct ll_trace *other = dry("llama", &(struct ll_run_options){.batch = 2, .settings = piece});
+    assert_int_equal(one->op_count, other->op_count);
+    assert_int_equal(one->form_count, other->form_count);
+    assert_true(product_flops(one) == product_flops(other));
+    ll_trace_free(other);
+    ll_trace_free(one);
+}
+
 /* All experts compute on all their places: 6 E c h f of a layer's products, c being 125 percent of 2 of 8. */
 static void experts_compute_on_their_places(void **state)
 {
@@ -174,6 +212,8 @@ int main(void)
         cmocka_unit_test(a_layer_has_the_flops_of_the_closed_form),
         cmocka_unit_test(mixed_precision_takes_sixteen_bytes_a_parameter),
         cmocka_unit_test(decoding_reads_what_is_remembered),
+        cmocka_unit_test(pieces_of_sentences_read_what_is_remembered),
+        cmocka_unit_test(a_piece_may_be_all),
         cmocka_unit_test(experts_compute_on_their_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

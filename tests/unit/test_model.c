@@ -10,6 +10,7 @@
 #include "tracer/profile.h"
 #include "tracer/reader.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,12 @@ static void every_model_is_known(void **state)
     }
 }
 
+static void expect(const struct known *known, const char *what, uint64_t counted, uint64_t expected)
+{
+    if (counted != expected)
+        fail_msg("%s: %" PRIu64 " %s, expected %" PRIu64, known->name, counted, what, expected);
+}
+
 static void models_have_the_size_of_their_papers(void **state)
 {
     (void)state;
@@ -54,8 +61,8 @@ static void models_have_the_size_of_their_papers(void **state)
         struct ll_model_size size;
         assert_true(ll_model_measure(ll_model_find(known->name), known->preset, count_of(known->preset),
                                      &size, &diags));
-        assert_int_equal(size.parameters, known->parameters);
-        assert_int_equal(size.forward_flops, known->forward_flops);
+        expect(known, "parameters", size.parameters, known->parameters);
+        expect(known, "FLOPs forward a sample", size.forward_flops, known->forward_flops);
     }
 }
 
@@ -165,7 +172,7 @@ static void steps_repeat_themselves(void **state)
         struct ll_trace *trace;
         run_small(&known_models[i], options, &trace);
         uint64_t each = trace->op_count / 3;
-        assert_int_equal(each, known_models[i].train_ops);
+        expect(&known_models[i], "ops in a training step", each, known_models[i].train_ops);
         for (uint64_t j = each; j < trace->op_count; j++) {
             assert_int_equal(trace->ops[j].form, trace->ops[j - each].form);
             if (j >= 2 * each)
@@ -211,7 +218,7 @@ static void steps_go_on_from_each_other(void **state)
             for (uint32_t j = 0; form->bytes_written > 0 && j < form->view.output_count; j++)
                 newest[trace->tensors[ll_op_output(trace, op, j)].storage] = ll_op_output(trace, op, j);
         }
-        assert_int_equal(count_constants(trace), known_models[i].constants);
+        expect(&known_models[i], "constants", count_constants(trace), known_models[i].constants);
         free(newest);
         ll_trace_free(trace);
     }

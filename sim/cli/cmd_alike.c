@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline alike A.llt B.llt ...: where workloads spend their time, and which of them are alike. A profile is
+ * the share of each op kind in a step's time, as recorded or, with -c, as simulated; distances and clusters
+ * are Fathom's (sim/study/similarity.h). Input from the host is no part of a profile, nor is what nobody
+ * saw. */
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/paths.h"
+#include "sim/replay/replay.h"
+#include "sim/report/human.h"
+#include "sim/report/table.h"
+#include "sim/study/similarity.h"
+#include "sim/study/timeline.h"
+#include "tracer/base/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double most_of_it = 0.9; /* as in Fathom's figure 2 */
+_Static_assert((int)LL_OP_COUNT <= (int)LL_MOST_PROFILE_SIZE, "a profile has a number for each op kind");
+
+struct workload {
+    double classes[LL_CLASS_COUNT]; /* shares of the time */
+    size_t kinds;                   /* that take most of it */
+};
+
+struct alike {
+    const struct ll_args *args;
+    struct ll_machine *machine; /* NULL: times are the recorded ones */
+    size_t count;
+    struct workload *workloads;
+    double *profiles;   /* [count, LL_OP_COUNT], each summing to 1 */
+    const char **names; /* of the traces' files, without folders and endings */
+    struct ll_merge *merges;
+};
+
+static double *profile_of(const struct alike *a, size_t i)
+{
+    return a->profiles + i * LL_OP_COUNT;
+}
+
+static bool counts(enum ll_op_kind kind)
+{
+    return kind != LL_OP_COUNT && kind != LL_OP_GAP && ll_op_class(kind) != LL_CLASS_INPUT;
+}
+
+static int recorded(const char *path, const struct ll_trace *trace, struct ll_arena *arena, double *profile)
+{
+    const struct ll_timeline *timeline = ll_timeline(trace, 0, arena);
+    if (!timeline)
+        return ll_failed("memory ran out");
+    for (size_t i = 0; i < timeline->kind_count; i++)
+        if (counts(timeline->kinds[i].kind))
+            profile[timeline->kinds[i].kind] += timeline->kinds[i].quiet_s;
+    for (size_t i = 0; i < LL_OP_COUNT; i++)
+        if (profile[i] > 0)
+            return LL_DONE;
+    return ll_wrong("%s has no times; -c MACHINE simulates them", path);
+}
+
+static int simulated(const struct alike *a, const struct ll_trace *trace, struct ll_arena *arena,
+                     double *profile)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    const struct ll_prepared *prepared = diags ? ll_prepare(trace, arena, diags) : NULL;
+    const struct ll_result *result = prepared ? ll_replay(prepared, a->machine, arena, diags) : NULL;
+    for (uint64_t i = 0; result && i < result->kind_count; i++)
+        if (counts(result->kinds[i].op_kind))
+            profile[result->kinds[i].op_kind] += result->kinds[i].time_s;
+    bool told = diags && diags->count > 0;
+    if (diags) {
+        ll_print_diags(diags);
+        ll_diags_release(diags);
+    }
+    free(diags);
+    return result ? LL_DONE : told ? LL_WRONG : ll_failed("memory ran out");
+}
+
+static int by_share(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left < right) - (left > right);
+}
+
+static void sum_up(double *profile, struct workload *workload)
+{
+    double sum = 0, sorted[LL_OP_COUNT], reached = 0;
+    for (size_t i = 0; i < LL_OP_COUNT; i++)
+        sum += profile[i];
+    for (size_t i = 0; i < LL_OP_COUNT; i++) {
+        sorted[i] = profile[i] /= sum > 0 ? sum : 1;
+        workload->classes[ll_op_class((enum ll_op_kind)i)] += profile[i];
+    }
+    qsort(sorted, LL_OP_COUNT, sizeof *sorted, by_share);
+    while (reached < most_of_it && workload->kinds < LL_OP_COUNT && sorted[workload->kinds] > 0)
+        reached += sorted[workload->kinds++];
+}
+
+static int profile_trace(struct alike *a, size_t i)
+{
+    const char *path = a->args->words[i];
+    struct ll_arena arena = {0};
+    int status = LL_WRONG;
+    struct ll_trace *trace = ll_load_trace(path, &status);
+    if (!trace)
+        return status;
+    status = a->machine ? simulated(a, trace, &arena, profile_of(a, i))
+                        : recorded(path, trace, &arena, profile_of(a, i));
+    sum_up(profile_of(a, i), &a->workloads[i]);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+    return status;
+}
+
+static double distance(const struct alike *a, size_t i, size_t k)
+{
+    return fmax(0, 1 - ll_cosine(profile_of(a, i), profile_of(a, k), LL_OP_COUNT));
+}
+
+static bool has_class(const struct alike *a, size_t op_class)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->workloads[i].classes[op_class] > 0)
+            return true;
+    return false;
+}
+
+static void classes_text(const struct alike *a, struct ll_str *out)
+{
+    struct ll_str head = {0}, row = {0};
+    struct ll_human share;
+    ll_str_add(&head, "share of time");
+    for (size_t c = 0; c < LL_CLASS_COUNT; c++)
+        if (has_class(a, c))
+            ll_str_addf(&head, "|>%s", ll_class_name((enum ll_op_class)c));
+    ll_str_add(&head, "|>kinds for 90 %");
+    struct ll_table *table = ll_table_new(head.failed ? "" : head.text);
+    for (size_t i = 0; i < a->count; i++) {
+        row.length = 0;
+        ll_str_add(&row, a->names[i]);
+        for (size_t c = 0; c < LL_CLASS_COUNT; c++)
+            if (has_class(a, c))
+                ll_str_addf(&row, "|%s", ll_percent(&share, a->workloads[i].classes[c]));
+        ll_table_row(table, "%s|%zu", row.failed ? "" : row.text, a->workloads[i].kinds);
+    }
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+    ll_str_release(&row);
+    ll_str_release(&head);
+}
+
+static void together(const struct alike *a, size_t merge, const char *mark, struct ll_str *out)
+{
+    unsigned long members = ll_members(a->merges, a->count, a->count + merge);
+    const char *before = "";
+    for (size_t i = 0; i < a->count; i++)
+        if (members >> i & 1) {
+            ll_str_addf(out, "%s%s", before, a->names[i]);
+            before = mark;
+        }
+}
+
+static void merges_text(const struct alike *a, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new(">distance|alike, the nearest first");
+    for (size_t i = 0; i + 1 < a->count; i++) {
+        struct ll_str names = {0};
+        together(a, i, ", ", &names);
+        ll_table_row(table, "%.4f|%s", a->merges[i].distance, names.failed ? "" : names.text);
+        ll_str_release(&names);
+    }
+    ll_str_add(out, "\n");
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+}
+
+static void workload_json(const struct alike *a, size_t i, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_text(json, "trace", a->names[i]);
+    ll_json_put_count(json, "kinds_for_90_percent", a->workloads[i].kinds);
+    ll_json_key(json, "by_class");
+    ll_json_open_object(json);
+    for (size_t c = 0; c < LL_CLASS_COUNT; c++)
+        if (has_class(a, c))
+            ll_json_put_number(json, ll_class_name((enum ll_op_class)c), a->workloads[i].classes[c]);
+    ll_json_close_object(json);
+    ll_json_key(json, "by_kind");
+    ll_json_open_object(json);
+    for (size_t k = 0; k < LL_OP_COUNT; k++)
+        if (profile_of(a, i)[k] > 0)
+            ll_json_put_number(json, ll_op_name((enum ll_op_kind)k), profile_of(a, i)[k]);
+    ll_json_close_object(json);
+    ll_json_key(json, "distances");
+    ll_json_open_list(json);
+    for (size_t k = 0; k < a->count; k++)
+        ll_json_number(json, distance(a, i, k));
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}
+
+static void merges_json(const struct alike *a, struct ll_json *json)
+{
+    ll_json_key(json, "merges");
+    ll_json_open_list(json);
+    for (size_t merge = 0; merge + 1 < a->count; merge++) {
+        unsigned long members = ll_members(a->merges, a->count, a->count + merge);
+        ll_json_open_object(json);
+        ll_json_put_number(json, "distance", a->merges[merge].distance);
+        ll_json_key(json, "traces");
+        ll_json_open_list(json);
+        for (size_t i = 0; i < a->count; i++)
+            if (members >> i & 1)
+                ll_json_text(json, a->names[i]);
+        ll_json_close_list(json);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void alike_json(const struct alike *a, struct ll_str *out)
+{
+    struct ll_json json = {.out = out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "schema", 1);
+    ll_json_put_text(&json, "machine", a->machine ? a->machine->stem : NULL);
+    ll_json_key(&json, "traces");
+    ll_json_open_list(&json);
+    for (size_t i = 0; i < a->count; i++)
+        workload_json(a, i, &json);
+    ll_json_close_list(&json);
+    merges_json(a, &json);
+    ll_json_close_object(&json);
+}
+
+static bool draw(const struct alike *a, const char *path)
+{
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    const struct ll_page page = {"Which workloads are alike", "A dendrogram of the workloads.", 1, 1, 560,
+                                 120 + 30 * (double)a->count};
+    ll_page_open(&svg, &page);
+    ll_draw_tree(&svg, ll_page_panel(&page, 0),
+                 &(struct ll_tree){.x_label = "cosine distance of the shares of op kinds in the time",
+                                   .leaves = a->names,
+                                   .leaf_count = a->count,
+                                   .merges = a->merges,
+                                   .x_high = 1});
+    ll_svg_close(&svg);
+    return ll_write_file(path, &text);
+}
+
+/* The file's name without folder and ending. */
+static const char *name_of(const char *path, struct ll_arena *arena)
+{
+    const char *base = ll_base_name(path), *end = strrchr(base, '.');
+    size_t length = end && end > base ? (size_t)(end - base) : strlen(base);
+    char *name = ll_alloc(arena, length + 1, 1);
+    return name ? memcpy(name, base, length) : NULL;
+}
+
+static int make_ready(struct alike *a)
+{
+    struct ll_arena *arena = a->args->arena;
+    const char *machine = ll_value(a->args, "machine", NULL), *const *folders = ll_machine_folders(arena);
+    size_t override_count;
+    const struct ll_override *overrides = ll_read_overrides(a->args, &override_count);
+    bool named = true;
+    a->count = a->args->word_count;
+    a->workloads = ll_alloc(arena, a->count, sizeof *a->workloads);
+    a->profiles = ll_alloc(arena, a->count * LL_OP_COUNT, sizeof *a->profiles);
+    a->names = ll_alloc(arena, a->count, sizeof *a->names);
+    a->merges = ll_alloc(arena, a->count, sizeof *a->merges);
+    for (size_t i = 0; a->names && i < a->count; i++)
+        named = (a->names[i] = name_of(a->args->words[i], arena)) && named;
+    if (!folders || !a->workloads || !a->profiles || !a->names || !a->merges || !named)
+        return ll_failed("memory ran out");
+    if (!overrides ||
+        (machine && !(a->machine = ll_load_machine(machine, folders, overrides, override_count))))
+        return LL_WRONG;
+    return machine || ll_without(a->args, (const char *const[]){"set", NULL}, "wants a machine, -c")
+               ? LL_DONE
+               : LL_WRONG;
+}
+
+static int run(const struct ll_args *args)
+{
+    struct alike a = {.args = args};
+    const char *figure = ll_value(args, "figure", NULL);
+    struct ll_str out = {0};
+    int status = make_ready(&a);
+    for (size_t i = 0; i < a.count && status == LL_DONE; i++)
+        status = profile_trace(&a, i);
+    if (status == LL_DONE) {
+        ll_cluster(a.profiles, a.count, LL_OP_COUNT, a.merges);
+        if (ll_flag(args, "json")) {
+            alike_json(&a, &out);
+        } else {
+            classes_text(&a, &out);
+            merges_text(&a, &out);
+        }
+        status = !figure || draw(&a, figure) ? ll_print(&out) : LL_FAILED;
+    }
+    ll_str_release(&out);
+    ll_machine_free(a.machine);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"machine", 'c', "MACHINE",
+     "simulate on this machine and compare its times instead of the recorded ones"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
+    {"figure", 0, "FILE", "draw the tree to this SVG file"},
+    {0},
+};
+
+const struct ll_command ll_command_alike = {
+    .name = "alike",
+    .synopsis = "TRACE TRACE...",
+    .summary = "compare where workloads spend their time, and group those that are alike",
+    .examples = "  leadline alike alexnet.llt vgg.llt speech.llt\n"
+                "  leadline alike -c v100_sxm2_16gb --figure tree.svg resnet.llt gpt.llt bert.llt\n",
+    .details =
+        "A workload's profile is the share of each op kind in the time of a step, without input from the "
+        "host. Two profiles A and B are 1 - A.B / (|A| |B|) apart: 0 when alike, 1 when they have no op "
+        "kind in common. The two nearest are merged and replaced by their mean, until one group is left "
+        "(Adolf et al., Fathom, 2016).\n",
+    .options = options,
+    .repeated = (const char *const[]){"set", NULL},
+    .least_words = 2,
+    .most_words = LL_MOST_PROFILES,
+    .run = run,
+};
