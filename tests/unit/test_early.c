@@ -61,6 +61,10 @@ static void gradients_die_with_early_updates(void **state)
     assert_int_equal(early_of(late), 3 * 40000);
     assert_int_equal(recorded_of(soon), 3 * 40000);
     assert_int_equal(early_of(soon), 3 * 40000);
+    struct ll_footprint footprint;
+    assert_true(ll_footprint_early(late, &footprint)); /* weights last, whatever is done with them */
+    assert_int_equal(footprint.class_bytes[LL_WEIGHT], 2 * 40000);
+    assert_int_equal(footprint.class_bytes[LL_GRADIENT], 40000);
     ll_trace_free(late);
     ll_trace_free(soon);
 }
