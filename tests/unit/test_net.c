@@ -199,60 +199,6 @@ static void levels_of_a_network_work_one_after_the_other(void **state)
     }
 }
 
-/* Two nodes of two devices, which share the node's one card: 1 us and 4 B within, 5 us and B between. What
- * two devices do takes one message of half of M each way (all to all too), a broadcast or a reduction one of
- * all M. Between nodes each of the two has its half of M to share with its like, and of an all to all the
- * half of M that goes to the other node; a broadcast or a reduction crosses from one device alone. */
-static void each_collective_has_its_parts_within_and_between(void **state)
-{
-    (void)state;
-    struct fixture f =
-        open_net("  - {name: in, topology: full, devices: 2, bandwidth: 4GB/s, latency: 1us}\n"
-                 "  - {name: out, topology: full, devices: 2, bandwidth: 1GB/s, latency: 5us, links: 1}\n");
-    const double half_within_s = a + M / 2 / (4 * B), all_within_s = a + M / (4 * B), far_s = 5e-6;
-    const struct {
-        enum ll_collective collective;
-        double expected_s;
-    } cases[] = {
-        {LL_COLLECTIVE_ALL_REDUCE, 2 * half_within_s + 2 * (far_s + 2 * M / 4 / B)},
-        {LL_COLLECTIVE_REDUCE_SCATTER, half_within_s + far_s + 2 * M / 4 / B},
-        {LL_COLLECTIVE_ALL_GATHER, half_within_s + far_s + 2 * M / 4 / B},
-        {LL_COLLECTIVE_BROADCAST, all_within_s + far_s + M / B},
-        {LL_COLLECTIVE_REDUCE, all_within_s + far_s + M / B},
-        {LL_COLLECTIVE_ALL_TO_ALL, half_within_s + far_s + 2 * M / 2 / B},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_time(time_among(f.net, cases[i].collective, LL_ALGORITHM_HIERARCHICAL, 4),
-                    cases[i].expected_s);
-    close_net(&f);
-}
-
-/* Blocks are as long as each other, and their devices have the same places in them; they lie in different
- * nodes, not one after the other in one. */
-static void only_equal_blocks_are_parts(void **state)
-{
-    (void)state;
-    static const struct {
-        uint64_t size, members[6];
-        bool parts;
-    } cases[] = {
-        {4, {0, 1, 2, 3}, true},        {4, {4, 5, 0, 1}, true},  {6, {0, 1, 2, 3, 4, 5}, true},
-        {3, {0, 1, 2}, false},          {2, {0, 1}, false},       {2, {0, 2}, false},
-        {4, {0, 2, 1, 3}, false},       {4, {0, 1, 3, 2}, false}, {4, {0, 1, 2, 4}, false},
-        {6, {0, 1, 2, 3, 5, 4}, false},
-    };
-    struct fixture f =
-        open_net("  - {name: in, topology: full, devices: 2, bandwidth: 4GB/s, latency: 1us}\n"
-                 "  - {name: out, topology: full, devices: 3, bandwidth: 1GB/s, latency: 5us}\n");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ll_exchanged done;
-        struct ll_exchange exchange = {
-            LL_COLLECTIVE_ALL_GATHER, LL_ALGORITHM_HIERARCHICAL, M, cases[i].members, cases[i].size, 1};
-        assert_int_equal(ll_exchange(f.net, &exchange, &done) == LL_EXCHANGE_DONE, cases[i].parts);
-    }
-    close_net(&f);
-}
-
 /* A fat tree of 4 devices a leaf, two leaves, 2 : 1: a leaf passes upwards 4 / 2 = 2 links' worth, so that
  * four messages across share it. A dragonfly's two groups are joined by one link each way. */
 static void trees_and_dragonflies_narrow_where_they_should(void **state)
@@ -608,8 +554,6 @@ int main(void)
         cmocka_unit_test(all_to_all_loads_rings_and_tori),
         cmocka_unit_test(other_collectives_take_their_closed_forms),
         cmocka_unit_test(levels_of_a_network_work_one_after_the_other),
-        cmocka_unit_test(each_collective_has_its_parts_within_and_between),
-        cmocka_unit_test(only_equal_blocks_are_parts),
         cmocka_unit_test(trees_and_dragonflies_narrow_where_they_should),
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),
         cmocka_unit_test(listed_edges_lead_the_shortest_way),
