@@ -92,6 +92,17 @@ static void a_group_that_is_not_told_is_all_devices(void **state)
     close_scene(&scene);
 }
 
+/* Groups of three: the third is two devices of one node and one of the other, whose message crosses the cards
+ * after a hop inside. */
+static void the_slowest_group_sets_the_time(void **state)
+{
+    (void)state;
+    const struct line lines[] = {{LL_OP_ALL_REDUCE, -1, 3, 0, 0}};
+    struct scene scene = played(joined, lines, 1);
+    assert_near(scene.result->ops[0].time_s, 2 * 2 * (10e-6 + 2e-6 + M / 3 / 1e9), 1e-9);
+    close_scene(&scene);
+}
+
 /* Op 1 waits for op 0, as links of the node are in use; op 2 goes between nodes and does not. */
 static void links_are_used_once_at_a_time_and_levels_side_by_side(void **state)
 {
@@ -201,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exchange_takes_what_the_network_says),
         cmocka_unit_test(a_group_that_is_not_told_is_all_devices),
+        cmocka_unit_test(the_slowest_group_sets_the_time),
         cmocka_unit_test(links_are_used_once_at_a_time_and_levels_side_by_side),
         cmocka_unit_test(what_the_device_does_meanwhile_is_not_exposed),
         cmocka_unit_test(exchanges_are_counted_in_the_order_in_which_they_start),
