@@ -98,6 +98,22 @@ static void the_passes_of_a_convolution_touch_all_of_their_operands(void **state
             }
 }
 
+/* 5 rows of 6 floats, of a table of 50 of them, behind 5 indices. Which rows is left to chance, so that no
+ * more than 5 are read. */
+static void a_gather_reads_indices_and_writes_what_rows_it_reads(void **state)
+{
+    (void)state;
+    const struct ll_shape in[] = {shape_of(50, 6, 0, 0), {.dim = {5}, .dtype = LL_I32, .rank = 1}};
+    struct ll_shape out = shape_of(5, 6, 0, 0);
+    const struct ll_op_view op = {LL_OP_GATHER, 2, 1, 0, in, &out, NULL};
+    struct ll_work work;
+    assert_true(ll_op_lower(&op, &work));
+    struct ll_nest nest = ll_nest_of_op(&op, &work, NULL);
+    assert_int_equal(distinct(&nest, true), 5 * 6);
+    uint64_t read = distinct(&nest, false) - 5;
+    assert_true(read % 6 == 0 && read >= 6 && read <= 5 * 6);
+}
+
 /* The toy machine with a cache of 1 MiB, its shape changed by one setting. */
 static struct ll_machine *cached_machine(const char *path, const char *value)
 {
@@ -205,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_touches_all_of_its_operands),
         cmocka_unit_test(the_passes_of_a_convolution_touch_all_of_their_operands),
+        cmocka_unit_test(a_gather_reads_indices_and_writes_what_rows_it_reads),
         cmocka_unit_test(a_large_cache_moves_each_line_once),
         cmocka_unit_test(writes_that_go_around_are_traffic),
         cmocka_unit_test(a_replay_may_stop_early),

@@ -65,6 +65,27 @@ static void gradients_die_with_early_updates(void **state)
     ll_trace_free(soon);
 }
 
+/* At the last op there are its operands, its result, and the weight that was updated long before. */
+static void weights_stay_behind_their_updates(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    struct ll_shape square = toy_matrix(100, 100);
+    uint32_t weight = toy_bring(toy, square, LL_WEIGHT), x[2] = {toy_bring(toy, square, LL_ACTIVATION)};
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t gradient = toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){weight, weight}, 2, NULL, 0,
+                               LL_GRADIENT, NULL);
+    toy_op(toy, LL_OP_SGD, LL_PHASE_UPDATE, (uint32_t[]){weight, gradient}, 2, NULL, 0, LL_WEIGHT, NULL);
+    x[1] = toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, x, 1, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_ADD, LL_PHASE_FORWARD, x, 2, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    struct ll_trace *trace = toy_close(toy, path);
+    assert_int_equal(early_of(trace), 4 * 40000);
+    ll_trace_free(trace);
+}
+
 /* Noise of the host could be there from the start on, beside activations that are gone when it is
  * added. */
 static void updates_that_would_need_more_stay(void **state)
@@ -123,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_die_with_early_updates),
+        cmocka_unit_test(weights_stay_behind_their_updates),
         cmocka_unit_test(updates_that_would_need_more_stay),
         cmocka_unit_test(early_updates_never_need_more),
         cmocka_unit_test(software_says_where_updates_go),

@@ -92,6 +92,17 @@ static void a_group_that_is_not_told_is_all_devices(void **state)
     close_scene(&scene);
 }
 
+/* Groups of three: the third is two devices of one node and one of the other, whose message crosses the cards
+ * after a hop inside. */
+static void the_slowest_group_sets_the_time(void **state)
+{
+    (void)state;
+    const struct line lines[] = {{LL_OP_ALL_REDUCE, -1, 3, 0, 0}};
+    struct scene scene = played(joined, lines, 1);
+    assert_near(scene.result->ops[0].time_s, 2 * 2 * (10e-6 + 2e-6 + M / 3 / 1e9), 1e-9);
+    close_scene(&scene);
+}
+
 /* Op 1 waits for op 0, as links of the node are in use; op 2 goes between nodes and does not. */
 static void links_are_used_once_at_a_time_and_levels_side_by_side(void **state)
 {
@@ -124,6 +135,22 @@ static void what_the_device_does_meanwhile_is_not_exposed(void **state)
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         sum += scene.result->shares[i];
     assert_near(sum, 1, 1e-12);
+    close_scene(&scene);
+}
+
+/* Op 1 waits for the element-wise op; op 2, recorded behind it, goes between nodes from the start on, lasting
+ * longer than both. */
+static void exchanges_are_counted_in_the_order_in_which_they_start(void **state)
+{
+    (void)state;
+    const struct line lines[] = {
+        {LL_OP_RELU, -1, 0, 0, 0}, {LL_OP_ALL_REDUCE, 0, 8, 0, 0}, {LL_OP_ALL_REDUCE, -1, 2, 8, 0}};
+    struct scene scene = played(joined, lines, 3);
+    double relu_s = scene.result->ops[0].time_s;
+    assert_true(relu_s + inside_s < between_s);
+    assert_near(scene.result->ops[1].start_s, relu_s, 1e-12);
+    assert_near(scene.result->network.busy_s, between_s, 1e-9);
+    assert_near(scene.result->network.exposed_s, between_s - relu_s, 1e-9);
     close_scene(&scene);
 }
 
@@ -185,8 +212,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exchange_takes_what_the_network_says),
         cmocka_unit_test(a_group_that_is_not_told_is_all_devices),
+        cmocka_unit_test(the_slowest_group_sets_the_time),
         cmocka_unit_test(links_are_used_once_at_a_time_and_levels_side_by_side),
         cmocka_unit_test(what_the_device_does_meanwhile_is_not_exposed),
+        cmocka_unit_test(exchanges_are_counted_in_the_order_in_which_they_start),
         cmocka_unit_test(a_send_goes_to_its_peer),
         cmocka_unit_test(an_exchange_that_cannot_be_is_named),
         cmocka_unit_test(an_exchange_explains_itself),

@@ -3,6 +3,7 @@
 
 #include "dry_model.h"
 #include "sim/parallel/layers.h"
+#include "toy_trace.h"
 #include "tracer/rewrite.h"
 
 static uint32_t layer_named(const struct ll_layers *layers, const char *name)
@@ -92,6 +93,44 @@ static void every_op_of_a_weight_belongs_to_a_layer(void **state)
     }
 }
 
+/* A part is a layer unless it only holds numbered parts that hold others: the first has an op of its own, the
+ * second has none, the third holds numbered ops. */
+static void a_part_with_ops_of_its_own_is_a_layer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scope, *layer;
+    } ops[] = {{"block0", "block0"},          {"block0/1/conv", "block0"},
+               {"block1/1/conv", "block1/1"}, {"block1/2/conv", "block1/2"},
+               {"block1/2/norm", "block1/2"}, {"block2/1", "block2"},
+               {"block2/2", "block2"},        {"head", NULL}};
+    enum { OPS = sizeof ops / sizeof *ops };
+    struct toy *toy = calloc(1, sizeof *toy);
+    struct ll_arena arena = {0};
+    struct ll_layers layers;
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(8, 8), LL_INPUT), w = toy_bring(toy, toy_matrix(8, 8), LL_WEIGHT);
+    ll_recorder_step_begin(toy->recorder);
+    for (unsigned i = 0; i < OPS; i++) {
+        toy->scope = ll_recorder_string(toy->recorder, ops[i].scope);
+        x = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, w}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    }
+    ll_recorder_step_end(toy->recorder);
+    struct ll_trace *trace = toy_close(toy, path);
+    assert_true(ll_layers_find(trace, &arena, &layers));
+    assert_int_equal(layers.count, 4);
+    for (unsigned i = 0; i < OPS; i++) {
+        if (ops[i].layer)
+            assert_string_equal(layers.names[layers.named[i]], ops[i].layer);
+        else
+            assert_int_equal(layers.named[i], LL_NONE);
+        assert_string_equal(layers.names[layers.owner[i]], ops[i].layer ? ops[i].layer : "block2");
+    }
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+}
+
 /* The same trace without names. */
 static struct ll_trace *nameless(struct ll_trace *trace)
 {
@@ -132,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_transformer_has_the_layers_that_it_numbers),
         cmocka_unit_test(a_stage_of_units_is_not_a_layer_but_its_units_are),
+        cmocka_unit_test(a_part_with_ops_of_its_own_is_a_layer),
         cmocka_unit_test(what_lies_between_layers_follows_the_data),
         cmocka_unit_test(every_op_of_a_weight_belongs_to_a_layer),
         cmocka_unit_test(what_repeats_is_a_layer_where_nothing_is_numbered),

@@ -80,6 +80,16 @@ static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
     close_scene(&scene);
 }
 
+/* A host of one core is busy when it starts something. */
+static void a_single_core_starts_ops_too(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene_set(record_products(batch_of_8, 2), yaml, "host.cores", "1");
+    struct ll_metrics metrics = metrics_of(&scene);
+    assert_near(metrics.cpu_utilization, 6e-6 / scene.result->time_s, 1e-9);
+    close_scene(&scene);
+}
+
 /* sP
  *  sPP    the second start happens while the device works: s + 2 P */
 static void starts_behind_the_device_leave_it_no_gap(void **state)
@@ -144,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_that_of_the_type_in_which_is_computed),
         cmocka_unit_test(a_device_that_is_started_late_is_idle_meanwhile),
+        cmocka_unit_test(a_single_core_starts_ops_too),
         cmocka_unit_test(starts_behind_the_device_leave_it_no_gap),
         cmocka_unit_test(nobody_knows_how_busy_unknown_cores_are),
         cmocka_unit_test(throughput_counts_what_a_sample_counts_as),

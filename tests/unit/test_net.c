@@ -482,6 +482,36 @@ static void measured_all_reduces_stand_for_the_model(void **state)
     close_net(&f);
 }
 
+/* What was measured within a node says nothing of those who are not all in one. */
+static void measurements_are_of_their_level(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size, members[4];
+        bool measured;
+    } cases[] = {{2, {4, 6}, true},
+                 {4, {0, 1, 2, 3}, true},
+                 {2, {0, 4}, false},
+                 {2, {0, 5}, false},
+                 {4, {0, 1, 4, 5}, false}};
+    struct fixture f =
+        open_net("  - {name: in, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+                 "samples: [{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
+                 "{devices: 4, latency: 20us, bandwidth: 200GB/s}]}\n"
+                 "  - {name: out, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 1us}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                       .bytes = M,
+                                       .members = cases[i].members,
+                                       .size = cases[i].size,
+                                       .groups = 1};
+        struct ll_exchanged done;
+        assert_int_equal(ll_exchange_by_software(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+        assert_int_equal(done.algorithm == LL_ALGORITHM_COUNT, cases[i].measured);
+    }
+    close_net(&f);
+}
+
 #define BOXES "  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
 #define OF_BOXES ", devices: 12500, bandwidth: 25GB/s, latency: 2us}\n"
 
@@ -536,6 +566,7 @@ int main(void)
         cmocka_unit_test(trees_come_and_go_as_nccl_expects_them_to),
         cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
+        cmocka_unit_test(measurements_are_of_their_level),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
         cmocka_unit_test(nor_is_a_ring_of_thousands),
     };

@@ -42,6 +42,26 @@ static void a_plan_is_read_and_written(void **state)
     ll_diags_release(&scene.diags);
 }
 
+/* Every key, in the order of the rows; bytes are a number. */
+static void a_plan_is_one_object_of_json(void **state)
+{
+    (void)state;
+    struct scene scene;
+    struct ll_str text = {0};
+    assert_true(parse(&scene,
+                      "dp: 16\ntp: 8\npp: 4\nep: 2\nbatch: 640\nmicro_batch: 5\nschedule: interleaved\n"
+                      "chunks: 3\nzero: 1\nzero_within: 4\nrecompute: selective\nsequence_parallel: true\n"
+                      "overlap: false\nbucket: 3MiB\noffload: [activations, weights]\n"));
+    ll_plan_json(&scene.plan, &(struct ll_json){.out = &text});
+    assert_string_equal(
+        text.text,
+        "{\"dp\":16,\"tp\":8,\"pp\":4,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":\"interleaved\","
+        "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"sequence_parallel\":true,"
+        "\"overlap\":false,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"]}");
+    ll_str_release(&text);
+    ll_diags_release(&scene.diags);
+}
+
 /* All at once, each with its place. */
 static void all_mistakes_are_named(void **state)
 {
@@ -123,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_read_and_written),
+        cmocka_unit_test(a_plan_is_one_object_of_json),
         cmocka_unit_test(all_mistakes_are_named),
         cmocka_unit_test(numbers_that_do_not_go_together_are_refused),
         cmocka_unit_test(sizes_follow_from_the_plan),

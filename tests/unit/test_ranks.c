@@ -139,7 +139,8 @@ static void a_deadlock_is_named_and_does_not_hang(void **state)
     close_scene(&scene);
 }
 
-/* Two ranks join two groups in different orders. */
+/* Two ranks join two groups in different orders: each first exchange waits for the other rank's second, which
+ * comes behind its first. */
 static void exchanges_in_different_orders_are_a_deadlock(void **state)
 {
     (void)state;
@@ -149,6 +150,13 @@ static void exchanges_in_different_orders_are_a_deadlock(void **state)
         join(&scene, rank, 2, 1 - rank, 1);
     }
     expect_complaint(&scene, "deadlock: rank");
+    assert_int_equal(scene.diags.count, 4);
+    bool told[2] = {false};
+    for (size_t i = 0; i < 4; i++) {
+        told[0] |= strstr(scene.diags.kept[i].message, "rank 0: `sum` waits for `sum` of rank 1") != NULL;
+        told[1] |= strstr(scene.diags.kept[i].message, "rank 1: `sum` waits for `sum` of rank 0") != NULL;
+    }
+    assert_true(told[0] && told[1]);
     close_scene(&scene);
 }
 

@@ -117,6 +117,30 @@ static void the_batch_that_was_is_the_batch_that_is(void **state)
     ll_trace_free(same);
 }
 
+/* What was measured was measured at the old batch. */
+static void times_are_forgotten_with_the_batch(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_joined(4, 4, true);
+    const char *trouble;
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        trace->ops[op].start_ns = trace->ops[op].duration_ns = 7;
+    struct ll_trace *same = ll_trace_rescale(trace, 4, &trouble);
+    assert_non_null(same);
+    assert_int_equal(same->ops[0].duration_ns, 7);
+    ll_trace_free(same);
+    ll_trace_free(trace);
+    trace = record_relu("4", 4, LL_ROLE_BATCH);
+    for (uint64_t op = 0; op < trace->op_count; op++)
+        trace->ops[op].start_ns = trace->ops[op].duration_ns = 7;
+    struct ll_trace *larger = ll_trace_rescale(trace, 8, &trouble);
+    assert_non_null(larger);
+    for (uint64_t op = 0; op < larger->op_count; op++)
+        assert_true(larger->ops[op].start_ns == 0 && larger->ops[op].duration_ns == 0);
+    ll_trace_free(larger);
+    ll_trace_free(trace);
+}
+
 static void a_batch_is_found_in_front_of_what_comes_in(void **state)
 {
     (void)state;
@@ -156,6 +180,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_scaled_is_refused),
         cmocka_unit_test(what_only_waits_waits_as_long_at_any_batch),
         cmocka_unit_test(the_batch_that_was_is_the_batch_that_is),
+        cmocka_unit_test(times_are_forgotten_with_the_batch),
         cmocka_unit_test(a_batch_is_found_in_front_of_what_comes_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

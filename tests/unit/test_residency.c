@@ -84,7 +84,8 @@ static void distances_agree_with_the_times_of_single_words(void **state)
         struct ll_arena arena = {0};
         const struct ll_residency *residency = ll_residency_new(trace, &arena);
         struct words w = words_of(trace, &arena);
-        assert_non_null(residency);
+        uint64_t *touched = calloc(trace->storage_count, sizeof *touched); /* 1 + reuse, by storage */
+        assert_true(residency && touched);
         for (uint32_t op = 0; op < trace->op_count; op++) {
             const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
             const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
@@ -93,15 +94,22 @@ static void distances_agree_with_the_times_of_single_words(void **state)
                 assert_int_equal(reuse->bytes, tensor_bytes(trace, tensor));
                 assert_true(reuse->distance == distance_of(&w, tensor));
                 assert_true(reuse->since == reuse->distance);
+                assert_int_equal(reuse->before, touched[trace->tensors[tensor].storage]);
+                touched[trace->tensors[tensor].storage] = (uint64_t)(reuse - residency->reuses) + 1;
                 stamp(&w, tensor, ++w.time);
             }
             bool host = view->kind == LL_OP_HOST_INPUT;
             for (uint32_t i = 0; i < view->output_count; i++)
                 assert_true(reuse[i].since ==
                             (host ? LL_NO_FIT : distance_of(&w, ll_op_output(trace, op, i))));
-            for (uint32_t i = 0; i < view->output_count; i++)
-                stamp(&w, ll_op_output(trace, op, i), host ? 0 : ++w.time);
+            for (uint32_t i = 0; i < view->output_count; i++) {
+                uint32_t tensor = ll_op_output(trace, op, i);
+                touched[trace->tensors[tensor].storage] =
+                    host ? 0 : (uint64_t)(reuse - residency->reuses) + i + 1;
+                stamp(&w, tensor, host ? 0 : ++w.time);
+            }
         }
+        free(touched);
         free(w.last);
         ll_arena_release(&arena);
         ll_trace_free(trace);

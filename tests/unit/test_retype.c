@@ -38,6 +38,32 @@ static void floats_become_the_type_and_integers_stay(void **state)
     ll_trace_free(trace);
 }
 
+/* A complex number is two of its type: c128 of f64, c64 of anything narrower. */
+static void complex_numbers_stay_complex(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ll_dtype from, to, expected;
+    } cases[] = {{LL_C64, LL_F64, LL_C128}, {LL_C64, LL_F32, LL_C64}, {LL_C128, LL_F32, LL_C64}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct toy *toy = calloc(1, sizeof *toy);
+        char path[64];
+        struct ll_shape shape = toy_matrix(8, 8);
+        shape.dtype = (uint8_t)cases[i].from;
+        toy_open(toy, path);
+        uint32_t x = toy_bring(toy, shape, LL_INPUT);
+        ll_recorder_step_begin(toy->recorder);
+        toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, x}, 2, NULL, 0, LL_ACTIVATION, NULL);
+        ll_recorder_step_end(toy->recorder);
+        struct ll_trace *trace = toy_close(toy, path);
+        const char *trouble;
+        assert_true(ll_trace_retype(trace, cases[i].to, &trouble));
+        assert_int_equal(trace->forms[0].view.in[0].dtype, cases[i].expected);
+        assert_int_equal(trace->forms[0].view.out[0].dtype, cases[i].expected);
+        ll_trace_free(trace);
+    }
+}
+
 static void a_retyped_trace_is_sound(void **state)
 {
     (void)state;
@@ -92,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_become_the_type_and_integers_stay),
+        cmocka_unit_test(complex_numbers_stay_complex),
         cmocka_unit_test(a_retyped_trace_is_sound),
         cmocka_unit_test(what_was_f32_and_becomes_f32_is_the_same),
         cmocka_unit_test(a_form_that_the_op_table_refuses_keeps_its_counts),

@@ -150,6 +150,17 @@ static void a_layer_that_scale_sim_cannot_address_is_refused(void **state)
     assert_non_null(ll_scalesim_obstacle(&config, &layer));
 }
 
+/* 512 x 512 windows of 128 x 128 words are 2^32 words of one filter; with one row of windows less it runs. */
+static void a_layer_of_too_many_windows_is_refused(void **state)
+{
+    (void)state;
+    struct ll_scalesim_config config = {.rows = 8, .columns = 8, .buffer_kB = {1, 1, 1}};
+    struct ll_scalesim_layer layer = {"", 1, 639, 639, 128, 128, 1, 1, 1, 1, 0};
+    assert_non_null(ll_scalesim_obstacle(&config, &layer));
+    layer.in_h--;
+    assert_null(ll_scalesim_obstacle(&config, &layer));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_float_reads_as_python_writes_it),
         cmocka_unit_test(a_report_has_a_line_for_each_layer),
         cmocka_unit_test(a_layer_that_scale_sim_cannot_address_is_refused),
+        cmocka_unit_test(a_layer_of_too_many_windows_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,18 @@ static void bandwidth_is_wanted_in_user_mode_alone(void **state)
     release(inputs);
 }
 
+/* Only a bandwidth may be several, of which the first counts. */
+static void any_other_number_is_one(void **state)
+{
+    (void)state;
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    assert_false(read_config(inputs, CONFIG "OfmapOffset: 7, 8\nDataflow: os\n[run_presets]\n"
+                                            "InterfaceBandwidth: CALC\n"));
+    assert_int_equal(inputs->diags.count, 1);
+    assert_int_equal(inputs->diags.kept[0].place.line, 13);
+    release(inputs);
+}
+
 /* SCALE-Sim looks for a key in its section only. */
 static void a_key_in_another_section_is_missing(void **state)
 {
@@ -184,6 +196,7 @@ int main(void)
         cmocka_unit_test(every_wrong_row_is_named_with_line_and_column),
         cmocka_unit_test(a_configuration_is_read_with_keys_in_any_case),
         cmocka_unit_test(bandwidth_is_wanted_in_user_mode_alone),
+        cmocka_unit_test(any_other_number_is_one),
         cmocka_unit_test(a_key_in_another_section_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

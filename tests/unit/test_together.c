@@ -81,6 +81,9 @@ static void ranks_run_side_by_side_and_wait(void **state)
     assert_int_equal(together->last, 1);
     assert_near(together->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
     assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
+    /* two products of 2 10^9 FLOPs, in 3 s of two devices whose lanes could do 10^15 a second */
+    assert_near(together->result->flop_utilization, 2 * 2e9 / (3 * 2 * 1e15), 1e-3);
+    assert_near(together->result->device_active_s, 1, 1e-3);
     close_scene(&scene);
 }
 

@@ -43,6 +43,10 @@ static void few_elements_keep_few_units_busy(void **state)
     (void)state;
     struct ll_work work = vector_work(3, 1);
     assert_int_equal(way_of(64, 4, &work).units_used, 3);
+    work = reduce_work(3, 1);
+    assert_int_equal(way_of(64, 4, &work).units_used, 3);
+    work = reduce_work(1000, 1);
+    assert_int_equal(way_of(64, 4, &work).units_used, 4);
 }
 
 /* 1024 elements on 256 lanes: 4 vectors, then 8 halvings. */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exchanges in two: within nodes of two devices at 4 B and 1 us, and between these at B and 5 us. */
+#include "check.h"
+#include "sim/net/collective.h"
+#include "toy_machine.h"
+
+static const double B = 1e9, M = 1 << 20, near_s = 1e-6, far_s = 5e-6;
+
+struct fixture {
+    struct ll_machine *machine;
+    struct ll_net *net;
+};
+
+/* `words`: more of the level between nodes. */
+static struct fixture open_nodes(int count, const char *words)
+{
+    char text[1024];
+    const char *trouble;
+    snprintf(text, sizeof text,
+             LL_TOY_MACHINE
+             "network:\n"
+             "  - {name: in, topology: full, devices: 2, bandwidth: 4GB/s, latency: 1us}\n"
+             "  - {name: out, topology: full, devices: %d, bandwidth: 1GB/s, latency: 5us%s}\n",
+             count, words);
+    struct fixture f = {.machine = ll_toy_machine(text)};
+    assert_non_null(f.machine);
+    f.net = ll_net_new(f.machine, &trouble);
+    assert_non_null(f.net);
+    return f;
+}
+
+static void close_nodes(struct fixture *f)
+{
+    ll_net_free(f->net);
+    ll_machine_free(f->machine);
+}
+
+static enum ll_exchange_trouble exchange(const struct fixture *f, enum ll_collective collective,
+                                         const uint64_t *members, uint64_t size, struct ll_exchanged *done)
+{
+    return ll_exchange(
+        f->net, &(struct ll_exchange){collective, LL_ALGORITHM_HIERARCHICAL, M, members, size, 1}, done);
+}
+
+/* What two devices do takes one message of half of M each way (all to all too), a broadcast or a reduction
+ * one of all M. Between two nodes, which have a card each, each of the two devices has its half of M to share
+ * with its like, and of an all to all the half of M that goes to the other node; a broadcast or a reduction
+ * crosses from one device alone. */
+static void each_collective_has_its_parts_within_and_between(void **state)
+{
+    (void)state;
+    static const uint64_t members[] = {0, 1, 2, 3};
+    const double half_s = near_s + M / 2 / (4 * B), all_s = near_s + M / (4 * B);
+    const struct {
+        enum ll_collective collective;
+        double expected_s;
+    } cases[] = {
+        {LL_COLLECTIVE_ALL_REDUCE, 2 * half_s + 2 * (far_s + 2 * M / 4 / B)},
+        {LL_COLLECTIVE_REDUCE_SCATTER, half_s + far_s + 2 * M / 4 / B},
+        {LL_COLLECTIVE_ALL_GATHER, half_s + far_s + 2 * M / 4 / B},
+        {LL_COLLECTIVE_BROADCAST, all_s + far_s + M / B},
+        {LL_COLLECTIVE_REDUCE, all_s + far_s + M / B},
+        {LL_COLLECTIVE_ALL_TO_ALL, half_s + far_s + 2 * M / 2 / B},
+    };
+    struct fixture f = open_nodes(2, ", links: 1");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_exchanged done;
+        assert_int_equal(exchange(&f, cases[i].collective, members, 4, &done), LL_EXCHANGE_DONE);
+        assert_near(done.time_s, cases[i].expected_s, 1e-9);
+    }
+    close_nodes(&f);
+}
+
+/* Blocks are as long as each other, and their devices have the same places in them; they lie in different
+ * nodes. */
+static void only_equal_blocks_are_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size, members[6];
+        bool parts;
+    } cases[] = {
+        {4, {0, 1, 2, 3}, true},        {4, {4, 5, 0, 1}, true},  {6, {0, 1, 2, 3, 4, 5}, true},
+        {3, {0, 1, 2}, false},          {2, {0, 1}, false},       {2, {0, 2}, false},
+        {4, {0, 2, 1, 3}, false},       {4, {0, 1, 3, 2}, false}, {4, {0, 1, 2, 4}, false},
+        {6, {0, 1, 2, 3, 5, 4}, false},
+    };
+    struct fixture f = open_nodes(3, "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_exchanged done;
+        enum ll_exchange_trouble trouble =
+            exchange(&f, LL_COLLECTIVE_ALL_GATHER, cases[i].members, cases[i].size, &done);
+        assert_int_equal(trouble == LL_EXCHANGE_DONE, cases[i].parts);
+    }
+    close_nodes(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_collective_has_its_parts_within_and_between),
+        cmocka_unit_test(only_equal_blocks_are_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

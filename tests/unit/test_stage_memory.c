@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages of two pieces, summed by hand: of the piece that has most in passing its worst moment, of the other
+ * what lasts, and of both what passes in flight keep, the one under way already counted. */
+#include "check.h"
+
+#include "sim/parallel/stage_memory.h"
+
+/* Passing: 100 - 20 - 30 = 50 activations, 210 - 10 - 20 = 180; of kind 0 5 and 17, of kind 1 17 and 5. */
+static const struct ll_piece_memory small = {.peak.of[LL_ACTIVATION] = 100,
+                                             .lasting.of[LL_ACTIVATION] = 20,
+                                             .kept.of[LL_ACTIVATION] = 30,
+                                             .kinds = {{10, 2, 3}, {20, 1, 2}}},
+                                    large = {.peak.of[LL_ACTIVATION] = 210,
+                                             .lasting.of[LL_ACTIVATION] = 10,
+                                             .kept.of[LL_ACTIVATION] = 20,
+                                             .kinds = {{20, 1, 2}, {10, 2, 3}}};
+
+static struct ll_footprint stage(const struct ll_piece_memory *first, const struct ll_piece_memory *second,
+                                 uint64_t in_flight)
+{
+    struct ll_footprint footprint;
+    ll_stage_memory((const struct ll_piece_memory *[]){first, second}, second ? 2 : 1, in_flight, &footprint);
+    assert_int_equal(footprint.class_bytes[LL_ACTIVATION], footprint.peak_bytes);
+    return footprint;
+}
+
+static void a_piece_alone_keeps_all_passes_but_one_beside_its_peak(void **state)
+{
+    (void)state;
+    assert_int_equal(ll_passing_bytes(&small), 50);
+    assert_int_equal(ll_passing_bytes(&large), 180);
+    assert_int_equal(stage(&small, NULL, 1).peak_bytes, 100);
+    assert_int_equal(stage(&small, NULL, 3).peak_bytes, 100 + 2 * 30);
+    assert_int_equal(stage(&small, NULL, 3).most_bytes[0], 10 + 2 * 3);
+}
+
+/* Of three passes the first piece has two. */
+static void the_worst_piece_is_at_its_peak_while_the_others_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(stage(&small, &large, 2).peak_bytes, 210 + 20 + 30);
+    assert_int_equal(stage(&large, &small, 2).peak_bytes, 210 + 20 + 30);
+    assert_int_equal(stage(&small, &large, 3).peak_bytes, 210 + 20 + 2 * 30);
+    assert_int_equal(stage(&large, &small, 3).peak_bytes, 210 + 20 + 20 + 30);
+    assert_int_equal(stage(&small, &large, 1).peak_bytes, 210 + 20 + 30); /* a pass of the first alone */
+}
+
+static void each_kind_has_its_own_worst_piece(void **state)
+{
+    (void)state;
+    struct ll_footprint two = stage(&small, &large, 2), three = stage(&small, &large, 3);
+    assert_int_equal(two.most_bytes[0], 20 + 3 + 2);
+    assert_int_equal(two.most_bytes[1], 20 + 3 + 2);
+    assert_int_equal(three.most_bytes[0], 20 + 2 * 3 + 2);
+    assert_int_equal(three.most_bytes[1], 20 + 2 + 3 + 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_piece_alone_keeps_all_passes_but_one_beside_its_peak),
+        cmocka_unit_test(the_worst_piece_is_at_its_peak_while_the_others_wait),
+        cmocka_unit_test(each_kind_has_its_own_worst_piece),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
