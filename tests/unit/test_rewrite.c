@@ -81,7 +81,7 @@ static void what_was_no_whole_step_has_not_become_one(void **state)
     if (new) {
         assert_int_equal(new->step_count, 3);
         assert_false(new->steps[0].complete);
-        assert_true(new->steps[1].complete && new->steps[2].complete);
+        assert_true(new->steps[1].complete &&new->steps[2].complete);
     } else {
         fail_msg("%s", trouble);
     }
