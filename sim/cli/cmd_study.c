@@ -120,14 +120,19 @@ struct session {
     struct ll_library library;
     struct ll_str text; /* for standard output */
     struct ll_json json;
-    size_t failed;                /* criteria */
+    size_t passed, failed;        /* criteria */
+    struct ll_str failing;        /* the studies with some that failed, ", " between them */
     struct ll_measured_rows rows; /* of --data */
 };
 
 static int show(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
                 const struct ll_outcome *outcome)
 {
-    session->failed += ll_count_verdicts(outcome, LL_FAIL);
+    size_t failed = ll_count_verdicts(outcome, LL_FAIL);
+    if (failed)
+        ll_str_addf(&session->failing, "%s%s", session->failed ? ", " : "", study->id);
+    session->failed += failed;
+    session->passed += ll_count_verdicts(outcome, LL_PASS);
     if (ll_flag(session->args, "json")) {
         ll_present_json(study, plan, outcome, &session->json);
         return LL_DONE;
@@ -183,6 +188,17 @@ static int run_study(struct session *session, const struct ll_study *study)
     return status;
 }
 
+/* Of several, whose verdicts stand far apart; in words that nobody looks for verdicts by. */
+static int sum_up(struct session *session, size_t count)
+{
+    ll_str_addf(&session->text, "%zu studies: %zu criteria hold", count, session->passed);
+    if (session->failed)
+        ll_str_addf(&session->text, ", %zu do%s not: %s", session->failed, session->failed == 1 ? "es" : "",
+                    session->failing.text ? session->failing.text : "");
+    ll_str_add(&session->text, "\n");
+    return ll_print(&session->text);
+}
+
 static int run_all(struct session *session, const struct ll_study *const *chosen, size_t count)
 {
     int status = LL_DONE;
@@ -195,6 +211,8 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     }
     for (size_t i = 0; i < count && status == LL_DONE; i++)
         status = run_study(session, chosen[i]);
+    if (!as_json && status == LL_DONE && count > 1)
+        status = sum_up(session, count);
     if (!as_json || status != LL_DONE) {
         ll_str_release(&session->text);
         return status;
@@ -230,6 +248,7 @@ static int run(const struct ll_args *args)
     int status = LL_WRONG;
     if (read_data(args, &session.rows))
         status = ll_make_folder(session.folder) ? run_all(&session, chosen, count) : LL_FAILED;
+    ll_str_release(&session.failing);
     ll_library_release(&session.library);
     free(session.rows.at);
     return status == LL_DONE && session.failed ? LL_FAILED : status;

@@ -3,3 +3,4 @@
 leadline study F-T2 -o here
 cat here/F-T2.csv
 ls here
+leadline study F-T2 T-T4 -o here 2>/dev/null | tail -1
