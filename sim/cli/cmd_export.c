@@ -4,6 +4,7 @@
 #include "sim/cli/choices.h"
 #include "sim/cli/load.h"
 #include "sim/cli/simulated.h"
+#include "tracer/base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +30,31 @@ static int export_to(const struct ll_format *format, struct ll_export *request, 
     return kept == LL_OK ? status : ll_failed("%s: %s", path, ll_status_text(kept));
 }
 
+/* What --json tells of a file that was written. */
+static int tell(const struct ll_format *format, const struct ll_trace *trace, const char *path)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "file", path);
+    ll_json_put_text(&json, "format", format->name);
+    ll_json_put_count(&json, "ops", trace->op_count);
+    ll_json_put_count(&json, "steps", trace->step_count);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
 static int run(const struct ll_args *args)
 {
+    const char *path = ll_value(args, "output", "-");
     const struct ll_format *format = ll_find_format(args->words[0], false);
     struct ll_export request = {0};
     const char *machine = ll_value(args, "machine", NULL);
     int status = LL_WRONG;
     if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
         return status;
+    if (ll_flag(args, "json") && strcmp(path, "-") == 0)
+        return ll_wrong("--json: the export itself goes to standard output; name a file with -o");
     if (machine && !format->scheduled)
         return ll_wrong("-c %s: %s does not tell when ops run", machine, format->name);
     if (!machine && !ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c"))
@@ -49,7 +67,9 @@ static int run(const struct ll_args *args)
     status = machine ? ll_simulate(args, machine, trace, &simulated) : LL_DONE;
     request.schedule = simulated.schedule;
     if (status == LL_DONE)
-        status = export_to(format, &request, ll_value(args, "output", "-"), args->arena);
+        status = export_to(format, &request, path, args->arena);
+    if (status == LL_DONE && ll_flag(args, "json"))
+        status = tell(format, trace, path);
     ll_simulated_release(&simulated);
     ll_trace_free(trace);
     return status;

@@ -172,9 +172,10 @@ static void timing(const struct ll_profile *profile, struct ll_str *out)
     if (profile->ops_time_s > 0 && profile->wall_s <= 0)
         ll_str_add(&line, "no step was recorded to its end");
     else if (profile->ops_time_s > 0)
-        ll_str_addf(&line, "%s a step at %s; ops cover %s of it", ll_si(&wall, profile->wall_s, "s"),
+        ll_str_addf(&line, "%s a step at %s; ops cover %s of it%s", ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
-                    ll_percent(&covered, seen_time_s(profile) / profile->wall_s));
+                    ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
+                    seen_time_s(profile) > profile->wall_s ? ", several at once" : "");
     else
         ll_str_add(&line, "a dry run: no times");
     if (profile->record_ns_per_op > 0)

@@ -28,3 +28,4 @@ try export timeline gemm.llt -o kept.json
 try export chakra gemm.llt -p nonsense=1 -o kept.json
 cat kept.json
 ls kept.json*
+try export timeline gemm.llt --json

@@ -21,3 +21,13 @@ leadline import pytorch-graph torch.json
 echo 'onednn_verbose,exec,cpu,inner_product,gemm:jit,forward_inference,src_f32::blocked:ab:f0,,,mb64ic1024oc512,0.5' >log
 leadline import onednn log -o log.llt
 leadline export timeline log.llt
+leadline export csv conv2d.llt -c v100_sxm2_32gb -o out.csv --json
+cat >profile.json <<'END'
+{"traceEvents": [
+ {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 100,
+  "args": {"External id": 1, "Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]}},
+ {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 10, "dur": 100,
+  "args": {"External id": 2, "Input Dims": [[64, 64], [64, 128]], "Input type": ["float", "float"]}}]}
+END
+leadline import pytorch-profile profile.json -o profile.llt
+leadline info profile.llt | sed -n 3p
