@@ -61,6 +61,11 @@ struct ll_op_words ll_op_words(enum ll_op_kind kind)
     return row_of(kind)->words;
 }
 
+bool ll_op_waits(enum ll_op_kind kind)
+{
+    return kind < LL_OP_COUNT && strcmp(row_of(kind)->words.work, "WAIT") == 0;
+}
+
 const char *ll_class_name(enum ll_op_class op_class)
 {
     static const char *const names[] = {

@@ -170,6 +170,9 @@ struct ll_op_words {
 };
 struct ll_op_words ll_op_words(enum ll_op_kind kind);
 
+/* Whether such an op does nothing but last as long as it did. */
+bool ll_op_waits(enum ll_op_kind kind);
+
 /* The attribute's value, or otherwise when the op has none of that key. */
 int64_t ll_attr_count(const struct ll_op_view *op, enum ll_attr_key key, int64_t otherwise);
 double ll_attr_real(const struct ll_op_view *op, enum ll_attr_key key, double otherwise);

@@ -294,11 +294,15 @@ static bool note_batch(struct ll_trace *trace, uint64_t batch)
     return ll_trace_fact(trace, "batch") != NULL;
 }
 
-/* What was measured was measured at another batch. */
+/* What was measured was measured at another batch. What a program did outside of ops is assumed not to depend
+ * on it. */
 static void forget_times(struct ll_trace *trace)
 {
-    for (uint64_t i = 0; i < trace->op_count; i++)
-        trace->ops[i].start_ns = trace->ops[i].duration_ns = 0;
+    for (uint64_t i = 0; i < trace->op_count; i++) {
+        trace->ops[i].start_ns = 0;
+        if (!ll_op_waits(trace->forms[trace->ops[i].form].view.kind))
+            trace->ops[i].duration_ns = 0;
+    }
     for (uint64_t i = 0; i < trace->step_count; i++)
         trace->steps[i].start_ns = trace->steps[i].wall_ns = trace->steps[i].recording_ns = 0;
 }

@@ -13,9 +13,10 @@
 uint64_t ll_trace_batch(const struct ll_trace *trace);
 
 /* A new trace with that batch (at least 1), freed by the caller with ll_trace_free; its header has the new
- * batch, its ops no times. NULL when memory ran out (*trouble is NULL then) or *trouble, a static sentence,
- * says what does not work out: no batch in the header, no dimension of that role, one that is no multiple of
- * the batch, an op that this would make impossible. Thread-safe on different or shared traces. */
+ * batch, its ops no times, but for those that only wait (ll_op_waits). NULL when memory ran out (*trouble is
+ * NULL then) or *trouble, a static sentence, says what does not work out: no batch in the header, no
+ * dimension of that role, one that is no multiple of the batch, an op that this would make impossible.
+ * Thread-safe on different or shared traces. */
 struct ll_trace *ll_trace_rescale(const struct ll_trace *trace, uint64_t batch, const char **trouble);
 
 #endif

@@ -86,6 +86,7 @@ void ll_rewrite_begin(struct ll_rewrite *rewrite, const struct ll_trace *old, co
     rewrite->ops = numbers(rewrite, old->op_count);
     rewrite->descs = numbers(rewrite, old->desc_count);
     rewrite->strings = numbers(rewrite, old->string_count);
+    rewrite->steps = numbers(rewrite, old->step_count);
     if (!merged)
         no_memory(rewrite);
     if (rewrite->trouble)
@@ -214,11 +215,6 @@ static void map_controls(struct ll_rewrite *rewrite, uint32_t op, uint32_t *cont
     record->control_count = kept;
 }
 
-static bool waits(enum ll_op_kind kind)
-{
-    return strcmp(ll_op_words(kind).work, "WAIT") == 0;
-}
-
 bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record *record)
 {
     const struct ll_op *old = &rewrite->old->ops[op];
@@ -248,7 +244,7 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
                                  .output_count = view->output_count,
                                  .attrs = rewrite->attrs,
                                  .attr_count = view->attr_count,
-                                 .duration_ns = waits(view->kind) ? old->duration_ns : 0};
+                                 .duration_ns = ll_op_waits(view->kind) ? old->duration_ns : 0};
     map_controls(rewrite, op, outputs + view->output_count, record);
     return !rewrite->trouble;
 }
@@ -290,6 +286,7 @@ void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
         return;
     ll_recorder_step_begin(rewrite->recorder);
     rewrite->step = step;
+    rewrite->steps[rewrite->step_count++] = step;
 }
 
 uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
@@ -328,6 +325,13 @@ uint32_t ll_rewrite_exchange(struct ll_rewrite *rewrite, enum ll_op_kind kind, u
                                                        .attr_count = 2});
 }
 
+/* What a program did before its first step, or what was cut off, has not become a step. */
+static void take_completeness(const struct ll_rewrite *rewrite, struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->step_count && i < rewrite->step_count; i++)
+        trace->steps[i].complete = rewrite->old->steps[rewrite->steps[i]].complete;
+}
+
 struct ll_trace *ll_rewrite_end(struct ll_rewrite *rewrite, const char **trouble)
 {
     enum ll_status status = LL_OK;
@@ -336,6 +340,8 @@ struct ll_trace *ll_rewrite_end(struct ll_rewrite *rewrite, const char **trouble
         ll_recorder_close(rewrite->recorder);
     else if (rewrite->recorder)
         trace = ll_recorder_take(rewrite->recorder, &status);
+    if (trace)
+        take_completeness(rewrite, trace);
     *trouble = rewrite->trouble ? rewrite->trouble : trace ? NULL : ll_status_text(status);
     ll_arena_release(&rewrite->arena);
     free(rewrite->new_descs);

@@ -37,6 +37,8 @@ struct ll_rewrite {
     uint64_t look_capacity;
     uint32_t op_count; /* of the new trace */
     uint32_t step;     /* the old one at work */
+    uint32_t *steps;   /* by new step: the old one, as complete as which it is */
+    uint32_t step_count;
     const char *trouble;
 };
 

@@ -169,9 +169,11 @@ static void timing(const struct ll_profile *profile, struct ll_str *out)
 {
     struct ll_human wall, rate, covered, cost;
     struct ll_str line = {0};
-    if (profile->ops_time_s > 0 && profile->wall_s <= 0)
+    bool waits_alone =
+        seen_time_s(profile) <= 1e-12 * profile->ops_time_s; /* as traces that nobody has run do */
+    if (!waits_alone && profile->wall_s <= 0)
         ll_str_add(&line, "no step was recorded to its end");
-    else if (profile->ops_time_s > 0)
+    else if (profile->wall_s > 0 && profile->ops_time_s > 0)
         ll_str_addf(&line, "%s a step at %s; ops cover %s of it%s", ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
                     ll_percent(&covered, seen_time_s(profile) / profile->wall_s),

@@ -378,19 +378,20 @@ const struct ll_command ll_command_sim = {
         "  leadline sim -c v100_sxm2_16gb --batch 512 alexnet.llt\n"
         "  leadline sim -c a100_dgx --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
-    .details = "Times are per step: the complete steps of the trace are replayed in order, and their total "
-               "is divided by their number. The recorded times are never used.\n"
-               "\n"
-               "--as simulates the workload in another number type: every floating-point tensor is stored "
-               "and computed in it. So machines that only compute in integers can run recorded traces.\n"
-               "\n"
-               "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
-               "grow or shrink, and everything else follows. A trace of a foreign program does not say its "
-               "batch; --batch-was does.\n"
-               "\n"
-               "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
-               "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
-               "own beside them.\n",
+    .details =
+        "Times are per step: the complete steps of the trace are replayed in order, and their total "
+        "is divided by their number. The recorded times are never used.\n"
+        "\n"
+        "--as simulates the workload in another number type: every floating-point tensor is stored "
+        "and computed in it. So machines that only compute in integers can run recorded traces.\n"
+        "\n"
+        "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
+        "grow or shrink, and everything else follows; what a recorded program did outside of ops takes "
+        "as long as it did. A trace of a foreign program does not say its batch; --batch-was does.\n"
+        "\n"
+        "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
+        "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
+        "own beside them.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", NULL},
     .least_words = 1,

@@ -132,11 +132,29 @@ static void a_batch_is_found_in_front_of_what_comes_in(void **state)
     ll_trace_free(trace);
 }
 
+static void what_only_waits_waits_as_long_at_any_batch(void **state)
+{
+    (void)state;
+    struct toy *toy = begin("4");
+    const char *trouble;
+    uint32_t in = toy_bring(toy, rows_of(4, LL_ROLE_BATCH), LL_INPUT);
+    const struct ll_record gap = {.kind = LL_OP_GAP, .scope = toy->scope, .start_ns = 7, .duration_ns = 5000};
+    ll_recorder_op(toy->recorder, &gap);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &in, 1, NULL, 0, LL_ACTIVATION, NULL);
+    struct ll_trace *trace = end(toy), *scaled = ll_trace_rescale(trace, 8, &trouble);
+    assert_non_null(scaled);
+    assert_int_equal(scaled->ops[0].duration_ns, 5000);
+    assert_int_equal(scaled->ops[1].duration_ns, 0);
+    ll_trace_free(trace);
+    ll_trace_free(scaled);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_lies_beside_the_batch_stays_as_long_as_it_is),
         cmocka_unit_test(what_cannot_be_scaled_is_refused),
+        cmocka_unit_test(what_only_waits_waits_as_long_at_any_batch),
         cmocka_unit_test(the_batch_that_was_is_the_batch_that_is),
         cmocka_unit_test(a_batch_is_found_in_front_of_what_comes_in),
     };

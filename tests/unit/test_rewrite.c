@@ -67,6 +67,28 @@ static void what_is_kept_as_a_whole_stays_the_same(void **state)
     ll_trace_free(new);
 }
 
+static void what_was_no_whole_step_has_not_become_one(void **state)
+{
+    (void)state;
+    const char *trouble;
+    struct ll_rewrite rewrite;
+    struct ll_trace *old = recorded(4, 3);
+    old->steps[0].complete = false;
+    ll_rewrite_begin(&rewrite, old, NULL, 0);
+    for (uint32_t op = 0; op < old->op_count; op++)
+        ll_rewrite_keep(&rewrite, op);
+    struct ll_trace *new = ll_rewrite_end(&rewrite, &trouble);
+    if (new) {
+        assert_int_equal(new->step_count, 3);
+        assert_false(new->steps[0].complete);
+        assert_true(new->steps[1].complete &&new->steps[2].complete);
+    } else {
+        fail_msg("%s", trouble);
+    }
+    ll_trace_free(old);
+    ll_trace_free(new);
+}
+
 /* Dependencies say whether tensors were followed: each op waits for the same ops as before. */
 static void ops_wait_for_what_they_waited_for(void **state)
 {
@@ -171,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_as_a_whole_stays_the_same),
+        cmocka_unit_test(what_was_no_whole_step_has_not_become_one),
         cmocka_unit_test(ops_wait_for_what_they_waited_for),
         cmocka_unit_test(an_exchange_put_before_an_op_is_what_the_op_reads),
         cmocka_unit_test(reading_what_was_left_out_is_trouble),
