@@ -9,6 +9,7 @@
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 #include "tracer/convert/chakra_file.h"
+#include "tracer/retype.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -556,12 +557,9 @@ static bool add_facts(struct reader *r)
 static bool read_dtype(struct reader *r)
 {
     const char *name = ll_import_choice(r->import, "dtype");
-    r->dtype = LL_F32;
-    if (!name)
+    r->dtype = name ? (uint8_t)ll_dtype_find(name) : LL_F32;
+    if (r->dtype < LL_DTYPE_COUNT)
         return true;
-    for (r->dtype = 0; r->dtype < LL_DTYPE_COUNT; r->dtype++)
-        if (strcmp(name, ll_dtype_name((enum ll_dtype)r->dtype)) == 0)
-            return true;
     return ll_complain(r->import->diags, (struct ll_place){0},
                        "-p dtype=%s: there is no such type of elements", name);
 }
