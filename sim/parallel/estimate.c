@@ -122,7 +122,7 @@ static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, 
  * replicas share the state. */
 static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
 {
-    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
+    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
     struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
                              .bytes = (uint64_t)(bytes * share),
                              .devices = 2,
@@ -134,7 +134,7 @@ static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
 static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan,
                           const struct ll_estimated_stage *stage)
 {
-    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
+    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
     return plan->offload.optimizer ? 2 * stage->optimizer_bytes * share / e->machine->host.bandwidth_Bps : 0;
 }
 
@@ -143,7 +143,7 @@ static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel
 static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan,
                      const struct ll_estimated_stage *stage)
 {
-    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
+    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
     bool gathers = plan->zero == 1 || plan->zero == 2;
     double gather_s = gathers ? among_replicas_s(e, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
     double update_s = stage->update_start_s + (stage->update_s - stage->update_start_s) * share;
@@ -154,7 +154,7 @@ static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan,
 /* To add the gradients of a micro-batch to those of the ones before it. */
 static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan, double gradient_bytes)
 {
-    double share = plan->zero >= 2 ? 1 / (double)plan->data : 1;
+    double share = plan->zero >= 2 ? 1 / (double)ll_replicas_sharing(plan) : 1;
     return 2 * gradient_bytes * share / ll_machine_memory_Bps(e->machine);
 }
 
@@ -229,7 +229,7 @@ double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
 double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
                          const struct ll_parallel *plan)
 {
-    double most_bytes = 0, n = (double)plan->data, weight = plan->zero >= 3 ? 1 / n : 1,
+    double most_bytes = 0, n = (double)ll_replicas_sharing(plan), weight = plan->zero >= 3 ? 1 / n : 1,
            optimizer = plan->offload.optimizer ? 0
                        : plan->zero >= 1       ? 1 / n
                                                : 1,

@@ -187,18 +187,38 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
     return true;
 }
 
-/* All stages of ZeRO on stages that are counted, and the optimizer's state on the host where one does not
- * fit; whether any fits without that. */
+/* As it is, and with the optimizer's state on the host where that does not fit; whether it fits without. */
+static bool try_host(struct searching *s, const struct base *base, struct ll_parallel plan)
+{
+    bool fits = try_plan(s, base, &plan);
+    plan.offload.optimizer = true;
+    if (!fits && s->machine->host.bandwidth_Bps > 0)
+        try_plan(s, base, &plan);
+    return fits;
+}
+
+/* Shared out among the replicas of a node, of a group of nodes, ... only; whether any fits. */
+static bool try_groups(struct searching *s, const struct base *base, struct ll_parallel plan)
+{
+    bool any = false;
+    uint64_t group = 1;
+    for (uint64_t level = 0; level + 1 < s->machine->network_count; level++) {
+        group *= s->machine->networks[level].devices;
+        plan.within = group % plan.tensor == 0 ? group / plan.tensor : 0;
+        if (plan.within > 1 && plan.within < plan.data && plan.data % plan.within == 0)
+            any = try_host(s, base, plan) || any;
+    }
+    return any;
+}
+
+/* All stages of ZeRO on stages that are counted; whether any fits. */
 static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
-    bool any = false, host = s->machine->host.bandwidth_Bps > 0;
+    bool any = false;
     for (plan.zero = 0; plan.zero <= (plan.data > 1 ? MOST_ZERO : 0u); plan.zero++) {
-        bool fits = try_plan(s, base, &plan);
-        any = any || fits;
-        plan.offload.optimizer = true;
-        if (!fits && host)
-            try_plan(s, base, &plan);
-        plan.offload.optimizer = false;
+        any = try_host(s, base, plan) || any;
+        if (plan.zero > 0 && plan.expert == 1)
+            any = try_groups(s, base, plan) || any;
     }
     return any;
 }

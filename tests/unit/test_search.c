@@ -224,6 +224,39 @@ static void estimates_of_pipelines_are_near(void **state)
     close_scene(&scene);
 }
 
+/* Two nodes of four devices, with a slow network between them. */
+static const char nodes[] =
+    "name: nodes\nclock: 1GHz\nunits:\n"
+    "  - {name: array, model: matrix, count: 4, macs: {f32: 64}}\n"
+    "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, i32: 2}}\n"
+    "network:\n  - {name: link, topology: switch, devices: 4, bandwidth: 20GB/s, latency: 5us}\n"
+    "  - {name: cable, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 20us}\n"
+    "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n";
+
+static void states_are_shared_within_nodes_too(void **state)
+{
+    (void)state;
+    const struct ll_setting sizes[] = {
+        {"layers", "4"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "2000"}, {"seq", "64"}};
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 60};
+    struct scene scene = open_scene(dry_model("gpt", true, 2, sizes, 5), nodes);
+    const struct ll_search_result *result =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    uint64_t within = 0;
+    assert_non_null(result);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        const struct ll_found_plan *found = &result->found[i];
+        const struct ll_parallel *plan = &found->plan;
+        assert_true(plan->within == 0 || (plan->zero > 0 && plan->within * plan->tensor == 4));
+        if (plan->within > 0 && found->step_s > 0) {
+            within++;
+            assert_near(found->estimate_s, found->step_s, 0.15);
+        }
+    }
+    assert_true(within >= 3);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +266,7 @@ int main(void)
         cmocka_unit_test(where_little_fits_the_host_keeps_the_state),
         cmocka_unit_test(estimates_err_alike_for_all_stages_of_zero),
         cmocka_unit_test(estimates_of_pipelines_are_near),
+        cmocka_unit_test(states_are_shared_within_nodes_too),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
