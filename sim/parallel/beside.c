@@ -15,14 +15,29 @@ struct pass {
     bool failed;                /* memory ran out */
 };
 
+/* Of so many replicas, as far apart. */
+static bool among_s(struct ll_exchanges *exchanges, enum ll_op_kind kind, double bytes, uint64_t replicas,
+                    uint64_t apart, double *time_s)
+{
+    struct ll_asked asked = {.kind = kind, .bytes = (uint64_t)bytes, .devices = replicas, .stride = apart};
+    const struct ll_price *price = replicas > 1 ? ll_exchanges_price(exchanges, &asked) : NULL;
+    *time_s = price && !price->trouble ? price->exchanged.time_s : 0;
+    return price || replicas <= 1;
+}
+
 bool ll_among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan, enum ll_op_kind kind,
                          double bytes, double *time_s)
 {
-    struct ll_asked asked = {
-        .kind = kind, .bytes = (uint64_t)bytes, .devices = plan->data, .stride = plan->tensor};
-    const struct ll_price *price = plan->data > 1 ? ll_exchanges_price(exchanges, &asked) : NULL;
-    *time_s = price && !price->trouble ? price->exchanged.time_s : 0;
-    return price || plan->data <= 1;
+    uint64_t sharing = ll_replicas_sharing(plan), alike = plan->data / sharing;
+    double alike_s = 0;
+    bool adds_alike = kind == LL_OP_REDUCE_SCATTER && alike > 1;
+    if (kind == LL_OP_ALL_REDUCE)
+        return among_s(exchanges, kind, bytes, plan->data, plan->tensor, time_s);
+    bool priced = among_s(exchanges, kind, bytes, sharing, plan->tensor, time_s) &&
+                  (!adds_alike || among_s(exchanges, LL_OP_ALL_REDUCE, bytes / (double)sharing, alike,
+                                          plan->tensor * sharing, &alike_s));
+    *time_s += alike_s;
+    return priced;
 }
 
 /* The network takes up an exchange once `since` is over. */

@@ -25,7 +25,8 @@ struct ll_beside {
  */
 bool ll_beside_s(const struct ll_beside *beside, uint64_t stage, double *time_s);
 
-/* An exchange of so many bytes among the replicas of a stage; 0 without others. False when memory ran out. */
+/* An exchange of so many bytes among the replicas of a stage, of parts among those that share; sums that come
+ * out in parts are added up with those of the others. 0 without other replicas. False when memory ran out. */
 bool ll_among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan, enum ll_op_kind kind,
                          double bytes, double *time_s);
 

@@ -64,4 +64,10 @@ struct ll_parallel {
     struct ll_offload offload;
 };
 
+/* How many replicas share what they share out with each other: all, or those of a group. */
+static inline uint64_t ll_replicas_sharing(const struct ll_parallel *plan)
+{
+    return plan->within > 0 ? plan->within : plan->data;
+}
+
 #endif

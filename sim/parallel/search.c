@@ -5,12 +5,10 @@
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/alike.h"
-#include "sim/parallel/beside.h"
+#include "sim/parallel/estimate.h"
 #include "sim/parallel/experts.h"
-#include "sim/parallel/pieces.h"
 #include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
-#include "sim/parallel/schedule.h"
 #include "sim/parallel/shard.h"
 #include "sim/replay/remembered.h"
 #include "tracer/rescale.h"
@@ -21,14 +19,6 @@
 
 enum { MOST_ZERO = 3 };
 
-/* What is known of a stage for the plan under way; a device of it. */
-struct stage {
-    double update_s, update_start_s; /* as a layer's */
-    double weight_bytes, optimizer_bytes, gradient_bytes;
-    double kept_bytes;   /* of all passes in flight */
-    double handed_bytes; /* to the next */
-};
-
 struct searching {
     const struct ll_trace *trace;
     struct ll_trace *thin;  /* with fewer of the layers that are alike; NULL: none could be left out */
@@ -36,12 +26,10 @@ struct searching {
     const struct ll_machine *machine;
     const struct ll_plan_search *search;
     struct ll_remembered *remembered;
+    struct ll_estimator estimator;
     struct ll_exchanges *exchanges;
     struct ll_search_result *result;
     struct ll_found_plan *found; /* a heap, the worst on top */
-    struct stage *stages;
-    uint32_t *part_of;        /* by layer: its piece */
-    uint64_t *loads, *totals; /* by layer */
     double capacity_bytes;
     struct ll_diags *diags;
     bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
@@ -141,137 +129,6 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
     return done;
 }
 
-/* --- what a plan takes --- */
-
-/* Adds a layer. Of one that is computed again, only what came in is kept. */
-static void count_layer(const struct base *base, enum ll_recompute recompute, uint32_t layer,
-                        struct stage *stage)
-{
-    const struct ll_layer_cost *cost = &base->costs.at[layer];
-    bool again = recompute == LL_RECOMPUTE_FULL;
-    stage->update_s += cost->update_s;
-    stage->update_start_s += cost->update_start_s;
-    stage->weight_bytes += cost->weight_bytes;
-    stage->optimizer_bytes += cost->optimizer_bytes;
-    stage->gradient_bytes += cost->gradient_bytes;
-    stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
-    stage->handed_bytes = cost->handed_bytes;
-}
-
-/* Divides the layers as ll_cut does. */
-static void divide(struct searching *s, const struct base *base, uint64_t pieces)
-{
-    for (uint32_t i = 0; i < base->costs.count; i++) {
-        s->loads[i] = base->costs.at[i].named_flops;
-        s->totals[i] = base->costs.at[i].flops;
-    }
-    ll_divide(s->loads, s->totals, base->costs.count, (uint32_t)pieces, s->part_of);
-}
-
-static void count_stages(struct searching *s, const struct base *base, const struct ll_parallel *plan,
-                         const struct ll_pipeline_shape *shape)
-{
-    for (uint64_t i = 0; i < plan->pipeline; i++)
-        s->stages[i] = (struct stage){0};
-    for (uint32_t layer = 0; layer < base->costs.count; layer++)
-        count_layer(base, plan->recompute, layer, &s->stages[s->part_of[layer] % plan->pipeline]);
-    for (uint64_t i = 0; i < plan->pipeline; i++)
-        s->stages[i].kept_bytes *= (double)ll_slots_in_flight(shape, i) / (double)plan->chunks;
-}
-
-/* Time of an exchange among the replicas of a stage. */
-static double among_replicas_s(struct searching *s, const struct ll_parallel *plan, enum ll_op_kind kind,
-                               double bytes)
-{
-    double time_s;
-    s->failed |= !ll_among_replicas_s(s->exchanges, plan, kind, bytes, &time_s);
-    return time_s;
-}
-
-/* A micro-batch through a stage; gradients go with each, or with the last one alone. */
-static double pass_s(struct searching *s, const struct base *base, const struct ll_parallel *plan,
-                     uint64_t stage, bool last)
-{
-    const struct ll_beside beside = {.costs = &base->costs,
-                                     .part_of = s->part_of,
-                                     .plan = plan,
-                                     .exchanges = s->exchanges,
-                                     .gathers = plan->zero == 3,
-                                     .sums = last || plan->zero >= 2};
-    double time_s;
-    s->failed |= !ll_beside_s(&beside, stage, &time_s);
-    return time_s;
-}
-
-static double message_s(struct searching *s, const struct ll_parallel *plan, double bytes)
-{
-    struct ll_asked asked = {.kind = LL_OP_SEND,
-                             .bytes = (uint64_t)bytes,
-                             .devices = 2,
-                             .stride = 1,
-                             .peer = (int64_t)(plan->tensor * plan->data),
-                             .span = plan->tensor * plan->data};
-    const struct ll_price *price = ll_exchanges_price(s->exchanges, &asked);
-    s->failed |= !price;
-    return price && !price->trouble ? price->exchanged.time_s : 0;
-}
-
-/* The state of the optimizer comes from the host and goes back. */
-static double offloaded_s(const struct searching *s, const struct ll_parallel *plan,
-                          const struct stage *stage)
-{
-    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
-    return plan->offload.optimizer ? 2 * stage->optimizer_bytes * share / s->machine->host.bandwidth_Bps : 0;
-}
-
-/* What a stage does once a step beside its passes. New weights are gathered by the bucket, while those of the
- * next one are worked out. */
-static double tail_s(struct searching *s, const struct ll_parallel *plan, const struct stage *stage)
-{
-    double share = plan->zero > 0 ? 1 / (double)plan->data : 1;
-    bool gathers = plan->zero == 1 || plan->zero == 2;
-    double gather_s = gathers ? among_replicas_s(s, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
-    double update_s = stage->update_start_s + (stage->update_s - stage->update_start_s) * share;
-    double bucket = stage->weight_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->weight_bytes) : 0;
-    return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(s, plan, stage);
-}
-
-static double estimate_s(struct searching *s, const struct base *base, const struct ll_parallel *plan,
-                         double micro_batches)
-{
-    double slowest_s = 0, sum_s = 0, worst_tail_s = 0, most_gradient_bytes = 0;
-    for (uint64_t i = 0; i < plan->pipeline; i++) {
-        double stage_s = pass_s(s, base, plan, i, false), last_s = pass_s(s, base, plan, i, true);
-        slowest_s = fmax(slowest_s, stage_s);
-        sum_s += stage_s;
-        worst_tail_s = fmax(worst_tail_s, last_s - stage_s + tail_s(s, plan, &s->stages[i]));
-        most_gradient_bytes = fmax(most_gradient_bytes, s->stages[i].gradient_bytes);
-    }
-    double fill_s = (sum_s - slowest_s) / (double)plan->chunks;
-    double messages_s = plan->pipeline > 1
-                            ? 2 * (double)(plan->pipeline - 1) * message_s(s, plan, s->stages[0].handed_bytes)
-                            : 0;
-    double share = plan->zero >= 2 ? 1 / (double)plan->data : 1;
-    double added_s = 2 * most_gradient_bytes * share / ll_machine_memory_Bps(s->machine);
-    return micro_batches * slowest_s + (micro_batches - 1) * added_s + fill_s + messages_s + worst_tail_s;
-}
-
-static double estimate_bytes(const struct searching *s, const struct base *base,
-                             const struct ll_parallel *plan)
-{
-    double most_bytes = 0, n = (double)plan->data, weight = plan->zero >= 3 ? 1 / n : 1,
-           optimizer = plan->offload.optimizer ? 0
-                       : plan->zero >= 1       ? 1 / n
-                                               : 1,
-           gradient = plan->zero >= 2 ? 1 / n : 1;
-    for (uint64_t i = 0; i < plan->pipeline; i++) {
-        const struct stage *stage = &s->stages[i];
-        most_bytes = fmax(most_bytes, weight * stage->weight_bytes + optimizer * stage->optimizer_bytes +
-                                          gradient * stage->gradient_bytes + stage->kept_bytes);
-    }
-    return most_bytes + base->costs.passing_bytes;
-}
-
 /* --- the best --- */
 
 static bool is_worse(const struct ll_found_plan *a, const struct ll_found_plan *b)
@@ -314,10 +171,10 @@ static void keep(struct searching *s, const struct ll_found_plan *plan)
 /* --- the loops --- */
 
 /* Whether it fits. */
-static bool try_plan(struct searching *s, const struct base *base, const struct ll_parallel *plan,
-                     double micro_batches)
+static bool try_plan(struct searching *s, const struct base *base, const struct ll_parallel *plan)
 {
-    struct ll_found_plan found = {.plan = *plan, .estimate_bytes = estimate_bytes(s, base, plan)};
+    struct ll_found_plan found = {.plan = *plan,
+                                  .estimate_bytes = ll_estimate_bytes(&s->estimator, &base->costs, plan)};
     s->result->considered++;
     if (found.estimate_bytes > s->capacity_bytes) {
         s->result->least_bytes = fmin(s->result->least_bytes, found.estimate_bytes);
@@ -325,26 +182,46 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
         return false;
     }
     s->result->estimated++;
-    found.estimate_s = estimate_s(s, base, plan, micro_batches);
+    found.estimate_s = ll_estimate_s(&s->estimator, &base->costs, plan);
+    s->failed |= s->estimator.failed;
     found.samples_Hz = (double)plan->batch / found.estimate_s;
     keep(s, &found);
     return true;
 }
 
-/* All stages of ZeRO on stages that are counted, and the optimizer's state on the host where one does not
- * fit; whether any fits without that. */
-static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan,
-                        double micro_batches)
+/* As it is, and with the optimizer's state on the host where that does not fit; whether it fits without. */
+static bool try_host(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
-    bool any = false, host = s->learns && s->machine->host.bandwidth_Bps > 0;
+    bool fits = try_plan(s, base, &plan);
+    plan.offload.optimizer = true;
+    if (!fits && s->learns && s->machine->host.bandwidth_Bps > 0)
+        try_plan(s, base, &plan);
+    return fits;
+}
+
+/* Shared out among the replicas of a node, of a group of nodes, ... only; whether any fits. */
+static bool try_groups(struct searching *s, const struct base *base, struct ll_parallel plan)
+{
+    bool any = false;
+    uint64_t group = 1;
+    for (uint64_t level = 0; level + 1 < s->machine->network_count; level++) {
+        group *= s->machine->networks[level].devices;
+        plan.within = group % plan.tensor == 0 ? group / plan.tensor : 0;
+        if (plan.within > 1 && plan.within < plan.data && plan.data % plan.within == 0)
+            any = try_host(s, base, plan) || any;
+    }
+    return any;
+}
+
+/* All stages of ZeRO on stages that are counted; whether any fits. */
+static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan)
+{
+    bool any = false;
     for (plan.zero = 0; plan.zero <= (plan.data > 1 ? MOST_ZERO : 0u);
          plan.zero += s->learns ? 1 : MOST_ZERO) {
-        bool fits = try_plan(s, base, &plan, micro_batches);
-        any = any || fits;
-        plan.offload.optimizer = true;
-        if (!fits && host)
-            try_plan(s, base, &plan, micro_batches);
-        plan.offload.optimizer = false;
+        any = try_host(s, base, plan) || any;
+        if (plan.zero > 0 && plan.expert == 1)
+            any = try_groups(s, base, plan) || any;
     }
     return any;
 }
@@ -353,15 +230,11 @@ static bool try_sharing(struct searching *s, const struct base *base, struct ll_
 static bool try_pieces(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
     bool any = false;
-    const struct ll_pipeline_shape shape = {.schedule = plan.schedule,
-                                            .stages = plan.pipeline,
-                                            .chunks = plan.chunks,
-                                            .micro_batches = plan.batch / plan.data / plan.micro_batch};
-    divide(s, base, plan.pipeline * plan.chunks);
+    ll_estimate_divide(&s->estimator, &base->costs, plan.pipeline * plan.chunks);
     for (int full = 0; full <= (s->learns && plan.recompute == LL_RECOMPUTE_NONE); full++) {
         plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
-        count_stages(s, base, &plan, &shape);
-        any = try_sharing(s, base, plan, (double)shape.micro_batches) || any;
+        ll_estimate_count(&s->estimator, &base->costs, &plan);
+        any = try_sharing(s, base, plan) || any;
     }
     return any;
 }
@@ -565,7 +438,6 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
                                                const struct ll_plan_search *search, struct ll_arena *arena,
                                                struct ll_diags *diags)
 {
-    uint64_t layers = trace->op_count + 1;
     if (!check(trace, machine, search, diags))
         return NULL;
     struct ll_remembered remembered = {0};
@@ -577,16 +449,14 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .exchanges = ll_exchanges_new(machine, search->devices, &remembered.prices),
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
-        .stages = ll_alloc(arena, search->devices, sizeof *s.stages),
-        .part_of = ll_alloc(arena, layers, sizeof *s.part_of),
-        .loads = ll_alloc(arena, layers, sizeof *s.loads),
-        .totals = ll_alloc(arena, layers, sizeof *s.totals),
         .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
         .diags = diags,
         .learns = ll_learns(trace),
     };
     ll_memo_turn(&remembered.costs, machine);
-    s.failed = !s.exchanges || !s.result || !s.found || !s.stages || !s.part_of || !s.loads || !s.totals;
+    s.failed =
+        !s.exchanges || !s.result || !s.found ||
+        !ll_estimator_open(&s.estimator, machine, s.exchanges, trace->op_count + 1, search->devices, arena);
     s.failed = s.failed || !thin_out(&s);
     if (!s.failed) {
         s.result->least_bytes = INFINITY;

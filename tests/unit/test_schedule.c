@@ -3,7 +3,10 @@
  * small whole numbers, so that sums are exact. */
 #include "check.h"
 
+#include "random.h"
 #include "sim/parallel/pipeline.h"
+#include "sim/parallel/turns.h"
+#include "tracer/base/random.h"
 #include "tracer/base/num.h"
 
 enum { FORWARD = 12, BACKWARD = 24, MOST = 64 };
@@ -148,6 +151,62 @@ static void a_slower_part_never_makes_a_step_faster(void **state)
     }
 }
 
+/* Any times, of the messages too. */
+static void roll(struct scene *scene, struct ll_pipeline_shape shape, double message_s[MOST], uint64_t *seed)
+{
+    fill(scene, shape, 0);
+    for (uint64_t i = 0; i < shape.stages * shape.chunks; i++) {
+        struct ll_piece_times *piece = &scene->pieces[i];
+        message_s[i] = ll_random_fine_unit(ll_random(seed));
+        *piece = (struct ll_piece_times){.forward_s = ll_random_fine_unit(ll_random(seed)),
+                                         .backward_s = 2 * ll_random_fine_unit(ll_random(seed)),
+                                         .tail_s = ll_random_fine_unit(ll_random(seed))};
+    }
+    for (uint64_t i = 0; i < scene->pipeline.message_count; i++) {
+        struct ll_piece_message *message = &scene->messages[i];
+        message->time_s = message_s[message->backward ? message->to : message->from];
+    }
+}
+
+static double turns_s(const struct scene *scene, const double *message_s)
+{
+    const struct ll_turns turns = {scene->pipeline.shape, scene->pieces, message_s};
+    double time_s;
+    assert_true(ll_turns_s(&turns, &time_s));
+    return time_s;
+}
+
+static void taking_turns_takes_as_long_as_the_tasks_do(void **state)
+{
+    static struct scene scene;
+    double message_s[MOST];
+    uint64_t seed = ll_seed(71);
+    (void)state;
+    for (uint64_t p = 1; p <= 5; p++)
+        for (uint64_t v = 1; v <= 3; v++)
+            for (uint64_t groups = 1; groups <= 4; groups++)
+                for (unsigned kind = 0; kind < 3; kind++) {
+                    bool interleaved = kind == LL_SCHEDULE_INTERLEAVED;
+                    roll(&scene, (struct ll_pipeline_shape){kind, p, interleaved ? v : 1, groups * p},
+                         message_s, &seed);
+                    assert_near(turns_s(&scene, message_s), run(&scene).time_s, 1e-12);
+                }
+}
+
+/* Of 1000 micro-batches and more only the first are played. */
+static void a_full_pipeline_goes_on_as_it_did(void **state)
+{
+    static struct scene scene;
+    double message_s[MOST];
+    uint64_t seed = ll_seed(72);
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        bool interleaved = kind == LL_SCHEDULE_INTERLEAVED;
+        roll(&scene, (struct ll_pipeline_shape){kind, 4, interleaved ? 3 : 1, 1000}, message_s, &seed);
+        assert_near(turns_s(&scene, message_s), run(&scene).time_s, 0.01);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +216,8 @@ int main(void)
         cmocka_unit_test(every_slot_comes_once),
         cmocka_unit_test(messages_delay_what_waits_for_them),
         cmocka_unit_test(a_slower_part_never_makes_a_step_faster),
+        cmocka_unit_test(taking_turns_takes_as_long_as_the_tasks_do),
+        cmocka_unit_test(a_full_pipeline_goes_on_as_it_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,6 +216,66 @@ static void estimates_err_alike_for_all_stages_of_zero(void **state)
     close_scene(&scene);
 }
 
+/* Else what is simulated are not the best: messages, and gradients of the table of words, which the first and
+ * the last stage have in common, take their time on a slow network. */
+static void estimates_of_pipelines_are_near(void **state)
+{
+    (void)state;
+    const struct ll_setting sizes[] = {
+        {"layers", "8"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "2000"}, {"seq", "64"}};
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 40};
+    struct scene scene =
+        open_scene_set(dry_model("gpt", true, 2, sizes, 5), large, "network.link.bandwidth", "1GB/s");
+    const struct ll_search_result *result =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    uint64_t plain = 0, interleaved = 0;
+    assert_non_null(result);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        const struct ll_found_plan *found = &result->found[i];
+        if (found->step_s == 0 || found->plan.pipeline == 1)
+            continue;
+        *(found->plan.chunks > 1 ? &interleaved : &plain) += 1;
+        if (fabs(found->estimate_s / found->step_s - 1) > 0.04)
+            fail_msg("%d stages of %d chunks: %g s, estimated %g s", (int)found->plan.pipeline,
+                     (int)found->plan.chunks, found->step_s, found->estimate_s);
+    }
+    assert_true(interleaved >= 10 && plain >= 5);
+    close_scene(&scene);
+}
+
+/* Two nodes of four devices, with a slow network between them. */
+static const char nodes[] =
+    "name: nodes\nclock: 1GHz\nunits:\n"
+    "  - {name: array, model: matrix, count: 4, macs: {f32: 64}}\n"
+    "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, i32: 2}}\n"
+    "network:\n  - {name: link, topology: switch, devices: 4, bandwidth: 20GB/s, latency: 5us}\n"
+    "  - {name: cable, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 20us}\n"
+    "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n";
+
+static void states_are_shared_within_nodes_too(void **state)
+{
+    (void)state;
+    const struct ll_setting sizes[] = {
+        {"layers", "4"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "2000"}, {"seq", "64"}};
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 60};
+    struct scene scene = open_scene(dry_model("gpt", true, 2, sizes, 5), nodes);
+    const struct ll_search_result *result =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    uint64_t within = 0;
+    assert_non_null(result);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        const struct ll_found_plan *found = &result->found[i];
+        const struct ll_parallel *plan = &found->plan;
+        assert_true(plan->within == 0 || (plan->zero > 0 && plan->within * plan->tensor == 4));
+        if (plan->within > 0 && found->step_s > 0) {
+            within++;
+            assert_near(found->estimate_s, found->step_s, 0.15);
+        }
+    }
+    assert_true(within >= 3);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +285,8 @@ int main(void)
         cmocka_unit_test(an_inference_has_no_state_to_share_out_and_keeps_nothing),
         cmocka_unit_test(where_little_fits_the_host_keeps_the_state),
         cmocka_unit_test(estimates_err_alike_for_all_stages_of_zero),
+        cmocka_unit_test(estimates_of_pipelines_are_near),
+        cmocka_unit_test(states_are_shared_within_nodes_too),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

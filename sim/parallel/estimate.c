@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/parallel/estimate.h"
+
+#include "sim/parallel/beside.h"
+#include "sim/parallel/pieces.h"
+#include "sim/parallel/turns.h"
+
+#include <math.h>
+
+/* What is known of a stage for the plan under way; a device of it. */
+struct ll_estimated_stage {
+    double update_s, update_start_s; /* as a layer's */
+    double weight_bytes, optimizer_bytes, gradient_bytes;
+    double kept_bytes; /* of all passes in flight */
+};
+
+bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
+                       struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
+                       struct ll_arena *arena)
+{
+    *e = (struct ll_estimator){.machine = machine,
+                               .exchanges = exchanges,
+                               .stages = ll_alloc(arena, stages, sizeof *e->stages),
+                               .pieces = ll_alloc(arena, layers, sizeof *e->pieces),
+                               .message_s = ll_alloc(arena, layers, sizeof *e->message_s),
+                               .part_of = ll_alloc(arena, layers, sizeof *e->part_of),
+                               .loads = ll_alloc(arena, layers, sizeof *e->loads),
+                               .totals = ll_alloc(arena, layers, sizeof *e->totals)};
+    return e->stages && e->pieces && e->message_s && e->part_of && e->loads && e->totals;
+}
+
+struct ll_pipeline_shape ll_plan_shape(const struct ll_parallel *plan)
+{
+    return (struct ll_pipeline_shape){.schedule = plan->schedule,
+                                      .stages = plan->pipeline,
+                                      .chunks = plan->chunks,
+                                      .micro_batches = plan->batch / plan->data / plan->micro_batch};
+}
+
+/* Adds a layer. Of one that is computed again, only what came in is kept. */
+static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute recompute, uint32_t layer,
+                        struct ll_estimated_stage *stage)
+{
+    const struct ll_layer_cost *cost = &costs->at[layer];
+    bool again = recompute == LL_RECOMPUTE_FULL;
+    stage->update_s += cost->update_s;
+    stage->update_start_s += cost->update_start_s;
+    stage->weight_bytes += cost->weight_bytes;
+    stage->optimizer_bytes += cost->optimizer_bytes;
+    stage->gradient_bytes += cost->gradient_bytes;
+    stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
+}
+
+void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t pieces)
+{
+    for (uint32_t i = 0; i < costs->count; i++) {
+        e->loads[i] = costs->at[i].named_flops;
+        e->totals[i] = costs->at[i].flops;
+    }
+    ll_divide(e->loads, e->totals, costs->count, (uint32_t)pieces, e->part_of);
+}
+
+void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                       const struct ll_parallel *plan)
+{
+    const struct ll_pipeline_shape shape = ll_plan_shape(plan);
+    for (uint64_t i = 0; i < plan->pipeline; i++)
+        e->stages[i] = (struct ll_estimated_stage){0};
+    for (uint32_t layer = 0; layer < costs->count; layer++)
+        count_layer(costs, plan->recompute, layer, &e->stages[e->part_of[layer] % plan->pipeline]);
+    for (uint64_t i = 0; i < plan->pipeline; i++)
+        e->stages[i].kept_bytes *= (double)ll_slots_in_flight(&shape, i) / (double)plan->chunks;
+}
+
+/* Time of an exchange among the replicas of a stage. */
+static double among_replicas_s(struct ll_estimator *e, const struct ll_parallel *plan, enum ll_op_kind kind,
+                               double bytes)
+{
+    double time_s;
+    e->failed |= !ll_among_replicas_s(e->exchanges, plan, kind, bytes, &time_s);
+    return time_s;
+}
+
+/* A micro-batch through a stage; gradients go with each, or with the last one alone. */
+static double pass_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                     const struct ll_parallel *plan, uint64_t stage, bool last)
+{
+    const struct ll_beside beside = {.costs = costs,
+                                     .part_of = e->part_of,
+                                     .plan = plan,
+                                     .exchanges = e->exchanges,
+                                     .gathers = plan->zero == 3,
+                                     .sums = last || plan->zero >= 2};
+    double time_s;
+    e->failed |= !ll_beside_s(&beside, stage, &time_s);
+    return time_s;
+}
+
+static double priced_s(struct ll_estimator *e, const struct ll_asked *asked)
+{
+    const struct ll_price *price = ll_exchanges_price(e->exchanges, asked);
+    e->failed |= !price;
+    return price && !price->trouble ? price->exchanged.time_s : 0;
+}
+
+/* What a piece on this stage hands to the next, whose stage may be the first again. */
+static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
+{
+    uint64_t apart = plan->tensor * plan->data;
+    int64_t to = stage + 1 == plan->pipeline ? 0 : (int64_t)stage + 1;
+    struct ll_asked asked = {.kind = LL_OP_SEND,
+                             .bytes = (uint64_t)bytes,
+                             .devices = 2,
+                             .stride = 1,
+                             .peer = (to - (int64_t)stage) * (int64_t)apart,
+                             .first = stage * apart,
+                             .span = apart};
+    return asked.peer && bytes > 0 ? priced_s(e, &asked) : 0;
+}
+
+/* Gradients of weights that a stage has in common with the first one are added up: of a replica's part, where
+ * replicas share the state. */
+static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
+{
+    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
+    struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
+                             .bytes = (uint64_t)(bytes * share),
+                             .devices = 2,
+                             .stride = stage * plan->tensor * plan->data};
+    return stage > 0 && bytes > 0 ? priced_s(e, &asked) : 0;
+}
+
+/* The state of the optimizer comes from the host and goes back. */
+static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan,
+                          const struct ll_estimated_stage *stage)
+{
+    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
+    return plan->offload.optimizer ? 2 * stage->optimizer_bytes * share / e->machine->host.bandwidth_Bps : 0;
+}
+
+/* What a stage does once a step beside its passes. New weights are gathered by the bucket, while those of the
+ * next one are worked out. */
+static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan,
+                     const struct ll_estimated_stage *stage)
+{
+    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
+    bool gathers = plan->zero == 1 || plan->zero == 2;
+    double gather_s = gathers ? among_replicas_s(e, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
+    double update_s = stage->update_start_s + (stage->update_s - stage->update_start_s) * share;
+    double bucket = stage->weight_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->weight_bytes) : 0;
+    return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(e, plan, stage);
+}
+
+/* To add the gradients of a micro-batch to those of the ones before it. */
+static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan, double gradient_bytes)
+{
+    double share = plan->zero >= 2 ? 1 / (double)ll_replicas_sharing(plan) : 1;
+    return 2 * gradient_bytes * share / ll_machine_memory_Bps(e->machine);
+}
+
+/* What each piece takes by itself, and what it hands on. */
+static void time_pieces(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                        const struct ll_parallel *plan)
+{
+    double micro_batches = (double)ll_plan_shape(plan).micro_batches;
+    bool again = plan->recompute == LL_RECOMPUTE_FULL;
+    double adding = (micro_batches - 1) / micro_batches; /* there is nothing to add the first ones to */
+    for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
+        e->pieces[i] = (struct ll_piece_times){0};
+    for (uint32_t layer = 0; layer < costs->count; layer++) {
+        const struct ll_layer_cost *cost = &costs->at[layer];
+        struct ll_piece_times *piece = &e->pieces[e->part_of[layer]];
+        piece->forward_s += cost->forward_s;
+        piece->backward_s += cost->backward_s + (again ? cost->forward_s : 0);
+        piece->tail_s += adding * added_s(e, plan, cost->gradient_bytes);
+        e->message_s[e->part_of[layer]] = cost->handed_bytes;
+    }
+    for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
+        e->message_s[i] = message_s(e, plan, i % plan->pipeline, e->message_s[i]);
+}
+
+/* What its stage waits for among replicas is spread over the piece's passes; the first of a stage has the
+ * tail. */
+static void stretch_pieces(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage,
+                           double stage_s, double tail_s)
+{
+    double alone_s = 0;
+    for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline)
+        alone_s += e->pieces[i].forward_s + e->pieces[i].backward_s;
+    for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline) {
+        struct ll_piece_times *piece = &e->pieces[i];
+        double stretched = alone_s > 0 ? stage_s / alone_s : 1;
+        *piece = (struct ll_piece_times){.forward_s = piece->forward_s * stretched,
+                                         .backward_s = piece->backward_s * stretched + piece->tail_s,
+                                         .tail_s = i == stage ? tail_s : 0};
+    }
+}
+
+/* Weights that a layer reads and does not bring are taken to be of the first: the table of words, most
+ * often. */
+static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                     const struct ll_parallel *plan)
+{
+    for (uint32_t layer = 1; layer < costs->count; layer++) {
+        const struct ll_layer_cost *cost = &costs->at[layer];
+        uint64_t stage = e->part_of[layer] % plan->pipeline;
+        double time_s = tied_s(e, plan, stage, cost->forward_read_bytes - cost->weight_bytes);
+        e->pieces[stage].tail_s += time_s;
+        e->pieces[0].tail_s += time_s;
+    }
+}
+
+double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                     const struct ll_parallel *plan)
+{
+    const struct ll_turns turns = {
+        .shape = ll_plan_shape(plan), .pieces = e->pieces, .message_s = e->message_s};
+    double time_s = 0;
+    time_pieces(e, costs, plan);
+    for (uint64_t i = 0; i < plan->pipeline; i++) {
+        double stage_s = pass_s(e, costs, plan, i, false), last_s = pass_s(e, costs, plan, i, true);
+        stretch_pieces(e, plan, i, stage_s, last_s - stage_s + tail_s(e, plan, &e->stages[i]));
+    }
+    add_tied(e, costs, plan);
+    e->failed |= !ll_turns_s(&turns, &time_s);
+    return time_s;
+}
+
+double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
+                         const struct ll_parallel *plan)
+{
+    double most_bytes = 0, n = (double)ll_replicas_sharing(plan), weight = plan->zero >= 3 ? 1 / n : 1,
+           optimizer = plan->offload.optimizer ? 0
+                       : plan->zero >= 1       ? 1 / n
+                                               : 1,
+           gradient = plan->zero >= 2 ? 1 / n : 1;
+    for (uint64_t i = 0; i < plan->pipeline; i++) {
+        const struct ll_estimated_stage *stage = &e->stages[i];
+        most_bytes = fmax(most_bytes, weight * stage->weight_bytes + optimizer * stage->optimizer_bytes +
+                                          gradient * stage->gradient_bytes + stage->kept_bytes);
+    }
+    return most_bytes + costs->passing_bytes;
+}
