@@ -22,6 +22,7 @@ struct plan {
     bool strange; /* a column that nobody knows in each frame, and a frame of an unknown kind */
     uint16_t major, minor;
     uint64_t step, first_op, control; /* control: as in LL_DEF_LINKS_CONTROL, 0 for none */
+    uint64_t zeros;                   /* as in LL_DEF_DESC_ZEROS, 0 for no column */
 };
 
 static const struct plan relu = {.strings = "x activation f32 batch relu forward scope axis",
@@ -77,8 +78,10 @@ static void put_definitions(struct ll_bytes *out, const struct plan *plan)
     NUMBERS(out, LL_DEF_LINKS_INPUT, plan->input);
     if (plan->control)
         NUMBERS(out, LL_DEF_LINKS_CONTROL, plan->control);
+    if (plan->zeros)
+        NUMBERS(out, LL_DEF_DESC_ZEROS, plan->zeros);
     if (plan->strange)
-        NUMBERS(out, 30, 1, 2, 3);
+        NUMBERS(out, LL_DEF_TAGS, 1, 2, 3);
 }
 
 static void put_ops(struct ll_bytes *out, const struct plan *plan)
@@ -227,6 +230,18 @@ static void what_cannot_be_understood_costs_what_needs_it(void **state)
     op_is_lost(plan, "desc 0 is lost: its memory class is lost or not known here");
     plan.strings = "x activation f32 batch relu sideward scope";
     op_is_lost(plan, "form 0 is lost: its phase is lost or not known here");
+}
+
+/* 4 of 4, 0 of 4, along a second dimension of one, and more than a byte has. */
+static void zeros_that_cannot_be_cost_what_needs_them(void **state)
+{
+    (void)state;
+    const uint64_t zeros[] = {4 << 8 | 4, 4 << 8, 1 << 16 | 4 << 8 | 2, 1, UINT64_C(1) << 24 | 4 << 8 | 2};
+    struct plan plan = relu;
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        plan.zeros = zeros[i];
+        op_is_lost(plan, "desc 0 is lost: its zeros lie nowhere");
+    }
 }
 
 static void a_role_that_nobody_knows_is_a_plain_one(void **state)
@@ -488,6 +503,7 @@ int main(void)
         cmocka_unit_test(a_file_made_by_hand_is_read),
         cmocka_unit_test(a_kind_that_nobody_knows_keeps_its_name_and_counts),
         cmocka_unit_test(what_cannot_be_understood_costs_what_needs_it),
+        cmocka_unit_test(zeros_that_cannot_be_cost_what_needs_them),
         cmocka_unit_test(a_role_that_nobody_knows_is_a_plain_one),
         cmocka_unit_test(counts_that_the_op_table_does_not_give_are_not_believed),
         cmocka_unit_test(sizes_that_do_not_fit_are_not_believed),

@@ -22,7 +22,8 @@ static size_t setting_count(const struct ll_setting *settings)
 /* What may be said of a workload that is not large or regular enough for a plan. */
 static bool is_about_the_workload(const char *message)
 {
-    static const char *const right[] = {"there are fewer layers than pieces", "cannot be divided among"};
+    static const char *const right[] = {"there are fewer layers than pieces", "cannot be divided among",
+                                        "no optimizer whose state could be shared out"};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         if (strstr(message, right[i]))
             return true;
