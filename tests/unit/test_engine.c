@@ -188,6 +188,24 @@ static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
     close_scene(&scene);
 }
 
+/* A matrix goes to the host and comes back. */
+static void what_waits_on_the_host_has_its_way_paid(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    struct ll_shape square = toy_matrix(SIDE, SIDE);
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, square, LL_ACTIVATION);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t token = toy_op(toy, LL_OP_TO_HOST, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_WORKSPACE, &square);
+    toy_op(toy, LL_OP_FROM_HOST, LL_PHASE_BACKWARD, &token, 1, NULL, 0, LL_ACTIVATION, &square);
+    ll_recorder_step_end(toy->recorder);
+    struct scene scene = played_on(toy_close(toy, path), "", "energy: {mac_pj: {f32: 2}, host_pj: 5}\n");
+    assert_near(scene.result->energy.host_j, 2 * 16384 * 5e-12, 1e-12);
+    close_scene(&scene);
+}
+
 /* 4096 elements, one operation each, two matrices moved. */
 static void what_is_no_product_has_a_price_of_its_own(void **state)
 {
@@ -251,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
         cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),
+        cmocka_unit_test(what_waits_on_the_host_has_its_way_paid),
         cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),
         cmocka_unit_test(a_memory_costs_by_the_root_of_its_size_or_its_banks),
         cmocka_unit_test(a_machine_that_does_not_compute_in_the_type_is_refused_once),
