@@ -101,7 +101,7 @@ void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_e
 {
     const struct ll_conv *c = &task->work->conv;
     struct ll_gemm *d = &task->problem.dims;
-    if (!task->is_product || task->work->kind != LL_WORK_CONV || c->pass == LL_CONV_FILTER || channels <= 1)
+    if (task->work->kind != LL_WORK_CONV || c->pass == LL_CONV_FILTER || channels <= 1)
         return;
     uint64_t of_element = (c->pass == LL_CONV_DATA ? c->out_c : c->in_c) / c->groups;
     uint64_t whole = ll_mul(ll_ceil_div(of_element, channels), channels);

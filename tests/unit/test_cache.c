@@ -160,6 +160,10 @@ static void impossible_caches_are_named(void **state)
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "innermost"));
     two[0] = wide(LL_CACHE_PLRU, 3);
     assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "PLRU"));
+    two[0].ways = 64;
+    assert_null(ll_cache_trouble(two, 2, &which));
+    two[0].ways = 128;
+    assert_non_null(strstr(ll_cache_trouble(two, 2, &which), "PLRU"));
     two[0] = wide(LL_CACHE_LRU, 2);
     two[0].admission = 0.5;
     assert_null(ll_cache_trouble(two, 2, &which));

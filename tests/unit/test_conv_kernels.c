@@ -112,8 +112,10 @@ static void channels_of_an_element_may_have_to_be_whole(void **state)
     struct ll_machine machine = cores();
     struct ll_conv conv = square(100, 16, 3, 64, 3);
     assert_near(cycles_of(&machine, &conv), 256 * 64 * 64 / 100.0, 1e-12);
+    double bytes = cost_of(&machine, &conv).level_bytes[0];
     machine.units[0].matrix.whole_channels[LL_F32] = 32;
     assert_near(cycles_of(&machine, &conv), 5 * (256 * 64 * 64 / 100.0), 1e-12);
+    assert_near(cost_of(&machine, &conv).level_bytes[0], bytes, 1e-12); /* what is added is not there */
     conv.in_c = 64;
     assert_near(cycles_of(&machine, &conv), 9 * (256 * 64 * 64 / 100.0), 1e-12);
 }

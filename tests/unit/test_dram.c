@@ -102,6 +102,28 @@ static void a_sweep_pays_for_what_it_leaves_out(void **state)
     assert_near(efficiency("ddr4-3200", 2, sparse), stream, 1e-12);
 }
 
+/* Counted access by access, until their places within a burst repeat: two accesses share no burst where more
+ * than one lies between them, and without any room between them all bursts are read once. */
+static void a_sweep_reads_the_bursts_that_it_touches(void **state)
+{
+    (void)state;
+    const struct ll_dram *dram = ll_dram_find("hbm2");
+    const uint64_t burst = ll_dram_burst_bytes(dram);
+    uint64_t random = ll_seed(91);
+    for (int i = 0; i < 300; i++) {
+        struct ll_dram_pattern p = {.bytes = 1 + ll_random_below(&random, 5 * burst)};
+        p.stride = p.bytes + (i % 3 ? burst + ll_random_below(&random, 5 * burst) : 0);
+        double touched = 0;
+        for (uint64_t access = 0; access < burst; access++) {
+            uint64_t first = access * p.stride / burst, last = (access * p.stride + p.bytes - 1) / burst;
+            touched += (double)(last - first + 1) / (double)burst;
+        }
+        struct ll_dram_estimate e;
+        ll_dram_estimate(dram, 4, &p, &e);
+        assert_near(e.bursts, i % 3 ? touched : (double)p.bytes / (double)burst, 1e-12);
+    }
+}
+
 static void writing_turns_the_wires(void **state)
 {
     (void)state;
@@ -149,6 +171,7 @@ int main(void)
         cmocka_unit_test(waiting_rows_keep_most_banks_busy),
         cmocka_unit_test(what_is_not_wanted_moves_too),
         cmocka_unit_test(a_sweep_pays_for_what_it_leaves_out),
+        cmocka_unit_test(a_sweep_reads_the_bursts_that_it_touches),
         cmocka_unit_test(writing_turns_the_wires),
         cmocka_unit_test(a_level_follows_its_preset),
         cmocka_unit_test(what_the_file_says_stands),

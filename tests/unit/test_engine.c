@@ -199,6 +199,58 @@ static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
     close_scene(&scene);
 }
 
+/* Steps of an activation and a product, of which the first may have been cut off. */
+static struct ll_trace *record_cut(bool cut)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_ACTIVATION);
+    for (int step = 0; step < 1 + cut; step++) {
+        ll_recorder_step_begin(toy->recorder);
+        x = toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
+        x = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, x}, 2, NULL, 0, LL_ACTIVATION, NULL);
+        ll_recorder_step_end(toy->recorder);
+    }
+    struct ll_trace *trace = toy_close(toy, path);
+    trace->steps[0].complete = !cut;
+    return trace;
+}
+
+static void a_step_that_was_cut_off_is_not_counted(void **state)
+{
+    (void)state;
+    struct scene plain = played_on(record_cut(false), "", ""), cut = played_on(record_cut(true), "", "");
+    assert_int_equal(cut.result->prepared->first_op, 2);
+    assert_near(cut.result->time_s, plain.result->time_s, 0);
+    for (uint32_t i = 0; i < LL_BOUND_COUNT; i++)
+        assert_near(cut.result->shares[i], plain.result->shares[i], 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_near(cut.result->ops[i].start_s, plain.result->ops[i].start_s, 0);
+        assert_near(cut.result->ops[i].time_s, plain.result->ops[i].time_s, 0);
+    }
+    close_scene(&plain);
+    close_scene(&cut);
+}
+
+/* A matrix goes to the host and comes back. */
+static void what_waits_on_the_host_has_its_way_paid(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    struct ll_shape square = toy_matrix(SIDE, SIDE);
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, square, LL_ACTIVATION);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t token = toy_op(toy, LL_OP_TO_HOST, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_WORKSPACE, &square);
+    toy_op(toy, LL_OP_FROM_HOST, LL_PHASE_BACKWARD, &token, 1, NULL, 0, LL_ACTIVATION, &square);
+    ll_recorder_step_end(toy->recorder);
+    struct scene scene = played_on(toy_close(toy, path), "", "energy: {mac_pj: {f32: 2}, host_pj: 5}\n");
+    assert_near(scene.result->energy.host_j, 2 * 16384 * 5e-12, 1e-12);
+    close_scene(&scene);
+}
+
 /* 4096 elements, one operation each, two matrices moved. */
 static void what_is_no_product_has_a_price_of_its_own(void **state)
 {
@@ -263,6 +315,8 @@ int main(void)
         cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
         cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),
+        cmocka_unit_test(a_step_that_was_cut_off_is_not_counted),
+        cmocka_unit_test(what_waits_on_the_host_has_its_way_paid),
         cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),
         cmocka_unit_test(a_memory_costs_by_the_root_of_its_size_or_its_banks),
         cmocka_unit_test(a_machine_that_does_not_compute_in_the_type_is_refused_once),

@@ -168,6 +168,21 @@ static void a_send_goes_to_its_peer(void **state)
     close_scene(&scene);
 }
 
+/* On a ring that goes one way the next device is a hop away, and the first is behind the last. */
+static void what_is_received_comes_the_way_it_was_sent(void **state)
+{
+    (void)state;
+    static const char one_way[] =
+        DEVICE "network:\n  - {name: r, topology: ring, devices: 4, bandwidth: 1GB/s, latency: 1us}\n";
+    const struct line lines[] = {
+        {LL_OP_SEND, -1, 0, 0, 1}, {LL_OP_RECEIVE, -1, 0, 0, -1}, {LL_OP_RECEIVE, -1, 0, 0, 3}};
+    struct scene scene = played(one_way, lines, 3);
+    assert_near(scene.result->ops[0].time_s, 1e-6 + M / 1e9, 1e-9);
+    assert_near(scene.result->ops[1].time_s, 1e-6 + M / 1e9, 1e-9);
+    assert_near(scene.result->ops[2].time_s, 1e-6 + M / 1e9, 1e-9); /* the first from the last */
+    close_scene(&scene);
+}
+
 static void expect_complaint(const char *yaml, struct line line, const char *words)
 {
     struct scene scene = played(yaml, &line, 1);
@@ -217,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_the_device_does_meanwhile_is_not_exposed),
         cmocka_unit_test(exchanges_are_counted_in_the_order_in_which_they_start),
         cmocka_unit_test(a_send_goes_to_its_peer),
+        cmocka_unit_test(what_is_received_comes_the_way_it_was_sent),
         cmocka_unit_test(an_exchange_that_cannot_be_is_named),
         cmocka_unit_test(an_exchange_explains_itself),
     };

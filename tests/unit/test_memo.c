@@ -102,6 +102,34 @@ static void change(struct ll_machine *machine, const struct ll_machine_number *n
     }
 }
 
+/* The array multiplies in f32 what is stored in f16, and the lanes turn one into the other. */
+static void who_casts_for_others_is_part_of_their_cost(void **state)
+{
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine("name: casting\nclock: 1GHz\nunits:\n"
+                       "  - {name: array, model: matrix, macs: {f32: 64}, runs: [matmul]}\n"
+                       "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2}, casts: {f16: 2}}\n"
+                       "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000GB/s}\n");
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = gemm_work(LL_F16, 1, 64, 64, 64);
+    const char *trouble;
+    assert_non_null(machine);
+    ll_memo_turn(&memo, machine);
+    double before_s = ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s;
+    for (int turn = 0; turn < 2; turn++) {
+        struct ll_cost fresh;
+        *(turn ? &machine->units[1].clock_hz : &machine->units[1].vector.casts[LL_F16]) *= 2;
+        ll_memo_turn(&memo, machine);
+        assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &fresh, NULL, &trouble));
+        assert_near(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s, fresh.compute_s, 0);
+        assert_true(fresh.compute_s < before_s);
+        before_s = fresh.compute_s;
+    }
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
 /* Costs out of the memo are those of the machine that it serves. */
 static void check_kept(struct ll_memo *memo, const struct ll_work *works, size_t count)
 {
@@ -241,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_remembered_with_its_reason),
         cmocka_unit_test(what_is_remembered_is_not_computed_again),
         cmocka_unit_test(kinds_are_kept_apart),
+        cmocka_unit_test(who_casts_for_others_is_part_of_their_cost),
         cmocka_unit_test(what_is_remembered_of_another_machine_is_right_for_this_one),
         cmocka_unit_test(one_memo_serves_machines_that_have_nothing_in_common),
         cmocka_unit_test(what_another_unit_costs_is_kept),

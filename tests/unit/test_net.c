@@ -142,6 +142,30 @@ static void one_tree_runs_in_the_best_number_of_chunks(void **state)
     expect_all_reduce(switch8, LL_ALGORITHM_TREE, 8, best_s);
 }
 
+/* From corner to corner of 3 x 5 devices: a mesh goes 2 + 4 steps, a torus one back around each side; from
+ * (0, 1) to (2, 3), which are 3 and 11, the mesh goes 2 + 2, the torus 1 + 2. */
+static void meshes_go_straight_and_tori_around(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *network;
+        double corner_hops, hops;
+    } cases[] = {
+        {"  - {name: m, topology: mesh, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 1us}\n", 6, 4},
+        {"  - {name: t, topology: torus, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 1us}\n", 2, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f = open_net(cases[i].network);
+        for (int corner = 0; corner < 2; corner++) {
+            const uint64_t members[] = {corner ? 0 : 3, corner ? 14 : 11};
+            struct ll_exchanged done;
+            struct ll_exchange exchange = {LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, M, members, 2, 1};
+            assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+            assert_time(done.time_s, (corner ? cases[i].corner_hops : cases[i].hops) * a + M / B);
+        }
+        close_net(&f);
+    }
+}
+
 /* Each of n (n - 1) messages of M / n; a ring of an odd number both ways: a link carries 1 + 2 + ... + (n -
  * 1) / 2 of them, (n^2 - 1) / 8. A torus of 3 x 5: along a side of length s each link carries (s^2 - 1) / 8 *
  * n / s. */
@@ -551,6 +575,7 @@ int main(void)
         cmocka_unit_test(direct_messages_are_charged_for_the_port),
         cmocka_unit_test(two_trees_carry_half_each),
         cmocka_unit_test(one_tree_runs_in_the_best_number_of_chunks),
+        cmocka_unit_test(meshes_go_straight_and_tori_around),
         cmocka_unit_test(all_to_all_loads_rings_and_tori),
         cmocka_unit_test(other_collectives_take_their_closed_forms),
         cmocka_unit_test(levels_of_a_network_work_one_after_the_other),

@@ -3,9 +3,9 @@
 #include "check.h"
 
 #include "dry_model.h"
+#include "four_products.h"
 #include "sim/memory/footprint.h"
 #include "sim/parallel/offload.h"
-#include "toy_trace.h"
 
 static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
 {
@@ -68,41 +68,12 @@ static void activations_that_go_come_back_once(void **state)
     }
 }
 
-/* Four layers of a product each, and the two products of its gradients. */
-static struct ll_trace *four_products(void)
-{
-    static const struct ll_attr ta = {.key = LL_ATTR_TRANSPOSE_A, .count = 1},
-                                tb = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
-    static const char *const scopes[] = {"layer0", "layer1", "layer2", "layer3"};
-    struct toy *toy = calloc(1, sizeof *toy);
-    char path[64];
-    uint32_t w[4], x[5];
-    toy_open(toy, path);
-    for (int i = 0; i < 4; i++)
-        w[i] = toy_bring(toy, toy_matrix(64, 64), LL_WEIGHT);
-    x[0] = toy_bring(toy, toy_matrix(64, 64), LL_INPUT);
-    ll_recorder_step_begin(toy->recorder);
-    for (int i = 0; i < 4; i++) {
-        toy->scope = ll_recorder_string(toy->recorder, scopes[i]);
-        x[i + 1] = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x[i], w[i]}, 2, NULL, 0,
-                          LL_ACTIVATION, NULL);
-    }
-    for (int i = 4; i-- > 0;) {
-        toy->scope = ll_recorder_string(toy->recorder, scopes[i]);
-        toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){x[i], x[4]}, 2, &ta, 1, LL_GRADIENT, NULL);
-        x[4] = toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){x[4], w[i]}, 2, &tb, 1, LL_GRADIENT,
-                      NULL);
-    }
-    ll_recorder_step_end(toy->recorder);
-    return toy_close(toy, path);
-}
-
 /* What the second and the third product read goes when it was read, and comes when the layer above goes
  * backward; the last keeps what it reads, and nothing is moved of what the step was given. */
 static void activations_come_a_layer_ahead(void **state)
 {
     (void)state;
-    struct ll_trace *trace = four_products();
+    struct ll_trace *trace = four_products(false);
     struct ll_trace *new = offloaded(trace, (struct ll_offload){.activations = true});
     char ops[32] = "";
     assert_true(new->op_count < sizeof ops);

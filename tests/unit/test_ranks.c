@@ -95,14 +95,16 @@ static void an_exchange_begins_with_the_last_of_its_members(void **state)
 {
     (void)state;
     struct scene scene = open_scene();
-    uint32_t second = 0;
+    uint32_t first[3], second = 0;
     for (uint32_t rank = 0; rank < 3; rank++) {
         work(&scene, rank, 1 + rank);
-        join(&scene, rank, 3, 9, 5);
+        first[rank] = join(&scene, rank, 3, 9, 5);
         second = join(&scene, rank, 3, 9, rank);
     }
     assert_true(ll_ranks_run(scene.ranks, &scene.diags));
     assert_true(ll_ranks_start_s(scene.ranks, second) == 8 && ll_ranks_end_s(scene.ranks, second) == 10);
+    assert_int_equal(ll_ranks_waited_for(scene.ranks, first[0]), first[2]);
+    assert_int_equal(ll_ranks_waited_for(scene.ranks, first[1]), first[2]);
     close_scene(&scene);
 }
 

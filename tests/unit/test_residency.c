@@ -564,6 +564,18 @@ static void what_is_read_in_parts_goes_out_first(void **state)
     ll_arena_release(&arena);
 }
 
+/* A memory that is managed keeps what fits beside the others' bytes, whatever their order. */
+static void a_scratchpad_keeps_what_fits(void **state)
+{
+    (void)state;
+    const struct ll_level level = {.size_bytes = 1000};
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){100, 0}), 100, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){1000, 0}), 100, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){1050, 0}), 50, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){1100, 0}), 0, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){LL_NO_FIT, 0}), 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,6 +593,7 @@ int main(void)
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
         cmocka_unit_test(the_last_write_goes_out_unless_it_was_used),
         cmocka_unit_test(what_is_read_in_parts_goes_out_first),
+        cmocka_unit_test(a_scratchpad_keeps_what_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,11 +100,82 @@ static void every_model_does_so_step_by_step(void **state)
     spread_steps(2);
 }
 
+static uint64_t flops_of_products(const struct ll_trace *trace)
+{
+    uint64_t flops = 0;
+    for (uint64_t op = 0; op < trace->op_count; op++) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        flops += ll_op_class(form->view.kind) == LL_CLASS_MATRIX ? form->flops : 0;
+    }
+    return flops;
+}
+
+/* However many layers come on a stage, all stages together do the products of one device; and of stages
+ * that do the same there is one program. */
+static void stages_share_programs_only_where_they_do_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *layers;
+        uint64_t stages;
+    } cases[] = {{"16", 8}, {"17", 8}, {"19", 8}, {"22", 8}, {"13", 5}, {"11", 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ll_setting sizes[] = {{"layers", cases[i].layers},
+                                           {"hidden", "64"},
+                                           {"heads", "2"},
+                                           {"vocabulary", "96"},
+                                           {"seq", "16"}};
+        struct ll_trace *trace = dry_model("gpt", true, 2, sizes, 5);
+        struct ll_parallel plan = ll_plan_of_one();
+        struct ll_diags diags = {0};
+        uint64_t sum = 0;
+        plan.pipeline = cases[i].stages;
+        struct ll_spread *spread = ll_spread_trace(trace, &plan, DEVICES, &diags);
+        assert_non_null(spread);
+        for (uint32_t piece = 0; piece < spread->piece_count; piece++)
+            sum += flops_of_products(spread->programs[spread->program_of[piece]].trace);
+        assert_int_equal(sum, flops_of_products(trace));
+        assert_true(spread->program_count < spread->piece_count);
+        ll_spread_free(spread);
+        ll_trace_free(trace);
+        ll_diags_release(&diags);
+    }
+}
+
+/* Of the products of layers, going forward, a full recomputation does each once more. */
+static void what_is_not_kept_is_computed_again(void **state)
+{
+    (void)state;
+    const struct ll_setting sizes[] = {
+        {"layers", "3"}, {"hidden", "64"}, {"heads", "2"}, {"vocabulary", "96"}, {"seq", "16"}};
+    struct ll_trace *trace = dry_model("gpt", true, 2, sizes, 5);
+    uint64_t whole = flops_of_products(trace), again = 0;
+    for (uint64_t op = 0; op < trace->op_count; op++) {
+        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        if (form->phase == LL_PHASE_FORWARD && ll_op_class(form->view.kind) == LL_CLASS_MATRIX &&
+            strncmp(trace->strings[form->scope], "layer", strlen("layer")) == 0)
+            again += form->flops;
+    }
+    for (int full = 0; full < 2; full++) {
+        struct ll_parallel plan = ll_plan_of_one();
+        struct ll_diags diags = {0};
+        plan.recompute = full ? LL_RECOMPUTE_FULL : LL_RECOMPUTE_NONE;
+        struct ll_spread *spread = ll_spread_trace(trace, &plan, DEVICES, &diags);
+        assert_non_null(spread);
+        assert_int_equal(flops_of_products(spread->programs[0].trace), whole + (full ? again : 0));
+        ll_spread_free(spread);
+        ll_diags_release(&diags);
+    }
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_goes_on_many_devices),
         cmocka_unit_test(every_model_does_so_step_by_step),
+        cmocka_unit_test(stages_share_programs_only_where_they_do_the_same),
+        cmocka_unit_test(what_is_not_kept_is_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,9 @@
 
 #include "sim/parallel/stage_memory.h"
 
-/* Passing: 100 - 20 - 30 = 50 activations, 210 - 10 - 20 = 180; of kind 0 5 and 17, of kind 1 17 and 5. */
-static const struct ll_piece_memory small = {.peak.of[LL_ACTIVATION] = 100,
-                                             .lasting.of[LL_ACTIVATION] = 20,
+/* Passing: 100 - 20 - 30 = 50 bytes, 210 - 10 - 20 = 180; of kind 0 5 and 17, of kind 1 17 and 5. */
+static const struct ll_piece_memory small = {.peak.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 85},
+                                             .lasting.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 5},
                                              .kept.of[LL_ACTIVATION] = 30,
                                              .kinds = {{10, 2, 3}, {20, 1, 2}}},
                                     large = {.peak.of[LL_ACTIVATION] = 210,
@@ -20,7 +20,8 @@ static struct ll_footprint stage(const struct ll_piece_memory *first, const stru
 {
     struct ll_footprint footprint;
     ll_stage_memory((const struct ll_piece_memory *[]){first, second}, second ? 2 : 1, in_flight, &footprint);
-    assert_int_equal(footprint.class_bytes[LL_ACTIVATION], footprint.peak_bytes);
+    assert_int_equal(footprint.class_bytes[LL_WEIGHT] + footprint.class_bytes[LL_ACTIVATION],
+                     footprint.peak_bytes);
     return footprint;
 }
 

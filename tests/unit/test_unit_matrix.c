@@ -211,6 +211,22 @@ static void a_catalogue_of_another_dtype_is_not_asked(void **state)
     assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, by_menu, 1e-15);
 }
 
+/* Twelve parts of a product of 2 x 8 x 9 x 10 that has 2-byte elements: a batch of one, 4 x 3 x 5 of it. Each
+ * passes its own operands so often. */
+static void units_ask_for_the_operands_of_their_shares(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F16, 2, 8, 9, 10);
+    struct ll_task task = ll_task_of(&work, LL_F16);
+    const struct ll_gemm share = {1, 4, 3, 5};
+    const double passes[LL_OPERAND_COUNT] = {3, 2, 7};
+    double by_operand[LL_OPERAND_COUNT], sum = ll_unit_bytes(&task, &share, 12, passes, by_operand);
+    assert_near(by_operand[LL_OPERAND_A], 12 * 3 * 2 * 4 * 5, 1e-12);
+    assert_near(by_operand[LL_OPERAND_B], 12 * 2 * 2 * 5 * 3, 1e-12);
+    assert_near(by_operand[LL_OPERAND_C], 12 * 7 * 2 * 4 * 3, 1e-12);
+    assert_near(sum, 12 * 2 * (3 * 20 + 2 * 15 + 7 * 12), 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +243,7 @@ int main(void)
         cmocka_unit_test(larger_tiles_read_operands_less_often),
         cmocka_unit_test(a_catalogue_leaves_no_choice),
         cmocka_unit_test(a_catalogue_of_another_dtype_is_not_asked),
+        cmocka_unit_test(units_ask_for_the_operands_of_their_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

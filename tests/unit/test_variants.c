@@ -84,6 +84,9 @@ static void scattering_clears_and_moves_columns_where_windows_overlap(void **sta
     assert_int_equal(variants[1].work.flops, wide.flops);
     ll_variants(&software, &narrow, variants);
     assert_near(variants[1].apart_bytes, dx, 0);
+    wide.conv.kernel_w = 1; /* they overlap one above the other */
+    ll_variants(&software, &wide, variants);
+    assert_near(variants[1].apart_bytes, dx + 2 * columns / 3, 1e-12);
 }
 
 /* 4 images of 8 x 8 x 16, 3 x 3 to 4 x 4 x 32: a product of 16 x 32 x 144 an image; 4 * 16 * 144 numbers of
