@@ -319,6 +319,39 @@ static void what_repeats_is_a_step(void **state)
     end(&p);
 }
 
+/* d and c come and go; only b stays, and is changed by each step. */
+static void weights_that_steps_update_tell_them(void **state)
+{
+    (void)state;
+    struct program program;
+    begin(&program);
+    for (int step = 0; step < 5; step++) {
+        product(&program, d, b, c, false);
+        product(&program, c, b, d, false);
+        product(&program, c, d, b, true);
+    }
+    record(&program);
+    assert_int_equal(program.summary.steps, 5);
+    assert_int_equal(program.summary.period, 3);
+    end(&program);
+}
+
+/* c goes through all layers and is added to in each, but each has weights of its own. */
+static void what_goes_through_layers_makes_no_steps_of_them(void **state)
+{
+    (void)state;
+    struct program program;
+    begin(&program);
+    for (int step = 0; step < 4; step++)
+        for (uint64_t layer = 0; layer < 3; layer++) {
+            product(&program, c, 0x100000 + 0x1000 * layer, d, false);
+            product(&program, d, 0x200000 + 0x1000 * layer, c, true);
+        }
+    record(&program);
+    assert_int_equal(program.summary.steps, 0);
+    end(&program);
+}
+
 /* Layers are alike, but each has weights of its own. */
 static void layers_are_no_steps(void **state)
 {
@@ -386,6 +419,8 @@ int main(void)
         cmocka_unit_test(calls_within_calls_count_once),
         cmocka_unit_test(marks_begin_steps),
         cmocka_unit_test(what_repeats_is_a_step),
+        cmocka_unit_test(weights_that_steps_update_tell_them),
+        cmocka_unit_test(what_goes_through_layers_makes_no_steps_of_them),
         cmocka_unit_test(layers_are_no_steps),
         cmocka_unit_test(every_routine_has_a_meaning_or_is_known_to_have_none),
     };

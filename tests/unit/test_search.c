@@ -193,6 +193,7 @@ static void sharing_products_and_another_batch_go_in_any_order(void **state)
 static void estimates_err_alike_for_all_stages_of_zero(void **state)
 {
     (void)state;
+    skip_under_sanitizer();
     const struct ll_setting sizes[] = {
         {"layers", "3"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "20000"}, {"seq", "64"}};
     const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = LL_MOST_FOUND};
@@ -221,6 +222,7 @@ static void estimates_err_alike_for_all_stages_of_zero(void **state)
 static void estimates_of_pipelines_are_near(void **state)
 {
     (void)state;
+    skip_under_sanitizer();
     const struct ll_setting sizes[] = {
         {"layers", "8"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "2000"}, {"seq", "64"}};
     const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 40};

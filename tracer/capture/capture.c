@@ -294,18 +294,23 @@ static void enter(struct ll_capture *capture, const struct thread *thread, struc
         ll_memory_was_read(&capture->memory, &told->touches[form->inputs[i]], op, thread->number);
     for (uint32_t i = 0; i < form->placed; i++)
         ll_memory_was_written(&capture->memory, &told->touches[form->outputs[i]], op, first_output + i,
-                              form->out_descs[i]);
+                              form->out_descs[i], form->updated >> i & 1);
 }
 
-static void remember(struct ll_capture *capture, const struct told *told, uint32_t first_op,
-                     uint64_t start_ns)
+static void remember(struct ll_capture *capture, struct told *told, uint32_t first_op, uint64_t start_ns)
 {
     struct remembered *to = &capture->remembered[(capture->summary.calls - 1) % LL_REPEAT_WINDOW];
     *to = (struct remembered){.call = {.look = told->form->look, .op = first_op}, .start_ns = start_ns};
     uint32_t brought = 0;
-    for (uint32_t i = 0; i < told->form->op.input_count && brought < LL_REPEAT_BROUGHT; i++)
-        if (ll_memory_is_brought(&capture->memory, told->inputs[i]))
-            to->call.brought[brought++] = told->inputs[i];
+    for (uint32_t i = 0; i < told->form->op.input_count && brought < LL_REPEAT_BROUGHT; i++) {
+        bool updated;
+        uint32_t tensor =
+            ll_memory_brought(&capture->memory, &told->touches[told->form->inputs[i]], &updated);
+        if (tensor == LL_NONE)
+            continue;
+        to->call.updated[brought] = updated;
+        to->call.brought[brought++] = tensor;
+    }
     while (brought < LL_REPEAT_BROUGHT)
         to->call.brought[brought++] = LL_NONE;
 }

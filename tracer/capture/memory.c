@@ -28,7 +28,6 @@ void ll_memory_release(struct ll_memory *memory)
     ll_region_list_release(&memory->pieces);
     free(memory->views);
     free(memory->tensors);
-    free(memory->brought);
     memory->views = NULL;
     memory->tensors = NULL;
 }
@@ -149,7 +148,8 @@ static struct ll_region region_of(const struct ll_stretch_of_memory *at,
                                   const struct ll_stretch_of_memory *whole, uint32_t tensor, uint32_t desc,
                                   uint32_t writer)
 {
-    return (struct ll_region){.at = *at, .whole = *whole, .tensor = tensor, .desc = desc, .writer = writer};
+    return (struct ll_region){
+        .at = *at, .whole = *whole, .tensor = tensor, .desc = desc, .writer = writer, .brought = LL_NONE};
 }
 
 /* Bytes of the stretch that no piece holds become part of the tensor: somebody may overwrite them. */
@@ -172,30 +172,38 @@ static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memo
     }
 }
 
-static bool note_brought(struct ll_memory *memory, uint32_t tensor)
-{
-    uint64_t words = tensor / 64 + UINT64_C(1);
-    if (!ll_grow(&memory->brought, &memory->brought_capacity, words, sizeof *memory->brought))
-        return false;
-    for (; memory->brought_words < words; memory->brought_words++)
-        memory->brought[memory->brought_words] = 0;
-    memory->brought[tensor / 64] |= UINT64_C(1) << tensor % 64;
-    return true;
-}
-
 static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc)
 {
     uint32_t tensor = ll_recorder_tensor(memory->recorder, desc);
     struct ll_region region = region_of(at, at, tensor, desc, LL_NONE);
-    if (tensor == LL_NONE || !note_brought(memory, tensor))
+    if (tensor == LL_NONE)
         return LL_NONE;
+    region.brought = tensor;
     ll_regions_put(&memory->regions, &region);
     return tensor;
 }
 
-bool ll_memory_is_brought(const struct ll_memory *memory, uint32_t tensor)
+/* What all the pieces were brought as. */
+static uint32_t brought_pieces(const struct ll_memory *memory)
 {
-    return tensor / 64 < memory->brought_words && memory->brought[tensor / 64] >> tensor % 64 & 1;
+    const struct ll_region *first = memory->pieces.items;
+    for (uint64_t i = 1; i < memory->pieces.count; i++)
+        if (first[i].brought != first->brought)
+            return LL_NONE;
+    return memory->pieces.count > 0 ? first->brought : LL_NONE;
+}
+
+uint32_t ll_memory_brought(struct ll_memory *memory, struct ll_touch *touch, bool *updated)
+{
+    const struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
+    *updated = exact && exact->tensor != exact->brought;
+    if (exact)
+        return exact->brought;
+    take(memory, &touch->at);
+    put_back(memory);
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        *updated |= memory->pieces.items[i].tensor != memory->pieces.items[i].brought;
+    return brought_pieces(memory);
 }
 
 uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t desc, uint32_t thread)
@@ -275,16 +283,18 @@ static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *
 }
 
 void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
-                           uint32_t desc)
+                           uint32_t desc, bool updated)
 {
     struct ll_region region = region_of(&touch->at, &touch->at, tensor, desc, op);
     struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {
+        region.brought = updated ? exact->brought : LL_NONE;
         ll_readers_clear(&memory->regions, &exact->readers);
         *exact = region;
         return;
     }
     forget(memory, &touch->at);
+    region.brought = updated ? brought_pieces(memory) : LL_NONE;
     ll_regions_put(&memory->regions, &region);
 }
 

@@ -24,8 +24,6 @@ struct ll_memory {
     uint32_t scope;    /* of `seen_as` */
     uint64_t op_count; /* ops recorded so far, by whomever: the next one's number */
     uint64_t views_made;
-    uint64_t *brought; /* a bit for each tensor: whether the program brought it; none behind the last such */
-    uint64_t brought_words, brought_capacity;
 };
 
 /* Ops that an op must wait for, gathered and then handed to the recorder in the order of their reasons. */
@@ -45,13 +43,15 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
 void ll_memory_overwrite(struct ll_memory *memory, struct ll_touch *touch, bool updated,
                          struct ll_waits *waits);
 
-/* What the op (by its number) has read, and the tensor that it has written there. */
+/* What the op (by its number) has read, and the tensor that it has written there; `updated` as before. */
 void ll_memory_was_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t thread);
 void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
-                           uint32_t desc);
+                           uint32_t desc, bool updated);
 
-/* Whether no op made the tensor. */
-bool ll_memory_is_brought(const struct ll_memory *memory, uint32_t tensor);
+/* The tensor that the program brought to the stretch, where ops have done no more than update it, as they do
+ * weights, and *updated says whether they have; LL_NONE where something was made since, or parts have come
+ * from elsewhere. */
+uint32_t ll_memory_brought(struct ll_memory *memory, struct ll_touch *touch, bool *updated);
 
 /* Memory comes and goes; either way the stretch forgets what was there. */
 void ll_memory_allocated(struct ll_memory *memory, uint64_t address, uint64_t size_bytes);

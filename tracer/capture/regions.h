@@ -25,6 +25,7 @@ struct ll_region {
     uint32_t tensor, desc;
     uint32_t writer;  /* op; LL_NONE when no recorded op wrote it */
     uint32_t readers; /* since then: a list for ll_readers_*, 0 when empty */
+    uint32_t brought; /* the tensor that the program brought, if ops have at most updated it; else LL_NONE */
 };
 
 /* Who has read: the last op of each thread, for those before it are done when it is. */

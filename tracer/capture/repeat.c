@@ -60,61 +60,88 @@ static bool alike(const struct ll_repeat_call *calls, uint64_t i, uint64_t perio
     return calls[i].look == calls[i - period].look;
 }
 
-/* Whether both read the same tensor that no call made. */
-static bool share(const struct ll_repeat_call *a, const struct ll_repeat_call *b)
+/* Whether both read the same tensor that the program brought, and `all` or nobody has updated it. */
+static bool share(const struct ll_repeat_call *a, const struct ll_repeat_call *b, bool all)
 {
     for (int i = 0; i < LL_REPEAT_BROUGHT; i++)
         for (int j = 0; j < LL_REPEAT_BROUGHT; j++)
-            if (a->brought[i] != LL_NONE && a->brought[i] == b->brought[j])
+            if (a->brought[i] != LL_NONE && a->brought[i] == b->brought[j] &&
+                (all || (!a->updated[i] && !b->updated[j])))
                 return true;
     return false;
 }
 
-/* The longest stretch in which each call is the one `period` before; its end, and its length with the first
- * period. Of the calls in it, `sharing` read a tensor that the one before also read. */
-static uint64_t longest(const struct ll_repeat_call *calls, uint64_t count, uint64_t period, uint64_t *end,
-                        uint64_t *sharing)
+/* Whether it reads what the program brought and nobody has updated. */
+static bool reads_as_brought(const struct ll_repeat_call *call)
 {
-    uint64_t best = 0, run = 0, shared = 0;
-    for (uint64_t i = period; i < count; i++) {
-        bool same = alike(calls, i, period);
-        shared = same ? shared : 0;
-        run = same ? run + 1 : 0;
-        shared += same && share(&calls[i], &calls[i - period]);
-        if (run > best) {
-            best = run;
-            *end = i + 1;
-            *sharing = shared;
-        }
-    }
-    return best ? best + period : 0;
+    for (int i = 0; i < LL_REPEAT_BROUGHT; i++)
+        if (call->brought[i] != LL_NONE && !call->updated[i])
+            return true;
+    return false;
 }
 
-/* Steps: often enough, most of the program, and reading again what the step before has read. */
-static bool is_step(uint64_t length, uint64_t period, uint64_t sharing, uint64_t count)
+/* A stretch of calls, each alike the one a period before: its end, its length with the first period, and how
+ * many of its calls share a tensor with the one before, and how many have another one instead. */
+struct stretch {
+    uint64_t length, end, sharing, others;
+};
+
+static struct stretch longest(const struct ll_repeat_call *calls, uint64_t count, uint64_t period, bool all)
 {
-    return period >= LL_REPEAT_LEAST_CALLS && length >= LL_REPEAT_LEAST_TIMES * period &&
-           2 * length >= count && sharing * period >= length - period;
+    struct stretch best = {0}, run = {0};
+    for (uint64_t i = period; i < count; i++) {
+        const struct ll_repeat_call *call = &calls[i], *before = &calls[i - period];
+        if (!alike(calls, i, period)) {
+            run = (struct stretch){0};
+            continue;
+        }
+        run.length++;
+        run.end = i + 1;
+        run.sharing += share(call, before, all);
+        run.others += reads_as_brought(call) && reads_as_brought(before) && !share(call, before, false);
+        if (run.length > best.length)
+            best = run;
+    }
+    best.length += best.length ? period : 0;
+    return best;
+}
+
+/* Steps: often enough, most of the program, and reading again what the step before has read; where that may
+ * have been updated, not mostly something else as well. */
+static bool is_step(const struct stretch *stretch, uint64_t period, uint64_t count, bool all)
+{
+    uint64_t again = stretch->length - period;
+    return period >= LL_REPEAT_LEAST_CALLS && stretch->length >= LL_REPEAT_LEAST_TIMES * period &&
+           2 * stretch->length >= count && stretch->sharing * period >= again &&
+           (!all || 2 * stretch->others <= again);
+}
+
+/* The best of the distances that most propose; false when none is a step. */
+static bool try_votes(const struct ll_repeat_call *calls, uint64_t count, const struct vote *votes, bool all,
+                      struct ll_repetition *repetition)
+{
+    uint64_t best = 0;
+    for (uint64_t i = 0; i < count && i < TRIALS && votes[i].votes > 0; i++) {
+        uint64_t period = votes[i].distance;
+        struct stretch stretch = longest(calls, count, period, all);
+        if (stretch.length < best || (stretch.length == best && period >= repetition->period) ||
+            !is_step(&stretch, period, count, all))
+            continue;
+        best = stretch.length;
+        *repetition = (struct ll_repetition){stretch.end - stretch.length, period, stretch.length / period};
+    }
+    return best > 0;
 }
 
 bool ll_find_repetition(const struct ll_repeat_call *calls, uint64_t count, struct ll_repetition *repetition)
 {
     struct vote *votes = calloc(count + 1, sizeof *votes);
-    uint64_t best = 0;
-    if (!votes || !count_votes(calls, count, votes)) {
-        free(votes);
-        return false;
-    }
-    qsort(votes, count, sizeof *votes, by_votes);
-    for (uint64_t i = 0; i < count && i < TRIALS && votes[i].votes > 0; i++) {
-        uint64_t period = votes[i].distance, end = 0, sharing = 0;
-        uint64_t length = longest(calls, count, period, &end, &sharing);
-        if (!is_step(length, period, sharing, count) || length < best ||
-            (length == best && period >= repetition->period))
-            continue;
-        best = length;
-        *repetition = (struct ll_repetition){end - length, period, length / period};
+    bool found = votes && count_votes(calls, count, votes);
+    if (found) {
+        qsort(votes, count, sizeof *votes, by_votes);
+        found = try_votes(calls, count, votes, false, repetition) ||
+                try_votes(calls, count, votes, true, repetition);
     }
     free(votes);
-    return best > 0;
+    return found;
 }

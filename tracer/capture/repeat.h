@@ -4,7 +4,10 @@
  * A training loop calls the same routines with the same shapes from the same places, again and again, and its
  * steps read some of the same tensors (a network's layers may be alike too, but each has weights of its own).
  * Looked for is the smallest distance p at which the longest stretch of calls repeats: p such that call i is
- * call i - p, all along. Only the last LL_REPEAT_WINDOW calls are remembered; time is linear in them. */
+ * call i - p, all along. Where no such steps share a tensor, those count too that ops have updated in place:
+ * the weights of a training loop that makes its updates by such calls, but also what goes through all layers
+ * of a network and is added to in each, hence only then. Only the last LL_REPEAT_WINDOW calls are remembered;
+ * time is linear in them. */
 #ifndef LL_TRACER_CAPTURE_REPEAT_H
 #define LL_TRACER_CAPTURE_REPEAT_H
 
@@ -21,8 +24,9 @@ enum {
 /* A call as it is compared. */
 struct ll_repeat_call {
     uint32_t look; /* equal for calls that do the same */
-    /* Tensors that no call made, and that this one reads; LL_NONE for none. */
+    /* Tensors that no call made, and that this one reads; LL_NONE for none. Whether calls have updated it. */
     uint32_t brought[LL_REPEAT_BROUGHT];
+    bool updated[LL_REPEAT_BROUGHT];
     uint32_t op; /* its first op */
 };
 
