@@ -155,18 +155,9 @@ uint32_t ll_op_alias(const struct ll_op_view *op, uint32_t output)
     return shares && output < op->input_count ? output : UINT32_MAX;
 }
 
-/* Whether some of what its first input is multiplied with is known to be zero. */
-static bool multiplies_zeros(const struct ll_op_view *op)
-{
-    return op->input_count > 1 && op->in[1].of > 0 && ll_summed_dim(op) >= 0;
-}
-
 uint64_t ll_op_flops(const struct ll_op_view *op)
 {
-    uint64_t flops = row_of(op->kind)->flops(op);
-    if (!multiplies_zeros(op) || !ll_fits(flops) || flops == 0)
-        return flops;
-    return flops / ll_elements(&op->in[1]) * ll_elements_kept(&op->in[1]);
+    return row_of(op->kind)->flops(op);
 }
 
 uint64_t ll_op_bytes_read(const struct ll_op_view *op)
@@ -185,10 +176,6 @@ bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work)
     uint8_t dtype = op->input_count ? op->in[0].dtype : op->output_count ? op->out[0].dtype : LL_F32;
     work->dtype = ll_dtype_part((enum ll_dtype)dtype);
     work->flops = ll_op_flops(op);
-    if (multiplies_zeros(op) && op->in[1].along == ll_summed_dim(op)) {
-        work->kept = op->in[1].kept;
-        work->of = op->in[1].of;
-    }
     work->a_bytes = ll_op_bytes_read(op);
     work->c_bytes = ll_op_bytes_written(op);
     return row_of(op->kind)->work(op, work) && ll_fits(work->flops) && ll_fits(work->a_bytes) &&

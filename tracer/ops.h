@@ -195,10 +195,6 @@ uint64_t ll_op_flops(const struct ll_op_view *op);
 uint64_t ll_op_bytes_read(const struct ll_op_view *op);
 uint64_t ll_op_bytes_written(const struct ll_op_view *op);
 
-/* The dimension of input 1 over which a product, a convolution or the gradient of its input sums; -1 of other
- * kinds. */
-int ll_summed_dim(const struct ll_op_view *op);
-
 /* What the op asks of a machine. False when a size does not fit in 64 bits. */
 bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work);
 

@@ -144,10 +144,20 @@ uint64_t ll_flops_REDUCE(const struct ll_op_view *op)
     return ll_sub(ll_elements(&op->in[0]), ll_elements(&op->out[0]));
 }
 
+/* Of so many FLOPs, as many for each element of input 1, those of elements that are not known to be zero. */
+static uint64_t without_zeros(const struct ll_op_view *op, uint64_t flops)
+{
+    const struct ll_shape *b = &op->in[1];
+    if (b->of == 0 || !ll_fits(flops) || flops == 0)
+        return flops;
+    return flops / ll_elements(b) * ll_elements_kept(b);
+}
+
 uint64_t ll_flops_MATMUL(const struct ll_op_view *op)
 {
     struct ll_gemm gemm = ll_matmul_dims(op);
-    return ll_mul(ll_product_factor(op), ll_mul(ll_mul(2, gemm.k), ll_mul(gemm.m, gemm.n)));
+    uint64_t flops = ll_mul(ll_mul(2, gemm.k), ll_mul(gemm.m, gemm.n));
+    return without_zeros(op, ll_mul(ll_product_factor(op), flops));
 }
 
 /* 2 n (c / groups) kh kw for n elements of the result, also for both gradients: they do the same
@@ -162,12 +172,12 @@ static uint64_t conv_flops(const struct ll_op_view *op, enum ll_conv_pass pass)
 
 uint64_t ll_flops_CONV_FORWARD(const struct ll_op_view *op)
 {
-    return conv_flops(op, LL_CONV_FORWARD);
+    return without_zeros(op, conv_flops(op, LL_CONV_FORWARD));
 }
 
 uint64_t ll_flops_CONV_DATA(const struct ll_op_view *op)
 {
-    return conv_flops(op, LL_CONV_DATA);
+    return without_zeros(op, conv_flops(op, LL_CONV_DATA));
 }
 
 uint64_t ll_flops_CONV_FILTER(const struct ll_op_view *op)
@@ -251,7 +261,7 @@ uint64_t ll_flops_BATCH_MATMUL(const struct ll_op_view *op)
 {
     struct ll_gemm gemm = ll_batch_matmul_dims(op);
     uint64_t flops = ll_mul(ll_mul(2, gemm.batch), ll_mul(gemm.k, ll_mul(gemm.m, gemm.n)));
-    return ll_mul(ll_product_factor(op), flops);
+    return without_zeros(op, ll_mul(ll_product_factor(op), flops));
 }
 
 /* RMSProp (Tieleman and Hinton, 2012, as TensorFlow has it): square, subtract, scale and add to the mean

@@ -72,22 +72,6 @@ struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv)
     return (struct ll_gemm){.batch = conv->groups, .m = pixels, .n = filters, .k = taps};
 }
 
-int ll_summed_dim(const struct ll_op_view *op)
-{
-    int transposed = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
-    switch (op->kind) {
-    case LL_OP_MATMUL:
-    case LL_OP_BATCH_MATMUL:
-        return op->in[1].rank - 2 + transposed;
-    case LL_OP_CONV2D:
-        return 2;
-    case LL_OP_CONV2D_DATA:
-        return 3;
-    default:
-        return -1;
-    }
-}
-
 static bool set_kind(struct ll_work *work, enum ll_work_kind kind)
 {
     work->kind = kind;
@@ -128,9 +112,26 @@ static bool set_gemm(const struct ll_op_view *op, struct ll_gemm gemm, struct ll
     return set_kind(work, LL_WORK_GEMM) && ll_fits(gemm.batch) && ll_fits(gemm.n) && ll_fits(gemm.k);
 }
 
+/* Zeros of b, where they lie along the dimension that is summed over. */
+static void note_zeros(const struct ll_op_view *op, int summed, struct ll_work *work)
+{
+    const struct ll_shape *b = &op->in[1];
+    if (b->of == 0 || b->along != summed)
+        return;
+    work->kept = b->kept;
+    work->of = b->of;
+}
+
+/* Of b, rows; columns where it is transposed. */
+static int summed_of_product(const struct ll_op_view *op)
+{
+    return op->in[1].rank - 2 + (ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0);
+}
+
 bool ll_work_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
     split_operands(op, work);
+    note_zeros(op, summed_of_product(op), work);
     return set_gemm(op, ll_matmul_dims(op), work);
 }
 
@@ -168,6 +169,7 @@ bool ll_work_GER(const struct ll_op_view *op, struct ll_work *work)
 bool ll_work_BATCH_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
     split_operands(op, work);
+    note_zeros(op, summed_of_product(op), work);
     return set_gemm(op, ll_batch_matmul_dims(op), work);
 }
 
@@ -178,13 +180,16 @@ static bool lower_conv(const struct ll_op_view *op, enum ll_conv_pass pass, stru
     return set_kind(work, LL_WORK_CONV);
 }
 
+/* Channels in; the gradient of the image sums over channels out. */
 bool ll_work_CONV_FORWARD(const struct ll_op_view *op, struct ll_work *work)
 {
+    note_zeros(op, 2, work);
     return lower_conv(op, LL_CONV_FORWARD, work);
 }
 
 bool ll_work_CONV_DATA(const struct ll_op_view *op, struct ll_work *work)
 {
+    note_zeros(op, 3, work);
     return lower_conv(op, LL_CONV_DATA, work);
 }
 

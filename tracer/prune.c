@@ -11,18 +11,34 @@ enum { UNREAD = -1, OTHERWISE = -2 };
 
 static void read_as(int *along, int dim)
 {
-    if (*along == UNREAD)
-        *along = dim >= 0 ? dim : OTHERWISE;
-    else if (*along != dim)
-        *along = OTHERWISE;
+    *along = *along == UNREAD || *along == dim ? dim : OTHERWISE;
+}
+
+/* The dimension of its right operand that an op sums over, as its lowering tells of zeros that lie there;
+ * OTHERWISE where it has none. */
+static int summed_dim(const struct ll_op_view *view)
+{
+    if (view->kind == LL_OP_COUNT || view->input_count != 2)
+        return OTHERWISE;
+    for (int dim = 0; dim < view->in[1].rank; dim++) {
+        struct ll_shape in[2] = {view->in[0], view->in[1]};
+        struct ll_op_view tried = *view;
+        struct ll_work work;
+        in[1].kept = 1;
+        in[1].of = 2;
+        in[1].along = (uint8_t)dim;
+        tried.in = in;
+        if (ll_op_lower(&tried, &work) && work.of > 0)
+            return dim;
+    }
+    return OTHERWISE;
 }
 
 static void look_at(const struct ll_trace *trace, const struct ll_form *form, int *along)
 {
-    bool known = form->view.kind < LL_OP_COUNT;
     for (uint32_t i = 0; i < form->view.input_count; i++)
         if (trace->descs[form->inputs[i]].memory == LL_WEIGHT)
-            read_as(&along[form->inputs[i]], known && i == 1 ? ll_summed_dim(&form->view) : OTHERWISE);
+            read_as(&along[form->inputs[i]], i == 1 ? summed_dim(&form->view) : OTHERWISE);
 }
 
 static bool can_be_pruned(const struct ll_shape *shape, int along, const struct ll_pattern *pattern)

@@ -12,6 +12,7 @@
 #include "sim/study/similarity.h"
 #include "sim/study/timeline.h"
 #include "tracer/base/json.h"
+#include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,12 +78,6 @@ static int simulated(const struct alike *a, const struct ll_trace *trace, struct
     return result ? LL_DONE : told ? LL_WRONG : ll_failed("memory ran out");
 }
 
-static int by_share(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left < right) - (left > right);
-}
-
 static void sum_up(double *profile, struct workload *workload)
 {
     double sum = 0, sorted[LL_OP_COUNT], reached = 0;
@@ -92,9 +87,9 @@ static void sum_up(double *profile, struct workload *workload)
         sorted[i] = profile[i] /= sum > 0 ? sum : 1;
         workload->classes[ll_op_class((enum ll_op_kind)i)] += profile[i];
     }
-    qsort(sorted, LL_OP_COUNT, sizeof *sorted, by_share);
-    while (reached < most_of_it && workload->kinds < LL_OP_COUNT && sorted[workload->kinds] > 0)
-        reached += sorted[workload->kinds++];
+    ll_sort_numbers(sorted, LL_OP_COUNT);
+    for (size_t i = LL_OP_COUNT; i-- > 0 && reached < most_of_it && sorted[i] > 0; workload->kinds++)
+        reached += sorted[i];
 }
 
 static int profile_trace(struct alike *a, size_t i)
@@ -254,10 +249,8 @@ static bool draw(const struct alike *a, const char *path)
 /* The file's name without folder and ending. */
 static const char *name_of(const char *path, struct ll_arena *arena)
 {
-    const char *base = ll_base_name(path), *end = strrchr(base, '.');
-    size_t length = end && end > base ? (size_t)(end - base) : strlen(base);
-    char *name = ll_alloc(arena, length + 1, 1);
-    return name ? memcpy(name, base, length) : NULL;
+    const char *base = ll_base_name(path);
+    return ll_copy_text(arena, base, ll_stem_length(base));
 }
 
 static int make_ready(struct alike *a)

@@ -135,9 +135,7 @@ static int import(const struct ll_args *args, const struct ll_format *format, st
 static const char *default_output(const struct ll_args *args)
 {
     const char *base = ll_base_name(args->words[1]);
-    const char *dot = strrchr(base, '.');
-    return ll_format(args->arena, "%.*s.llt", (int)(dot && dot != base ? dot - base : (long)strlen(base)),
-                     base);
+    return ll_format(args->arena, "%.*s.llt", (int)ll_stem_length(base), base);
 }
 
 static int run(const struct ll_args *args)

@@ -60,8 +60,8 @@ static const char *output_path(const struct exploration *e)
 {
     const char *given = ll_value(e->args, "output", NULL), *file = e->args->words[0];
     const char *name = given ? given : ll_base_name(file);
-    const char *dot = strrchr(name, '.');
-    size_t length = dot && dot > name && !strchr(dot, '/') ? (size_t)(dot - name) : strlen(name);
+    const char *base = ll_base_name(name);
+    size_t length = (size_t)(base - name) + ll_stem_length(base);
     const char *ending = given ? name + length : ".db";
     if (e->shards == 1)
         return ll_format(e->args->arena, "%.*s%s", (int)length, name, ending);

@@ -51,9 +51,8 @@ static bool read_trace(struct ll_space_reading *reading, const struct ll_node *n
     const char *path = find_file(reading, node);
     if (!path)
         return false;
-    const char *name = ll_base_name(path), *dot = strrchr(name, '.');
-    size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
-    name = ll_copy_text(reading->arena, name, length);
+    const char *name = ll_base_name(path);
+    name = ll_copy_text(reading->arena, name, ll_stem_length(name));
     return name ? add(reading, (struct ll_space_workload){.name = name, .file = path, .place = node->place})
                 : ll_space_no_memory(reading, node->place);
 }

@@ -71,6 +71,12 @@ const char *ll_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+size_t ll_stem_length(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name ? (size_t)(dot - name) : strlen(name);
+}
+
 /* Optimal string alignment: table[i][j] is the distance of the first i letters of a from the first j of
  * b. Words longer than the table are never "near": nobody mistypes a key of 64 letters. */
 enum { LONGEST = 63 };

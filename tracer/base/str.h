@@ -26,6 +26,10 @@ void ll_str_release(struct ll_str *str);
 /* What stands behind the last slash of a path, all of it where there is none; part of the path. Pure. */
 const char *ll_base_name(const char *path);
 
+/* The length of a file's name without folder up to its last dot; all of it where there is none but at the
+ * beginning. Pure. */
+size_t ll_stem_length(const char *name);
+
 /* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest edit
  * distance (insert, drop, replace, swap neighbours), at most a third of the word's length, though one mistake
  * is forgiven from two letters on; the first of equals. */

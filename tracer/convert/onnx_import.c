@@ -256,8 +256,7 @@ static void add_facts(struct onnx *o, const struct onnx_summary *summary)
 {
     struct ll_facts *facts = &o->import->facts;
     const char *base = ll_base_name(o->file.path);
-    const char *dot = strrchr(base, '.');
-    ll_facts_add(facts, "model", "%.*s", (int)(dot && dot != base ? dot - base : (long)strlen(base)), base);
+    ll_facts_add(facts, "model", "%.*s", (int)ll_stem_length(base), base);
     ll_facts_add(facts, "mode", "infer");
     if (summary->batch)
         ll_facts_add(facts, "batch", "%" PRIu64, summary->batch);
