@@ -42,10 +42,15 @@ bool ll_read_run_options(const struct ll_args *args, struct ll_run_options *opti
     return true;
 }
 
+/* Where lines stay, as in a file, no more of them than a page, however many steps. */
+enum { MOST_LINES = 40 };
+
 void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
 {
     const struct ll_progress *progress = context;
     struct ll_human time, left;
+    if (!progress->terminal && step < steps && step % (steps / MOST_LINES + 1) != 0)
+        return;
     fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64, progress->terminal ? "\r\033[K" : "", step, steps);
     if (step_s > 0)
         fprintf(stderr, "  %s", ll_si(&time, step_s, "s"));

@@ -509,9 +509,12 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
     return result;
 }
 
-/* How long the op waited for the software, which takes `before_s` until the device may begin. */
+/* How long the op waited for the software, which takes `before_s` until the device may begin. Differences of
+ * no more than what rounding leaves of times in a step are none. */
 static void tell_wait(double before_s, double late_s, struct ll_explain *why)
 {
+    if (fabs(late_s - before_s) <= 1e-9 * before_s)
+        return;
     if (late_s < before_s)
         ll_say(why, "waits for the software, less what earlier ops hide: %.10g - %.10g = %.10g s", before_s,
                before_s - late_s, late_s);

@@ -8,3 +8,7 @@ leadline sim -c v100_sxm2_32gb half.llt --json | grep -E '"(machine|time_s|flops
 leadline dump half.llt
 leadline record conv2d --train --dry-run -p stride_h=2 -o grads.llt
 leadline dump grads.llt | sed 's/"inputs.*"attrs"/"attrs"/'
+# What earlier ops hide of starting this one is nothing, not what rounding leaves.
+leadline sim -c a100_pcie_80gb half.llt --explain 0 | tail -2
+# Progress in a file is a page at most, however many steps.
+leadline record gemm --infer --steps 1000 -p m=2 -p n=2 -p k=2 -o many.llt 2>&1 >many.txt | grep -c '^step'
