@@ -58,6 +58,16 @@ static bool check_edges(const struct ll_network *net, const struct ll_node *item
     return right;
 }
 
+static bool check_in_network(const struct ll_network *net, const struct ll_node *item,
+                             struct ll_reading *reading)
+{
+    if (net->in_network > 0 && net->topology != LL_TOPOLOGY_SWITCH)
+        return ll_complain(reading->diags, place_of(item, "in_network"), "only topology `switch` adds up");
+    return net->in_network > 0 || net->in_network_chunk_bytes == 0 ||
+           ll_complain(reading->diags, place_of(item, "in_network_chunk"),
+                       "there is no `in_network` that it would be of");
+}
+
 static bool check_samples(const struct ll_network *net, const struct ll_node *item,
                           struct ll_reading *reading)
 {
@@ -90,6 +100,7 @@ bool ll_check_networks(struct ll_reading *reading)
         right &= check_shape(net, item, reading);
         right &= check_edges(net, item, reading);
         right &= check_samples(net, item, reading);
+        right &= check_in_network(net, item, reading);
     }
     return right;
 }

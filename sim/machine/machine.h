@@ -300,16 +300,18 @@ struct ll_network {
     struct ll_extents shape;
     const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
     uint64_t edge_count;
-    double bandwidth_Bps;    /* of one link, one direction */
-    double efficiency;       /* share of it that large messages reach */
-    double latency_s;        /* of one message over one link */
-    uint64_t chunk_bytes;    /* that a device has in flight at once; 0: all */
-    double chunk_latency_s;  /* to pass on a part of a chunk, beside latency_s */
-    double flagged;          /* share of the bandwidth of messages that carry flags; 0: there are none */
-    double port_Bps;         /* the most that a device sends or receives on this level; 0: any */
-    double group_port_Bps;   /* the same of a group of the levels before, over all its links */
-    uint64_t links;          /* of such a group into this level; 0: one per device */
-    double oversubscription; /* of a fat tree */
+    double bandwidth_Bps;   /* of one link, one direction */
+    double efficiency;      /* share of it that large messages reach */
+    double latency_s;       /* of one message over one link */
+    uint64_t chunk_bytes;   /* that a device has in flight at once; 0: all */
+    double chunk_latency_s; /* to pass on a part of a chunk, beside latency_s */
+    double flagged;         /* share of the bandwidth of messages that carry flags; 0: there are none */
+    double in_network;      /* share of the bandwidth at which its switches add up; 0: they do not */
+    uint64_t in_network_chunk_bytes; /* of each device's part, added up before copies go out; 0: any few */
+    double port_Bps;                 /* the most that a device sends or receives on this level; 0: any */
+    double group_port_Bps;           /* the same of a group of the levels before, over all its links */
+    uint64_t links;                  /* of such a group into this level; 0: one per device */
+    double oversubscription;         /* of a fat tree */
     struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
     uint64_t sample_count;
 };

@@ -566,6 +566,13 @@ static const struct ll_field network_fields[] = {
     {.key = "flagged", .type = LL_TYPE_NUMBER, AT(flagged), .min = POSITIVE, .max = 1,
      .help = "share of the bandwidth of a protocol that sends a flag with every few bytes and so waits for "
              "no half of a chunk; the faster protocol is used; when not given, there is none"},
+    {.key = "in_network", .type = LL_TYPE_NUMBER, AT(in_network), .min = POSITIVE, .max = 1,
+     .help = "for a switch that adds up what devices send and hands out copies by itself (SHARP, NVLink SHARP): "
+             "share of the bandwidth that an all-reduce reaches then; when not given, it only passes on"},
+    {.key = "in_network_chunk", .type = LL_TYPE_SIZE, AT(in_network_chunk_bytes), .dimension = LL_DIMENSION_SIZE,
+     .min = 1, .max = MOST_BYTES,
+     .help = "with `in_network`: bytes of the part that each device has added up before copies of them go out; "
+             "when not given, bytes flow without gaps"},
     {.key = "port", .type = LL_TYPE_QUANTITY, AT(port_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "the most that one device sends or receives over all its links of this level; when not given, "

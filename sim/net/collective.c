@@ -139,9 +139,7 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
     return trouble;
 }
 
-/* Whether the members of the first group, of which the others are copies, differ in their place in this level
- * alone. */
-static bool lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
+bool ll_lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
 {
     uint64_t inner = ll_net_group(net, level), whole = ll_net_group(net, level + 1);
     for (uint64_t i = 1; i < e->size; i++)
@@ -185,7 +183,7 @@ static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, st
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
     for (uint64_t level = 0; level < ll_net_levels(net); level++)
-        if (lies_in_level(net, e, level))
+        if (ll_lies_in_level(net, e, level))
             return sampled(net, level, e, exchanged);
     return false;
 }

@@ -107,6 +107,15 @@ void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, d
     steps->rounds += hops;
 }
 
+void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level)
+{
+    double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
+    struct step step = end(steps, 1);
+    double first = fmin(1, piece_bytes / fmax(1, steps->exchange.bytes));
+    steps->time_s += 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
+    steps->rounds += 2;
+}
+
 void ll_steps_end_stream(struct ll_steps *steps, double hops)
 {
     struct step step = end(steps, 1);

@@ -42,6 +42,10 @@ struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops);
 /* They are a stream whose `hops` hops cost that much together. */
 void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, double hops);
 
+/* They are a stream that `level` takes in, adds up and hands out again, piece by piece: two latencies, the
+ * bytes at the share of the bandwidth that this reaches, and one piece of them before copies go out. */
+void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level);
+
 /* They are a stream in chunks, of a number that makes it fastest: hops + chunks - 1 rounds of a chunk each.
  */
 void ll_steps_end_chunks(struct ll_steps *steps, double hops);
@@ -52,6 +56,10 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 /* How many ranks in a row share a block of devices that an inner level joins, in all groups alike; 0: the
  * groups are not cut into equal blocks. */
 uint64_t ll_steps_block(const struct ll_steps *steps);
+
+/* Whether the members of the first group, of which the others are copies, differ in their place in this level
+ * alone. */
+bool ll_lies_in_level(const struct ll_net *net, const struct ll_exchange *exchange, uint64_t level);
 
 /* The exchange with as few groups as take as long as all; *owned is to be freed. */
 struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice between rings and trees that NCCL makes, which is not always the better one.
+/* The choice between rings and trees that NCCL makes, which is not always the better one; and within a node
+ * between rings and switches that add up, which is.
  *
  * It expects time = latency + bytes / bandwidth of each of its ways, an algorithm in one of its protocols,
  * and takes the least. Figures are the stack's (software.expected of hwconfigs/stacks/nccl_2_20.yaml); among
@@ -103,6 +104,18 @@ static bool expects_trees(const struct ll_steps *steps)
     return least[LL_EXPECTED_CHAINED_TREES] < least[LL_EXPECTED_RING];
 }
 
+/* In rings, or by a switch that adds up by itself where it is faster. */
+static bool send_around_or_through(struct ll_steps *steps)
+{
+    struct ll_steps through = *steps;
+    steps->exchange.algorithm = LL_ALGORITHM_RING;
+    bool around = ll_send_RING(steps);
+    through.exchange.algorithm = LL_ALGORITHM_IN_NETWORK;
+    if (around && ll_send_IN_NETWORK(&through) && through.time_s < steps->time_s)
+        *steps = through;
+    return around;
+}
+
 bool ll_send_TUNED(struct ll_steps *steps)
 {
     if (steps->exchange.collective == LL_COLLECTIVE_ALL_REDUCE && steps->exchange.size > 1 &&
@@ -110,6 +123,5 @@ bool ll_send_TUNED(struct ll_steps *steps)
         steps->exchange.algorithm = LL_ALGORITHM_CHAINED_TREES;
         return true;
     }
-    steps->exchange.algorithm = LL_ALGORITHM_RING;
-    return ll_send_RING(steps);
+    return send_around_or_through(steps);
 }

@@ -3,7 +3,9 @@
  * each. Without the latencies of a level it takes less by what they cost, and without the bytes on what is
  * fullest there (its links, a device's port, a group's port) less by what those take:
  *
- *       time = count * latency + bytes / (bandwidth * efficiency), summed over the levels            */
+ *       time = count * latency + bytes / (bandwidth * efficiency), summed over the levels
+ *
+ * Where a switch adds up, bytes go at a share of that (`in_network`), and the first chunk counts twice. */
 #include "sim/report/exchange_lines.h"
 
 #include "tracer/base/str.h"
@@ -83,6 +85,20 @@ static void say_latency(const struct ll_network *level, double latency_s, struct
         ll_str_addf(terms, "%s%.10g", plus, latency_s);
 }
 
+static bool adds_up(const struct asking *a)
+{
+    return a->changed->software.collectives == LL_ALGORITHM_IN_NETWORK;
+}
+
+static void say_bytes(const struct asking *a, const struct ll_network *level, double rate_Bps, double part_s,
+                      struct ll_str *terms)
+{
+    double share = adds_up(a) ? level->in_network : 1;
+    ll_str_addf(terms, "%s%.10g / (%.10g * %.10g", terms->length ? " + " : "",
+                part_s * rate_Bps * level->efficiency * share, rate_Bps, level->efficiency);
+    ll_str_addf(terms, adds_up(a) ? " * %.10g)" : ")", share);
+}
+
 /* Whether something is left of a time beside what rounding makes. */
 static bool counts(const struct asking *a, double part_s)
 {
@@ -108,11 +124,10 @@ static double add_terms(struct asking *a, const struct ll_machine *machine, stru
         if (!counts(a, part_s))
             continue;
         enum carrier carrier = holder(a, l, bytes_s);
-        double rate_Bps = *carrier_Bps(&a->changed->networks[l], carrier);
         left_s -= part_s;
-        ll_str_addf(words, ", bytes on the fullest %s of %s", carrier_names[carrier], level->name);
-        ll_str_addf(terms, "%s%.10g / (%.10g * %.10g)", terms->length ? " + " : "",
-                    part_s * rate_Bps * level->efficiency, rate_Bps, level->efficiency);
+        ll_str_addf(words, ", bytes on the fullest %s of %s%s", carrier_names[carrier], level->name,
+                    adds_up(a) && level->in_network_chunk_bytes > 0 ? " with the first chunk twice" : "");
+        say_bytes(a, level, *carrier_Bps(&a->changed->networks[l], carrier), part_s, terms);
     }
     return left_s;
 }

@@ -8,3 +8,6 @@ leadline sim -c a100_dgx --dp 16 --zero 1 --explain 46 $A
 leadline sim -c a100_dgx --set software.collectives=hierarchical --dp 16 --explain 46 $A
 leadline sim -c a100_dgx --tp 2 --explain 12 $A
 leadline sim -c custom_example --set 'network.link.samples=[{devices: 2, latency: 5us, bandwidth: 40GB/s}]' --dp 2 --explain 46 $A
+# A switch that adds up.
+leadline record allreduce --dry-run -p bytes=67108864 -o sum.llt >/dev/null 2>&1
+leadline sim -c h100_dgx --explain 0 sum.llt
