@@ -252,6 +252,8 @@ static void expect_bytes(const struct ll_machine *machine, const struct ll_excha
     bool hierarchical = done->algorithm == LL_ALGORITHM_HIERARCHICAL;
     if (done->algorithm == LL_ALGORITHM_IN_NETWORK)
         expected = (n + 1) * e->bytes;
+    if (done->algorithm == LL_ALGORITHM_ONE_SHOT)
+        expected = n * (n - 1) * e->bytes;
     for (uint64_t l = 0; hierarchical && l < machine->network_count; l++)
         if (machine->networks[l].in_network > 0)
             expected =

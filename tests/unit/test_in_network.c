@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Switches that add up: n devices, M bytes, links of B bytes a second, 2 a = 1 us through the switch. */
+/* Switches that add up, and devices that all do: n devices, M bytes, links of B bytes a second, 2 a = 1 us
+ * through the switch. */
 #include "check.h"
 #include "sim/net/collective.h"
 #include "toy_machine.h"
@@ -93,6 +94,20 @@ static void the_switch_must_join_them_all(void **state)
                 2 * 2 * a + M * (1 + 1.0 / 4) / (0.5 * B), 1e-12);
 }
 
+/* One latency, and all that the others have through the port: the least for what is small. */
+static void everyone_may_add_up_by_itself(void **state)
+{
+    static const char level[] =
+        "network:\n  - {name: s, topology: switch, devices: 8, bandwidth: 1000GB/s, latency: %s}\n";
+    char text[256];
+    (void)state;
+    snprintf(text, sizeof text, level, "500ns");
+    expect(text, LL_ALGORITHM_ONE_SHOT, 8, 2 * a + 7 * M / (1000 * B));
+    assert_near(all_reduce(text, LL_ALGORITHM_ONE_SHOT, 8, 1).sent_bytes, 8 * 7 * M, 1e-12);
+    snprintf(text, sizeof text, level, "1ms");
+    assert_int_equal(all_reduce(text, LL_ALGORITHM_COUNT, 8, 1).algorithm, LL_ALGORITHM_ONE_SHOT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +115,7 @@ int main(void)
         cmocka_unit_test(copies_go_out_when_a_chunk_is_added_up),
         cmocka_unit_test(the_fastest_way_is_taken),
         cmocka_unit_test(the_switch_must_join_them_all),
+        cmocka_unit_test(everyone_may_add_up_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
