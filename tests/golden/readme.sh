@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# readme.sh [--bless] BUILD: what README.md shows of simulations of alexnet.llt and gpt3.llt is what the program
+# readme.sh [--bless] BUILD: what README.md shows of simulations of alexnet.llt, gpt3.llt and llama.llt is what the program
 # prints. A dry recording of alexnet has the same ops as the native one on the page. With --bless README.md is rewritten.
 set -u
 bless=false
@@ -28,7 +28,7 @@ refreshed() {
         inside=false
         printf '%s\n' "$line"
         case $command in
-        'leadline sim '*' alexnet.llt' | 'leadline '*gpt3.llt*)
+        'leadline sim '*' alexnet.llt' | 'leadline '*gpt3.llt* | 'leadline '*llama.llt*)
             inside=true
             env -i PATH="$PATH" COLUMNS=120 LC_ALL=C sh -c "$command" | sed 's/^./    &/'
             ;;
