@@ -138,10 +138,11 @@ uint64_t ll_flops_PER_IN_6(const struct ll_op_view *op)
     return per_in(op, 6);
 }
 
-/* m elements into n: m - n operations. */
+/* m elements into n: m - n operations; none where the n are what nothing adds up to. */
 uint64_t ll_flops_REDUCE(const struct ll_op_view *op)
 {
-    return ll_sub(ll_elements(&op->in[0]), ll_elements(&op->out[0]));
+    uint64_t elements = ll_elements(&op->in[0]);
+    return ll_sub(elements, ll_min(elements, ll_elements(&op->out[0])));
 }
 
 /* Of so many FLOPs, as many for each element of input 1, those of elements that are not known to be zero. */

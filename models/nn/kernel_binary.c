@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two inputs of which either may repeat along some dimensions. Neighbouring dimensions along which both do
- * the same are one; what is left is lines along which each input runs or stands still. */
+ * the same are one; what is left is planes of lines along which each input runs or stands still. */
 #include "models/nn/kernel.h"
 
 #include <assert.h>
@@ -9,14 +9,13 @@
 
 enum { GRAIN = 1 << 16 };
 
-/* Of the result's dimensions, joined: how long, and how far each input goes with a step along it. */
+/* Of the result's dimensions, joined, two at least: how long, and how far each input goes with a step along
+ * it, which along the last one is 1, or 0 where it stands still. */
 struct joined {
     unsigned rank;
     uint64_t dim[LL_MAX_RANK], a_step[LL_MAX_RANK], b_step[LL_MAX_RANK];
     const void *a, *b;
     void *out;
-    uint64_t line; /* length of the last dimension */
-    bool a_runs, b_runs;
 };
 
 /* The input's dimension that meets dimension i of the result; 1 where it has none. */
@@ -48,32 +47,39 @@ static struct joined join(const struct ll_kernel_call *call)
         a_step *= a_dim;
         b_step *= b_dim;
     }
+    for (; j.rank < 2; j.rank++) {
+        dim[j.rank] = 1;
+        a_steps[j.rank] = b_steps[j.rank] = 0;
+    }
     for (unsigned i = 0; i < j.rank; i++) {
         j.dim[i] = dim[j.rank - 1 - i];
         j.a_step[i] = a_steps[j.rank - 1 - i];
         j.b_step[i] = b_steps[j.rank - 1 - i];
     }
-    if (j.rank == 0)
-        j.dim[j.rank++] = 1;
-    j.line = j.dim[j.rank - 1];
-    j.a_runs = j.a_step[j.rank - 1] != 0;
-    j.b_runs = j.b_step[j.rank - 1] != 0;
     return j;
 }
 
-struct start {
-    uint64_t a, b;
+/* Some whole lines of a plane, or a part of one line. */
+struct lines {
+    uint64_t a, b; /* where the inputs stand at the beginning */
+    uint64_t rows, count;
 };
 
-/* Where the inputs stand at the beginning of a line of the result. */
-LL_INLINE struct start start_of(const struct joined *j, uint64_t line)
+/* Those that begin with an element of the result. */
+static struct lines lines_from(const struct joined *j, uint64_t element, uint64_t end)
 {
-    struct start at = {0, 0};
-    for (unsigned i = j->rank - 1; i-- > 0; line /= j->dim[i]) {
-        at.a += line % j->dim[i] * j->a_step[i];
-        at.b += line % j->dim[i] * j->b_step[i];
+    uint64_t index[LL_MAX_RANK], left = end - element;
+    struct lines lines = {.rows = 1};
+    for (unsigned i = j->rank; i-- > 0; element /= j->dim[i]) {
+        index[i] = element % j->dim[i];
+        lines.a += index[i] * j->a_step[i];
+        lines.b += index[i] * j->b_step[i];
     }
-    return at;
+    const unsigned last = j->rank - 1;
+    lines.count = ll_min(left, j->dim[last] - index[last]);
+    if (lines.count == j->dim[last])
+        lines.rows = ll_min(left / lines.count, j->dim[last - 1] - index[last - 1]);
+    return lines;
 }
 
 static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
@@ -82,31 +88,32 @@ static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, body, &j);
 }
 
-#define LL_LINE(element, first, second, result)                                                              \
-    for (uint64_t k = 0; k < count; k++) {                                                                   \
-        const element a = first, b = second;                                                                 \
-        out[k] = result;                                                                                     \
-    }
+#define LL_LINES(element, first, second, result)                                                             \
+    for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count)                \
+        for (uint64_t k = 0; k < at.count; k++) {                                                            \
+            const element a = first, b = second;                                                             \
+            out[k] = result;                                                                                 \
+        }
 
 /* A loop from what becomes of two elements a and b. */
 #define LL_LOOP(NAME, element, type, result)                                                                 \
     LL_FAST static void NAME(void *context, uint64_t begin, uint64_t end, uint64_t chunk)                    \
     {                                                                                                        \
         const struct joined *j = context;                                                                    \
+        const uint64_t a_step = j->a_step[j->rank - 2], b_step = j->b_step[j->rank - 2];                     \
+        const bool a_runs = j->a_step[j->rank - 1] != 0, b_runs = j->b_step[j->rank - 1] != 0;               \
+        struct lines at;                                                                                     \
         (void)chunk;                                                                                         \
-        for (uint64_t i = begin, count; i < end; i += count) {                                               \
-            uint64_t first = i % j->line;                                                                    \
-            struct start at = start_of(j, i / j->line);                                                      \
-            const element *as = (const element *)j->a + at.a + (j->a_runs ? first : 0);                      \
-            const element *bs = (const element *)j->b + at.b + (j->b_runs ? first : 0);                      \
+        for (uint64_t i = begin; i < end; i += at.rows * at.count) {                                         \
+            at = lines_from(j, i, end);                                                                      \
+            const element *as = (const element *)j->a + at.a, *bs = (const element *)j->b + at.b;            \
             type *restrict out = (type *)j->out + i;                                                         \
-            count = ll_min(end - i, j->line - first);                                                        \
-            if (j->a_runs && j->b_runs)                                                                      \
-                LL_LINE(element, as[k], bs[k], result)                                                       \
-            else if (j->a_runs)                                                                              \
-                LL_LINE(element, as[k], *bs, result)                                                         \
+            if (a_runs && b_runs)                                                                            \
+                LL_LINES(element, as[k], bs[k], result)                                                      \
+            else if (a_runs)                                                                                 \
+                LL_LINES(element, as[k], *bs, result)                                                        \
             else                                                                                             \
-                LL_LINE(element, *as, bs[k], result)                                                         \
+                LL_LINES(element, *as, bs[k], result)                                                        \
         }                                                                                                    \
     }
 

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { COLUMNS = 256, PART = 4096, GRAIN = 1 << 16 };
+enum { FEW = 16, COLUMNS = 256, PART = 4096, GRAIN = 1 << 16 };
 
 struct reduction {
     const real *in;
@@ -63,10 +63,31 @@ LL_INLINE double sum_line(const real *x, uint64_t count)
     return sum;
 }
 
-/* Neighbouring columns of some rows. */
+/* So few columns that their sums stay in registers: `columns` is a constant of the caller. */
+LL_INLINE void sum_few_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
+                               uint64_t columns)
+{
+    double few[FEW] = {0};
+    for (uint64_t row = 0; row < rows; row++, x += stride)
+        for (uint64_t i = 0; i < columns; i++)
+            few[i] += (double)x[i];
+    memcpy(sum, few, columns * sizeof *sum);
+}
+
+/* Neighbouring columns of some rows: many of them row after row, as they lie in memory. */
 LL_INLINE void sum_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
                            uint64_t columns)
 {
+    uint64_t at = 0;
+    if (columns <= 4 * FEW) {
+        for (; at + FEW <= columns; at += FEW)
+            sum_few_columns(x + at, rows, stride, sum + at, FEW);
+        for (; at + FEW / 4 <= columns; at += FEW / 4)
+            sum_few_columns(x + at, rows, stride, sum + at, FEW / 4);
+        for (; at < columns; at++)
+            sum_few_columns(x + at, rows, stride, sum + at, 1);
+        return;
+    }
     memset(sum, 0, columns * sizeof *sum);
     for (uint64_t row = 0; row < rows; row++, x += stride)
         for (uint64_t i = 0; i < columns; i++)

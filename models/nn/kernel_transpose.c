@@ -133,31 +133,36 @@ static void pieces(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
     }
 }
 
-/* The last dimension stays the last: runs of it. */
+/* Chunk: lines of the result, whose last dimension is the input's; one step along the dimension before it
+ * goes from line to line. */
 static void lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct exchange *x = context;
-    uint64_t bytes = x->dim[x->rank - 1] * x->element_bytes;
-    for (uint64_t i = begin; i < end; i++) {
-        uint64_t from, to;
-        place(x, i, &from, &to);
-        memcpy(x->to + to * x->element_bytes, x->from + from * x->element_bytes, bytes);
+    const uint64_t bytes = x->dim[x->rank - 1] * x->element_bytes, plane = x->dim[x->rank - 2];
+    const uint64_t step = x->from_step[x->rank - 2] * x->element_bytes;
+    for (uint64_t i = begin, stop; i < end; i = stop) {
+        uint64_t first, to;
+        place(x, i, &first, &to);
+        const char *from = x->from + first * x->element_bytes;
+        for (stop = ll_min(end, i - i % plane + plane); i < stop; i++, from += step)
+            memcpy(x->to + i * bytes, from, bytes);
     }
 }
 
 LL_KERNEL(TRANSPOSE)
 {
-    struct exchange x = exchange_of(call);
     uint64_t elements = ll_elements(&call->op->out[0]);
     if (elements == 0)
         return;
-    if (x.rank == 0 || x.packed == x.rank - 1) {
-        uint64_t length = x.rank ? x.dim[x.rank - 1] : 1;
-        if (x.rank == 0)
-            memcpy(x.to, x.from, x.element_bytes);
-        else
-            ll_pool_run(call->pool, elements / length, ll_max(1, GRAIN / length), lines, &x);
+    if (call->op->in[0].rank < 2) {
+        memcpy(call->out[0], call->in[0], ll_size_bytes(&call->op->in[0]));
+        return;
+    }
+    struct exchange x = exchange_of(call);
+    if (x.packed == x.rank - 1) {
+        uint64_t length = x.dim[x.rank - 1];
+        ll_pool_run(call->pool, elements / length, ll_max(1, GRAIN / length), lines, &x);
         return;
     }
     uint64_t others = elements / (x.dim[x.packed] * x.dim[x.rank - 1]), count = others * x.bands * x.pieces;

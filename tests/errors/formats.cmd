@@ -5,12 +5,15 @@ echo '{"nodes": [{"name": "mine::op", "id": 1, "inputs": [3], "input_shapes": [[
 echo '{"nodes": [{"name": "aten::relu", "id": 1, "inputs": [3' >cut.json
 echo 'hello' >hello.txt
 printf 'source,hardware,op,dtype,dims,time_s,notes\ns,h,fft,fp32,n=4,1,\ns,h,gemm,fp32,m=4,1,\n' >rows.csv
+dnnl=onednn_verbose,exec,cpu,inner_product,gemm:jit,forward_inference,src_f32::blocked:ab:f0,,
+printf "$dnnl,mb64ic1024oc512,%s\n" 0.5 nan -1 0.5onednn '' 1e308 >times.txt
 printf 'Layer,M,N,K,\nfc,0,2,3,\n' >layers.csv
 try import pytorch-graph unknown.json
 try import pytorch-graph cut.json
 try import pytorch-graph hello.txt
 try import pytorch-profile unknown.json
 try import onednn hello.txt
+try import onednn times.txt
 try import csv rows.csv
 try import scalesim layers.csv
 try import scalesim layers.csv -p dtype=f31

@@ -35,10 +35,25 @@ static void a_long_matrix_is_turned_piece_by_piece(void **state)
     check_turned(2049, 65);
 }
 
+static void a_number_has_nothing_to_turn(void **state)
+{
+    (void)state;
+    struct ll_attr turned = {.key = LL_ATTR_PERMUTATION, .count = 0};
+    struct ll_shape in = {.dtype = LL_F32}, out = {0};
+    struct ll_op_view op = {
+        .kind = LL_OP_TRANSPOSE, .input_count = 1, .in = &in, .out = &out, .attr_count = 1, .attrs = &turned};
+    float x = 7, y = 0;
+    assert_null(ll_op_infer(&op));
+    ll_kernel_of(LL_OP_TRANSPOSE, LL_F32)(
+        &(struct ll_kernel_call){&op, (const void *[]){&x}, (void *[]){&y}, NULL, NULL, NULL});
+    assert_true(y == 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_matrix_is_turned_piece_by_piece),
+        cmocka_unit_test(a_number_has_nothing_to_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

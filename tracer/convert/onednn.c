@@ -70,7 +70,7 @@ static bool take_apart(struct ll_dnnl_line *line)
     line->extra = fields[count - 3];
     line->problem = fields[count - 2];
     line->dtype = dtype_of(line->memory);
-    line->duration_ns = ll_series_ns(ll_strtod(fields[count - 1], NULL) * 1e6);
+    line->time = fields[count - 1];
     return true;
 }
 
@@ -125,6 +125,19 @@ static bool find_period(struct ll_dnnl_log *log, uint64_t *count, bool *trains)
                        "no line of it is about a primitive that ran (onednn_verbose,...exec,...)");
 }
 
+static const char *record_line(struct ll_dnnl_log *log)
+{
+    char *end;
+    double time_ms = ll_strtod(log->line.time, &end);
+    if (end == log->line.time || end[strspn(end, " \t")] != '\0' || !(time_ms >= 0))
+        return "expected the time it took in the last field: a number of milliseconds";
+    log->series.duration_ns = ll_series_ns(time_ms * 1e6);
+    const char *trouble = ll_dnnl_record(log);
+    if (trouble && log->import->allow_opaque)
+        trouble = ll_series_record(&log->series, &(struct ll_import_op){.kind = LL_OP_OPAQUE}, NULL);
+    return trouble;
+}
+
 static void record_all(struct ll_dnnl_log *log)
 {
     rewind_log(log);
@@ -133,11 +146,8 @@ static void record_all(struct ll_dnnl_log *log)
             ll_recorder_step_begin(log->import->recorder);
         log->series.scope = log->line.primitive;
         log->series.phase = ll_dnnl_backward(&log->line) ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
-        log->series.duration_ns = log->line.duration_ns;
-        const char *trouble = ll_dnnl_record(log);
+        const char *trouble = record_line(log);
         struct ll_place place = {.file = log->import->inputs[0].path, .line = log->line.number};
-        if (trouble && log->import->allow_opaque)
-            trouble = ll_series_record(&log->series, &(struct ll_import_op){.kind = LL_OP_OPAQUE}, NULL);
         if (trouble)
             ll_complain(log->import->diags, place, "%s: %s", log->line.primitive, trouble);
     }
