@@ -91,8 +91,8 @@ static void backward(struct pass *pass, const struct ll_layer_cost *layer, const
         gather(pass, layer->backward_read_bytes, before_s);
     double start_s = fmax(before_s, pass->weights_s);
     gather(pass, next ? next->backward_read_bytes : 0, before_s);
-    pass->device_s = start_s + layer->backward_s + (again ? layer->forward_s : 0);
-    sum(pass, layer->gradient_bytes, false);
+    pass->device_s = start_s + layer->backward_s + (again ? layer->again_s : 0);
+    sum(pass, layer->state.gradient, false);
 }
 
 static bool is_of(const struct pass *pass, uint32_t layer)

@@ -9,9 +9,9 @@
 
 /* What is known of a stage for the plan under way; a device of it. */
 struct ll_estimated_stage {
-    double update_s, update_start_s; /* as a layer's */
-    double weight_bytes, optimizer_bytes, gradient_bytes;
-    double kept_bytes; /* of all passes in flight */
+    double update_s, update_start_s;         /* as a layer's */
+    struct ll_state_bytes state, of_experts; /* as a layer's */
+    double kept_bytes;                       /* of all passes in flight */
 };
 
 bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
@@ -37,7 +37,14 @@ struct ll_pipeline_shape ll_plan_shape(const struct ll_parallel *plan)
                                       .micro_batches = plan->batch / plan->data / plan->micro_batch};
 }
 
-/* Adds a layer. Of one that is computed again, only what came in is kept. */
+static void add_state(struct ll_state_bytes *sum, const struct ll_state_bytes *state)
+{
+    sum->weight += state->weight;
+    sum->optimizer += state->optimizer;
+    sum->gradient += state->gradient;
+}
+
+/* Adds a layer. */
 static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute recompute, uint32_t layer,
                         struct ll_estimated_stage *stage)
 {
@@ -45,10 +52,9 @@ static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute re
     bool again = recompute == LL_RECOMPUTE_FULL;
     stage->update_s += cost->update_s;
     stage->update_start_s += cost->update_start_s;
-    stage->weight_bytes += cost->weight_bytes;
-    stage->optimizer_bytes += cost->optimizer_bytes;
-    stage->gradient_bytes += cost->gradient_bytes;
-    stage->kept_bytes += again ? fmin(cost->handed_bytes, cost->kept_bytes) : cost->kept_bytes;
+    add_state(&stage->state, &cost->state);
+    add_state(&stage->of_experts, &cost->of_experts);
+    stage->kept_bytes += again ? cost->held_bytes : cost->kept_bytes;
 }
 
 void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t pieces)
@@ -130,12 +136,31 @@ static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
     return stage > 0 && bytes > 0 ? priced_s(e, &asked) : 0;
 }
 
+/* What a replica has of something; of it, of experts. */
+static double part_bytes(const struct ll_parallel *plan, bool shared, double bytes, double of_experts)
+{
+    double n = (double)ll_replicas_sharing(plan), alike = (double)ll_replicas_sharing_experts(plan);
+    return shared ? (bytes - of_experts) / n + of_experts / alike : bytes;
+}
+
+static double optimizer_bytes(const struct ll_parallel *plan, const struct ll_state_bytes *all,
+                              const struct ll_state_bytes *of_experts)
+{
+    return part_bytes(plan, plan->zero >= 1, all->optimizer, of_experts->optimizer);
+}
+
+static double gradient_bytes(const struct ll_parallel *plan, const struct ll_state_bytes *all,
+                             const struct ll_state_bytes *of_experts)
+{
+    return part_bytes(plan, plan->zero >= 2, all->gradient, of_experts->gradient);
+}
+
 /* The state of the optimizer comes from the host and goes back. */
 static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan,
                           const struct ll_estimated_stage *stage)
 {
-    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
-    return plan->offload.optimizer ? 2 * stage->optimizer_bytes * share / e->machine->host.bandwidth_Bps : 0;
+    double bytes = optimizer_bytes(plan, &stage->state, &stage->of_experts);
+    return plan->offload.optimizer ? 2 * bytes / e->machine->host.bandwidth_Bps : 0;
 }
 
 /* What a stage does once a step beside its passes. New weights are gathered by the bucket, while those of the
@@ -145,17 +170,17 @@ static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan,
 {
     double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
     bool gathers = plan->zero == 1 || plan->zero == 2;
-    double gather_s = gathers ? among_replicas_s(e, plan, LL_OP_ALL_GATHER, stage->weight_bytes) : 0;
+    double gather_s = gathers ? among_replicas_s(e, plan, LL_OP_ALL_GATHER, stage->state.weight) : 0;
     double update_s = stage->update_start_s + (stage->update_s - stage->update_start_s) * share;
-    double bucket = stage->weight_bytes > 0 ? fmin(1, (double)plan->bucket_bytes / stage->weight_bytes) : 0;
+    double bucket = stage->state.weight > 0 ? fmin(1, (double)plan->bucket_bytes / stage->state.weight) : 0;
     return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(e, plan, stage);
 }
 
 /* To add the gradients of a micro-batch to those of the ones before it. */
-static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan, double gradient_bytes)
+static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan,
+                      const struct ll_layer_cost *cost)
 {
-    double share = plan->zero >= 2 ? 1 / (double)ll_replicas_sharing(plan) : 1;
-    return 2 * gradient_bytes * share / ll_machine_memory_Bps(e->machine);
+    return 2 * gradient_bytes(plan, &cost->state, &cost->of_experts) / ll_machine_memory_Bps(e->machine);
 }
 
 /* What each piece takes by itself, and what it hands on. */
@@ -171,8 +196,8 @@ static void time_pieces(struct ll_estimator *e, const struct ll_layer_costs *cos
         const struct ll_layer_cost *cost = &costs->at[layer];
         struct ll_piece_times *piece = &e->pieces[e->part_of[layer]];
         piece->forward_s += cost->forward_s;
-        piece->backward_s += cost->backward_s + (again ? cost->forward_s : 0);
-        piece->tail_s += adding * added_s(e, plan, cost->gradient_bytes);
+        piece->backward_s += cost->backward_s + (again ? cost->again_s : 0);
+        piece->tail_s += adding * added_s(e, plan, cost);
         e->message_s[e->part_of[layer]] = cost->handed_bytes;
     }
     for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
@@ -204,7 +229,7 @@ static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
     for (uint32_t layer = 1; layer < costs->count; layer++) {
         const struct ll_layer_cost *cost = &costs->at[layer];
         uint64_t stage = e->part_of[layer] % plan->pipeline;
-        double time_s = tied_s(e, plan, stage, cost->forward_read_bytes - cost->weight_bytes);
+        double time_s = tied_s(e, plan, stage, cost->forward_read_bytes - cost->state.weight);
         e->pieces[stage].tail_s += time_s;
         e->pieces[0].tail_s += time_s;
     }
@@ -226,18 +251,83 @@ double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
     return time_s;
 }
 
+/* Beside their shares, weights that a replica gathers for a layer, and for the next. */
+static double gathered_bytes(const struct ll_parallel *plan, const struct ll_layer_cost *cost,
+                             const struct ll_layer_cost *next)
+{
+    double bytes = 0;
+    for (int i = 0; plan->zero >= 3 && i < (plan->overlap && next ? 2 : 1); i++) {
+        const struct ll_layer_cost *read = i ? next : cost;
+        double read_bytes = fmax(read->forward_read_bytes, read->backward_read_bytes);
+        bytes += read_bytes - part_bytes(plan, true, read_bytes, read->of_experts.weight);
+    }
+    return bytes;
+}
+
+/* What there is of a stage's gradients beside their shares. */
+struct gradients {
+    bool shared, first; /* shared out as they are made; there are none before the pass */
+    double bytes;       /* less than 0: of those that are still to be made */
+};
+
+static struct gradients gradients_before(const struct ll_estimated_stage *stage,
+                                         const struct ll_parallel *plan)
+{
+    struct gradients g = {.shared = plan->zero >= 2};
+    g.first = !g.shared && ll_plan_shape(plan).micro_batches == 1;
+    g.bytes = g.first ? -stage->state.gradient : 0;
+    return g;
+}
+
+/* A layer makes its own, whole, which wait for a bucket. */
+static void make_gradients(struct gradients *g, const struct ll_parallel *plan,
+                           const struct ll_layer_cost *cost)
+{
+    if (g->shared && g->bytes >= (double)plan->bucket_bytes)
+        g->bytes = 0;
+    if (g->shared)
+        g->bytes += cost->state.gradient - gradient_bytes(plan, &cost->state, &cost->of_experts);
+    else if (g->first)
+        g->bytes += cost->state.gradient;
+}
+
+/* The most that a stage has at once, going backward, beside what lasts and what all passes in flight keep:
+ * less than nothing where gradients are smaller than what was kept for them, and none were there before. A
+ * layer begins with all that was kept for it, and ends with its gradients instead. */
+static double passing_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
+                            const struct ll_parallel *plan, uint64_t stage)
+{
+    bool again = plan->recompute == LL_RECOMPUTE_FULL;
+    struct gradients gradients = gradients_before(&e->stages[stage], plan);
+    double freed_bytes = 0, most_bytes = -e->stages[stage].kept_bytes;
+    for (uint32_t i = costs->count; i-- > 0;) {
+        const struct ll_layer_cost *cost = &costs->at[i];
+        if (e->part_of[i] % plan->pipeline != stage)
+            continue;
+        bool follows = i > 0 && e->part_of[i - 1] == e->part_of[i];
+        freed_bytes += again ? cost->held_bytes : cost->kept_bytes;
+        double here_bytes = (again ? cost->again_peak_bytes : cost->peak_bytes) +
+                            gathered_bytes(plan, cost, follows ? &costs->at[i - 1] : NULL) - freed_bytes;
+        most_bytes = fmax(most_bytes, here_bytes + gradients.bytes);
+        make_gradients(&gradients, plan, cost);
+        most_bytes = fmax(most_bytes, here_bytes + gradients.bytes - cost->kept_bytes);
+        freed_bytes = follows ? freed_bytes : 0;
+    }
+    return most_bytes;
+}
+
 double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
                          const struct ll_parallel *plan)
 {
-    double most_bytes = 0, n = (double)ll_replicas_sharing(plan), weight = plan->zero >= 3 ? 1 / n : 1,
-           optimizer = plan->offload.optimizer ? 0
-                       : plan->zero >= 1       ? 1 / n
-                                               : 1,
-           gradient = plan->zero >= 2 ? 1 / n : 1;
+    double most_bytes = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         const struct ll_estimated_stage *stage = &e->stages[i];
-        most_bytes = fmax(most_bytes, weight * stage->weight_bytes + optimizer * stage->optimizer_bytes +
-                                          gradient * stage->gradient_bytes + stage->kept_bytes);
+        double bytes = part_bytes(plan, plan->zero >= 3, stage->state.weight, stage->of_experts.weight) +
+                       gradient_bytes(plan, &stage->state, &stage->of_experts) + stage->kept_bytes +
+                       passing_bytes(e, costs, plan, i);
+        if (!plan->offload.optimizer)
+            bytes += optimizer_bytes(plan, &stage->state, &stage->of_experts);
+        most_bytes = fmax(most_bytes, bytes);
     }
-    return most_bytes + costs->passing_bytes;
+    return most_bytes;
 }

@@ -70,4 +70,10 @@ static inline uint64_t ll_replicas_sharing(const struct ll_parallel *plan)
     return plan->within > 0 ? plan->within : plan->data;
 }
 
+/* The same of experts, which those have to share that have the same ones. */
+static inline uint64_t ll_replicas_sharing_experts(const struct ll_parallel *plan)
+{
+    return plan->within > 0 ? plan->within : plan->data / plan->expert;
+}
+
 #endif

@@ -92,7 +92,7 @@ static bool thicken(const struct searching *s, struct ll_arena *arena, struct ll
     struct ll_layer_cost *at = ll_alloc(arena, count + 1u, sizeof *at);
     for (uint32_t i = 0; at && i < count; i++)
         at[i] = costs->at[i <= s->like ? i : i <= s->like + s->thinned ? s->like : i - s->thinned];
-    *costs = (struct ll_layer_costs){at, count, costs->passing_bytes};
+    *costs = (struct ll_layer_costs){at, count};
     return at;
 }
 
@@ -226,12 +226,21 @@ static bool try_sharing(struct searching *s, const struct base *base, struct ll_
     return any;
 }
 
+/* Whether less is kept where layers are computed again; else that is nothing new. */
+static bool keeps_less_again(const struct ll_layer_costs *costs)
+{
+    for (uint32_t i = 0; i < costs->count; i++)
+        if (costs->at[i].held_bytes < costs->at[i].kept_bytes)
+            return true;
+    return false;
+}
+
 /* A division into stages and chunks, whole and with all computed again. */
 static bool try_pieces(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
-    bool any = false;
+    bool any = false, anew = plan.recompute == LL_RECOMPUTE_NONE && keeps_less_again(&base->costs);
     ll_estimate_divide(&s->estimator, &base->costs, plan.pipeline * plan.chunks);
-    for (int full = 0; full <= (s->learns && plan.recompute == LL_RECOMPUTE_NONE); full++) {
+    for (int full = 0; full <= anew; full++) {
         plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
         ll_estimate_count(&s->estimator, &base->costs, &plan);
         any = try_sharing(s, base, plan) || any;

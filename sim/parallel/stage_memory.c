@@ -30,7 +30,8 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
     return added;
 }
 
-/* Gradients that an op of the phases comm or update reads are there when the next micro-batch comes. */
+/* Gradients that an op of the phases comm or update reads are there when the next micro-batch comes. Those of
+ * a later step take the place of the first one's. */
 static void keep_gradients(const struct ll_trace *program, struct ll_life *lives)
 {
     for (uint32_t op = 0; op < program->op_count; op++) {
@@ -39,10 +40,11 @@ static void keep_gradients(const struct ll_trace *program, struct ll_life *lives
             continue;
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
-            if (life->memory == LL_GRADIENT) {
-                life->first = 0;
-                life->last = (uint32_t)(program->op_count - 1);
-            }
+            if (life->memory != LL_GRADIENT || life->first == LL_NONE)
+                continue;
+            bool later = program->ops[life->first].step != program->ops[0].step;
+            life->first = later ? LL_NONE : 0;
+            life->last = (uint32_t)(program->op_count - 1);
         }
     }
 }

@@ -31,7 +31,8 @@ static double beside_s(const struct passes *passes, const struct ll_parallel *pl
     for (int i = 0; i < 2; i++)
         at[i] = (struct ll_layer_cost){.forward_s = passes->forward_s[i],
                                        .backward_s = passes->backward_s[i],
-                                       .gradient_bytes = M,
+                                       .again_s = passes->forward_s[i],
+                                       .state.gradient = M,
                                        .forward_read_bytes = M,
                                        .backward_read_bytes = M};
     const struct ll_layer_costs costs = {.at = at, .count = 2};

@@ -245,6 +245,49 @@ static void estimates_of_pipelines_are_near(void **state)
     close_scene(&scene);
 }
 
+/* Estimated memory over that of the simulation, of every plan that is found. */
+static void check_memory(struct ll_trace *trace, double least, double most)
+{
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = LL_MOST_FOUND};
+    struct scene scene = open_scene(trace, large);
+    const struct ll_search_result *result =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    assert_non_null(result);
+    assert_true(result->found_count > 100);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        const struct ll_found_plan *found = &result->found[i];
+        double share = found->estimate_bytes / (double)found->memory_bytes;
+        if (found->memory_bytes > 0 && !(share > least && share < most))
+            fail_msg("dp %d tp %d pp %d ep %d chunks %d micro-batch %d zero %d recompute %d: %g of %g MB",
+                     (int)found->plan.data, (int)found->plan.tensor, (int)found->plan.pipeline,
+                     (int)found->plan.expert, (int)found->plan.chunks, (int)found->plan.micro_batch,
+                     (int)found->plan.zero, (int)found->plan.recompute, share,
+                     (double)found->memory_bytes / 1e6);
+    }
+    close_scene(&scene);
+}
+
+/* Else plans that fit are left out, and others are simulated that do not. */
+static void estimates_of_memory_are_near(void **state)
+{
+    (void)state;
+    skip_under_sanitizer();
+    const struct ll_setting sizes[] = {
+        {"layers", "4"}, {"hidden", "256"}, {"heads", "4"}, {"vocabulary", "1000"}, {"seq", "256"}};
+    check_memory(dry_model("gpt", true, 2, sizes, 5), 0.8, 1.3);
+}
+
+/* Replicas that have other experts have none of a replica's to share out. */
+static void estimates_of_memory_are_near_with_experts_too(void **state)
+{
+    (void)state;
+    skip_under_sanitizer();
+    const struct ll_setting sizes[] = {{"layers", "2"},       {"hidden", "256"}, {"heads", "4"},
+                                       {"key_heads", "4"},    {"inner", "1024"}, {"seq", "64"},
+                                       {"vocabulary", "500"}, {"experts", "8"},  {"choices", "2"}};
+    check_memory(dry_model("mixture", true, 2, sizes, 9), 0.8, 1.3);
+}
+
 /* Two nodes of four devices, with a slow network between them. */
 static const char nodes[] =
     "name: nodes\nclock: 1GHz\nunits:\n"
@@ -288,6 +331,8 @@ int main(void)
         cmocka_unit_test(where_little_fits_the_host_keeps_the_state),
         cmocka_unit_test(estimates_err_alike_for_all_stages_of_zero),
         cmocka_unit_test(estimates_of_pipelines_are_near),
+        cmocka_unit_test(estimates_of_memory_are_near),
+        cmocka_unit_test(estimates_of_memory_are_near_with_experts_too),
         cmocka_unit_test(states_are_shared_within_nodes_too),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
     };

@@ -3,6 +3,7 @@
  * what lasts, and of both what passes in flight keep, the one under way already counted. */
 #include "check.h"
 
+#include "dry_model.h"
 #include "sim/parallel/stage_memory.h"
 
 /* Passing: 100 - 20 - 30 = 50 bytes, 210 - 10 - 20 = 180; of kind 0 5 and 17, of kind 1 17 and 5. */
@@ -56,11 +57,28 @@ static void each_kind_has_its_own_worst_piece(void **state)
     assert_int_equal(three.most_bytes[1], 20 + 2 + 3 + 2);
 }
 
+/* Later steps put their gradients where those of the first were. */
+static void gradients_that_are_added_up_are_there_once(void **state)
+{
+    static const struct ll_setting sizes[] = {
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "100"}, {"seq", "16"}};
+    struct ll_piece_memory one, three;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct ll_trace *trace = dry_steps("gpt", true, 2, i ? 3 : 1, sizes, 5);
+        assert_true(ll_piece_memory(trace, true, i ? &three : &one));
+        ll_trace_free(trace);
+    }
+    assert_true(one.lasting.of[LL_GRADIENT] > 0);
+    assert_int_equal(three.lasting.of[LL_GRADIENT], one.lasting.of[LL_GRADIENT]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_piece_alone_keeps_all_passes_but_one_beside_its_peak),
         cmocka_unit_test(the_worst_piece_is_at_its_peak_while_the_others_wait),
+        cmocka_unit_test(gradients_that_are_added_up_are_there_once),
         cmocka_unit_test(each_kind_has_its_own_worst_piece),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
