@@ -169,6 +169,12 @@ static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
     ll_str_release(&line);
 }
 
+/* Rounded, so that what is next to nothing has no sign. */
+static double two_decimals(double value)
+{
+    return round(100 * value) / 100 + 0.0;
+}
+
 static void show_weights(const struct answer *a, struct ll_str *out)
 {
     const struct ll_data_frame *frame = a->frame;
@@ -182,7 +188,7 @@ static void show_weights(const struct answer *a, struct ll_str *out)
     for (size_t i = 0; axes && i < frame->axis_count; i++) {
         ll_str_add(&line, frame->columns[axes[i]].name);
         for (size_t k = 0; k < frame->objective_count; k++)
-            ll_str_addf(&line, "|%.2f", a->found->weights[k * frame->axis_count + axes[i]]);
+            ll_str_addf(&line, "|%.2f", two_decimals(a->found->weights[k * frame->axis_count + axes[i]]));
         ll_table_row(table, "%s", line.failed ? "" : line.text);
         ll_str_release(&line);
     }
