@@ -203,8 +203,9 @@ static bool is_irreplaceable(const char *path)
     size_t length = file ? fread(begin, 1, sizeof begin, file) : 0;
     if (file)
         fclose(file);
-    return length == sizeof begin && (!memcmp(begin + LL_SKIPPABLE_BYTES, LL_FILE_WORD, sizeof LL_FILE_WORD) ||
-                                      !memcmp(begin, database, sizeof database));
+    return length == sizeof begin &&
+           (!memcmp(begin + LL_SKIPPABLE_BYTES, LL_FILE_WORD, sizeof LL_FILE_WORD) ||
+            !memcmp(begin, database, sizeof database));
 }
 
 bool ll_write_file(const char *path, struct ll_str *text)
