@@ -264,31 +264,28 @@ static double gathered_bytes(const struct ll_parallel *plan, const struct ll_lay
     return bytes;
 }
 
-/* What there is of a stage's gradients beside their shares. */
+/* Gradients of a stage, beside what a replica has of all of them. */
 struct gradients {
-    bool shared, first; /* shared out as they are made; there are none before the pass */
-    double bytes;       /* less than 0: of those that are still to be made */
+    bool first;     /* there are none before the pass */
+    double to_come; /* of its share, what is still to be made */
+    double waiting; /* whole, for a bucket, before they are shared out */
 };
 
 static struct gradients gradients_before(const struct ll_estimated_stage *stage,
                                          const struct ll_parallel *plan)
 {
-    struct gradients g = {.shared = plan->zero >= 2};
-    g.first = !g.shared && ll_plan_shape(plan).micro_batches == 1;
-    g.bytes = g.first ? -stage->state.gradient : 0;
-    return g;
+    bool first = ll_plan_shape(plan).micro_batches == 1;
+    double bytes = gradient_bytes(plan, &stage->state, &stage->of_experts);
+    return (struct gradients){.first = first, .to_come = first ? bytes : 0};
 }
 
-/* A layer makes its own, whole, which wait for a bucket. */
 static void make_gradients(struct gradients *g, const struct ll_parallel *plan,
                            const struct ll_layer_cost *cost)
 {
-    if (g->shared && g->bytes >= (double)plan->bucket_bytes)
-        g->bytes = 0;
-    if (g->shared)
-        g->bytes += cost->state.gradient - gradient_bytes(plan, &cost->state, &cost->of_experts);
-    else if (g->first)
-        g->bytes += cost->state.gradient;
+    double part = gradient_bytes(plan, &cost->state, &cost->of_experts);
+    g->to_come -= g->first ? part : 0;
+    g->waiting = g->waiting >= (double)plan->bucket_bytes ? 0 : g->waiting;
+    g->waiting += cost->state.gradient - part;
 }
 
 /* The most that a stage has at once, going backward, beside what lasts and what all passes in flight keep:
@@ -308,9 +305,9 @@ static double passing_bytes(const struct ll_estimator *e, const struct ll_layer_
         freed_bytes += again ? cost->held_bytes : cost->kept_bytes;
         double here_bytes = (again ? cost->again_peak_bytes : cost->peak_bytes) +
                             gathered_bytes(plan, cost, follows ? &costs->at[i - 1] : NULL) - freed_bytes;
-        most_bytes = fmax(most_bytes, here_bytes + gradients.bytes);
+        most_bytes = fmax(most_bytes, here_bytes + gradients.waiting - gradients.to_come);
         make_gradients(&gradients, plan, cost);
-        most_bytes = fmax(most_bytes, here_bytes + gradients.bytes - cost->kept_bytes);
+        most_bytes = fmax(most_bytes, here_bytes - cost->kept_bytes + gradients.waiting - gradients.to_come);
         freed_bytes = follows ? freed_bytes : 0;
     }
     return most_bytes;
