@@ -186,13 +186,13 @@ static const char *output_of(const struct ll_args *args)
     return ll_value(args, "output", "program.llt");
 }
 
-/* The program's own exit status; where that is 0 and a trace is not whole, it is not all well. */
-static int status_with(int status, const struct ll_session_trace *traces, size_t count)
+/* The program's own exit status; where that is 0 and a trace is not whole or missing, it is not all well. */
+static int status_with(int status, const struct ll_session_trace *traces, size_t count, uint64_t refused)
 {
-    for (size_t i = 0; status == LL_DONE && i < count; i++)
-        if (traces[i].status != LL_OK)
-            status = LL_FAILED;
-    return status;
+    bool whole = refused == 0;
+    for (size_t i = 0; i < count; i++)
+        whole = whole && traces[i].status == LL_OK;
+    return status == LL_DONE && !whole ? LL_FAILED : status;
 }
 
 static int record_in(const char *folder, const char *library, const struct ll_foreign_plan *plan,
@@ -232,7 +232,7 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     tell(traces, count, refused);
     if (ll_flag(args, "json"))
         print_json(traces, count, status);
-    return status_with(status, traces, count);
+    return status_with(status, traces, count, refused);
 }
 
 int ll_record_foreign(const struct ll_args *args)

@@ -42,6 +42,10 @@ expect "$(grep -c 'disk is full' "$here/err")" 1 "messages of a full disk"
 echo | "$leadline" record -o /dev/full -- "$products" 50 7 0 >/dev/null 2>&1
 expect $? 1 "the exit status of a program that ended well, where the disk is full"
 
+echo | "$leadline" record -o "$here/r.llt" -- sh -c 'ulimit -f 0; exec "$@"' sh "$products" 50 7 0 >/dev/null 2>"$here/err"
+expect $? 1 "the exit status where a process that ended well found no room to be recorded"
+expect "$(grep -c 'no room for their rings' "$here/err")" 1 "word of a process that was not recorded"
+
 "$leadline" record -o "$here/nowhere/t.llt" -- touch "$here/ran" 2>"$here/err"
 expect $? 1 "the exit status where no trace can be made"
 [ ! -e "$here/ran" ] || expect ran "not run" "a program that could not be recorded"

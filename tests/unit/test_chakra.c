@@ -7,6 +7,8 @@
 #include "toy_trace.h"
 #include "tracer/base/clock.h"
 
+#include <math.h>
+
 static const char yaml[] = "name: paper\nclock: 1GHz\nunits:\n"
                            "  - {name: array, model: matrix, macs: {f32: 64}}\n"
                            "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2, i32: 2}}\n"
@@ -160,6 +162,45 @@ static void computation(struct other *o, uint64_t id, uint64_t flops, uint64_t b
     begin(o, id, 4, "comp");
     attr(o, "num_ops", INT64, flops);
     attr(o, "tensor_size", UINT64, bytes);
+}
+
+/* A computation whose num_ops is a real number, and a collective of so many bytes. */
+static struct conversion import_odd_sizes(double flops, uint64_t bytes)
+{
+    enum { DOUBLE = 3, COLLECTIVE = 7 };
+    struct other o = {0};
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    begin_file(&o);
+    begin(&o, 1, 4, "comp");
+    ll_wire_put_text(&o.attr, 1, "num_ops");
+    ll_wire_put_double(&o.attr, DOUBLE, flops);
+    ll_wire_put_bytes(&o.node, 10, o.attr.text, o.attr.length);
+    attr(&o, "tensor_size", UINT64, 400);
+    end_message(&o);
+    begin(&o, 2, COLLECTIVE, "sum");
+    attr(&o, "comm_type", INT64, 0);
+    attr(&o, "comm_size", INT64, bytes);
+    end_message(&o);
+    add_file(&c, "a.et", &o.file);
+    convert(&c);
+    release(&o);
+    return c;
+}
+
+static void sizes_are_numbers_of_any_type_but_never_negative(void **state)
+{
+    (void)state;
+    struct conversion c = import_odd_sizes(16000, 1024);
+    assert_non_null(c.trace);
+    assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_COMPUTATION, 0)), 16000);
+    end_conversion(&c);
+    const double wrong[] = {NAN, INFINITY, -1, 1e30, 16000};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        c = import_odd_sizes(wrong[i], wrong[i] == 16000 ? (uint64_t)-1024 : 1024);
+        assert_null(c.trace);
+        assert_true(complained(&c, "must be below 2^63"));
+        end_conversion(&c);
+    }
 }
 
 static void others_nodes_are_as_large_as_they_say(void **state)
@@ -332,6 +373,7 @@ int main(void)
         cmocka_unit_test(our_traces_come_back_and_take_as_long),
         cmocka_unit_test(what_is_no_whole_step_comes_back_as_none),
         cmocka_unit_test(steps_that_do_not_hold_all_ops_are_those_that_the_nodes_tell),
+        cmocka_unit_test(sizes_are_numbers_of_any_type_but_never_negative),
         cmocka_unit_test(others_nodes_are_as_large_as_they_say),
         cmocka_unit_test(ranks_are_threads_that_exchange),
         cmocka_unit_test(groups_are_the_ranks_that_speak_of_them),

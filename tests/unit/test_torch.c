@@ -165,6 +165,43 @@ static void expect_refusal(ll_importer *importer, const char *text, const char *
     end_conversion(&c);
 }
 
+/* beta c + alpha a b, where c is a single number for all of a[3,4] b[4,5]. */
+static void what_is_added_to_a_product_may_repeat(void **state)
+{
+    static const char text[] =
+        "{\"nodes\": [{\"name\": \"aten::addmm\", \"id\": 2, \"parent\": 1, \"inputs\": "
+        "[[3,13,0,1,4,\"cpu\"],[1,11,0,12,4,\"cpu\"],[2,12,0,20,4,\"cpu\"],1,1], \"input_shapes\": "
+        "[[1],[3,4],[4,5],[],[]], \"input_types\": "
+        "[\"Tensor(float)\",\"Tensor(float)\",\"Tensor(float)\",\"Int\",\"Int\"], \"outputs\": "
+        "[[4,14,0,15,4,\"cpu\"]], \"output_shapes\": [[3,5]], \"output_types\": [\"Tensor(float)\"]}]}";
+    (void)state;
+    struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 2);
+    assert_int_equal(c.trace->forms[c.trace->ops[1].form].view.kind, LL_OP_ADD);
+    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 3 * 5);
+    end_conversion(&c);
+}
+
+/* What a detector joins of images without boxes; then a ReLU of it. */
+static void joining_nothing_with_nothing_is_no_op(void **state)
+{
+    static const char text[] =
+        "{\"nodes\": [{\"name\": \"aten::cat\", \"id\": 2, \"parent\": 1, \"inputs\": "
+        "[[[1,11,0,0,4,\"cpu\"],[2,12,0,0,4,\"cpu\"]],0], \"input_shapes\": [[[0,4],[0,4]],[]], "
+        "\"input_types\": [\"GenericList[Tensor(float),Tensor(float)]\",\"Int\"], \"outputs\": "
+        "[[3,13,0,0,4,\"cpu\"]], \"output_shapes\": [[0,4]], \"output_types\": [\"Tensor(float)\"]},"
+        "{\"name\": \"aten::relu\", \"id\": 4, \"parent\": 1, \"inputs\": [[3,13,0,0,4,\"cpu\"]], "
+        "\"input_shapes\": [[0,4]], \"input_types\": [\"Tensor(float)\"], \"outputs\": "
+        "[[5,15,0,0,4,\"cpu\"]], \"output_shapes\": [[0,4]], \"output_types\": [\"Tensor(float)\"]}]}";
+    (void)state;
+    struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 1);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_RELU);
+    end_conversion(&c);
+}
+
 static void unknown_operators_are_named_or_kept(void **state)
 {
     static const char text[] =
@@ -307,6 +344,8 @@ int main(void)
         cmocka_unit_test(every_input_has_a_producer_or_was_there_before),
         cmocka_unit_test(gradients_depend_on_the_forward_pass),
         cmocka_unit_test(both_schemas_say_the_same),
+        cmocka_unit_test(what_is_added_to_a_product_may_repeat),
+        cmocka_unit_test(joining_nothing_with_nothing_is_no_op),
         cmocka_unit_test(unknown_operators_are_named_or_kept),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(fused_attention_is_the_products_that_it_stands_for),

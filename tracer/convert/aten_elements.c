@@ -300,7 +300,7 @@ const char *ll_aten_ALL_REDUCE(struct ll_aten *call)
     return trouble;
 }
 
-/* cat(tensors, dimension); such as hold nothing are left out. */
+/* cat(tensors, dimension); such as hold nothing are left out, and where all do, there is nothing to do. */
 const char *ll_aten_JOIN(struct ll_aten *call)
 {
     enum { MOST = 1024 };
@@ -317,7 +317,7 @@ const char *ll_aten_JOIN(struct ll_aten *call)
             in[count++] = ll_aten_hold(call, &list->tensors[i], NULL);
     }
     if (count == 0)
-        return "nothing is joined";
+        return NULL;
     const struct ll_attr axis = {.key = LL_ATTR_AXIS, .count = dim < 0 ? dim + in[0].shape.rank : dim};
     return ll_aten_do_to(
         call, &(struct ll_import_op){

@@ -27,14 +27,14 @@ const char *ll_aten_MM(struct ll_aten *call)
     return trouble;
 }
 
-/* What is added is a bias where it has one dimension. */
+/* What is added is a bias where it has one dimension, as long as a row; one number may stand for a row. */
 static const char *add(struct ll_aten *call, const struct ll_torch_tensor *c, struct ll_imported *sum)
 {
     const struct ll_imported in[] = {*sum, ll_aten_hold(call, c, NULL)};
-    return ll_aten_do(call,
-                      &(struct ll_import_op){
-                          .kind = c->shape.rank == 1 ? LL_OP_BIAS_ADD : LL_OP_ADD, .in = in, .in_count = 2},
-                      sum);
+    bool bias = c->shape.rank == 1 && c->shape.dim[0] == sum->shape.dim[sum->shape.rank - 1u];
+    return ll_aten_do(
+        call, &(struct ll_import_op){.kind = bias ? LL_OP_BIAS_ADD : LL_OP_ADD, .in = in, .in_count = 2},
+        sum);
 }
 
 /* addmm(c, a, b, beta, alpha): beta c + alpha a b. _addmm_activation goes on with a ReLU, or GELU when its

@@ -215,6 +215,12 @@ void chakra_file_release(struct chakra_file *file)
     free(file->deps);
 }
 
+/* A real number as a count; what is none becomes one that nobody takes. */
+static uint64_t counted(double real)
+{
+    return real >= 0 && real < 0x1p63 ? (uint64_t)real : UINT64_MAX;
+}
+
 static void read_attr(struct ll_wire bytes, struct ll_wire *name, struct chakra_attr *attr)
 {
     struct ll_wire_field field;
@@ -227,6 +233,10 @@ static void read_attr(struct ll_wire bytes, struct ll_wire *name, struct chakra_
             attr->text = field.bytes;
         else if (field.type == LL_WIRE_BYTES)
             attr->list = field.bytes;
+        else if (field.number == ATTR_DOUBLE && field.type == LL_WIRE_FIXED64)
+            attr->number = counted(ll_wire_double(&field));
+        else if (field.number == ATTR_FLOAT && field.type == LL_WIRE_FIXED32)
+            attr->number = counted((double)ll_wire_float(&field));
         else /* sint32 and sint64 are zigzag */
             attr->number = field.number == 15 || field.number == 17 ? (field.value >> 1) ^ -(field.value & 1)
                                                                     : field.value;

@@ -27,7 +27,7 @@ struct chakra_file {
 bool chakra_file_read(struct ll_import *import, const struct ll_input_file *input, struct chakra_file *file);
 void chakra_file_release(struct chakra_file *file);
 
-/* An attribute: its number in whatever integer type it stands, its text, its list. */
+/* An attribute: its number, of whatever type, as a count; its text, its list. */
 struct chakra_attr {
     uint64_t number;
     struct ll_wire text, list; /* at is NULL: none */

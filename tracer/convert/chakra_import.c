@@ -176,9 +176,9 @@ static uint64_t rank_number(const struct reader *r)
 static uint32_t describe_exchange(struct reader *r, struct ll_attr attrs[4])
 {
     uint64_t type = r->node->type;
-    int64_t other = (int64_t)chakra_number(r->node, type == CHAKRA_SEND ? "comm_dst" : "comm_src");
+    uint64_t other = chakra_number(r->node, type == CHAKRA_SEND ? "comm_dst" : "comm_src");
     if (type != CHAKRA_COLLECTIVE) {
-        attrs[0] = (struct ll_attr){.key = LL_ATTR_PEER, .count = other - (int64_t)rank_number(r)};
+        attrs[0] = (struct ll_attr){.key = LL_ATTR_PEER, .count = (int64_t)(other - rank_number(r))};
         attrs[1] = (struct ll_attr){.key = LL_ATTR_TAG, .count = (int64_t)chakra_number(r->node, "comm_tag")};
         return 2;
     }
@@ -225,8 +225,8 @@ static bool record_node_of_others(struct reader *r, uint64_t at)
 {
     uint64_t flops = chakra_number(r->node, "num_ops"), bytes = chakra_number(r->node, "tensor_size");
     uint64_t type = r->node->type;
-    if (flops > INT64_MAX || bytes > INT64_MAX)
-        return refuse(r, "num_ops and tensor_size must be below 2^63");
+    if (ll_max(ll_max(flops, bytes), chakra_number(r->node, "comm_size")) > INT64_MAX)
+        return refuse(r, "num_ops, tensor_size and comm_size must be below 2^63");
     if (type == CHAKRA_SEND || type == CHAKRA_RECEIVE || type == CHAKRA_COLLECTIVE)
         return record_communication(r, at);
     if ((type == CHAKRA_LOAD || type == CHAKRA_STORE) && bytes > 0)
