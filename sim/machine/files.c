@@ -42,17 +42,53 @@ static const char *path_in_folders(const char *which, const char *const *folders
     return NULL;
 }
 
+/* The folders, or where the name is one of a folder below, as `stacks/xla_tpu`, these folders below them. */
+static const char *const *folders_of(const char *which, const char *const *folders, struct ll_arena *arena)
+{
+    const char *slash = strrchr(which, '/');
+    size_t count = 0;
+    while (folders && folders[count])
+        count++;
+    const char **below = ll_alloc(arena, count + 1, sizeof *below);
+    for (size_t i = 0; slash && below && i < count; i++)
+        below[i] = ll_format(arena, "%s/%.*s", folders[i], (int)(slash - which), which);
+    return slash ? below : folders;
+}
+
+static void add_known(const char *which, const char *const *folders, struct ll_arena *arena,
+                      struct ll_near_words *words)
+{
+    const char *slash = strrchr(which, '/'), **stems;
+    int prefix = slash ? (int)(slash + 1 - which) : 0;
+    size_t count;
+    if (!ll_machine_list(folders_of(which, folders, arena), arena, &stems, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = ll_format(arena, "%.*s%s", prefix, which, stems[i]);
+        if (name)
+            ll_near_words_add(words, name);
+    }
+}
+
+/* What may have been meant: the nearest name, else those that begin so; else where the names are. */
+static const char *suggest_name(const char *which, const struct ll_near_words *known, struct ll_diags *diags)
+{
+    struct ll_near_words longer = {.count = 0};
+    for (size_t i = 0; *which && i < known->count; i++)
+        if (!strncmp(known->words[i], which, strlen(which)))
+            ll_near_words_add(&longer, known->words[i]);
+    if (!known->count || strchr(which, '/') || ll_nearest(which, known->words, known->count))
+        return ll_suggest(diags, which, known);
+    return longer.count ? ll_suggest(diags, which, &longer) : "; `leadline machines` lists them";
+}
+
 static const char *no_file(const char *which, const char *const *folders, struct ll_place place,
                            struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct ll_near_words words = {.count = 0};
-    const char **stems;
-    size_t count;
-    if (ll_machine_list(folders, arena, &stems, &count))
-        for (size_t i = 0; i < count; i++)
-            ll_near_words_add(&words, stems[i]);
+    struct ll_near_words known = {.count = 0};
+    add_known(which, folders, arena, &known);
     ll_complain(diags, place, "no file and no known machine `%s`%s", ll_shown_text(which).text,
-                ll_suggest(diags, which, &words));
+                suggest_name(which, &known, diags));
     return NULL;
 }
 

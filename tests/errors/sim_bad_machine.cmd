@@ -4,3 +4,7 @@
 try sim -c custom_example -c machines/unknown_key.yaml traces/alexnet_infer_b1.llt
 # The last of more than a hundred machines are suggested like the first.
 try sim -c xeon_phi_725 traces/alexnet_infer_b1.llt
+# Names that go on are told, no list of everything; parts have names of their own.
+try sim -c quadro traces/alexnet_infer_b1.llt
+try sim -c nobody.yaml traces/alexnet_infer_b1.llt
+try machines stacks/xla_tpv
