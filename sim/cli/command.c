@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
+#include "tracer/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,8 +192,30 @@ bool ll_can_write(const char *path)
     return true;
 }
 
+/* Whether a file is a recorded trace or a database of results, either of which may have taken hours. */
+static bool is_irreplaceable(const char *path)
+{
+    static const char database[] = "SQLite format 3";
+    char begin[LL_HEADER_BYTES] = {0};
+    struct stat there;
+    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode))
+        return false;
+    FILE *file = fopen(path, "rb");
+    size_t length = file ? fread(begin, 1, sizeof begin, file) : 0;
+    if (file)
+        fclose(file);
+    return length == sizeof begin &&
+           (!memcmp(begin + LL_SKIPPABLE_BYTES, LL_FILE_WORD, sizeof LL_FILE_WORD) ||
+            !memcmp(begin, database, sizeof database));
+}
+
 bool ll_write_file(const char *path, struct ll_str *text)
 {
+    if (!text->failed && is_irreplaceable(path)) {
+        ll_failed("%s is a trace or a database: nothing is written over it", path);
+        ll_str_release(text);
+        return false;
+    }
     FILE *file = text->failed ? NULL : fopen(path, "wb");
     bool whole = file && fwrite(text->text, 1, text->length, file) == text->length;
     if (file && fclose(file) != 0)

@@ -38,3 +38,8 @@ try plan -c t4 -c v100_sxm2_16gb traces/alexnet_train_b8.llt
 try cache -c i7_6700k -c t4 --op 3 traces/alexnet_infer_b1.llt
 try export timeline traces/alexnet_infer_b1.llt -c t4 -c v100_sxm2_16gb
 try sim -c t4 --roofline a.svg --roofline b.svg traces/alexnet_infer_b1.llt
+# A figure whose name was forgotten does not take the place of a trace.
+cp traces/alexnet_infer_b1.llt copy.llt
+try sim -c t4 --roofline copy.llt traces/alexnet_infer_b1.llt
+cmp traces/alexnet_infer_b1.llt copy.llt
+rm copy.llt
