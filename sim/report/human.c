@@ -48,6 +48,8 @@ const char *ll_many(struct ll_human *human, double value, const char *unit)
 const char *ll_binary(struct ll_human *human, double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    const char *sign = bytes < 0 ? "-" : "";
+    bytes = fabs(bytes);
     int which = 0;
     double plain = bytes;
     for (; bytes >= 1023.5 && which < 6; which++)
@@ -60,7 +62,7 @@ const char *ll_binary(struct ll_human *human, double bytes)
         ll_snprintf(digits, sizeof digits, "%.0f", bytes);
     else
         three_digits(digits, sizeof digits, bytes);
-    snprintf(human->text, sizeof human->text, "%s %s", digits, units[which]);
+    snprintf(human->text, sizeof human->text, "%s%s %s", sign, digits, units[which]);
     return human->text;
 }
 

@@ -58,6 +58,7 @@ static void capacities_count_in_powers_of_1024(void **state)
     (void)state;
     struct ll_human human;
     assert_string_equal(ll_binary(&human, 512), "512 B");
+    assert_string_equal(ll_binary(&human, -48.0 * 1024 * 1024), "-48.0 MiB");
     assert_string_equal(ll_binary(&human, 1.9 * 1024 * 1024 * 1024), "1.90 GiB");
 }
 
