@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients: ops that compute them, added to the network's list in the backward phase.
  *
- * Every differentiable op kind has a rule ll_gradient_WORD (gradient_rules.c), named in the op table. What
- * the rules add are ops like any others, so gradients of gradients come from the same call.
+ * Every differentiable op kind has a rule ll_gradient_WORD (gradient_{rules,math,move}.c), named in the op
+ * table. What the rules add are ops like any others, so gradients of gradients come from the same call.
  *
  * A network `as_tensorflow` gets the ops that TensorFlow 1 puts into the graph of a recurrent network whose
  * batch is not known beforehand, which is what Catamount counts:
