@@ -12,7 +12,9 @@ enum { MOST_SETTINGS = 10 };
 /* What is known of a model from its paper, and settings for a quick run. */
 static const struct known {
     const char *name;
-    uint64_t parameters, forward_flops, train_ops, constants;
+    uint64_t parameters, forward_flops; /* of the model as it is; the FLOPs of a sample */
+    uint64_t train_ops,
+        constants; /* of a step at the small settings: ops, and what they read that none makes */
     struct ll_setting preset[MOST_SETTINGS]; /* of these numbers, where they are not the model's own */
     struct ll_setting small[MOST_SETTINGS];
     uint64_t steps; /* after which a batch of 8 has at most half of the first loss; 0: nobody promises that */

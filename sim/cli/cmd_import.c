@@ -48,10 +48,12 @@ static int summarise_text(const char *path, const struct ll_trace *trace, const 
     struct ll_str out = {0};
     struct ll_human parameters, flops, products, bytes;
     const char *model = ll_trace_fact(trace, "model");
-    ll_str_addf(&out, "%s  %s parameters; %" PRIu64 " step%s, each %.0f ops, %s (%s in products), %s -> %s\n",
+    ll_str_addf(&out,
+                "%s  %s parameters; %" PRIu64 " step%s, each %.0f op%s, %s (%s in products), %s -> %s\n",
                 model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
-                profile->steps == 1 ? "" : "s", profile->ops, ll_si(&flops, profile->flops, "FLOP"),
-                ll_si(&products, product_flops(profile), "FLOP"), ll_si(&bytes, profile->bytes, "B"), path);
+                profile->steps == 1 ? "" : "s", profile->ops, profile->ops == 1 ? "" : "s",
+                ll_si(&flops, profile->flops, "FLOP"), ll_si(&products, product_flops(profile), "FLOP"),
+                ll_si(&bytes, profile->bytes, "B"), path);
     return ll_print(&out);
 }
 

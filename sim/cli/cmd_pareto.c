@@ -140,6 +140,38 @@ static void show_front(const struct answer *a, struct ll_str *out)
         ll_str_addf(out, "%" PRIu64 " of them, evenly chosen; --all shows all\n", shown);
 }
 
+/* The largest share of a point's time that is not shown yet, and matters to it or to the base. */
+static size_t next_share(const struct ll_data_frame *frame, uint64_t row, const bool *shown)
+{
+    size_t largest = frame->column_count;
+    for (size_t c = frame->axis_count; c < frame->column_count; c++) {
+        const struct ll_data_column *column = &frame->columns[c];
+        bool matters = column->numbers[row] >= 0.005 || column->base >= 0.005;
+        if (!shown[c] && is_share(column) && matters &&
+            (largest == frame->column_count || column->numbers[row] > frame->columns[largest].numbers[row]))
+            largest = c;
+    }
+    return largest;
+}
+
+/* What a point's time goes to, the largest share first, beside the base's. */
+static void show_shares(const struct answer *a, uint64_t row, struct ll_str *out)
+{
+    const struct ll_data_frame *frame = a->frame;
+    bool *shown = ll_alloc(a->args->arena, frame->column_count, sizeof *shown);
+    struct ll_str line = {0};
+    struct ll_human now, before;
+    for (size_t c; shown && (c = next_share(frame, row, shown)) < frame->column_count; shown[c] = true) {
+        const struct ll_data_column *column = &frame->columns[c];
+        ll_str_addf(&line, "%s%s %s (base %s)", line.length ? ", " : "its time goes to ",
+                    column->name + strlen(LL_SHARE_PREFIX), ll_percent(&now, column->numbers[row]),
+                    isnan(column->base) ? "-" : ll_percent(&before, column->base));
+    }
+    if (line.length && !line.failed)
+        ll_wrap(out, line.text, ll_screen_width());
+    ll_str_release(&line);
+}
+
 /* A winner's values and shares of the time beside the base's. */
 static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
 {
@@ -155,18 +187,13 @@ static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
         ll_str_addf(&line, "%s%s %s", c ? ", " : "", short_name(frame, c), value_text(frame, c, row));
     ll_wrap(out, line.failed ? "" : line.text, ll_screen_width());
     ll_str_release(&line);
-    for (size_t c = frame->axis_count; c < frame->column_count; c++) {
-        const struct ll_data_column *column = &frame->columns[c];
-        struct ll_human now, before;
-        bool matters = column->numbers[row] >= 0.005 || column->base >= 0.005;
-        if (is_share(column) && matters)
-            ll_str_addf(&line, "%s%s %s (base %s)", line.length ? ", " : "its time goes to ",
-                        column->name + strlen(LL_SHARE_PREFIX), ll_percent(&now, column->numbers[row]),
-                        isnan(column->base) ? "-" : ll_percent(&before, column->base));
-    }
-    if (line.length && !line.failed)
-        ll_wrap(out, line.text, ll_screen_width());
-    ll_str_release(&line);
+    show_shares(a, row, out);
+}
+
+/* Rounded, so that what is next to nothing has no sign. */
+static double two_decimals(double value)
+{
+    return round(100 * value) / 100 + 0.0;
 }
 
 /* Rounded, so that what is next to nothing has no sign. */

@@ -197,9 +197,10 @@ static bool is_irreplaceable(const char *path)
 {
     static const char database[] = "SQLite format 3";
     char begin[LL_HEADER_BYTES] = {0};
-    struct stat what;
-    bool regular = stat(path, &what) == 0 && S_ISREG(what.st_mode); /* a pipe would be waited for */
-    FILE *file = regular ? fopen(path, "rb") : NULL;
+    struct stat there;
+    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode))
+        return false;
+    FILE *file = fopen(path, "rb");
     size_t length = file ? fread(begin, 1, sizeof begin, file) : 0;
     if (file)
         fclose(file);

@@ -77,7 +77,7 @@ static const char *suggest_name(const char *which, const struct ll_near_words *k
     for (size_t i = 0; *which && i < known->count; i++)
         if (!strncmp(known->words[i], which, strlen(which)))
             ll_near_words_add(&longer, known->words[i]);
-    if (strchr(which, '/') || ll_nearest(which, known->words, known->count))
+    if (!known->count || strchr(which, '/') || ll_nearest(which, known->words, known->count))
         return ll_suggest(diags, which, known);
     return longer.count ? ll_suggest(diags, which, &longer) : "; `leadline machines` lists them";
 }

@@ -59,7 +59,7 @@ static void headline(const struct ll_result *result, struct ll_str *out)
     else
         ll_str_addf(out, "%s  %s, batch %s, ", fact(result, "model", "trace"),
                     strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
-    ll_str_addf(out, "%.0f ops, %s, %s a step", ops_per_step(result),
+    ll_str_addf(out, "%.0f op%s, %s, %s a step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
     if (*fact(result, "pruned", ""))
         ll_str_addf(out, ", weights pruned to %s", fact(result, "pruned", ""));
