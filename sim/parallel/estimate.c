@@ -11,6 +11,7 @@
 struct ll_estimated_stage {
     double update_s, update_start_s;         /* as a layer's */
     struct ll_state_bytes state, of_experts; /* as a layer's */
+    double tied_bytes;                       /* of weights that it reads and the first stage brings */
     double kept_bytes;                       /* of all passes in flight */
 };
 
@@ -44,6 +45,14 @@ static void add_state(struct ll_state_bytes *sum, const struct ll_state_bytes *s
     sum->gradient += state->gradient;
 }
 
+/* Weights that a layer reads and does not bring are taken to be of the first: the table of words, most
+ * often. */
+static double tied_bytes(const struct ll_layer_costs *costs, uint32_t layer)
+{
+    const struct ll_layer_cost *cost = &costs->at[layer];
+    return layer > 0 ? cost->forward_read_bytes - cost->state.weight : 0;
+}
+
 /* Adds a layer. */
 static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute recompute, uint32_t layer,
                         struct ll_estimated_stage *stage)
@@ -52,9 +61,20 @@ static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute re
     bool again = recompute == LL_RECOMPUTE_FULL;
     stage->update_s += cost->update_s;
     stage->update_start_s += cost->update_start_s;
+    stage->tied_bytes = fmax(stage->tied_bytes, tied_bytes(costs, layer));
     add_state(&stage->state, &cost->state);
     add_state(&stage->of_experts, &cost->of_experts);
     stage->kept_bytes += again ? cost->held_bytes : cost->kept_bytes;
+}
+
+/* A stage that has no such weight of its own holds another one, with the optimizer's state. Its gradient is
+ * among what layers have in passing: it waits there to be added to that of the first. */
+static void count_tied(const struct ll_layer_costs *costs, double bytes, struct ll_estimated_stage *stage)
+{
+    const struct ll_state_bytes *first = &costs->at[0].state;
+    double share = first->weight > 0 ? fmin(1, bytes / first->weight) : 0;
+    stage->state.weight += share * first->weight;
+    stage->state.optimizer += share * first->optimizer;
 }
 
 void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t pieces)
@@ -74,8 +94,12 @@ void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *cost
         e->stages[i] = (struct ll_estimated_stage){0};
     for (uint32_t layer = 0; layer < costs->count; layer++)
         count_layer(costs, plan->recompute, layer, &e->stages[e->part_of[layer] % plan->pipeline]);
-    for (uint64_t i = 0; i < plan->pipeline; i++)
-        e->stages[i].kept_bytes *= (double)ll_slots_in_flight(&shape, i) / (double)plan->chunks;
+    for (uint64_t i = 0; i < plan->pipeline; i++) {
+        struct ll_estimated_stage *stage = &e->stages[i];
+        stage->kept_bytes *= (double)ll_slots_in_flight(&shape, i) / (double)plan->chunks;
+        if (i > 0)
+            count_tied(costs, stage->tied_bytes, stage);
+    }
 }
 
 /* Time of an exchange among the replicas of a stage. */
@@ -221,15 +245,12 @@ static void stretch_pieces(struct ll_estimator *e, const struct ll_parallel *pla
     }
 }
 
-/* Weights that a layer reads and does not bring are taken to be of the first: the table of words, most
- * often. */
 static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan)
 {
     for (uint32_t layer = 1; layer < costs->count; layer++) {
-        const struct ll_layer_cost *cost = &costs->at[layer];
         uint64_t stage = e->part_of[layer] % plan->pipeline;
-        double time_s = tied_s(e, plan, stage, cost->forward_read_bytes - cost->state.weight);
+        double time_s = tied_s(e, plan, stage, tied_bytes(costs, layer));
         e->pieces[stage].tail_s += time_s;
         e->pieces[0].tail_s += time_s;
     }
