@@ -59,7 +59,8 @@ static uint32_t find_name(const struct ll_trace_build *build, uint64_t string, c
     uint32_t at = ll_build_place(&build->strings, string), i = 0;
     if (at == LL_NONE)
         return count;
-    while (i < count && strcmp(names[i], build->trace->strings[at]) != 0)
+    const char *text = build->trace->strings[at]; /* most differ in the first letter */
+    while (i < count && (names[i][0] != text[0] || strcmp(names[i], text) != 0))
         i++;
     return i;
 }

@@ -113,7 +113,7 @@ bool ll_attr_is_real(enum ll_attr_key key)
 enum ll_op_kind ll_op_find(const char *name)
 {
     enum ll_op_kind kind = 0;
-    while (kind < LL_OP_COUNT && strcmp(rows[kind].name, name) != 0)
+    while (kind < LL_OP_COUNT && (rows[kind].name[0] != name[0] || strcmp(rows[kind].name, name) != 0))
         kind++;
     return kind;
 }

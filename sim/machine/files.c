@@ -121,8 +121,10 @@ const char *ll_file_find_data(const char *which, struct ll_place place, const ch
 static const char *read_open(FILE *file, const char *path, struct ll_place place, struct ll_arena *arena,
                              struct ll_diags *diags, size_t *length)
 {
-    char *text = ll_alloc(arena, LL_YAML_LIMIT_BYTES + 1, 1);
-    *length = text ? fread(text, 1, LL_YAML_LIMIT_BYTES + 1, file) : 0;
+    char *room = malloc(LL_YAML_LIMIT_BYTES + 1);
+    *length = room ? fread(room, 1, LL_YAML_LIMIT_BYTES + 1, file) : 0;
+    char *text = room ? ll_copy_text(arena, room, *length) : NULL;
+    free(room);
     if (text && !ferror(file) && *length <= LL_YAML_LIMIT_BYTES)
         return text;
     ll_complain(diags, place, "%s: %s", path,

@@ -51,8 +51,10 @@ struct walk {
     struct ll_reuse *reuses;
     struct ll_chains births, deaths;
     const uint64_t *addresses; /* by storage; NULL when together they are too many: then nobody takes over */
-    struct remains *remains;   /* by address */
-    uint64_t remains_count, remains_capacity;
+    /* By address, with a gap where the last change was: a step going backward buries what it made on the way
+     * forward one neighbour after the other, and each would else move all that lie behind. */
+    struct remains *remains;
+    uint64_t remains_count, remains_capacity, gap; /* so many lie before the gap, the others at the end */
 };
 
 static void put(struct walk *walk, uint64_t place, uint64_t bytes)
@@ -94,13 +96,28 @@ static void touch(struct walk *walk, struct track *track, struct ll_reuse *reuse
     track->farthest = ll_max(track->farthest, reuse->since);
 }
 
+static struct remains *remains_at(const struct walk *walk, uint64_t i)
+{
+    return &walk->remains[i < walk->gap ? i : i + walk->remains_capacity - walk->remains_count];
+}
+
+static void move_gap(struct walk *walk, uint64_t to)
+{
+    uint64_t wide = walk->remains_capacity - walk->remains_count, gap = walk->gap;
+    if (to < gap)
+        memmove(&walk->remains[to + wide], &walk->remains[to], (gap - to) * sizeof *walk->remains);
+    else if (to > gap)
+        memmove(&walk->remains[gap], &walk->remains[gap + wide], (to - gap) * sizeof *walk->remains);
+    walk->gap = to;
+}
+
 /* The first remains that end behind the address. */
 static uint64_t remains_behind(const struct walk *walk, uint64_t address)
 {
     uint64_t low = 0, high = walk->remains_count;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        const struct remains *r = &walk->remains[middle];
+        const struct remains *r = remains_at(walk, middle);
         if (r->address + r->bytes > address)
             high = middle;
         else
@@ -111,27 +128,35 @@ static uint64_t remains_behind(const struct walk *walk, uint64_t address)
 
 static bool add_remains(struct walk *walk, uint64_t at, struct remains remains)
 {
+    if (walk->remains_count == walk->remains_capacity)
+        walk->gap = walk->remains_count; /* it has closed, and opens again at the end */
     if (!ll_grow((void **)&walk->remains, &walk->remains_capacity, walk->remains_count + 1,
                  sizeof *walk->remains))
         return false;
-    memmove(&walk->remains[at + 1], &walk->remains[at], (walk->remains_count - at) * sizeof *walk->remains);
-    walk->remains[at] = remains;
+    move_gap(walk, at);
+    walk->remains[walk->gap++] = remains;
     walk->remains_count++;
     return true;
+}
+
+static void remove_remains(struct walk *walk, uint64_t at)
+{
+    move_gap(walk, at);
+    walk->remains_count--; /* the gap takes in the first behind it */
 }
 
 /* Takes what lies between the addresses out of remains that reach in there, which may leave two ends of them;
  * *at becomes the place behind the front end. False when memory ran out. */
 static bool cut(struct walk *walk, uint64_t *at, uint64_t begin, uint64_t end)
 {
-    struct remains *r = &walk->remains[*at], old = *r;
+    struct remains old = *remains_at(walk, *at);
     uint64_t front = begin > old.address ? begin - old.address : 0;
     uint64_t old_end = old.address + old.bytes, back = old_end > end ? old_end - end : 0;
     put(walk, old.place, weight(walk, front) + weight(walk, back) - weight(walk, old.bytes));
     if (front > 0)
-        walk->remains[(*at)++].bytes = front;
+        remains_at(walk, (*at)++)->bytes = front;
     else
-        memmove(r, r + 1, (--walk->remains_count - *at) * sizeof *r);
+        remove_remains(walk, *at);
     return back == 0 || add_remains(walk, *at, (struct remains){end, back, old.place, old.latest});
 }
 
@@ -143,7 +168,7 @@ static void inherit(const struct walk *walk, uint64_t begin, uint64_t end, struc
     heir->inherited = LL_NO_FIT;
     heir->heir_of = 0;
     for (uint64_t at = remains_behind(walk, begin); at < walk->remains_count; at++) {
-        const struct remains *r = &walk->remains[at];
+        const struct remains *r = remains_at(walk, at);
         if (r->address >= end)
             break;
         uint64_t bytes = ll_min(end, r->address + r->bytes) - ll_max(begin, r->address);
@@ -166,7 +191,7 @@ static bool bear(struct walk *walk, uint32_t storage)
     inherit(walk, begin, end, track);
     uint64_t at = remains_behind(walk, begin);
     bool right = true;
-    while (right && at < walk->remains_count && walk->remains[at].address < end)
+    while (right && at < walk->remains_count && remains_at(walk, at)->address < end)
         right = cut(walk, &at, begin, end);
     return right;
 }

@@ -95,18 +95,38 @@ static const struct ll_form *form_of(const struct finding *f, uint64_t op)
     return &f->trace->forms[f->trace->ops[op].form];
 }
 
-static bool name_scopes(struct finding *f)
+/* The strings that are scopes, each once, in the order of the forms; NULL when memory ran out. */
+static uint32_t *list_scopes(struct finding *f, uint64_t *count)
 {
     const struct ll_trace *trace = f->trace;
-    for (uint64_t i = 0; i < trace->form_count; i++)
-        if (!meet_prefixes(f, trace->strings[trace->forms[i].scope]))
-            return false;
-    for (uint64_t i = 0; i < trace->form_count; i++)
-        judge_prefixes(f, trace->strings[trace->forms[i].scope]);
-    for (uint64_t i = 0; i < trace->form_count; i++) {
+    bool *listed = ll_alloc(f->arena, trace->string_count + 1, sizeof *listed);
+    uint32_t *scopes = ll_alloc(f->arena, trace->string_count + 1, sizeof *scopes);
+    *count = 0;
+    for (uint64_t i = 0; listed && scopes && i < trace->form_count; i++) {
         uint32_t scope = trace->forms[i].scope;
-        size_t length = name_length(f, trace->strings[scope]);
-        f->name[scope] = length ? ll_map_intern(&f->names, trace->strings[scope], length, NULL) : LL_NONE;
+        if (!listed[scope])
+            scopes[(*count)++] = scope;
+        listed[scope] = true;
+    }
+    return listed ? scopes : NULL;
+}
+
+static bool name_scopes(struct finding *f)
+{
+    const char *const *strings = f->trace->strings;
+    uint64_t count;
+    const uint32_t *scopes = list_scopes(f, &count);
+    if (!scopes)
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!meet_prefixes(f, strings[scopes[i]]))
+            return false;
+    for (uint64_t i = 0; i < count; i++)
+        judge_prefixes(f, strings[scopes[i]]);
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t scope = scopes[i];
+        size_t length = name_length(f, strings[scope]);
+        f->name[scope] = length ? ll_map_intern(&f->names, strings[scope], length, NULL) : LL_NONE;
         if (length && f->name[scope] == LL_NO_ID)
             return false;
     }

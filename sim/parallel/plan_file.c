@@ -368,11 +368,10 @@ void ll_plan_json(const struct ll_parallel *plan, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-static bool is_as_without(const struct row *row, const struct ll_parallel *plan,
-                          const struct ll_parallel *one)
+static bool says_alike(const struct row *row, const struct ll_parallel *a, const struct ll_parallel *b)
 {
     struct ll_str words[2] = {{0}, {0}};
-    const struct ll_parallel *both[2] = {plan, one};
+    const struct ll_parallel *both[2] = {a, b};
     for (int i = 0; i < 2; i++) {
         const void *value = (const char *)both[i] + row->offset;
         if (row->type->say)
@@ -386,13 +385,21 @@ static bool is_as_without(const struct row *row, const struct ll_parallel *plan,
     return same;
 }
 
+bool ll_plan_differs_in_batch_alone(const struct ll_parallel *a, const struct ll_parallel *b)
+{
+    size_t i = 0;
+    while (i < ROWS && (rows[i].offset == offsetof(struct ll_parallel, batch) || says_alike(&rows[i], a, b)))
+        i++;
+    return i == ROWS;
+}
+
 void ll_plan_words(const struct ll_parallel *plan, struct ll_str *out)
 {
     const struct ll_parallel one = ll_plan_of_one();
     bool some = false;
     for (size_t i = 0; i < ROWS; i++) {
         const void *value = (const char *)plan + rows[i].offset;
-        if (is_as_without(&rows[i], plan, &one))
+        if (says_alike(&rows[i], plan, &one))
             continue;
         ll_str_addf(out, "%s--%s", some ? " " : "", rows[i].key.option);
         some = true;

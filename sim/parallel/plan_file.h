@@ -44,6 +44,9 @@ struct ll_plan_sizes {
 bool ll_plan_resolve(const struct ll_parallel *plan, uint64_t trace_batch, uint64_t devices,
                      struct ll_diags *diags, struct ll_plan_sizes *sizes);
 
+/* Whether two plans say the same, whatever their batches. */
+bool ll_plan_differs_in_batch_alone(const struct ll_parallel *a, const struct ll_parallel *b);
+
 /* The plan as one JSON object, with the keys of the rows. */
 void ll_plan_json(const struct ll_parallel *plan, struct ll_json *json);
 

@@ -289,7 +289,7 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
     bool written = write_op(s, axis, terms);
     if (written)
         finish_results(s, axis && s->axes.settled[axis]);
-    ll_arena_release(&s->scratch);
+    ll_arena_reset(&s->scratch);
     return written;
 }
 
@@ -348,6 +348,7 @@ static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_para
         going = shard_op(&s, op);
     s.op = going ? LL_NONE : s.op;
     struct ll_trace *shard = end(&s);
+    ll_arena_release(&s.scratch);
     ll_holding_release(&s.holding);
     return shard;
 }

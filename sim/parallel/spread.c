@@ -235,6 +235,21 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     return NULL;
 }
 
+bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *plan, uint64_t devices)
+{
+    struct ll_plan_sizes sizes;
+    struct ll_diags diags = {0};
+    bool fits = plan->batch > 0 && plan->micro_batch > 0 &&
+                ll_plan_differs_in_batch_alone(&spread->plan, plan) &&
+                ll_plan_resolve(plan, 0, devices, &diags, &sizes);
+    if (fits) {
+        spread->plan = *plan;
+        spread->sizes = sizes;
+    }
+    ll_diags_release(&diags);
+    return fits;
+}
+
 void ll_spread_free(struct ll_spread *spread)
 {
     if (!spread)

@@ -37,6 +37,11 @@ struct ll_spread {
  * ran out; `devices` are those that there are. Free with ll_spread_free. */
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   uint64_t devices, struct ll_diags *diags);
+
+/* Makes a spread one for this plan, which may differ in its batch alone: programs do not depend on it where
+ * the micro-batch is given. False, and nothing is changed, when it needs a spread of its own, or is wrong. */
+bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *plan, uint64_t devices);
+
 void ll_spread_free(struct ll_spread *spread);
 
 #endif

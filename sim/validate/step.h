@@ -8,7 +8,7 @@
 #define LL_SIM_VALIDATE_STEP_H
 
 #include "sim/machine/machine.h"
-#include "sim/parallel/plan.h"
+#include "sim/parallel/spread.h"
 #include "tracer/convert/measured.h"
 #include "tracer/trace.h"
 
@@ -43,9 +43,18 @@ struct ll_step_times {
     double time_s, roofline_s;
 };
 
-/* False when it cannot be predicted: `trouble`, of `size` bytes, then says why. Thread-safe. */
+/* The programs of the step that was timed last, for steps on the same trace that differ in their batch alone.
+ * {0} to begin with; belongs to one thread. */
+struct ll_last_spread {
+    const struct ll_trace *trace;
+    struct ll_spread *spread;
+};
+void ll_last_spread_release(struct ll_last_spread *last);
+
+/* False when it cannot be predicted: `trouble`, of `size` bytes, then says why. What is `last` saves work and
+ * changes no time. Thread-safe. */
 bool ll_measured_step_times(const struct ll_measured_step *step, const struct ll_trace *trace,
-                            const struct ll_machine *machine, struct ll_step_times *times, char *trouble,
-                            size_t size);
+                            const struct ll_machine *machine, struct ll_last_spread *last,
+                            struct ll_step_times *times, char *trouble, size_t size);
 
 #endif

@@ -41,37 +41,55 @@ static double roofline_s(const struct ll_measured_step *step, const struct ll_tr
            (double)(plan->tensor * plan->pipeline);
 }
 
+void ll_last_spread_release(struct ll_last_spread *last)
+{
+    ll_spread_free(last->spread);
+    *last = (struct ll_last_spread){0};
+}
+
+/* NULL after complaints. */
+static const struct ll_spread *spread_by(const struct ll_parallel *plan, uint64_t devices,
+                                         const struct ll_trace *trace, struct ll_last_spread *last,
+                                         struct ll_diags *diags)
+{
+    if (last->spread && last->trace == trace && ll_spread_take_batch(last->spread, plan, devices))
+        return last->spread;
+    ll_last_spread_release(last);
+    *last = (struct ll_last_spread){trace, ll_spread_trace(trace, plan, devices, diags)};
+    return last->spread;
+}
+
 /* Negative after complaints. */
 static double time_of(const struct ll_parallel *plan, uint64_t devices, const struct ll_trace *trace,
-                      const struct ll_machine *machine, struct ll_diags *diags)
+                      const struct ll_machine *machine, struct ll_last_spread *last, struct ll_diags *diags)
 {
-    struct ll_spread *spread = ll_spread_trace(trace, plan, devices, diags);
+    const struct ll_spread *spread = spread_by(plan, devices, trace, last, diags);
     struct ll_remembered remembered = {0};
     double time_s = spread ? ll_parallel_time_s(spread, machine, &remembered, diags) : -1;
     ll_remembered_release(&remembered);
-    ll_spread_free(spread);
     return time_s;
 }
 
 /* One micro-batch more takes as long as a step does without its update. */
 static double without_update_s(const struct ll_measured_step *step, const struct ll_trace *trace,
-                               const struct ll_machine *machine, struct ll_diags *diags)
+                               const struct ll_machine *machine, struct ll_last_spread *last,
+                               struct ll_diags *diags)
 {
     struct ll_parallel twice = step->plan;
     twice.batch *= 2;
-    double one_s = time_of(&step->plan, step->devices, trace, machine, diags);
-    double two_s = one_s < 0 ? -1 : time_of(&twice, step->devices, trace, machine, diags);
+    double one_s = time_of(&step->plan, step->devices, trace, machine, last, diags);
+    double two_s = one_s < 0 ? -1 : time_of(&twice, step->devices, trace, machine, last, diags);
     return two_s < 0 ? -1 : two_s - one_s;
 }
 
 bool ll_measured_step_times(const struct ll_measured_step *step, const struct ll_trace *trace,
-                            const struct ll_machine *machine, struct ll_step_times *times, char *trouble,
-                            size_t size)
+                            const struct ll_machine *machine, struct ll_last_spread *last,
+                            struct ll_step_times *times, char *trouble, size_t size)
 {
     struct ll_diags diags = {0};
     double time_s = step->without_update && step->wanted.train
-                        ? without_update_s(step, trace, machine, &diags)
-                        : time_of(&step->plan, step->devices, trace, machine, &diags);
+                        ? without_update_s(step, trace, machine, last, &diags)
+                        : time_of(&step->plan, step->devices, trace, machine, last, &diags);
     if (time_s < 0)
         snprintf(trouble, size, "%s", diags.kept_count ? diags.kept[0].message : "memory ran out");
     *times = (struct ll_step_times){time_s, time_s < 0 ? 0 : roofline_s(step, trace, machine)};

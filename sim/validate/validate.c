@@ -102,13 +102,13 @@ struct stepped {
 };
 
 static void predict_step(const struct ll_measured *row, const struct ll_machine *machine,
-                         struct stepped *stepped, struct ll_prediction *p)
+                         struct stepped *stepped, struct ll_last_spread *last, struct ll_prediction *p)
 {
     struct ll_step_times times;
     *p = (struct ll_prediction){.row = row, .family = stepped->step.family, .unscored = stepped->trouble};
     if (p->unscored)
         return;
-    if (!ll_measured_step_times(&stepped->step, stepped->trace, machine, &times, stepped->said,
+    if (!ll_measured_step_times(&stepped->step, stepped->trace, machine, last, &times, stepped->said,
                                 sizeof stepped->said)) {
         p->unscored = stepped->said;
         return;
@@ -284,6 +284,7 @@ struct predicting {
     const struct ll_machine *const *row_machines; /* by row, NULL where none answers */
     struct ll_prediction *predictions;
     struct stepped *stepped; /* by row */
+    const uint64_t *order;   /* in which rows are predicted: neighbours may share programs */
     bool *chunk_failed;
 };
 
@@ -293,16 +294,19 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 {
     struct predicting *all = context;
     struct ll_measured_works works = {0};
-    for (uint64_t i = begin; i < end; i++) {
+    struct ll_last_spread last = {0};
+    for (uint64_t k = begin; k < end; k++) {
+        uint64_t i = all->order[k];
         all->predictions[i] = (struct ll_prediction){.row = &all->rows[i]};
         if (all->row_machines[i] && all->stepped[i].is_step)
-            predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &all->predictions[i]);
+            predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &last, &all->predictions[i]);
         else if (all->row_machines[i] && !is_shared(&all->rows[i], all->row_machines[i]))
             all->predictions[i].unscored = "several devices, which no rule turns into work";
         else if (all->row_machines[i])
             predict(&all->rows[i], all->row_machines[i], &works, &all->predictions[i]);
     }
     all->chunk_failed[chunk] = works.failed;
+    ll_last_spread_release(&last);
     ll_measured_works_release(&works);
 }
 
@@ -329,6 +333,41 @@ static void bring_all(const struct predicting *all, size_t count, const struct l
     }
 }
 
+/* A row in its place, and what steps that share programs have in common. */
+struct place {
+    uint64_t row, numbers[4];
+    uintptr_t trace;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    if (a->trace != b->trace)
+        return a->trace < b->trace ? -1 : 1;
+    for (size_t i = 0; i < sizeof a->numbers / sizeof *a->numbers; i++)
+        if (a->numbers[i] != b->numbers[i])
+            return a->numbers[i] < b->numbers[i] ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Steps on the same trace by like plans stand together. NULL when memory ran out. */
+static const uint64_t *order_rows(const struct stepped *stepped, size_t count, struct ll_arena *arena)
+{
+    uint64_t *order = ll_alloc(arena, count, sizeof *order);
+    struct place *places = calloc(count + 1, sizeof *places);
+    for (size_t i = 0; places && i < count; i++) {
+        const struct ll_parallel *plan = &stepped[i].step.plan;
+        places[i] = (struct place){
+            i, {plan->tensor, plan->pipeline, plan->data, plan->batch}, (uintptr_t)stepped[i].trace};
+    }
+    if (places)
+        qsort(places, count, sizeof *places, compare_places);
+    for (size_t i = 0; order && places && i < count; i++)
+        order[i] = places[i].row;
+    free(places);
+    return places ? order : NULL;
+}
+
 /* NULL when memory ran out. */
 static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t count,
                                          const struct ll_machine *const *machines, size_t machine_count,
@@ -337,9 +376,11 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
 {
     uint64_t chunks = count / ROWS_AT_ONCE + 1;
     const struct ll_machine **row_machines = ll_alloc(arena, count, sizeof(struct ll_machine *));
-    struct predicting all = {rows, row_machines, ll_alloc(arena, count, sizeof *all.predictions),
-                             ll_alloc(arena, count, sizeof *all.stepped),
-                             ll_alloc(arena, chunks, sizeof *all.chunk_failed)};
+    struct predicting all = {.rows = rows,
+                             .row_machines = row_machines,
+                             .predictions = ll_alloc(arena, count, sizeof *all.predictions),
+                             .stepped = ll_alloc(arena, count, sizeof *all.stepped),
+                             .chunk_failed = ll_alloc(arena, chunks, sizeof *all.chunk_failed)};
     if (!row_machines || !all.predictions || !all.stepped || !all.chunk_failed)
         return NULL;
     for (size_t i = 0; i < count; i++)
@@ -347,6 +388,9 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
                               ? row_machines[i - 1]
                               : find_machine(&rows[i], machines, machine_count);
     bring_all(&all, count, recordings);
+    all.order = order_rows(all.stepped, count, arena);
+    if (!all.order)
+        return NULL;
     ll_pool_run(pool, count, ROWS_AT_ONCE, predict_rows, &all);
     for (uint64_t i = 0; i < chunks; i++)
         if (all.chunk_failed[i])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What many devices cost: a search for the best plan of a transformer of 175 billion parameters, one plan of
  * it on 1,024 devices, 100,000 replicas of a residual network, alone and with each resource doubled; and the
- * replay of a trace as Chakra's files give it, a collective behind every seven computations. */
+ * replay of a trace as Chakra's files give it, a collective behind every seven computations; and what a
+ * step of 4,096 layers is asked once before it is replayed. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "models/model.h"
@@ -119,6 +120,25 @@ static void what_if(void *context)
     ll_arena_release(&arena);
 }
 
+static void prepare(void *context)
+{
+    struct scene *scene = context;
+    struct ll_arena arena = {0};
+    ll_prepare(scene->trace, &arena, &scene->diags);
+    ll_arena_release(&arena);
+}
+
+/* A step so deep that what it keeps for going backward is most of what it knows. */
+static void bench_deep(struct scene *scene)
+{
+    const struct ll_setting deep[] = {{"preset", "gpt3-175b"}, {"layers", "4096"}, {"dtype", "bf16"}};
+    struct ll_trace *gpt = record_model("gpt", 1, deep, 3, &scene->diags);
+    scene->trace = gpt;
+    if (gpt)
+        ll_bench("parallel: prepare an op of 4,096 layers", prepare, scene, gpt->op_count, 0);
+    ll_trace_free(gpt);
+}
+
 static void replay(void *context)
 {
     struct scene *scene = context;
@@ -168,6 +188,7 @@ int main(void)
     }
     ll_bench("parallel: replay an op as Chakra's", replay, &scene, CHAKRA_OPS, 0);
     bench_plans(&scene);
+    bench_deep(&scene);
     ll_trace_free(chakra);
     ll_machine_free(machine);
     ll_arena_release(&arena);

@@ -88,6 +88,43 @@ static void replicas_need_the_energy_of_one_each(void **state)
     close_scene(&scene);
 }
 
+static double time_of(struct scene *scene, const struct ll_spread *spread)
+{
+    return ll_parallel_time_s(spread, scene->machine, &scene->remembered, &scene->diags);
+}
+
+/* Programs that were made for one batch do for another of the same micro-batches, and for no other plan. */
+static void programs_do_not_depend_on_the_batch(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 2, settings, sizeof settings / sizeof *settings), yaml);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.data = plan.pipeline = 2;
+    plan.micro_batch = 2;
+    plan.batch = 8;
+    struct ll_spread *taken = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
+    double before_s = time_of(&scene, taken);
+    plan.batch = 24;
+    struct ll_spread *anew = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
+    assert_true(ll_spread_take_batch(taken, &plan, 4));
+    assert_true(time_of(&scene, taken) == time_of(&scene, anew));
+    assert_true(time_of(&scene, taken) > before_s);
+    assert_false(ll_spread_take_batch(taken, &plan, 2)); /* devices that there are */
+    struct ll_parallel others[] = {plan, plan, plan, plan};
+    others[0].batch = 25;
+    others[1].zero = 1;
+    others[2].micro_batch = 0;
+    others[3].overlap = !plan.overlap;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(ll_spread_take_batch(taken, &others[i], 4));
+    assert_int_equal(taken->plan.batch, 24);
+    ll_spread_free(taken);
+    ll_spread_free(anew);
+    close_scene(&scene);
+}
+
 /* Rajbhandari et al., ZeRO, 2020, figure 1: what a stage leaves to other replicas is no longer here. That
  * holds too where the gradients of several micro-batches are added up. */
 static void the_more_is_sharded_the_less_is_held(void **state)
@@ -174,6 +211,7 @@ int main(void)
         cmocka_unit_test(replicas_need_the_energy_of_one_each),
         cmocka_unit_test(shared_weights_are_the_pipelines_business),
         cmocka_unit_test(what_could_not_be_divided_is_counted),
+        cmocka_unit_test(programs_do_not_depend_on_the_batch),
         cmocka_unit_test(the_more_is_sharded_the_less_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

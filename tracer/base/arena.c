@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks form a list from newest to oldest; only the newest is filled further. A thing larger than
- * a block gets a block of its own size. Under AddressSanitizer each thing is followed by a poisoned
- * gap, so that running over its end is seen although the block goes on. */
+ * a block gets a block of its own size. Blocks begin small, since they are zeroed and most arenas
+ * stay small. Under AddressSanitizer each thing is followed by a poisoned gap, so that running over
+ * its end is seen although the block goes on. */
 #define _DEFAULT_SOURCE
 #include "tracer/base/arena.h"
 
@@ -27,7 +28,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-enum { ALIGN = 16, BLOCK_BYTES = 64 * 1024, LARGE_PAGE_BYTES = 2 << 20 };
+enum { ALIGN = 16, FIRST_BYTES = 4 * 1024, BLOCK_BYTES = 64 * 1024, LARGE_PAGE_BYTES = 2 << 20 };
 #ifdef LL_ASAN
 enum { GAP = 16 };
 #else
@@ -42,7 +43,9 @@ struct ll_arena_block {
 
 static struct ll_arena_block *add_block(struct ll_arena *arena, size_t needed)
 {
-    size_t size = needed > BLOCK_BYTES ? needed : BLOCK_BYTES;
+    size_t usual = arena->newest ? 2 * arena->newest->size_bytes : FIRST_BYTES;
+    usual = usual < BLOCK_BYTES ? usual : BLOCK_BYTES;
+    size_t size = needed > usual ? needed : usual;
     if (size > SIZE_MAX - sizeof(struct ll_arena_block))
         return NULL;
     struct ll_arena_block *block = calloc(1, sizeof *block + size);
