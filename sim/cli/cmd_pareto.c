@@ -196,12 +196,6 @@ static double two_decimals(double value)
     return round(100 * value) / 100 + 0.0;
 }
 
-/* Rounded, so that what is next to nothing has no sign. */
-static double two_decimals(double value)
-{
-    return round(100 * value) / 100 + 0.0;
-}
-
 static void show_weights(const struct answer *a, struct ll_str *out)
 {
     const struct ll_data_frame *frame = a->frame;
