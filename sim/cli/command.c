@@ -196,7 +196,8 @@ bool ll_can_write(const char *path)
 static bool is_irreplaceable(const char *path)
 {
     static const char database[] = "SQLite format 3";
-    char begin[LL_HEADER_BYTES] = {0};
+    unsigned char begin[4 * LL_HEADER_BYTES];
+    struct ll_version version;
     struct stat there;
     if (stat(path, &there) != 0 || !S_ISREG(there.st_mode))
         return false;
@@ -204,9 +205,9 @@ static bool is_irreplaceable(const char *path)
     size_t length = file ? fread(begin, 1, sizeof begin, file) : 0;
     if (file)
         fclose(file);
-    return length == sizeof begin &&
-           (!memcmp(begin + LL_SKIPPABLE_BYTES, LL_FILE_WORD, sizeof LL_FILE_WORD) ||
-            !memcmp(begin, database, sizeof database));
+    struct ll_view view = {begin, begin + length};
+    return ll_take_header(&view, &version) ||
+           (length >= sizeof database && !memcmp(begin, database, sizeof database));
 }
 
 bool ll_write_file(const char *path, struct ll_str *text)

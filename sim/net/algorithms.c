@@ -240,32 +240,6 @@ bool ll_send_DIRECT(struct ll_steps *steps)
     }
 }
 
-/* --- by the switch --- */
-
-static const struct ll_network *adding_level(const struct ll_steps *steps)
-{
-    const struct ll_machine *machine = ll_net_machine(steps->net);
-    for (uint64_t level = 0; level < machine->network_count; level++)
-        if (ll_lies_in_level(steps->net, &steps->exchange, level))
-            return machine->networks[level].in_network > 0 ? &machine->networks[level] : NULL;
-    return NULL;
-}
-
-/* 2 latency + M (1 + 1/n) / B (NVLink SHARP; Graham et al., 2016, of switches that are sent to): each device
- * has an n-th of the sum worked out by reading it through the switch, which takes it from all, and writes it
- * to all. So a device sends M and its part, and takes in as much: the same as if it sent that to the next. */
-bool ll_send_IN_NETWORK(struct ll_steps *steps)
-{
-    const struct ll_exchange *e = &steps->exchange;
-    const struct ll_network *level = adding_level(steps);
-    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || !level)
-        return false;
-    for (uint64_t i = 0; i < e->size; i++)
-        ll_steps_send(steps, i, (i + 1) % e->size, e->bytes * (1 + 1 / (double)e->size));
-    ll_steps_end_in_network(steps, level);
-    return true;
-}
-
 /* latency + (n - 1) M / B through a port: one latency less than DIRECT has, for small messages. */
 bool ll_send_ONE_SHOT(struct ll_steps *steps)
 {
@@ -274,6 +248,26 @@ bool ll_send_ONE_SHOT(struct ll_steps *steps)
         return false;
     send_to_all(steps, e->bytes);
     ll_steps_end(steps, 1);
+    return true;
+}
+
+/* --- by the switch --- */
+
+/* 2 latency + M (1 + 1/n) / B (NVLink SHARP; Graham et al., 2016, of switches that are sent to): each device
+ * has an n-th of the sum worked out by reading it through the switch, which takes it from all, and writes it
+ * to all. So a device sends M and its part, and takes in as much: the same as if it sent that to the next. */
+bool ll_send_IN_NETWORK(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    uint64_t place = ll_joining_level(steps->net, e);
+    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || place == LL_NO_LEVEL)
+        return false;
+    const struct ll_network *level = &ll_net_machine(steps->net)->networks[place];
+    if (level->in_network == 0)
+        return false;
+    for (uint64_t i = 0; i < e->size; i++)
+        ll_steps_send(steps, i, (i + 1) % e->size, e->bytes * (1 + 1 / (double)e->size));
+    ll_steps_end_in_network(steps, level);
     return true;
 }
 

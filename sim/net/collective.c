@@ -139,13 +139,23 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
     return trouble;
 }
 
-bool ll_lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
+/* Whether the members of the first group, of which the others are copies, differ in their place in this level
+ * alone. */
+static bool lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
 {
     uint64_t inner = ll_net_group(net, level), whole = ll_net_group(net, level + 1);
     for (uint64_t i = 1; i < e->size; i++)
         if (e->members[i] / whole != e->members[0] / whole || e->members[i] % inner != e->members[0] % inner)
             return false;
     return true;
+}
+
+uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *e)
+{
+    uint64_t level = 0;
+    while (level < ll_net_levels(net) && !lies_in_level(net, e, level))
+        level++;
+    return level < ll_net_levels(net) ? level : LL_NO_LEVEL;
 }
 
 /* Between two samples both figures change evenly with the number of devices. */
@@ -182,10 +192,8 @@ static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, st
 {
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
-    for (uint64_t level = 0; level < ll_net_levels(net); level++)
-        if (ll_lies_in_level(net, e, level))
-            return sampled(net, level, e, exchanged);
-    return false;
+    uint64_t level = ll_joining_level(net, e);
+    return level != LL_NO_LEVEL && sampled(net, level, e, exchanged);
 }
 
 enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const struct ll_exchange *exchange,

@@ -57,9 +57,8 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
  * groups are not cut into equal blocks. */
 uint64_t ll_steps_block(const struct ll_steps *steps);
 
-/* Whether the members of the first group, of which the others are copies, differ in their place in this level
- * alone. */
-bool ll_lies_in_level(const struct ll_net *net, const struct ll_exchange *exchange, uint64_t level);
+/* The level in which alone the members of a group have different places; LL_NO_LEVEL: there is none. */
+uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *exchange);
 
 /* The exchange with as few groups as take as long as all; *owned is to be freed. */
 struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,

@@ -99,6 +99,7 @@ static void sum_states(const struct profiling *p)
  * read counts for each. reader: by storage which of these passes read it last. */
 static void sum_read(const struct profiling *p, uint32_t *reader)
 {
+    memset(reader, 0xff, p->trace->storage_count * sizeof *reader);
     for (uint32_t op = 0; op < p->end; op++) {
         const struct ll_form *form = form_of(p, op);
         bool backward = form->phase == LL_PHASE_BACKWARD;
@@ -278,7 +279,7 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
     return p->lives && p->user && p->of_experts && p->stays && ll_layers_find(trace, arena, &p->layers);
 }
 
-static void sum_layers(struct profiling *p, bool *handed)
+static void sum_layers(struct profiling *p, bool *handed, uint32_t *reader)
 {
     for (uint32_t i = 0; i < p->layers.count; i++) {
         p->costs->at[i].flops = p->layers.flops[i];
@@ -293,20 +294,21 @@ static void sum_layers(struct profiling *p, bool *handed)
     find_peaks(p);
     sum_handed(p, handed);
     leave_alone(p);
-    memset(p->user, 0xff, p->trace->storage_count * sizeof *p->user);
-    sum_read(p, p->user);
+    sum_read(p, reader);
 }
 
 bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, struct ll_layer_costs *costs)
 {
     struct ll_arena scratch = {0};
     struct profiling p = {.costs = costs};
-    bool *handed = ll_alloc(&scratch, result->prepared->trace->tensor_count + 1, sizeof *handed);
-    bool done = handed && open_profiling(&p, result, &scratch);
+    const struct ll_trace *trace = result->prepared->trace;
+    bool *handed = ll_alloc(&scratch, trace->tensor_count + 1, sizeof *handed);
+    uint32_t *reader = ll_alloc(&scratch, trace->storage_count + 1, sizeof *reader);
+    bool done = handed && reader && open_profiling(&p, result, &scratch);
     *costs = (struct ll_layer_costs){.count = p.layers.count};
     costs->at = done ? ll_alloc(arena, costs->count + 1u, sizeof *costs->at) : NULL;
     if (costs->at)
-        sum_layers(&p, handed);
+        sum_layers(&p, handed, reader);
     ll_arena_release(&scratch);
     return costs->at;
 }

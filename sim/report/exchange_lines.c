@@ -96,7 +96,9 @@ static void say_bytes(const struct asking *a, const struct ll_network *level, do
     double share = adds_up(a) ? level->in_network : 1;
     ll_str_addf(terms, "%s%.10g / (%.10g * %.10g", terms->length ? " + " : "",
                 part_s * rate_Bps * level->efficiency * share, rate_Bps, level->efficiency);
-    ll_str_addf(terms, adds_up(a) ? " * %.10g)" : ")", share);
+    if (adds_up(a))
+        ll_str_addf(terms, " * %.10g", share);
+    ll_str_add(terms, ")");
 }
 
 /* Whether something is left of a time beside what rounding makes. */
