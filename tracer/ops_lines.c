@@ -65,12 +65,22 @@ static bool looks_through_windows(const struct ll_op_view *op)
     return ll_attr_count(op, LL_ATTR_KERNEL_H, 0) > 0;
 }
 
-/* Trailing dimensions that stay where they are; a permutation is written as decimal digits. */
+/* What lies together before and after: trailing dimensions that stay where they are, not counting those of
+ * length 1; a permutation is written as decimal digits. */
 static uint64_t unmoved(const struct ll_shape *x, int64_t permutation)
 {
     uint64_t line = 1;
-    for (int64_t i = x->rank; i-- > 0 && permutation % 10 == i; permutation /= 10)
-        line *= x->dim[i];
+    int64_t next = (int64_t)x->rank - 1;
+    for (unsigned left = x->rank; left > 0; left--, permutation /= 10) {
+        int64_t moved = permutation % 10;
+        if (x->dim[moved] == 1)
+            continue;
+        while (x->dim[next] == 1)
+            next--;
+        if (moved != next--)
+            return line;
+        line *= x->dim[moved];
+    }
     return line;
 }
 
@@ -113,6 +123,18 @@ uint64_t ll_op_lines(const struct ll_op_view *op, uint64_t elements)
     for (uint32_t i = 0; i < op->output_count; i++)
         line = ll_min(line, line_of(op, wide, &op->out[i]));
     return ll_ceil_div(elements, line);
+}
+
+bool ll_op_folds(const struct ll_op_view *op)
+{
+    const struct ll_shape *wide = widest(op), *out = &op->out[0];
+    struct reader r = {wide, ll_attr_count(op, LL_ATTR_AXIS, -1)};
+    if (out->rank > wide->rank || ll_elements(out) == ll_elements(wide))
+        return false;
+    for (int64_t i = wide->rank; i-- > 0;)
+        if (wide->dim[i] > 1)
+            return stride_of(&r, out, i) == STANDS;
+    return false;
 }
 
 uint64_t ll_op_lines_moved(const struct ll_op_view *op)

@@ -134,6 +134,10 @@ uint64_t ll_op_lines(const struct ll_op_view *op, uint64_t elements);
 /* The same for an op that only moves, which goes along its parts one after the other. */
 uint64_t ll_op_lines_moved(const struct ll_op_view *op);
 
+/* Whether the first output stands still while the op goes along a line: elements next to each other become
+ * one, as in a sum along the last dimension. */
+bool ll_op_folds(const struct ll_op_view *op);
+
 /* The extents of a convolution: image [batch, h, w, c], filter [kh, kw, c / groups, k], result [batch, oh,
  * ow, k]; which tensors of the op these are depends on the pass. Strides default to 1, groups to 1. */
 struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass);

@@ -241,6 +241,7 @@ bool ll_work_REDUCE(const struct ll_op_view *op, struct ll_work *work)
     work->reduce.in_elements = ll_elements(&op->in[0]);
     work->reduce.out_elements = ll_elements(&op->out[0]);
     work->lines = ll_op_lines(op, work->reduce.in_elements);
+    work->reduce.folds = ll_op_folds(op);
     return set_kind(work, LL_WORK_REDUCE) && ll_fits(work->reduce.in_elements);
 }
 

@@ -70,6 +70,7 @@ struct ll_work {
         } vector;
         struct {
             uint64_t in_elements, out_elements;
+            uint64_t folds; /* 1: the elements of a line become one; 0: lines are added to lines */
         } reduce;
         struct {
             uint64_t rows, row_bytes;

@@ -4,11 +4,13 @@
 #include "models/micro/probe.h"
 #include "models/micro/products.h"
 #include "models/nn/blas.h"
+#include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_skinny.h"
 #include "models/nn/runner.h"
 #include "tracer/base/clock.h"
 #include "tracer/host.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Elements: what fits a core's first cache, its own caches, all caches, and none; weights of a network. */
@@ -174,13 +176,34 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
     }
 }
 
+/* How the kernels cut their work, by the names of the ops. */
+static void add_cuts(struct ll_facts *facts)
+{
+    ll_facts_add(facts, "matmul.slice", "%u", LL_PRODUCT_SLICE);
+    static const char *const windows[] = {"conv2d", "conv2d_data_grad"};
+    static const struct {
+        const char *key;
+        unsigned value;
+    } cuts[] = {{"slice", LL_CONV_LEAST_ROWS},
+                {"slice_elements", LL_CONV_ELEMENTS},
+                {"slice_step", LL_CONV_ROW_STEP},
+                {"slice_most", LL_CONV_MOST_ROWS}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+        for (size_t j = 0; j < sizeof cuts / sizeof *cuts; j++) {
+            char key[64];
+            snprintf(key, sizeof key, "%s.%s", windows[i], cuts[j].key);
+            ll_facts_add(facts, key, "%u", cuts[j].value);
+        }
+    ll_facts_add(facts, "conv2d_filter_grad.slice", "%u", LL_CONV_FILTER_SLICE);
+}
+
 static void add_facts(const struct ll_micro_options *options, struct ll_pool *pool, struct ll_facts *facts)
 {
     ll_facts_add(facts, "model", "micro");
     ll_facts_add(facts, "threads", "%u", ll_pool_threads(pool));
     ll_facts_add(facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
     ll_facts_add(facts, "matmul.few_rows.grain", "%u", LL_SKINNY_GRAIN);
-    ll_facts_add(facts, "matmul.slice", "%u", LL_PRODUCT_SLICE);
+    add_cuts(facts);
     ll_facts_add(facts, "blas.core", "%s", ll_blas_facts().core);
     if (ll_blas_facts().better_core)
         ll_facts_add(facts, "blas.better_core", "%s", ll_blas_facts().better_core);

@@ -37,12 +37,10 @@ void LL_REAL(ll_gather)(const struct ll_window *window, const real *image, int64
 }
 
 #ifndef LL_DOUBLE
-enum { BLOCK_ELEMENTS = 1 << 18, LEAST_ROWS = 96, MOST_ROWS = 384, ROW_STEP = 32 };
-
 uint64_t ll_conv_rows(uint64_t columns)
 {
-    uint64_t rows = BLOCK_ELEMENTS / ll_max(columns, 1) / ROW_STEP * ROW_STEP;
-    return ll_min(ll_max(rows, LEAST_ROWS), MOST_ROWS);
+    uint64_t rows = LL_CONV_ELEMENTS / ll_max(columns, 1) / LL_CONV_ROW_STEP * LL_CONV_ROW_STEP;
+    return ll_min(ll_max(rows, LL_CONV_LEAST_ROWS), LL_CONV_MOST_ROWS);
 }
 
 static uint64_t columns_of(const struct ll_shape *filter)

@@ -19,6 +19,10 @@ void ll_gather_f32(const struct ll_window *window, const float *image, int64_t y
 void ll_gather_f64(const struct ll_window *window, const double *image, int64_t y, int64_t x,
                    uint64_t first_column, uint64_t end_column, double *row);
 
+/* A block of gathered rows, in elements and in rows; rows of a filter's gradient that are one piece. */
+enum { LL_CONV_ELEMENTS = 1 << 18, LL_CONV_LEAST_ROWS = 96, LL_CONV_MOST_ROWS = 384, LL_CONV_ROW_STEP = 32 };
+enum { LL_CONV_FILTER_SLICE = 96 };
+
 /* How many rows of so many columns are gathered and multiplied at a time: about what a second-level cache
  * holds, and enough to pay for the packing of the other operand. */
 uint64_t ll_conv_rows(uint64_t columns);

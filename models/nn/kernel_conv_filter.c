@@ -5,14 +5,15 @@
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_conv.h"
 
-enum { SLICE = 96, BLOCK_ROWS = 1024 };
+enum { BLOCK_ROWS = 1024 };
 
 #ifndef LL_DOUBLE
 uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads)
 {
     if (ll_conv_is_depthwise(&op->in[0], &op->out[0]))
         return ll_depthwise_filter_workspace(op);
-    return ll_mul(threads, SLICE * BLOCK_ROWS * ll_dtype_bytes((enum ll_dtype)op->in[0].dtype));
+    return ll_mul(threads,
+                  LL_CONV_FILTER_SLICE * BLOCK_ROWS * ll_dtype_bytes((enum ll_dtype)op->in[0].dtype));
 }
 #endif
 
@@ -41,7 +42,7 @@ static void filter_rows(void *context, uint64_t begin, uint64_t end, uint64_t ch
 {
     (void)chunk;
     const struct filter_grad *f = context;
-    real *block = f->blocks + (uint64_t)ll_pool_worker() * SLICE * BLOCK_ROWS;
+    real *block = f->blocks + (uint64_t)ll_pool_worker() * LL_CONV_FILTER_SLICE * BLOCK_ROWS;
     for (uint64_t first = 0; first < f->pixels; first += BLOCK_ROWS) {
         uint64_t rows = ll_min(BLOCK_ROWS, f->pixels - first);
         gather_block(f, first, rows, begin, end, block);
@@ -90,6 +91,7 @@ LL_KERNEL(CONV2D_FILTER)
     };
     for (f.group = 0; f.group < groups; f.group++) {
         f.window.first = f.group * filter->dim[2];
-        ll_pool_run(call->pool, filter->dim[0] * filter->dim[1] * filter->dim[2], SLICE, filter_rows, &f);
+        ll_pool_run(call->pool, filter->dim[0] * filter->dim[1] * filter->dim[2], LL_CONV_FILTER_SLICE,
+                    filter_rows, &f);
     }
 }

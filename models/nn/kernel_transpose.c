@@ -19,26 +19,33 @@ struct exchange {
     uint64_t pieces; /* of LINE along the last one */
 };
 
+/* Dimensions of length 1 say nothing of where elements lie and are left out. */
 static struct exchange exchange_of(const struct ll_kernel_call *call)
 {
-    const struct ll_shape *in = &call->op->in[0], *out = &call->op->out[0];
-    struct exchange x = {.from = call->in[0],
-                         .to = call->out[0],
-                         .element_bytes = ll_dtype_bytes((enum ll_dtype)in->dtype),
-                         .rank = in->rank};
-    uint64_t in_step[LL_MAX_RANK], step = 1, to_step = 1;
+    const struct ll_shape *in = &call->op->in[0];
+    struct exchange x = {
+        .from = call->in[0], .to = call->out[0], .element_bytes = ll_dtype_bytes((enum ll_dtype)in->dtype)};
+    uint64_t in_step[LL_MAX_RANK], order[LL_MAX_RANK], step = 1;
     uint64_t digits = (uint64_t)ll_attr_count(call->op, LL_ATTR_PERMUTATION, 0);
-    for (unsigned i = in->rank; i-- > 0; step *= in->dim[i])
+    for (unsigned i = in->rank; i-- > 0; step *= in->dim[i], digits /= 10) {
         in_step[i] = step;
-    for (unsigned i = in->rank; i-- > 0; digits /= 10, to_step *= out->dim[i]) {
-        x.dim[i] = out->dim[i];
-        x.from_step[i] = in_step[digits % 10];
-        x.to_step[i] = to_step;
-        if (digits % 10 == in->rank - 1u)
+        order[i] = digits % 10;
+    }
+    for (unsigned i = 0; i < in->rank; i++)
+        if (in->dim[order[i]] > 1) {
+            x.dim[x.rank] = in->dim[order[i]];
+            x.from_step[x.rank++] = in_step[order[i]];
+        }
+    step = 1;
+    for (uint64_t i = x.rank; i-- > 0; step *= x.dim[i]) {
+        x.to_step[i] = step;
+        if (x.from_step[i] == 1)
             x.packed = i;
     }
-    x.bands = ll_ceil_div(x.dim[x.packed], SQUARE);
-    x.pieces = ll_ceil_div(x.dim[x.rank - 1], LINE);
+    if (x.rank > 0) {
+        x.bands = ll_ceil_div(x.dim[x.packed], SQUARE);
+        x.pieces = ll_ceil_div(x.dim[x.rank - 1], LINE);
+    }
     return x;
 }
 
@@ -155,11 +162,11 @@ LL_KERNEL(TRANSPOSE)
     uint64_t elements = ll_elements(&call->op->out[0]);
     if (elements == 0)
         return;
-    if (call->op->in[0].rank < 2) {
+    struct exchange x = exchange_of(call);
+    if (x.rank < 2) {
         memcpy(call->out[0], call->in[0], ll_size_bytes(&call->op->in[0]));
         return;
     }
-    struct exchange x = exchange_of(call);
     if (x.packed == x.rank - 1) {
         uint64_t length = x.dim[x.rank - 1];
         ll_pool_run(call->pool, elements / length, ll_max(1, GRAIN / length), lines, &x);

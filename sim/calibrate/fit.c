@@ -138,11 +138,17 @@ static bool try_factor(struct search *search, const struct figure *figure, doubl
            try_value(search, figure, fmax(value / factor, figure->least), loss);
 }
 
+/* Whether the header says how the kernel deals its work. */
+static bool is_told(const struct ll_cut *cut)
+{
+    return cut->slice > 0 || cut->grain > 0;
+}
+
 static bool is_searched(const struct search *search, const struct figure *figure)
 {
     const struct ll_sample *sample = &search->samples->at[search->first];
     bool dealing = figure->offset == AT(slice) || figure->offset == AT(grain) || figure->offset == AT(units);
-    if (dealing && (sample->slice > 0 || sample->grain > 0))
+    if (dealing && is_told(&sample->cut))
         return false;
     if (figure->offset == AT(line_s) && !search->lines)
         return false;
@@ -226,7 +232,8 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
                                .reads = 1,
                                .work = 1,
                                .rows = sample->most_rows,
-                               .transposed = sample->transposed};
+                               .transposed = sample->transposed,
+                               .folds = sample->folds};
     kernel.ops[sample->kind] = true;
     kernel.line_s = search->lines ? 1e-9 : 0;
     if (!ll_is_product(&sample->work)) {
@@ -236,8 +243,11 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     }
     kernel.packing_Bps = start->packing_Bps;
     kernel.rewrites = start->rewrites;
-    kernel.grain = (double)sample->grain;
-    kernel.slice = sample->slice || sample->grain ? sample->slice : start->slice;
+    kernel.grain = (double)sample->cut.grain;
+    kernel.slice = is_told(&sample->cut) ? sample->cut.slice : start->slice;
+    kernel.slice_elements = sample->cut.slice_elements;
+    kernel.slice_step = sample->cut.slice_step;
+    kernel.slice_most = sample->cut.slice_most;
     return kernel;
 }
 
@@ -255,7 +265,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .first = first,
                             .count = count,
                             .product = ll_is_product(&samples->at[first].work)};
-    bool own = samples->at[first].grain > 0;
+    bool own = samples->at[first].cut.grain > 0;
     search.peak = search.product && !own ? samples->library_share : 1;
     search.lines = any_lines(&search);
     double least = INFINITY;

@@ -5,6 +5,8 @@
 #include "tracer/base/order.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +44,8 @@ static int by_kind(const void *a, const void *b)
         return x->most_rows == 0 ? 1 : y->most_rows == 0 ? -1 : x->most_rows < y->most_rows ? -1 : 1;
     if (x->transposed != y->transposed)
         return x->transposed ? -1 : 1;
+    if (x->folds != y->folds)
+        return x->folds ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
 }
 
@@ -119,6 +123,25 @@ static double library_share(const struct ll_trace *trace)
     return reached > 0 && peak > reached ? reached / peak : 1;
 }
 
+/* How the kernel of a kind cuts its work. */
+static struct ll_cut cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } figures[] = {{"slice", offsetof(struct ll_cut, slice)},
+                   {"slice_elements", offsetof(struct ll_cut, slice_elements)},
+                   {"slice_step", offsetof(struct ll_cut, slice_step)},
+                   {"slice_most", offsetof(struct ll_cut, slice_most)}};
+    struct ll_cut cut = {0};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s.%s", ll_op_name(kind), figures[i].name);
+        *(uint64_t *)((char *)&cut + figures[i].offset) = count_of(trace, key);
+    }
+    return cut;
+}
+
 /* Which of a product's kernels runs it, and how. */
 static void class_product(const struct ll_trace *trace, struct ll_sample *sample)
 {
@@ -126,10 +149,20 @@ static void class_product(const struct ll_trace *trace, struct ll_sample *sample
     sample->most_rows = class_of(sample->work.gemm.m, few_rows);
     if (sample->most_rows == few_rows) {
         sample->transposed = sample->work.along_k & LL_LINES_OF_B;
-        sample->grain = count_of(trace, "matmul.few_rows.grain");
+        sample->cut.grain = count_of(trace, "matmul.few_rows.grain");
     } else {
-        sample->slice = count_of(trace, "matmul.slice");
+        sample->cut = cut_of(trace, LL_OP_MATMUL);
     }
+}
+
+/* A kind of which all reductions go along lines has one kernel for all. */
+static void class_reductions(struct ll_samples *samples)
+{
+    bool across[LL_OP_COUNT] = {false};
+    for (uint64_t i = 0; i < samples->count; i++)
+        across[samples->at[i].kind] |= !samples->at[i].folds;
+    for (uint64_t i = 0; i < samples->count; i++)
+        samples->at[i].folds = samples->at[i].folds && across[samples->at[i].kind];
 }
 
 /* What the host hands over: a copy, measured like any op. */
@@ -165,9 +198,13 @@ static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t
             continue;
         if (view->kind == LL_OP_MATMUL)
             class_product(trace, &sample);
+        else
+            sample.cut = cut_of(trace, view->kind);
+        sample.folds = sample.work.kind == LL_WORK_REDUCE && sample.work.reduce.folds;
         time_of(trace, steps, count, place, times, &sample);
         samples->at[samples->count++] = sample;
     }
+    class_reductions(samples);
     qsort(samples->at, samples->count, sizeof *samples->at, by_kind);
     return true;
 }

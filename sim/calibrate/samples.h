@@ -12,8 +12,11 @@ struct ll_sample {
     struct ll_work work;
     uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
     bool transposed;    /* whether that kernel is for transposed right operands */
+    bool folds;         /* whether it is for reductions along lines, where the kind has others, too */
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
-    uint64_t slice, grain;
+    struct ll_cut {
+        uint64_t slice, slice_elements, slice_step, slice_most, grain;
+    } cut;
     uint32_t op;                       /* in the trace */
     double time_s;                     /* the mean over the steps, without the extremes */
     double spread;                     /* between the quartiles, over the median */
@@ -26,8 +29,8 @@ struct ll_arrival {
 };
 
 struct ll_samples {
-    /* By kind, those with most_rows first and fewest first of them, transposed ones before others, then in the
-     * order of the trace. */
+    /* By kind, those with most_rows first and fewest first of them, transposed ones and
+     * those that fold before others, then in the order of the trace. */
     struct ll_sample *at;
     uint64_t count;
     struct ll_arrival *arrivals;

@@ -6,6 +6,10 @@
  *       rounds = floor(floor(length / slice) / units),  left = length - rounds * slice * units
  *       busiest = (rounds * slice + min(left, slice)) / length               of the work
  *
+ * Slices have more lines than `slice` where more of the operand that is cut make `slice_elements`, in steps
+ * of `slice_step` and at most `slice_most`. The gradient of a convolution's input is a product for each phase
+ * of the strides, one after the other, of an equal part of the pixels and of the filter's taps.
+ *
  * A unit copies what it multiplies: its part of the side that is cut, and the whole other operand once for
  * each slice. A convolution's windows are gathered from the image line by line (im2col): each line of a
  * window is a piece of its own that costs `line`, since it has to be found and its edges be filled up.
@@ -24,7 +28,8 @@
 
 /* What is cut and what is copied. */
 struct sides {
-    uint64_t length; /* of the side that is cut */
+    uint64_t length, parts; /* of the side that is cut, and the products that share it */
+    double cut_elements;    /* of the operand on that side */
     double cut_bytes, other_bytes;
     /* Lines of windows, and windows of which each slice takes a part (0: none is cut). */
     double lines, windows;
@@ -43,6 +48,8 @@ static struct sides sides_of_conv(const struct ll_task *task)
     uint64_t run = taps * (data ? c->out_c : c->in_c) / c->groups;
     double gathered = products / (double)reused;
     return (struct sides){.length = data ? c->batch * c->in_h * c->in_w : d->m,
+                          .parts = data ? c->stride_h * c->stride_w : 1,
+                          .cut_elements = gathered,
                           .cut_bytes = gathered * element[LL_OPERAND_A],
                           .other_bytes = ll_operand_bytes(&task->problem, LL_OPERAND_B),
                           .lines = gathered / (double)run,
@@ -55,9 +62,25 @@ static struct sides sides_of_product(const struct ll_task *task)
     double a = ll_operand_bytes(&task->problem, LL_OPERAND_A);
     double b = ll_operand_bytes(&task->problem, LL_OPERAND_B);
     if (d->batch > 1)
-        return (struct sides){.length = d->batch, .cut_bytes = a + b};
+        return (struct sides){.length = d->batch, .parts = 1, .cut_bytes = a + b};
     bool by_rows = d->m >= d->n;
-    return (struct sides){by_rows ? d->m : d->n, by_rows ? a : b, by_rows ? b : a, 0, 0};
+    uint64_t length = ll_max(d->m, d->n);
+    return (struct sides){.length = length,
+                          .parts = 1,
+                          .cut_elements = (double)length * (double)d->k,
+                          .cut_bytes = by_rows ? a : b,
+                          .other_bytes = by_rows ? b : a};
+}
+
+/* Lines of a slice; 0: a product is dealt evenly. */
+static uint64_t slice_of(const struct ll_kernel *kernel, const struct sides *s)
+{
+    double line_elements = s->cut_elements / (double)s->length;
+    uint64_t fitting = (uint64_t)fmin((double)kernel->slice_elements / fmax(line_elements, 1), 0x1p50);
+    fitting -= fitting % ll_max(kernel->slice_step, 1);
+    if (kernel->slice_most > 0)
+        fitting = ll_min(fitting, kernel->slice_most);
+    return ll_max(kernel->slice, fitting);
 }
 
 /* The share of the unit that gets most: whole rounds of slices, then one more of what is left. */
@@ -90,11 +113,12 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
                          uint64_t units)
 {
     struct dealt d = {.units = units, .slice = slice};
-    d.slices = slice ? ll_ceil_div(s->length, slice) : units;
-    d.busiest = slice ? busiest_of(s->length, slice, units) : 1 / (double)units;
+    uint64_t length = ll_max(s->length / s->parts, 1); /* of one product */
+    d.slices = s->parts * (slice ? ll_ceil_div(length, slice) : units);
+    d.busiest = slice ? busiest_of(length, slice, units) : 1 / (double)units;
     d.lines = fmax(s->lines, s->windows * (double)d.slices);
     d.lines_s = d.lines * kernel->line_s * d.busiest;
-    double bytes = s->cut_bytes + s->other_bytes * (double)d.slices;
+    double bytes = s->cut_bytes + s->other_bytes / (double)s->parts * (double)d.slices;
     d.packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps * d.busiest : 0;
     return d;
 }
@@ -103,7 +127,8 @@ static void tell(const struct ll_kernel *kernel, const struct sides *s, const st
                  double imbalance, struct ll_explain *why)
 {
     if (d->slice)
-        ll_say(why, "slices: ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->length, d->slice, d->slices);
+        ll_say(why, "slices: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->parts,
+               ll_max(s->length / s->parts, 1), d->slice, d->slices);
     ll_say(why,
            "the busiest of %" PRIu64 " units has %.10g of all work, of an even share: max(1, %.10g * %" PRIu64
            ") = %.10g",
@@ -113,7 +138,8 @@ static void tell(const struct ll_kernel *kernel, const struct sides *s, const st
                d->busiest, d->lines_s);
     if (kernel->packing_Bps > 0)
         ll_say(why, "laid out, bytes copied: (%.10g + %.10g * %" PRIu64 ") / %.10g * %.10g = %.10g s",
-               s->cut_bytes, s->other_bytes, d->slices, kernel->packing_Bps, d->busiest, d->packing_s);
+               s->cut_bytes, s->other_bytes / (double)s->parts, d->slices, kernel->packing_Bps, d->busiest,
+               d->packing_s);
 }
 
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
@@ -122,11 +148,11 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     struct ll_layout layout = {units, 1, 0};
     if (!task->is_product)
         return begin_lines(kernel, task->work, units, why);
-    if (!(kernel->slice || kernel->packing_Bps > 0 || kernel->line_s > 0))
+    if (!(kernel->slice || kernel->slice_elements || kernel->packing_Bps > 0 || kernel->line_s > 0))
         return layout;
     bool conv = task->work->kind == LL_WORK_CONV;
     struct sides s = conv ? sides_of_conv(task) : sides_of_product(task);
-    uint64_t slice = task->problem.dims.batch > 1 && !conv ? 1 : kernel->slice;
+    uint64_t slice = task->problem.dims.batch > 1 && !conv ? 1 : slice_of(kernel, &s);
     struct dealt d = deal(kernel, &s, slice, units);
     layout.units = ll_min(units, d.slices);
     layout.imbalance = fmax(1, d.busiest * (double)units);

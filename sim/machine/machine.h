@@ -190,10 +190,16 @@ struct ll_kernel {
     uint64_t rows;   /* the most rows of the result; larger products go to the next kernel; 0: any */
     bool transposed; /* only with a right operand whose lines go along k; others go to the next kernel */
 
+    bool
+        folds; /* only reductions along lines, whose elements become one each; others go to the next kernel */
+
     uint64_t channels; /* of a convolution's result, given to a unit as one piece; 0: any number */
 
     /* Of products on ordinary cores (sim/cost/layout.h). */
-    uint64_t slice;     /* lines of the result given to a unit as one piece; 0: divided evenly */
+    uint64_t slice; /* lines of the result given to a unit as one piece; 0: divided evenly */
+    /* More of them, as hold so many elements of the operand that is cut, in such steps, at most so many (0: any
+     * number). */
+    uint64_t slice_elements, slice_step, slice_most;
     double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
     double line_s;      /* to start a line of a convolution's window, or of the elements of an op */
     double rewrites;    /* further times that the result is moved */

@@ -333,11 +333,21 @@ static const struct ll_field kernel_fields[] = {
     {.key = "transposed", .type = LL_TYPE_BOOL, AT(transposed), .otherwise = "false",
      .help = "whether it runs only matrix products with a transposed right operand; others go to the next "
              "kernel"},
+    {.key = "folds", .type = LL_TYPE_BOOL, AT(folds), .otherwise = "false",
+     .help = "whether it runs only reductions along lines, as a sum over the last dimension, where neighbours become "
+             "one element; others, which add lines to lines, go to the next kernel"},
     {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "channels of a convolution's result that are given to a unit as one piece; units that get none "
              "are not used; 0: any number"},
     {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
+    {.key = "slice_elements", .type = LL_TYPE_WHOLE, AT(slice_elements), .min = 0, .max = 0x1p40, .otherwise = "0",
+     .help = "elements of the operand that is cut (of a convolution: of the windows) which a slice may hold; where "
+             "those are more lines than `slice`, that many; 0: `slice` lines always"},
+    {.key = "slice_step", .type = LL_TYPE_WHOLE, AT(slice_step), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "the lines that `slice_elements` gives are a multiple of this; 0: any number"},
+    {.key = "slice_most", .type = LL_TYPE_WHOLE, AT(slice_most), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "the most lines that `slice_elements` gives; 0: any number"},
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "bandwidth at which a unit copies a matrix product's operands before it multiplies them"},

@@ -35,6 +35,31 @@ static void a_long_matrix_is_turned_piece_by_piece(void **state)
     check_turned(2049, 65);
 }
 
+/* [3,1,4,5] to [4,3,1,5], where lines of 5 change places, and to [1,5,3,4], where columns become lines. */
+static void dimensions_of_length_1_move_nothing(void **state)
+{
+    static const struct {
+        int64_t permutation;
+        uint64_t step[3]; /* of the image's 3, 4 and 5 in the result */
+    } orders[] = {{2013, {5, 15, 1}}, {1302, {4, 1, 12}}, {1023, {20, 5, 1}}};
+    (void)state;
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        struct ll_attr turned = {.key = LL_ATTR_PERMUTATION, .count = orders[o].permutation};
+        struct ll_shape in = {.rank = 4, .dtype = LL_F32, .dim = {3, 1, 4, 5}}, out = {0};
+        struct ll_op_view op = {LL_OP_TRANSPOSE, .input_count = 1, .in = &in,
+                                .out = &out,     .attr_count = 1,  .attrs = &turned};
+        float x[60], y[60];
+        assert_null(ll_op_infer(&op));
+        for (int i = 0; i < 60; i++)
+            x[i] = (float)i;
+        ll_kernel_of(LL_OP_TRANSPOSE, LL_F32)(
+            &(struct ll_kernel_call){&op, (const void *[]){x}, (void *[]){y}, NULL, NULL, NULL});
+        const uint64_t *step = orders[o].step;
+        for (uint64_t i = 0; i < 60; i++)
+            assert_true(y[i / 20 * step[0] + i / 5 % 4 * step[1] + i % 5 * step[2]] == x[i]);
+    }
+}
+
 static void a_number_has_nothing_to_turn(void **state)
 {
     (void)state;
@@ -53,6 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_matrix_is_turned_piece_by_piece),
+        cmocka_unit_test(dimensions_of_length_1_move_nothing),
         cmocka_unit_test(a_number_has_nothing_to_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

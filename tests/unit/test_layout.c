@@ -68,6 +68,37 @@ static void each_slice_copies_the_other_operand_again(void **state)
     assert_near(layout_of(&kernel, &work, 2).layout_s, (24000 + 4 * 1200) / 2e9, 1e-12);
 }
 
+/* Two images of 10 x 10, windows of 54 elements: 200 lines. */
+static void slices_hold_so_many_elements_of_what_is_cut(void **state)
+{
+    struct ll_kernel kernel = {.slice = 20, .slice_elements = 54 * 75, .slice_step = 32, .slice_most = 48};
+    struct ll_work work = convolution(LL_CONV_FORWARD);
+    (void)state;
+    /* 75 lines in steps of 32 are 64, of which 48 are taken: 48 * 4 + 8, the busiest of two has 104. */
+    assert_near(layout_of(&kernel, &work, 2).imbalance, 104.0 / 100, 1e-12);
+    kernel.slice_most = 0; /* 64 * 3 + 8: two of 64 each, then 64 and 8 */
+    assert_near(layout_of(&kernel, &work, 2).imbalance, 128.0 / 100, 1e-12);
+    kernel.slice_elements = 54 * 5; /* five lines are less than the least */
+    assert_int_equal(layout_of(&kernel, &work, 16).units, 10);
+    struct ll_work by_columns = product(1, 10, 200, 54); /* the longer side is cut, lines of 54 */
+    kernel = (struct ll_kernel){.slice_elements = 54 * 120};
+    assert_near(layout_of(&kernel, &by_columns, 2).imbalance, 120.0 / 100, 1e-12);
+}
+
+/* The input's gradient with strides of 2: four products of 50 pixels each, one after the other. */
+static void phases_of_strides_are_cut_one_by_one(void **state)
+{
+    struct ll_kernel kernel = {.slice = 48, .packing_Bps = 1e9};
+    struct ll_work work = convolution(LL_CONV_DATA);
+    (void)state;
+    work.conv.stride_h = work.conv.stride_w = 2;
+    struct ll_layout layout = layout_of(&kernel, &work, 2);
+    assert_near(layout.imbalance, 48.0 / 25, 1e-12);
+    assert_int_equal(layout.units, 2);
+    work.conv.stride_h = work.conv.stride_w = 1; /* all 200 at once: 48 * 4 + 8 */
+    assert_near(layout_of(&kernel, &work, 2).imbalance, 104.0 / 100, 1e-12);
+}
+
 static void windows_are_gathered_line_by_line(void **state)
 {
     struct ll_kernel kernel = {.line_s = 1e-9};
@@ -117,6 +148,8 @@ int main(void)
         cmocka_unit_test(without_a_word_about_it_a_product_is_dealt_evenly),
         cmocka_unit_test(whole_slices_leave_units_idle),
         cmocka_unit_test(each_slice_copies_the_other_operand_again),
+        cmocka_unit_test(slices_hold_so_many_elements_of_what_is_cut),
+        cmocka_unit_test(phases_of_strides_are_cut_one_by_one),
         cmocka_unit_test(windows_are_gathered_line_by_line),
         cmocka_unit_test(what_is_moved_again_is_the_result),
         cmocka_unit_test(more_units_are_never_slower),

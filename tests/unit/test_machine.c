@@ -206,6 +206,25 @@ static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
     assert_near(ll_machine_kernel(&machine, LL_OP_ADD, &few)->compute, 1, 0);
 }
 
+static void a_kernel_may_be_for_reductions_along_lines(void **state)
+{
+    static struct ll_machine machine;
+    (void)state;
+    machine.software.kernel_count = 2;
+    struct ll_kernel *kernels = machine.software.kernels;
+    kernels[0].ops[LL_OP_SUM] = kernels[1].ops[LL_OP_SUM] = kernels[0].folds = true;
+    struct ll_shape in = {.dtype = LL_F32, .rank = 3, .dim = {4, 6, 5}}, out[LL_MAX_OUTPUTS] = {{.rank = 0}};
+    for (int64_t axis = 0; axis < 3; axis++) {
+        const struct ll_attr attrs[] = {{LL_ATTR_AXIS, .count = axis}, {LL_ATTR_AXES, .count = 1}};
+        struct ll_op_view sum = {LL_OP_SUM,  .input_count = 1, .in = &in,
+                                 .out = out, .attrs = attrs,   .attr_count = 2};
+        struct ll_work work;
+        assert_null(ll_op_infer(&sum));
+        assert_true(ll_op_lower(&sum, &work));
+        assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_SUM, &work), &kernels[axis == 2 ? 0 : 1]);
+    }
+}
+
 static void no_more_complaints_are_kept_than_can_be_read(void **state)
 {
     struct ll_diags diags = {0};
@@ -248,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_unit_without_a_clock_has_the_machines),
         cmocka_unit_test(levels_of_one_size_are_allowed),
         cmocka_unit_test(an_op_goes_to_the_first_kernel_that_takes_it),
+        cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),
     };
