@@ -23,7 +23,8 @@
 
 enum { MOST_SETTINGS = 2, ROUNDS = 3 };
 
-/* Small enough for a laptop, and large enough to be more than overhead. */
+/* Small enough for a laptop, and large enough to be more than overhead; so many steps that a recording lasts
+ * longer than a neighbour's moment. */
 static const struct preset {
     const char *model;
     uint64_t batch, steps;
@@ -31,8 +32,8 @@ static const struct preset {
     size_t setting_count;
 } presets[] = {
     {"alexnet", 2, 9, {{NULL, NULL}}, 0},     {"vgg", 1, 5, {{NULL, NULL}}, 0},
-    {"residual", 2, 9, {{NULL, NULL}}, 0},    {"deepq", 32, 30, {{"replay", "10000"}}, 1},
-    {"autoenc", 128, 90, {{NULL, NULL}}, 0},  {"memnet", 32, 200, {{NULL, NULL}}, 0},
+    {"residual", 2, 9, {{NULL, NULL}}, 0},    {"deepq", 32, 60, {{"replay", "10000"}}, 1},
+    {"autoenc", 128, 600, {{NULL, NULL}}, 0}, {"memnet", 32, 4000, {{NULL, NULL}}, 0},
     {"speech", 2, 5, {{"frames", "200"}}, 1}, {"seq2seq", 8, 9, {{"bucket", "1"}}, 1},
 };
 
