@@ -343,6 +343,92 @@ static void the_file_reads_back_to_the_machine(void **state)
     ll_trace_free(trace);
 }
 
+/* An op with a scope that says it is measured, of `size` lines. */
+static void record_view(struct ll_recorder *recorder, struct ll_op_view *view, uint64_t size)
+{
+    uint32_t inputs[2], outputs[1];
+    char scope[32];
+    assert_null(ll_op_infer(view));
+    snprintf(scope, sizeof scope, "cold/%s", ll_op_name(view->kind));
+    for (uint32_t i = 0; i < view->input_count; i++)
+        inputs[i] = ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "x", &view->in[i], LL_WEIGHT));
+    outputs[0] = ll_recorder_desc(recorder, "y", &view->out[0], LL_ACTIVATION);
+    ll_recorder_op(recorder, &(struct ll_record){.kind = view->kind,
+                                                 .scope = ll_recorder_string(recorder, scope),
+                                                 .inputs = inputs,
+                                                 .input_count = view->input_count,
+                                                 .outputs = outputs,
+                                                 .output_count = 1,
+                                                 .attrs = view->attrs,
+                                                 .attr_count = view->attr_count,
+                                                 .start_ns = 1,
+                                                 .duration_ns = 1000 * size});
+}
+
+/* Sums along lines and across them, maxima along lines alone, a convolution. */
+static void record_classes(struct ll_recorder *recorder, uint64_t size)
+{
+    struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {size, 8}}},
+                    out[LL_MAX_OUTPUTS] = {{.rank = 0}};
+    struct ll_attr axis[] = {{.key = LL_ATTR_AXIS}, {.key = LL_ATTR_AXES, .count = 1}};
+    struct ll_op_view view = {LL_OP_SUM,  .input_count = 1, .in = in,
+                              .out = out, .attrs = axis,    .attr_count = 2};
+    record_view(recorder, &view, size);
+    axis[0].count = 1;
+    record_view(recorder, &view, size);
+    view.kind = LL_OP_MAX;
+    record_view(recorder, &view, size);
+    in[0] = (struct ll_shape){.dtype = LL_F32, .rank = 4, .dim = {1, size, 4, 4}};
+    in[1] = (struct ll_shape){.dtype = LL_F32, .rank = 4, .dim = {1, 1, 4, 8}};
+    view = (struct ll_op_view){LL_OP_CONV2D, .input_count = 2, .in = in, .out = out};
+    record_view(recorder, &view, size);
+}
+
+/* The header says how convolutions are cut; a kind that has reductions of both sorts gets two kernels. */
+static void kernels_are_as_the_header_and_the_shapes_say(void **state)
+{
+    struct ll_fact all[FACTS + 4];
+    static const struct ll_fact more[] = {{"conv2d.slice", "96"},
+                                          {"conv2d.slice_elements", "262144"},
+                                          {"conv2d.slice_step", "32"},
+                                          {"conv2d.slice_most", "384"}};
+    static const char *const names[] = {"conv2d", "sum_along_lines", "sum", "max"};
+    char path[] = "classes.XXXXXX";
+    enum ll_status status;
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    struct ll_calibration calibration;
+    (void)state;
+    memcpy(all, facts, sizeof facts);
+    memcpy(all + FACTS, more, sizeof more);
+    close(mkstemp(path));
+    struct ll_recorder *recorder = ll_recorder_open(path, all, FACTS + 4, &status);
+    assert_non_null(recorder);
+    ll_recorder_step_begin(recorder);
+    for (uint64_t size = 16; size <= 4096; size *= 4)
+        record_classes(recorder, size);
+    ll_recorder_step_end(recorder);
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
+    unlink(path);
+    assert_non_null(trace);
+    assert_true(ll_calibrate(trace, &nobody, &arena, &diags, &calibration));
+    const struct ll_software *software = &calibration.machine->software;
+    assert_int_equal(software->kernel_count, sizeof names / sizeof *names);
+    for (size_t i = 0; i < software->kernel_count; i++) {
+        assert_string_equal(software->kernels[i].name, names[i]);
+        assert_int_equal(software->kernels[i].folds, i == 1);
+    }
+    const struct ll_kernel *conv = &software->kernels[0];
+    assert_int_equal(conv->slice, 96);
+    assert_int_equal(conv->slice_elements, 262144);
+    assert_int_equal(conv->slice_step, 32);
+    assert_int_equal(conv->slice_most, 384);
+    ll_machine_free(calibration.machine);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
 static void all_that_a_header_lacks_is_named(void **state)
 {
     struct ll_diags diags = {0};
@@ -371,6 +457,7 @@ int main(void)
         cmocka_unit_test(how_input_arrives_is_told_by_large_and_small),
         cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
         cmocka_unit_test(the_file_reads_back_to_the_machine),
+        cmocka_unit_test(kernels_are_as_the_header_and_the_shapes_say),
         cmocka_unit_test(all_that_a_header_lacks_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
