@@ -118,7 +118,8 @@ static int load_traces(struct simulation *simulation)
         if (simulation->planned) /* its programs are prepared */
             continue;
         simulation->prepared[i] =
-            ll_prepare(simulation->traces[i], simulation->args->arena, &simulation->diags);
+            (ll_flag(simulation->args, "as-recorded") ? ll_prepare_as_recorded : ll_prepare)(
+                simulation->traces[i], simulation->args->arena, &simulation->diags);
         if (!simulation->prepared[i])
             return LL_WRONG;
     }
@@ -270,7 +271,7 @@ static bool find_bars(struct simulation *simulation)
     struct ll_contents text = {0};
     enum ll_status status = LL_NO_FILE;
     const char *path = NULL;
-    if (ll_value(args, "set", NULL))
+    if (ll_value(args, "set", NULL) || ll_flag(args, "as-recorded"))
         return true;
     for (size_t i = 0; folders && folders[i] && status != LL_OK; i++) {
         path = ll_format(args->arena, "%s/residuals.csv", folders[i]);
@@ -313,6 +314,21 @@ static bool draw_footprints(const struct simulation *simulation)
     return ll_write_file(path, &svg);
 }
 
+/* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
+static bool may_be_as_recorded(const struct simulation *simulation)
+{
+    static const char *const changing[] = {"as", "prune", "batch", "batch-was", NULL};
+    const struct ll_args *args = simulation->args;
+    if (!ll_flag(args, "as-recorded"))
+        return true;
+    if (simulation->planned) {
+        ll_wrong(
+            "--as-recorded takes a trace on the devices it was recorded on: it cannot be spread over others");
+        return false;
+    }
+    return ll_without(args, changing, "changes the ops; --as-recorded takes them as they were");
+}
+
 static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
@@ -325,7 +341,7 @@ static int run_simulation(struct simulation *simulation)
         return LL_WRONG;
     if (simulation->machine_count == 0)
         return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
-    if (!ll_read_plan(args, &simulation->plan, &simulation->planned))
+    if (!ll_read_plan(args, &simulation->plan, &simulation->planned) || !may_be_as_recorded(simulation))
         return LL_WRONG;
     int status = load_traces(simulation);
     if (status != LL_DONE)
@@ -384,6 +400,8 @@ static const struct ll_option options[] = {
 #undef LL_PLAN_KEY
     {"plan", 0, "PLAN.yaml",
      "read these options from a file, as keys (micro_batch: 4); options given here override it"},
+    {"as-recorded", 0, NULL,
+     "let ops take as long as they were recorded to take, and simulate only exchanges between devices"},
     {"what-if", 0, NULL, "show what doubling each resource would gain; a page for each machine"},
     {"per-op", 0, NULL, "show a line for each op"},
     {"roofline", 0, "FILE", "draw a roofline plot of the ops to this SVG file"},
@@ -410,7 +428,11 @@ const struct ll_command ll_command_sim = {
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
         "Times are per step: the complete steps of the trace are replayed in order, and their total "
-        "is divided by their number. The recorded times are never used.\n"
+        "is divided by their number. The recorded times are not used.\n"
+        "\n"
+        "--as-recorded uses them: ops take as long as they did, and only what devices exchange takes what "
+        "the machine's network takes. So a recording of several ranks, such as one imported from Chakra, "
+        "tells what another network would do for it.\n"
         "\n"
         "--as simulates the workload in another number type: every floating-point tensor is stored "
         "and computed in it. So machines that only compute in integers can run recorded traces.\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/parse.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "sim/report/human.h"
 
 /* Help is for reading: its lines are shorter than a wide screen's. */
-enum { MOST_OPTIONS = 32, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
+enum { MOST_OPTIONS = 64, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
 
 static const struct ll_option common[] = {
     {"json", 0, NULL, "one JSON document"},
@@ -68,7 +69,8 @@ struct parser {
 
 static void add_options(struct parser *parser, const struct ll_option *option)
 {
-    for (; option && option->name && parser->count < MOST_OPTIONS; option++) {
+    for (; option && option->name; option++) {
+        assert(parser->count < MOST_OPTIONS);
         parser->long_options[parser->count] =
             (struct option){option->name, option->value ? required_argument : no_argument, NULL, 0};
         parser->options[parser->count++] = option;

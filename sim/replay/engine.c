@@ -275,6 +275,20 @@ static void save_traffic(const struct ll_prepared *prepared, const struct ll_mac
     ll_residency_saved(prepared->residency, machine, seq, fused.held, clock, saved);
 }
 
+/* The machine is asked what holds the op back, not how long it takes. */
+static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, struct ll_timing *timing,
+                          struct ll_explain *why)
+{
+    double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
+    if (!prepared->as_recorded || recorded_s <= 0)
+        return;
+    ll_say(why, "as recorded, its start included, in place of %.10g + %.10g s: %.10g s", timing->time_s,
+           timing->overhead_s, recorded_s);
+    timing->exposed_s = fmin(timing->exposed_s, recorded_s);
+    timing->time_s = recorded_s;
+    timing->overhead_s = timing->behind_s = 0;
+}
+
 /* The op's time on an empty stream: residency and fusion, which left `saved`, take traffic off its cost. */
 static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                     const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
@@ -289,6 +303,7 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
     }
+    take_recorded(prepared, seq, timing, why);
 }
 
 /* Time of the program itself: as recorded, whatever the machine. */

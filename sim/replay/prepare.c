@@ -75,8 +75,8 @@ static void count(struct ll_prepared *prepared)
             prepared->dtype = (enum ll_dtype)i;
 }
 
-const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
-                                     struct ll_diags *diags)
+static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena *arena,
+                                   struct ll_diags *diags)
 {
     struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
     struct ll_place place = {.file = ll_trace_fact(trace, "model")};
@@ -100,4 +100,33 @@ const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_are
         whole = whole && prepared->fused[f];
     }
     return whole ? prepared : NULL;
+}
+
+const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
+                                     struct ll_diags *diags)
+{
+    return prepare(trace, arena, diags);
+}
+
+static bool has_times(const struct ll_prepared *prepared)
+{
+    for (uint32_t i = prepared->first_op; i < prepared->end_op; i++)
+        if (prepared->trace->ops[i].duration_ns > 0 &&
+            prepared->works[prepared->trace->ops[i].form].kind != LL_WORK_COLLECTIVE)
+            return true;
+    return false;
+}
+
+const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, struct ll_arena *arena,
+                                                 struct ll_diags *diags)
+{
+    struct ll_prepared *prepared = prepare(trace, arena, diags);
+    struct ll_place place = {.file = ll_trace_fact(trace, "model")};
+    if (prepared && !has_times(prepared)) {
+        ll_complain(diags, place, "no op has a recorded time: expected a recording, not a dry run");
+        return NULL;
+    }
+    if (prepared)
+        prepared->as_recorded = true;
+    return prepared;
 }

@@ -38,6 +38,7 @@ struct ll_prepared {
     const uint32_t *same; /* by form: the first of the same kind and work, for what it costs */
     double flops, bytes;  /* algorithmic, a step */
     enum ll_dtype dtype;  /* of most FLOPs */
+    bool as_recorded;     /* ops that have a recorded time take that, whatever the machine */
 };
 
 /* Whether a stack of this fusion joins an element-wise op to what is right before it. Pure. */
@@ -54,6 +55,12 @@ static inline struct ll_fused ll_fused_as(const struct ll_prepared *prepared, en
  * Lives in the arena. */
 const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
                                      struct ll_diags *diags);
+
+/* The same for a replay in which only exchanges between devices are simulated: every other op takes as long
+ * as it was recorded to take, those without a recorded time what the machine takes. Complains, too, when no
+ * op has one. */
+const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, struct ll_arena *arena,
+                                                 struct ll_diags *diags);
 
 struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */

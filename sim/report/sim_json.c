@@ -227,6 +227,8 @@ static void one_report(const struct ll_report *report, const char *machine, bool
         ll_json_put_number(json, "time_low_s", report->time_low_s);
         ll_json_put_number(json, "time_high_s", report->time_high_s);
     }
+    if (prepared->as_recorded)
+        ll_json_put_bool(json, "as_recorded", true);
     ll_json_put_number(json, "flops", prepared->flops);
     ll_json_put_number(json, "bytes", prepared->bytes);
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);

@@ -374,6 +374,8 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
                  &line);
     area_words(result->machine, result->area_m2, devices, &line);
+    if (result->prepared->as_recorded)
+        ll_str_add(&line, ", ops as long as recorded: only exchanges are simulated");
     if (result->network.count == 0 && devices == 1)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);

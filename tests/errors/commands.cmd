@@ -43,3 +43,7 @@ cp traces/alexnet_infer_b1.llt copy.llt
 try sim -c t4 --roofline copy.llt traces/alexnet_infer_b1.llt
 cmp traces/alexnet_infer_b1.llt copy.llt
 rm copy.llt
+# Recorded times are those of the ops as they were.
+try sim -c custom_example --as-recorded traces/alexnet_train_b8.llt
+try sim -c custom_example --as-recorded --dp 2 traces/alexnet_train_b8.llt
+try sim -c custom_example --as-recorded --batch 4 traces/alexnet_train_b8.llt

@@ -104,6 +104,34 @@ static void a_sum_waits_for_the_slowest(void **state)
     close_scene(&scene);
 }
 
+/* The products took 2.5 s and 0.5 s when they were recorded; what is sent takes a second here. Rank 1 waits,
+ * and has one product of which no time is known, which takes a second. */
+static void ops_may_be_as_long_as_recorded(void **state)
+{
+    (void)state;
+    const struct line lines[] = {{LL_OP_MATMUL, 0, -1},
+                                 {LL_OP_SEND, 0, 0},
+                                 {LL_OP_RECEIVE, 1, -1},
+                                 {LL_OP_MATMUL, 1, 2},
+                                 {LL_OP_MATMUL, 1, 3}};
+    struct scene scene = open_lines(lines, 5);
+    assert_null(ll_prepare_as_recorded(scene.trace, &scene.arena, &scene.diags));
+    assert_non_null(strstr(scene.diags.kept[0].message, "no op has a recorded time"));
+    scene.trace->ops[0].duration_ns = 2500000000;
+    scene.trace->ops[1].duration_ns = 7000000000; /* of an exchange: simulated all the same */
+    scene.trace->ops[3].duration_ns = 500000000;
+    const struct ll_prepared *prepared = ll_prepare_as_recorded(scene.trace, &scene.arena, &scene.diags);
+    assert_non_null(prepared);
+    const struct ll_together *together =
+        ll_replay_together(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+    assert_non_null(together);
+    assert_near(together->result->time_s, 2.5 + 1 + 0.5 + 1, 1e-3);
+    assert_near(together->ranks[0].end_s, 3.5, 1e-3);
+    assert_near(together->ranks[1].busy_s, 1.5, 1e-3);
+    assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 5, 1e-3);
+    close_scene(&scene);
+}
+
 static void what_never_comes_is_named(void **state)
 {
     (void)state;
@@ -122,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_run_side_by_side_and_wait),
         cmocka_unit_test(a_sum_waits_for_the_slowest),
+        cmocka_unit_test(ops_may_be_as_long_as_recorded),
         cmocka_unit_test(what_never_comes_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
