@@ -72,6 +72,29 @@ static void our_traces_come_back_and_take_as_long(void **state)
     }
 }
 
+/* The same program on two devices: each file is a rank. */
+static void our_traces_may_be_ranks(void **state)
+{
+    struct ll_trace *trace = long_toy_trace();
+    struct ll_str bytes = exported(ll_export_CHAKRA, trace);
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    (void)state;
+    add_file(&c, "toy.0.et", &bytes);
+    add_file(&c, "toy.1.et", &bytes);
+    convert(&c);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 2 * trace->op_count);
+    uint64_t of_rank[2] = {0};
+    for (uint64_t i = 0; i < c.trace->op_count; i++) {
+        assert_true(c.trace->ops[i].thread < 2);
+        of_rank[c.trace->ops[i].thread]++;
+    }
+    assert_int_equal(of_rank[0], of_rank[1]);
+    end_conversion(&c);
+    ll_str_release(&bytes);
+    ll_trace_free(trace);
+}
+
 /* As of a program that did much before its first step, and waited between two. */
 static void what_is_no_whole_step_comes_back_as_none(void **state)
 {
@@ -371,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_traces_come_back_and_take_as_long),
+        cmocka_unit_test(our_traces_may_be_ranks),
         cmocka_unit_test(what_is_no_whole_step_comes_back_as_none),
         cmocka_unit_test(steps_that_do_not_hold_all_ops_are_those_that_the_nodes_tell),
         cmocka_unit_test(sizes_are_numbers_of_any_type_but_never_negative),
