@@ -326,7 +326,10 @@ static bool may_be_as_recorded(const struct simulation *simulation)
             "--as-recorded takes a trace on the devices it was recorded on: it cannot be spread over others");
         return false;
     }
-    return ll_without(args, changing, "changes the ops; --as-recorded takes them as they were");
+    static const char *const comparing[] = {"memory", NULL};
+    return ll_without(args, changing, "changes the ops; --as-recorded takes them as they were") &&
+           ll_without(args, comparing,
+                      "simulates other ways to run the ops; --as-recorded takes them as they were");
 }
 
 static int run_simulation(struct simulation *simulation)

@@ -47,3 +47,4 @@ rm copy.llt
 try sim -c custom_example --as-recorded traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --dp 2 traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --batch 4 traces/alexnet_train_b8.llt
+try sim -c custom_example --as-recorded --memory traces/alexnet_train_b8.llt
