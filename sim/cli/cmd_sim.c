@@ -435,7 +435,7 @@ const struct ll_command ll_command_sim = {
         "\n"
         "--as-recorded uses them: ops take as long as they did, and only what devices exchange takes what "
         "the machine's network takes. So a recording of several ranks, such as one imported from Chakra, "
-        "tells what another network would do for it.\n"
+        "tells what another network would do for it, and --roofline shows what its ops have reached.\n"
         "\n"
         "--as simulates the workload in another number type: every floating-point tensor is stored "
         "and computed in it. So machines that only compute in integers can run recorded traces.\n"

@@ -172,9 +172,9 @@ static bool draw(const struct ll_report *report, const char *machine, struct ll_
     if (!make_points(d) || !make_memories(d) || !make_units(d))
         return false;
     const char *title = ll_format(arena, "%s on %s", ll_base_name(report->trace_name), machine);
-    const char *about =
-        ll_format(arena, "%s a step; ops with %s of their time are shown",
-                  ll_si(&time, report->result->time_s, "s"), ll_percent(&share, d->shown_share));
+    const char *about = ll_format(
+        arena, "%s a step%s; ops with %s of their time are shown", ll_si(&time, report->result->time_s, "s"),
+        report->result->prepared->as_recorded ? ", ops as recorded" : "", ll_percent(&share, d->shown_share));
     if (!title || !about)
         return false;
     ll_draw_roofline(svg, box,
