@@ -458,13 +458,6 @@ static void record_own(struct reader *r, struct own *own)
         own->out[i] = (struct ll_imported){first == LL_NONE ? LL_NONE : first + i, own->made[i].shape};
 }
 
-/* Of several files each is a rank, whatever threads it had when it was written. */
-static uint32_t thread_of_own(const struct reader *r)
-{
-    return r->rank_count > 1 ? (uint32_t)(r->rank - r->ranks)
-                             : (uint32_t)chakra_number(r->node, "leadline.thread");
-}
-
 static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, const char *kind,
                             struct own *own)
 {
@@ -472,7 +465,9 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
     own->op = (struct ll_import_op){.kind = ll_op_find(kind),
                                     .scope = scope ? scope : "",
                                     .attrs = own->attrs,
-                                    .thread = thread_of_own(r),
+                                    .thread = r->rank_count > 1
+                                                  ? (uint32_t)(r->rank - r->ranks)
+                                                  : (uint32_t)chakra_number(r->node, "leadline.thread"),
                                     .start_ns = chakra_number(r->node, "leadline.start_ns"),
                                     .duration_ns = chakra_number(r->node, "leadline.duration_ns")};
     if (own->op.kind == LL_OP_COUNT)
