@@ -76,8 +76,7 @@ static uint32_t *controls_of(struct reader *r, uint64_t at, uint32_t *count)
     return controls;
 }
 
-/* Ops of others. */
-
+/* A node of others. */
 static bool record_foreign(struct reader *r, uint64_t at, struct ll_import_op *op)
 {
     uint32_t *controls = controls_of(r, at, &op->control_count);
