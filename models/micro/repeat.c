@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RUNS = 30, LEAST_RUNS = 8 };
+enum { RUNS = 128, LEAST_RUNS = 8 };
 
 struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount)
 {
