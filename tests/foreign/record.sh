@@ -39,6 +39,10 @@ for way in preload probe; do
     expect "$(grep -o ': .*llt' "$here/err" | head -1)" ": $here/$way.llt" "trace that is told first, by $way"
 done
 
+echo | "$leadline" record -o "$here/m.llt" -- "$products" 50 7 threads >/dev/null 2>&1
+expect "$("$leadline" info "$here/m.llt" | tr '\n' ' ' | grep -o '([^(]*41 *threads)')" "(the first of 41 threads)" "threads told"
+expect "$("$leadline" info "$here/m.llt" | sed -n '/each thread/,/threads)/p' | grep -o '%' | wc -l)" 16 "shares of threads told"
+
 echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"
 

@@ -51,8 +51,9 @@ struct ll_session_trace {
     bool core_asked_for;                 /* by the environment */
 };
 
-/* Nobody writes any more: takes in the rest, writes summaries, closes. The traces, in the arena: of the process
- * that was started, of those that it started, of the others, each in the order in which they appeared. False when memory ran out; the session is freed in any case. */
+/* Nobody writes any more: takes in the rest, writes summaries, closes. The traces, in the arena: of the
+ * process that was started, of those that it started, of the others, each in the order in which they
+ * appeared. False when memory ran out; the session is freed in any case. */
 bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct ll_session_trace **traces,
                       size_t *count);
 
