@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
  * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
- * `die` kills itself, a number is the exit status. */
+ * `die` kills itself, `exec` begins again as another program, a number is the exit status. */
 #include <cblas.h>
 
 #include <pthread.h>
@@ -70,5 +70,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (strcmp(what, "die") == 0)
         raise(SIGKILL);
+    if (strcmp(what, "exec") == 0)
+        execl("/proc/self/exe", argv[0], argv[1], argv[2], (char *)NULL);
     return atoi(what);
 }

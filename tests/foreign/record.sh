@@ -37,6 +37,13 @@ for way in preload probe; do
     done
     expect "$(fact "$1" parent_pid)" "$(fact "$here/$way.llt" pid)" "parent of the further process, by $way"
     expect "$(grep -o ': .*llt' "$here/err" | head -1)" ": $here/$way.llt" "trace that is told first, by $way"
+
+    echo | "$leadline" record --mech $way -o "$here/e$way.llt" -- "$products" 50 7 exec >/dev/null 2>"$here/err"
+    set -- "$here/e$way".*llt
+    expect $# 2 "files of a program that becomes another one, by $way"
+    for trace in "$@"; do
+        expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
+    done
 done
 
 echo | "$leadline" record -o "$here/m.llt" -- "$products" 50 7 threads >/dev/null 2>&1
