@@ -217,19 +217,31 @@ static double summed(const struct ll_trace *trace, const char *key)
     return value && ll_number_parse(value, "", &sum) ? sum : 0;
 }
 
+/* Whether the fact is a thread's share of time in calls. */
+static bool is_share(const struct ll_fact *fact, double *share)
+{
+    unsigned thread;
+    int end = 0;
+    bool named =
+        sscanf(fact->key, "summary.thread.%u.covered%n", &thread, &end) == 1 && end && !fact->key[end];
+    return named && ll_number_parse(fact->value, "", share);
+}
+
+/* A program may have started thousands of threads: the first ones are told. */
 static void add_threads(const struct ll_trace *trace, struct ll_str *line)
 {
-    for (unsigned i = 0;; i++) {
-        char key[64];
+    enum { TOLD = 16 };
+    uint64_t count = 0;
+    double share;
+    for (uint64_t i = 0; i < trace->fact_count; i++) {
         struct ll_human covered;
-        snprintf(key, sizeof key, "summary.thread.%u.covered", i);
-        if (!ll_trace_fact(trace, key)) {
-            ll_str_add(line, i ? " of its time" : "");
-            return;
-        }
-        ll_str_addf(line, "%s%s", i ? ", " : "; each thread's cover ",
-                    ll_percent(&covered, summed(trace, key)));
+        if (!is_share(&trace->facts[i], &share) || count++ >= TOLD)
+            continue;
+        ll_str_addf(line, "%s%s", count > 1 ? ", " : "; each thread's cover ", ll_percent(&covered, share));
     }
+    if (count > TOLD)
+        ll_str_addf(line, " (the first of %" PRIu64 " threads)", count);
+    ll_str_add(line, count ? " of its time" : "");
 }
 
 /* What was seen of a program from outside, and what was not. */

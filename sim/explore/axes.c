@@ -9,6 +9,7 @@
  *     model.batch: [16, 32]                                   of the models that are recorded */
 #include "sim/explore/space_parts.h"
 #include "sim/parallel/plan_file.h"
+#include "tracer/base/map.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct making {
     uint32_t slot;                /* of the design */
     const struct ll_field *field; /* NULL: no path of the machine */
     struct ll_space_axis *axis;
+    struct ll_map texts; /* of the axis's values so far */
 };
 
 static bool is_range(const struct ll_node *node)
@@ -85,13 +87,11 @@ static bool add_value(struct making *m, const struct ll_node *node, struct ll_ax
     value->node = node;
     value->text = named ? node->key : flow_text(m->reading, node);
     value->number = named || !node->text ? NAN : ll_space_value_shown(m->field, node->text);
-    if (!value->text)
+    bool is_new;
+    if (!value->text || ll_map_intern(&m->texts, value->text, strlen(value->text), &is_new) == LL_NO_ID)
         return ll_space_no_memory(m->reading, node->place);
-    for (const struct ll_axis_value *other = m->axis->values; other < value; other++)
-        if (!strcmp(other->text, value->text))
-            return ll_complain(m->reading->diags, node->place, "`%s` is there twice",
-                               ll_shown_text(value->text).text);
-    return true;
+    return is_new || ll_complain(m->reading->diags, node->place, "`%s` is there twice",
+                                 ll_shown_text(value->text).text);
 }
 
 static bool read_list(struct making *m, const struct ll_node *list)
@@ -105,6 +105,7 @@ static bool read_list(struct making *m, const struct ll_node *list)
         return ll_complain(m->reading->diags, list->place, "more than 100000 values");
     for (const struct ll_node *child = list->first; values && child; child = child->next)
         right &= add_value(m, child, &values[m->axis->value_count++]);
+    ll_map_release(&m->texts);
     return right;
 }
 

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE UINT32_MAX
 
@@ -13,51 +12,46 @@ void ll_heap_release(struct ll_heap *heap)
 {
     free(heap->chunks);
     free(heap->spare);
-    free(heap->sorted);
+    ll_sorted_release(&heap->sorted);
     *heap = (struct ll_heap){0};
 }
 
-/* Where a free chunk of this pool, size and address is, or would be. */
-static uint32_t place_of(const struct ll_heap *heap, uint32_t pool, uint64_t bytes, uint64_t address)
+struct looking {
+    const struct ll_heap *heap;
+    uint32_t pool;
+    uint64_t bytes, address;
+};
+
+static bool stands_before(const void *context, uint32_t number)
 {
-    uint32_t low = 0, high = heap->sorted_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct ll_chunk *c = &heap->chunks[heap->sorted[middle]];
-        bool before = c->pool != pool     ? c->pool < pool
-                      : c->bytes != bytes ? c->bytes < bytes
-                                          : c->address < address;
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct looking *looking = context;
+    const struct ll_chunk *c = &looking->heap->chunks[number];
+    return c->pool != looking->pool     ? c->pool < looking->pool
+           : c->bytes != looking->bytes ? c->bytes < looking->bytes
+                                        : c->address < looking->address;
+}
+
+/* Where a free chunk of this pool, size and address is, or would be. */
+static struct ll_sorted_place place_of(const struct ll_heap *heap, uint32_t pool, uint64_t bytes,
+                                       uint64_t address)
+{
+    const struct looking looking = {heap, pool, bytes, address};
+    return ll_sorted_find(&heap->sorted, stands_before, &looking);
 }
 
 static bool list(struct ll_heap *heap, uint32_t chunk)
 {
     struct ll_chunk *c = &heap->chunks[chunk];
-    if (!ll_grow((void **)&heap->sorted, &heap->sorted_capacity, heap->sorted_count + 1u,
-                 sizeof *heap->sorted))
-        return false;
-    uint32_t place = place_of(heap, c->pool, c->bytes, c->address);
-    memmove(heap->sorted + place + 1, heap->sorted + place,
-            (heap->sorted_count - place) * sizeof *heap->sorted);
-    heap->sorted[place] = chunk;
-    heap->sorted_count++;
-    c->free = true;
-    return true;
+    c->free = ll_sorted_put(&heap->sorted, place_of(heap, c->pool, c->bytes, c->address), chunk);
+    return c->free;
 }
 
 static void unlist(struct ll_heap *heap, uint32_t chunk)
 {
     struct ll_chunk *c = &heap->chunks[chunk];
-    uint32_t place = place_of(heap, c->pool, c->bytes, c->address);
-    assert(heap->sorted[place] == chunk);
-    heap->sorted_count--;
-    memmove(heap->sorted + place, heap->sorted + place + 1,
-            (heap->sorted_count - place) * sizeof *heap->sorted);
+    struct ll_sorted_place place = place_of(heap, c->pool, c->bytes, c->address);
+    assert(ll_sorted_at(&heap->sorted, place) == chunk);
+    ll_sorted_take(&heap->sorted, place);
     c->free = false;
 }
 
@@ -88,9 +82,8 @@ bool ll_heap_grow(struct ll_heap *heap, uint64_t bytes, uint32_t pool)
 
 uint32_t ll_heap_find(const struct ll_heap *heap, uint64_t bytes, uint32_t pool)
 {
-    uint32_t place = place_of(heap, pool, bytes, 0);
-    bool found = place < heap->sorted_count && heap->chunks[heap->sorted[place]].pool == pool;
-    return found ? heap->sorted[place] : NONE;
+    uint32_t chunk = ll_sorted_at(&heap->sorted, place_of(heap, pool, bytes, 0));
+    return chunk != LL_NO_NUMBER && heap->chunks[chunk].pool == pool ? chunk : NONE;
 }
 
 bool ll_heap_take(struct ll_heap *heap, uint32_t chunk, uint64_t bytes, uint64_t least)

@@ -7,6 +7,7 @@
 #define LL_SIM_MEMORY_HEAP_H
 
 #include "tracer/base/num.h"
+#include "tracer/base/sorted.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,11 +26,9 @@ struct ll_heap {
     uint32_t count;
     uint32_t *spare; /* numbers of chunks that were joined away */
     uint32_t spare_count;
-    uint32_t *sorted; /* free chunks by pool, size, address */
-    uint64_t sorted_capacity;
-    uint32_t sorted_count;
-    uint64_t end;  /* addresses begin here again */
-    uint32_t last; /* the chunk that ends there, when there is any */
+    struct ll_sorted sorted; /* free chunks by pool, size, address */
+    uint64_t end;            /* addresses begin here again */
+    uint32_t last;           /* the chunk that ends there, when there is any */
 };
 
 void ll_heap_release(struct ll_heap *heap);

@@ -18,10 +18,10 @@
 #include "sim/memory/residency.h"
 
 #include "sim/memory/allocators.h"
+#include "tracer/base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What a walk knows about a storage. */
 struct track {
@@ -51,10 +51,11 @@ struct walk {
     struct ll_reuse *reuses;
     struct ll_chains births, deaths;
     const uint64_t *addresses; /* by storage; NULL when together they are too many: then nobody takes over */
-    /* By address, with a gap where the last change was: a step going backward buries what it made on the way
-     * forward one neighbour after the other, and each would else move all that lie behind. */
     struct remains *remains;
-    uint64_t remains_count, remains_capacity, gap; /* so many lie before the gap, the others at the end */
+    struct ll_sorted lying; /* of the remains those that are there, by address */
+    uint32_t *spare;        /* and those that are not */
+    uint32_t remains_count, spare_count;
+    uint64_t remains_capacity, spare_capacity;
 };
 
 static void put(struct walk *walk, uint64_t place, uint64_t bytes)
@@ -96,68 +97,66 @@ static void touch(struct walk *walk, struct track *track, struct ll_reuse *reuse
     track->farthest = ll_max(track->farthest, reuse->since);
 }
 
-static struct remains *remains_at(const struct walk *walk, uint64_t i)
-{
-    return &walk->remains[i < walk->gap ? i : i + walk->remains_capacity - walk->remains_count];
-}
+struct looking {
+    const struct walk *walk;
+    uint64_t address;
+};
 
-static void move_gap(struct walk *walk, uint64_t to)
+static bool ends_before(const void *context, uint32_t number)
 {
-    uint64_t wide = walk->remains_capacity - walk->remains_count, gap = walk->gap;
-    if (to < gap)
-        memmove(&walk->remains[to + wide], &walk->remains[to], (gap - to) * sizeof *walk->remains);
-    else if (to > gap)
-        memmove(&walk->remains[gap], &walk->remains[gap + wide], (to - gap) * sizeof *walk->remains);
-    walk->gap = to;
+    const struct looking *looking = context;
+    const struct remains *r = &looking->walk->remains[number];
+    return r->address + r->bytes <= looking->address;
 }
 
 /* The first remains that end behind the address. */
-static uint64_t remains_behind(const struct walk *walk, uint64_t address)
+static struct ll_sorted_place remains_behind(const struct walk *walk, uint64_t address)
 {
-    uint64_t low = 0, high = walk->remains_count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        const struct remains *r = remains_at(walk, middle);
-        if (r->address + r->bytes > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    const struct looking looking = {walk, address};
+    return ll_sorted_find(&walk->lying, ends_before, &looking);
 }
 
-static bool add_remains(struct walk *walk, uint64_t at, struct remains remains)
+/* What lies behind the place, when it begins before `end`; else NULL. */
+static struct remains *remains_at(const struct walk *walk, struct ll_sorted_place place, uint64_t end)
 {
-    if (walk->remains_count == walk->remains_capacity)
-        walk->gap = walk->remains_count; /* it has closed, and opens again at the end */
-    if (!ll_grow((void **)&walk->remains, &walk->remains_capacity, walk->remains_count + 1,
-                 sizeof *walk->remains))
+    uint32_t number = ll_sorted_at(&walk->lying, place);
+    return number != LL_NO_NUMBER && walk->remains[number].address < end ? &walk->remains[number] : NULL;
+}
+
+static bool add_remains(struct walk *walk, struct ll_sorted_place place, struct remains remains)
+{
+    bool again = walk->spare_count > 0;
+    if (!again && (walk->remains_count == LL_NO_NUMBER ||
+                   !ll_grow(&walk->remains, &walk->remains_capacity, walk->remains_count + UINT64_C(1),
+                            sizeof *walk->remains)))
         return false;
-    move_gap(walk, at);
-    walk->remains[walk->gap++] = remains;
-    walk->remains_count++;
+    uint32_t number = again ? walk->spare[--walk->spare_count] : walk->remains_count++;
+    walk->remains[number] = remains;
+    return ll_sorted_put(&walk->lying, place, number);
+}
+
+static bool remove_remains(struct walk *walk, struct ll_sorted_place place)
+{
+    if (!ll_grow(&walk->spare, &walk->spare_capacity, walk->spare_count + UINT64_C(1), sizeof *walk->spare))
+        return false;
+    walk->spare[walk->spare_count++] = ll_sorted_at(&walk->lying, place);
+    ll_sorted_take(&walk->lying, place);
     return true;
 }
 
-static void remove_remains(struct walk *walk, uint64_t at)
+/* Takes what lies between the addresses out of the remains behind the place, which reach in there; that may
+ * leave two ends of them. False when memory ran out. */
+static bool cut(struct walk *walk, struct ll_sorted_place place, uint64_t begin, uint64_t end)
 {
-    move_gap(walk, at);
-    walk->remains_count--; /* the gap takes in the first behind it */
-}
-
-/* Takes what lies between the addresses out of remains that reach in there, which may leave two ends of them;
- * *at becomes the place behind the front end. False when memory ran out. */
-static bool cut(struct walk *walk, uint64_t *at, uint64_t begin, uint64_t end)
-{
-    struct remains old = *remains_at(walk, *at);
+    struct remains *there = remains_at(walk, place, end), old = *there;
     uint64_t front = begin > old.address ? begin - old.address : 0;
     uint64_t old_end = old.address + old.bytes, back = old_end > end ? old_end - end : 0;
     put(walk, old.place, weight(walk, front) + weight(walk, back) - weight(walk, old.bytes));
-    if (front > 0)
-        remains_at(walk, (*at)++)->bytes = front;
-    else
-        remove_remains(walk, *at);
-    return back == 0 || add_remains(walk, *at, (struct remains){end, back, old.place, old.latest});
+    there->bytes = front;
+    if (front == 0 && !remove_remains(walk, place))
+        return false;
+    const struct remains rest = {end, back, old.place, old.latest};
+    return back == 0 || add_remains(walk, remains_behind(walk, end), rest);
 }
 
 /* How far back the largest part of what lies between the addresses was touched, and by which access; what
@@ -167,10 +166,9 @@ static void inherit(const struct walk *walk, uint64_t begin, uint64_t end, struc
     uint64_t untouched = end - begin, most = 0;
     heir->inherited = LL_NO_FIT;
     heir->heir_of = 0;
-    for (uint64_t at = remains_behind(walk, begin); at < walk->remains_count; at++) {
-        const struct remains *r = remains_at(walk, at);
-        if (r->address >= end)
-            break;
+    struct ll_sorted_place place = remains_behind(walk, begin);
+    for (const struct remains *r; (r = remains_at(walk, place, end));
+         place = ll_sorted_next(&walk->lying, place)) {
         uint64_t bytes = ll_min(end, r->address + r->bytes) - ll_max(begin, r->address);
         if (bytes > most) {
             heir->inherited = bytes_after(walk, r->place);
@@ -189,11 +187,11 @@ static bool bear(struct walk *walk, uint32_t storage)
     struct track *track = &walk->tracks[storage];
     uint64_t begin = walk->addresses[storage], end = begin + track->size_bytes;
     inherit(walk, begin, end, track);
-    uint64_t at = remains_behind(walk, begin);
-    bool right = true;
-    while (right && at < walk->remains_count && remains_at(walk, at)->address < end)
-        right = cut(walk, &at, begin, end);
-    return right;
+    struct ll_sorted_place place;
+    while (remains_at(walk, place = remains_behind(walk, begin), end))
+        if (!cut(walk, place, begin, end))
+            return false;
+    return true;
 }
 
 static bool bury(struct walk *walk, uint32_t storage)
@@ -380,6 +378,8 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     free(walk.tracks);
     free(walk.line);
     free(walk.remains);
+    free(walk.spare);
+    ll_sorted_release(&walk.lying);
     return ready ? residency : NULL;
 }
 

@@ -24,15 +24,22 @@ struct list {
     uint64_t count, capacity;
 };
 
+/* What one piece sends in one phase: neighbours in the list of what comes in. */
+struct row {
+    uint64_t next, end; /* the next to be received; behind the last */
+};
+
 struct cutting {
     const struct ll_trace *trace;
     const struct ll_cut *cut;
     struct ll_pieces pieces;
     struct ll_rewrite rewrite;
-    struct list in, out;  /* by sender, phase and tensor; by tensor and receiver */
-    uint32_t *in_at;      /* by tensor: its place in `in` */
-    uint64_t *group_next; /* by place of the first of a sender and phase: the next to be received */
-    bool *is_read;        /* by tensor */
+    struct list in, out; /* by sender, phase and tensor; by tensor and receiver */
+    uint32_t *in_at;     /* by tensor: its place in `in` */
+    struct row *rows;    /* of `in` */
+    uint32_t *row_of;    /* by place in `in` */
+    uint32_t row_count;
+    bool *is_read; /* by tensor */
     uint32_t step;
     bool backward, updating; /* in this step backward ops have been; after them updates, too */
 };
@@ -149,14 +156,18 @@ static bool list_transfers(struct cutting *c)
     if (c->in.count)
         qsort(c->in.at, c->in.count, sizeof *c->in.at, by_sender);
     c->in_at = ll_alloc(&c->rewrite.arena, c->trace->tensor_count + 1, sizeof *c->in_at);
-    c->group_next = ll_alloc(&c->rewrite.arena, c->in.count + 1, sizeof *c->group_next);
+    c->rows = ll_alloc(&c->rewrite.arena, c->in.count + 1, sizeof *c->rows);
+    c->row_of = ll_alloc(&c->rewrite.arena, c->in.count + 1, sizeof *c->row_of);
     c->is_read = ll_alloc(&c->rewrite.arena, c->trace->tensor_count + 1, sizeof *c->is_read);
-    if (!c->in_at || !c->group_next || !c->is_read)
+    if (!c->in_at || !c->rows || !c->row_of || !c->is_read)
         return false;
     memset(c->in_at, 0xff, c->trace->tensor_count * sizeof *c->in_at);
     for (uint64_t i = 0; i < c->in.count; i++) {
         c->in_at[c->in.at[i].tensor] = (uint32_t)i;
-        c->group_next[i] = i;
+        if (i == 0 || !same_row(&c->in.at[i - 1], &c->in.at[i]))
+            c->rows[c->row_count++].next = i;
+        c->row_of[i] = c->row_count - 1;
+        c->rows[c->row_count - 1].end = i + 1;
     }
     for (uint32_t op = 0; op < c->trace->op_count; op++)
         for (uint32_t i = 0; i < form_of(c, op)->view.input_count; i++)
@@ -190,19 +201,21 @@ static void receive(struct cutting *c, const struct transfer *transfer)
 /* All of a sender and phase up to this one. */
 static void receive_up_to(struct cutting *c, uint64_t place)
 {
-    uint64_t first = place;
-    while (first > 0 && same_row(&c->in.at[first - 1], &c->in.at[place]))
-        first--;
-    for (; c->group_next[first] <= place; c->group_next[first]++)
-        receive(c, &c->in.at[c->group_next[first]]);
+    for (struct row *row = &c->rows[c->row_of[place]]; row->next <= place; row->next++)
+        receive(c, &c->in.at[row->next]);
 }
 
-/* Everything that was made going forward in this step, before the piece goes backward. */
+/* Everything that was made going forward in this step, before the piece goes backward; of a row, what comes
+ * earlier was made earlier. */
 static void receive_forward(struct cutting *c, uint32_t before_op)
 {
-    for (uint64_t i = 0; i < c->in.count; i++)
-        if (c->in.at[i].phase == LL_PHASE_FORWARD && c->in.at[i].made < before_op)
-            receive_up_to(c, i);
+    for (struct row *row = c->rows; row < c->rows + c->row_count; row++)
+        for (; row->next < row->end; row->next++) {
+            const struct transfer *transfer = &c->in.at[row->next];
+            if (transfer->phase != LL_PHASE_FORWARD || transfer->made >= before_op)
+                break;
+            receive(c, transfer);
+        }
 }
 
 static uint32_t here(struct cutting *c, uint32_t tensor);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
- * the result, and ends as asked: `fork` lets a child do the same first, `die` kills itself, a number is the
- * exit status. */
+ * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
+ * `die` kills itself, `exec` begins again as another program, a number is the exit status. */
 #include <cblas.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,23 @@ static double multiply(int size, int times)
     return result;
 }
 
+static void *multiply_once(void *size)
+{
+    multiply(*(const int *)size, 1);
+    return NULL;
+}
+
+static void use_threads(int size)
+{
+    enum { THREADS = 40 };
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, multiply_once, &size) != 0)
+            abort();
+        pthread_join(thread, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     char line[64] = "nothing\n";
@@ -43,6 +61,8 @@ int main(int argc, char **argv)
         }
         waitpid(child, NULL, 0);
     }
+    if (strcmp(what, "threads") == 0)
+        use_threads(atoi(argv[1]));
     double result = multiply(atoi(argv[1]), atoi(argv[2]));
     if (!fgets(line, sizeof line, stdin))
         line[0] = '\0';
@@ -50,5 +70,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (strcmp(what, "die") == 0)
         raise(SIGKILL);
+    if (strcmp(what, "exec") == 0)
+        execl("/proc/self/exe", argv[0], argv[1], argv[2], (char *)NULL);
     return atoi(what);
 }

@@ -6,8 +6,11 @@ leadline=$1 products=$2 failed=0
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
 # shellcheck source=tests/foreign/expect.sh
 . "$(dirname "$0")/expect.sh"
+fact() { # TRACE, key
+    "$leadline" info --json "$1" | sed -n 's/.*"'"$2"'": "\([0-9]*\)".*/\1/p'
+}
 calls() {
-    "$leadline" info --json "$1" | sed -n 's/.*"calls": "\([0-9]*\)".*/\1/p'
+    fact "$1" calls
 }
 
 said=$(echo hello | "$leadline" record -o "$here/t.llt" -- "$products" 50 7 3 2>"$here/err")
@@ -24,12 +27,28 @@ expect "$(calls "$here/k.llt")" 7 "calls of a killed program"
 "$leadline" verify "$here/k.llt" >/dev/null
 expect $? 0 "the trace of a killed program"
 
-echo | "$leadline" record -o "$here/f.llt" -- "$products" 50 7 fork >/dev/null 2>&1
-set -- "$here"/f*.llt
-expect $# 2 "files of a program with a child"
-for trace in "$@"; do
-    expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
+# The child calls first; under breakpoints a process of ours stands for the program.
+for way in preload probe; do
+    echo | "$leadline" record --mech $way -o "$here/$way.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
+    set -- "$here/$way".*llt
+    expect $# 2 "files of a program with a child, by $way"
+    for trace in "$@"; do
+        expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
+    done
+    expect "$(fact "$1" parent_pid)" "$(fact "$here/$way.llt" pid)" "parent of the further process, by $way"
+    expect "$(grep -o ': .*llt' "$here/err" | head -1)" ": $here/$way.llt" "trace that is told first, by $way"
+
+    echo | "$leadline" record --mech $way -o "$here/e$way.llt" -- "$products" 50 7 exec >/dev/null 2>"$here/err"
+    set -- "$here/e$way".*llt
+    expect $# 2 "files of a program that becomes another one, by $way"
+    for trace in "$@"; do
+        expect "$(calls "$trace")" 7 "calls in $(basename "$trace")"
+    done
 done
+
+echo | "$leadline" record -o "$here/m.llt" -- "$products" 50 7 threads >/dev/null 2>&1
+expect "$("$leadline" info "$here/m.llt" | tr '\n' ' ' | grep -o '([^(]*41 *threads)')" "(the first of 41 threads)" "threads told"
+expect "$("$leadline" info "$here/m.llt" | sed -n '/each thread/,/threads)/p' | grep -o '%' | wc -l)" 16 "shares of threads told"
 
 echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"

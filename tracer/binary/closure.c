@@ -107,7 +107,12 @@ static enum ll_status find_program(struct growing *growing, const char *name)
             closure->script = path;
         path = ll_find_interpreter(growing->arena, path, growing->search->path);
     }
-    return closure->script ? LL_CANNOT_READ : LL_NO_FILE;
+    struct stat info;
+    bool named = strchr(name, '/') && stat(name, &info) == 0;
+    return closure->script                  ? LL_CANNOT_READ
+           : named && S_ISDIR(info.st_mode) ? LL_IS_FOLDER
+           : named                          ? LL_FORBIDDEN
+                                            : LL_NO_FILE;
 }
 
 enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,

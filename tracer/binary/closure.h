@@ -27,8 +27,9 @@ struct ll_closure {
     const char *script; /* the file that was named, when it is one that another program reads; or NULL */
 };
 
-/* `program` is a path or a name to be found in search->path. LL_NO_FILE when it is nowhere or may not be run,
- * LL_CANNOT_READ when it is no program of a format that we know, LL_NO_MEMORY. */
+/* `program` is a path or a name to be found in search->path. LL_NO_FILE when it is nowhere, LL_FORBIDDEN or
+ * LL_IS_FOLDER when it is a path of what may not be run, LL_CANNOT_READ when it is no program of a format
+ * that we know, LL_NO_MEMORY. */
 enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,
                                const struct ll_file_search *search, struct ll_closure *closure);
 

@@ -313,7 +313,40 @@ static void close_process(struct recorded *process, struct ll_arena *arena, stru
     }
 }
 
-/* Where the process that was started called nothing, the first that did has its name. */
+/* The process that was started, what it started, the others; of these the first to be heard of. The one that
+ * was started may only stand for the program (tracer/interpose/probe), which then is what it started. */
+static unsigned distance_of(const struct recorded *process, const struct ll_ring_process_info *info)
+{
+    uint64_t started = process->session->settings->pid;
+    return info->pid == started ? 0 : info->parent_pid == started ? 1 : 2;
+}
+
+static int compare_processes(const void *left, const void *right)
+{
+    const struct recorded *a = *(struct recorded *const *)left, *b = *(struct recorded *const *)right;
+    struct ll_ring_process_info of_a = ll_ring_process_info(a->session->reader, a->number);
+    struct ll_ring_process_info of_b = ll_ring_process_info(b->session->reader, b->number);
+    unsigned distance_a = distance_of(a, &of_a), distance_b = distance_of(b, &of_b);
+    if (distance_a != distance_b)
+        return distance_a < distance_b ? -1 : 1;
+    if (a->opened_ns != b->opened_ns)
+        return a->opened_ns < b->opened_ns ? -1 : 1;
+    return (of_a.pid > of_b.pid) - (of_a.pid < of_b.pid);
+}
+
+/* Leaves out processes that called nothing, and puts the others in the order in which they are told. */
+static void put_in_order(struct ll_session *session)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < session->process_count; i++)
+        if (session->processes[i])
+            session->processes[kept++] = session->processes[i];
+    session->process_count = kept;
+    if (kept)
+        qsort(session->processes, kept, sizeof *session->processes, compare_processes);
+}
+
+/* Where the process that was started called nothing, the first that is told has its name. */
 static void name_first(const struct ll_session *session, struct ll_session_trace *traces, size_t count)
 {
     if (count == 0 || is_taken(session, session->settings->output) || traces[0].status != LL_OK)
@@ -327,12 +360,12 @@ bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct
 {
     ll_ring_finish(session->reader);
     ll_session_drain(session);
+    put_in_order(session);
     *traces = ll_alloc(arena, session->recorded_count, sizeof **traces);
     *count = 0;
     struct ll_session_trace unread;
     for (uint64_t i = 0; i < session->process_count; i++)
-        if (session->processes[i])
-            close_process(session->processes[i], arena, *traces ? &(*traces)[(*count)++] : &unread);
+        close_process(session->processes[i], arena, *traces ? &(*traces)[(*count)++] : &unread);
     if (*traces)
         name_first(session, *traces, *count);
     ll_ring_close(session->reader);

@@ -3,10 +3,10 @@
  *
  * Events come out of the rings of a folder (tracer/interpose/ring_reader.h). Each process that calls
  * something gets a trace of its own: the one that was started `T.llt`, any other `T.PID.llt`; where the one
- * that was started calls nothing, the first that does has `T.llt` in the end. What a process says of itself
- * while it runs, its libraries and how OpenBLAS sees the CPU, goes into the header, or behind the ops where
- * it comes late. A disk that is full ends the traces; the processes never notice. One thread at a time.
- */
+ * that was started calls nothing, the first of those that it started, or else of all, has `T.llt` in the end.
+ * What a process says of itself while it runs, its libraries and how OpenBLAS sees the CPU, goes into the
+ * header, or behind the ops where it comes late. A disk that is full ends the traces; the processes never
+ * notice. One thread at a time. */
 #ifndef LL_TRACER_CAPTURE_SESSION_H
 #define LL_TRACER_CAPTURE_SESSION_H
 
@@ -51,8 +51,9 @@ struct ll_session_trace {
     bool core_asked_for;                 /* by the environment */
 };
 
-/* Nobody writes any more: takes in the rest, writes summaries, closes. The traces in the order in which their
- * processes appeared, in the arena. False when memory ran out; the session is freed in any case. */
+/* Nobody writes any more: takes in the rest, writes summaries, closes. The traces, in the arena: of the
+ * process that was started, of those that it started, of the others, each in the order in which they
+ * appeared. False when memory ran out; the session is freed in any case. */
 bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct ll_session_trace **traces,
                       size_t *count);
 

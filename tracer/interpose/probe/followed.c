@@ -28,7 +28,7 @@ struct ll_probed_process *ll_follow(pid_t pid, pid_t parent)
 {
     struct ll_probed_process *process = free_process();
     if (process)
-        *process = (struct ll_probed_process){.pid = pid, .tracee.memory = -1};
+        *process = (struct ll_probed_process){.pid = pid, .parent = parent, .tracee.memory = -1};
     if (process)
         process->file = ll_process_file((uint64_t)pid, (uint64_t)parent);
     return process;
@@ -111,6 +111,13 @@ void ll_probed_drop(struct ll_probed_thread *thread, bool in_order)
     thread->tid = 0;
     if (--process->threads == 0)
         end_process(process, in_order);
+}
+
+void ll_probed_drop_all(struct ll_probed_process *process)
+{
+    for (uint64_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid && threads[i]->process == process)
+            ll_probed_drop(threads[i], false);
 }
 
 void ll_probed_use(const struct ll_probed_process *process)

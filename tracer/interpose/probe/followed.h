@@ -12,7 +12,7 @@
 /* One address space. What shares it, threads and children of vfork until they run a program of their own, are
  * its threads. */
 struct ll_probed_process {
-    pid_t pid; /* 0: free */
+    pid_t pid, parent; /* pid 0: free */
     uint32_t threads;
     struct ll_tracee tracee;
     struct ll_breakpoints breakpoints;
@@ -50,6 +50,9 @@ void ll_probed_look(struct ll_probed_process *process, pid_t thread);
 /* A thread of the process; NULL when memory ran out. The one of this number; NULL: not followed. */
 struct ll_probed_thread *ll_probed_add(struct ll_probed_process *process, pid_t tid);
 struct ll_probed_thread *ll_probed_find(pid_t tid);
+
+/* All its threads are dropped, so the process is over. */
+void ll_probed_drop_all(struct ll_probed_process *process);
 
 /* The thread ended, or goes to another process. With its last thread a process ends as well; `in_order`: not
  * by a signal. */

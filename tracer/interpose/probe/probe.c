@@ -171,14 +171,19 @@ static void forget_birth(pid_t child)
         ptrace(PTRACE_CONT, birth.parent, NULL, NULL);
 }
 
-/* A child of vfork leaves its parent's memory, any other process only changes its own. */
+/* A child of vfork leaves its parent's memory. Any other process goes on in a further file where it has
+ * written into one: addresses mean something else from now on. */
 static void become(struct ll_probed_thread *thread)
 {
     struct ll_probed_process *process = thread->process;
     pid_t tid = thread->tid;
-    if (tid != process->pid) {
-        struct ll_probed_process *other = ll_follow(tid, process->pid);
-        ll_probed_drop(thread, false);
+    bool leaves = tid != process->pid;
+    if (leaves || ll_process()) {
+        struct ll_probed_process *other = ll_follow(tid, leaves ? process->pid : process->parent);
+        if (leaves)
+            ll_probed_drop(thread, false);
+        else
+            ll_probed_drop_all(process);
         process = other && ll_probed_add(other, tid) ? other : NULL;
     }
     if (process)
