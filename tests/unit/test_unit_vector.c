@@ -25,8 +25,10 @@ static struct ll_work vector_work(uint64_t elements, uint64_t each)
 
 static struct ll_work reduce_work(uint64_t in_elements, uint64_t out_elements)
 {
-    return (struct ll_work){
-        .kind = LL_WORK_REDUCE, .dtype = LL_F32, .flops = in_elements, .reduce = {in_elements, out_elements}};
+    return (struct ll_work){.kind = LL_WORK_REDUCE,
+                            .dtype = LL_F32,
+                            .flops = in_elements,
+                            .reduce = {in_elements, out_elements, 0}};
 }
 
 /* 1025 elements on 4 x 64 lanes are 5 vectors of 6 operations, two a cycle. */
