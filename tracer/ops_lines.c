@@ -75,7 +75,7 @@ static uint64_t unmoved(const struct ll_shape *x, int64_t permutation)
         int64_t moved = permutation % 10;
         if (x->dim[moved] == 1)
             continue;
-        while (x->dim[next] == 1)
+        while (next > 0 && x->dim[next] == 1)
             next--;
         if (moved != next--)
             return line;

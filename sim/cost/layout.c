@@ -48,7 +48,7 @@ static struct sides sides_of_conv(const struct ll_task *task)
     uint64_t run = taps * (data ? c->out_c : c->in_c) / c->groups;
     double gathered = products / (double)reused;
     return (struct sides){.length = data ? c->batch * c->in_h * c->in_w : d->m,
-                          .parts = data ? c->stride_h * c->stride_w : 1,
+                          .parts = data ? ll_max(1, ll_mul(c->stride_h, c->stride_w)) : 1,
                           .cut_elements = gathered,
                           .cut_bytes = gathered * element[LL_OPERAND_A],
                           .other_bytes = ll_operand_bytes(&task->problem, LL_OPERAND_B),
@@ -114,7 +114,7 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
 {
     struct dealt d = {.units = units, .slice = slice};
     uint64_t length = ll_max(s->length / s->parts, 1); /* of one product */
-    d.slices = s->parts * (slice ? ll_ceil_div(length, slice) : units);
+    d.slices = ll_mul(s->parts, slice ? ll_ceil_div(length, slice) : units);
     d.busiest = slice ? busiest_of(length, slice, units) : 1 / (double)units;
     d.lines = fmax(s->lines, s->windows * (double)d.slices);
     d.lines_s = d.lines * kernel->line_s * d.busiest;

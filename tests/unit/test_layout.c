@@ -95,6 +95,8 @@ static void phases_of_strides_are_cut_one_by_one(void **state)
     struct ll_layout layout = layout_of(&kernel, &work, 2);
     assert_near(layout.imbalance, 48.0 / 25, 1e-12);
     assert_int_equal(layout.units, 2);
+    work.conv.stride_h = work.conv.stride_w = UINT64_C(1) << 32; /* more phases than can be counted */
+    assert_near(layout_of(&kernel, &work, 2).imbalance, 2, 1e-12);
     work.conv.stride_h = work.conv.stride_w = 1; /* all 200 at once: 48 * 4 + 8 */
     assert_near(layout_of(&kernel, &work, 2).imbalance, 104.0 / 100, 1e-12);
 }
