@@ -104,18 +104,17 @@ static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct
 
 /* How the sides are dealt to units, and what laying them out takes the busiest of these. */
 struct dealt {
-    uint64_t units, slice, slices; /* slice 0: evenly */
-    double busiest;                /* its share of all work */
+    uint64_t units, length, slice, slices; /* length: of one product; slice 0: evenly */
+    double busiest;                        /* its share of all work */
     double lines, lines_s, packing_s;
 };
 
 static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, uint64_t slice,
                          uint64_t units)
 {
-    struct dealt d = {.units = units, .slice = slice};
-    uint64_t length = ll_max(s->length / s->parts, 1); /* of one product */
-    d.slices = ll_mul(s->parts, slice ? ll_ceil_div(length, slice) : units);
-    d.busiest = slice ? busiest_of(length, slice, units) : 1 / (double)units;
+    struct dealt d = {.units = units, .length = ll_max(s->length / s->parts, 1), .slice = slice};
+    d.slices = ll_mul(s->parts, slice ? ll_ceil_div(d.length, slice) : units);
+    d.busiest = slice ? busiest_of(d.length, slice, units) : 1 / (double)units;
     d.lines = fmax(s->lines, s->windows * (double)d.slices);
     d.lines_s = d.lines * kernel->line_s * d.busiest;
     double bytes = s->cut_bytes + s->other_bytes / (double)s->parts * (double)d.slices;
@@ -127,8 +126,8 @@ static void tell(const struct ll_kernel *kernel, const struct sides *s, const st
                  double imbalance, struct ll_explain *why)
 {
     if (d->slice)
-        ll_say(why, "slices: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->parts,
-               ll_max(s->length / s->parts, 1), d->slice, d->slices);
+        ll_say(why, "slices: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->parts, d->length,
+               d->slice, d->slices);
     ll_say(why,
            "the busiest of %" PRIu64 " units has %.10g of all work, of an even share: max(1, %.10g * %" PRIu64
            ") = %.10g",
