@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanging dimensions. Two of them matter: the one along which the input lies packed, and the one along
  * which the result does. Where they are the same, runs are copied; else squares of both, so that every line
- * of the cache that is fetched is used whole. */
+ * of the cache that is fetched is used whole. A result that no second-level cache holds is put together
+ * square by square and written past the caches: fetching what will be overwritten takes as long again, and
+ * lines of the result that lie a power of two apart would drive each other out. */
 #include "models/nn/kernel.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16 };
+enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16, LARGE_BYTES = 1 << 24 };
 
 struct exchange {
     const char *from;
@@ -17,6 +22,7 @@ struct exchange {
     uint64_t packed; /* the result's dimension along which the input lies packed */
     uint64_t bands;  /* of SQUARE along that dimension */
     uint64_t pieces; /* of LINE along the last one */
+    bool large;      /* the result is written past the caches */
 };
 
 /* Dimensions of length 1 say nothing of where elements lie and are left out. */
@@ -24,7 +30,11 @@ static struct exchange exchange_of(const struct ll_kernel_call *call)
 {
     const struct ll_shape *in = &call->op->in[0];
     struct exchange x = {
-        .from = call->in[0], .to = call->out[0], .element_bytes = ll_dtype_bytes((enum ll_dtype)in->dtype)};
+        .from = call->in[0],
+        .to = call->out[0],
+        .element_bytes = ll_dtype_bytes((enum ll_dtype)in->dtype),
+        .large = ll_size_bytes(in) >= LARGE_BYTES,
+    };
     uint64_t in_step[LL_MAX_RANK], order[LL_MAX_RANK], step = 1;
     uint64_t digits = (uint64_t)ll_attr_count(call->op, LL_ATTR_PERMUTATION, 0);
     for (unsigned i = in->rank; i-- > 0; step *= in->dim[i], digits /= 10) {
@@ -100,23 +110,51 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
             out[i * to_step + j] = in[j * from_step + i];
 }
 
+/* Writes past the caches, whole sixteens of bytes only where processors know how. */
+LL_INLINE void put_past(void *to, const void *from, uint64_t bytes)
+{
+#ifdef __SSE2__
+    for (; (uintptr_t)to % sizeof(__m128i) == 0 && bytes >= sizeof(__m128i); bytes -= sizeof(__m128i)) {
+        __m128i some;
+        memcpy(&some, from, sizeof some);
+        _mm_stream_si128(to, some);
+        to = (char *)to + sizeof some;
+        from = (const char *)from + sizeof some;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Such writes are seen by other threads in no order without this. */
+LL_INLINE void settle(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
 /* A piece of a band: SQUARE steps along the packed dimension (`rows` of the result), LINE along the result's
- * last one, in stripes of one line of the cache; what is left of its fours element by element. */
+ * last one, in stripes of one line of the cache, or of a square; what is left of its fours element by
+ * element. */
 #define LL_PIECE(NAME, type, turn)                                                                           \
     static void NAME(const struct exchange *x, uint64_t from, uint64_t to, uint64_t rows, uint64_t columns)  \
     {                                                                                                        \
         const uint64_t from_step = x->from_step[x->rank - 1], to_step = x->to_step[x->packed];               \
-        const type *in = (const type *)x->from + from;                                                       \
-        type *out = (type *)x->to + to;                                                                      \
-        for (uint64_t first = 0; first < columns; first += STRIPE) {                                         \
-            const uint64_t last = ll_min(columns, first + STRIPE);                                           \
-            const uint64_t quads = last - (last - first) % QUAD, fours = rows - rows % QUAD;                 \
+        const uint64_t width = x->large ? SQUARE : STRIPE, step = x->large ? SQUARE : to_step;               \
+        type square[SQUARE * SQUARE];                                                                        \
+        for (uint64_t first = 0; first < columns; first += width) {                                          \
+            const type *in = (const type *)x->from + from + first * from_step;                               \
+            type *result = (type *)x->to + to + first, *out = x->large ? square : result;                    \
+            const uint64_t stripe = ll_min(columns - first, width);                                          \
+            const uint64_t quads = stripe - stripe % QUAD, fours = rows - rows % QUAD;                       \
             for (uint64_t row = 0; row < fours; row += QUAD)                                                 \
-                for (uint64_t i = first; i < quads; i += QUAD)                                               \
-                    turn(in + i * from_step + row, from_step, out + row * to_step + i, to_step);             \
+                for (uint64_t i = 0; i < quads; i += QUAD)                                                   \
+                    turn(in + i * from_step + row, from_step, out + row * step + i, step);                   \
             for (uint64_t row = 0; row < rows; row++)                                                        \
-                for (uint64_t i = row < fours ? quads : first; i < last; i++)                                \
-                    out[row * to_step + i] = in[i * from_step + row];                                        \
+                for (uint64_t i = row < fours ? quads : 0; i < stripe; i++)                                  \
+                    out[row * step + i] = in[i * from_step + row];                                           \
+            for (uint64_t row = 0; row < rows && x->large; row++)                                            \
+                put_past(result + row * to_step, square + row * SQUARE, stripe * sizeof *square);            \
         }                                                                                                    \
     }
 
@@ -138,6 +176,8 @@ static void pieces(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
                                  : piece_of_bytes)(x, from, to, ll_min(SQUARE, x->dim[x->packed] - row),
                                                    ll_min(LINE, x->dim[x->rank - 1] - column));
     }
+    if (x->large)
+        settle();
 }
 
 /* Chunk: lines of the result, whose last dimension is the input's; one step along the dimension before it

@@ -35,6 +35,14 @@ static void a_long_matrix_is_turned_piece_by_piece(void **state)
     check_turned(2049, 65);
 }
 
+/* 16 MiB and more are written past the caches, square by square, where lines are aligned or are not. */
+static void a_large_matrix_is_turned_square_by_square(void **state)
+{
+    (void)state;
+    check_turned(4096, 1030);
+    check_turned(2061, 2063);
+}
+
 /* [3,1,4,5] to [4,3,1,5], where lines of 5 change places, and to [1,5,3,4], where columns become lines. */
 static void dimensions_of_length_1_move_nothing(void **state)
 {
@@ -78,6 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_matrix_is_turned_piece_by_piece),
+        cmocka_unit_test(a_large_matrix_is_turned_square_by_square),
         cmocka_unit_test(dimensions_of_length_1_move_nothing),
         cmocka_unit_test(a_number_has_nothing_to_turn),
     };
