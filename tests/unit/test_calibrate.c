@@ -344,12 +344,13 @@ static void the_file_reads_back_to_the_machine(void **state)
 }
 
 /* An op with a scope that says it is measured, of `size` lines. */
-static void record_view(struct ll_recorder *recorder, struct ll_op_view *view, uint64_t size)
+static void record_pass(struct ll_recorder *recorder, const char *pass, struct ll_op_view *view,
+                        uint64_t size)
 {
     uint32_t inputs[2], outputs[1];
     char scope[32];
     assert_null(ll_op_infer(view));
-    snprintf(scope, sizeof scope, "cold/%s", ll_op_name(view->kind));
+    snprintf(scope, sizeof scope, "%s/%s", pass, ll_op_name(view->kind));
     for (uint32_t i = 0; i < view->input_count; i++)
         inputs[i] = ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "x", &view->in[i], LL_WEIGHT));
     outputs[0] = ll_recorder_desc(recorder, "y", &view->out[0], LL_ACTIVATION);
@@ -363,6 +364,26 @@ static void record_view(struct ll_recorder *recorder, struct ll_op_view *view, u
                                                  .attr_count = view->attr_count,
                                                  .start_ns = 1,
                                                  .duration_ns = 1000 * size});
+}
+
+static void record_view(struct ll_recorder *recorder, struct ll_op_view *view, uint64_t size)
+{
+    record_pass(recorder, "cold", view, size);
+}
+
+/* Four rows out of a table of so many, and so many rows out of one of two, each twice. */
+static void record_gathers(struct ll_recorder *recorder, uint64_t size)
+{
+    struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {size, 8}},
+                             {.dtype = LL_I32, .rank = 1, .dim = {4}}},
+                    out[LL_MAX_OUTPUTS] = {{.rank = 0}};
+    struct ll_op_view view = {LL_OP_GATHER, .input_count = 2, .in = in, .out = out};
+    for (int table = 0; table < 2; table++) {
+        record_pass(recorder, "cold", &view, size);
+        record_pass(recorder, "warm", &view, size);
+        in[0].dim[0] = 2;
+        in[1].dim[0] = size;
+    }
 }
 
 /* Sums along lines and across them, maxima along lines alone, a convolution. */
@@ -382,9 +403,11 @@ static void record_classes(struct ll_recorder *recorder, uint64_t size)
     in[1] = (struct ll_shape){.dtype = LL_F32, .rank = 4, .dim = {1, 1, 4, 8}};
     view = (struct ll_op_view){LL_OP_CONV2D, .input_count = 2, .in = in, .out = out};
     record_view(recorder, &view, size);
+    record_gathers(recorder, size);
 }
 
-/* The header says how convolutions are cut; a kind that has reductions of both sorts gets two kernels. */
+/* The header says how convolutions are cut; a kind that has reductions of both sorts gets two kernels; rows
+ * that are picked out of more do not count when they are picked again. */
 static void kernels_are_as_the_header_and_the_shapes_say(void **state)
 {
     struct ll_fact all[FACTS + 4];
@@ -392,7 +415,8 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
                                           {"conv2d.slice_elements", "262144"},
                                           {"conv2d.slice_step", "32"},
                                           {"conv2d.slice_most", "384"}};
-    static const char *const names[] = {"conv2d", "sum_along_lines", "sum", "max"};
+    static const char *const names[] = {"conv2d", "sum_along_lines", "sum", "max", "gather"};
+    static const uint64_t samples[] = {5, 5, 5, 5, 3 * 5};
     char path[] = "classes.XXXXXX";
     enum ll_status status;
     struct ll_diags diags = {0};
@@ -418,6 +442,7 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
     for (size_t i = 0; i < software->kernel_count; i++) {
         assert_string_equal(software->kernels[i].name, names[i]);
         assert_int_equal(software->kernels[i].folds, i == 1);
+        assert_int_equal(calibration.fits[i].samples, samples[i]);
     }
     const struct ll_kernel *conv = &software->kernels[0];
     assert_int_equal(conv->slice, 96);
