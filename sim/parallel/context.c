@@ -250,24 +250,40 @@ static bool walk_op(struct sharing *c, uint32_t op)
     return going;
 }
 
-/* Sequences that activations have must come in equal shares; gradients are as these, or as weights. */
-static bool check_sequences(const struct ll_trace *trace, uint64_t ranks, struct ll_diags *diags)
+/* The first length of a sequence of activations that has no equal shares; 0: all have, and *found whether
+ * there are any. Gradients are as these, or as weights. */
+static uint64_t find_uneven(const struct ll_trace *trace, uint64_t ranks, bool *found)
 {
-    bool found = false;
+    *found = false;
     for (uint64_t i = 0; i < trace->desc_count; i++) {
         const struct ll_shape *shape = &trace->descs[i].shape;
         bool weight = is_state(&trace->descs[i]) || trace->descs[i].memory == LL_GRADIENT;
         for (unsigned k = 0; k < shape->rank && !weight; k++) {
             if (shape->role[k] != LL_ROLE_SEQUENCE || shape->dim[k] < 2)
                 continue;
-            found = true;
+            *found = true;
             if (shape->dim[k] % ranks != 0)
-                return ll_complain(diags, (struct ll_place){0},
-                                   "cp %" PRIu64 ": a sequence of %" PRIu64
-                                   " positions cannot be divided among as many devices",
-                                   ranks, shape->dim[k]);
+                return shape->dim[k];
         }
     }
+    return 0;
+}
+
+bool ll_has_context(const struct ll_trace *trace, uint64_t ranks)
+{
+    bool found;
+    return find_uneven(trace, ranks, &found) == 0 && found;
+}
+
+static bool check_sequences(const struct ll_trace *trace, uint64_t ranks, struct ll_diags *diags)
+{
+    bool found;
+    uint64_t uneven = find_uneven(trace, ranks, &found);
+    if (uneven > 0)
+        return ll_complain(diags, (struct ll_place){0},
+                           "cp %" PRIu64 ": a sequence of %" PRIu64
+                           " positions cannot be divided among as many devices",
+                           ranks, uneven);
     return found || ll_complain(diags, (struct ll_place){0},
                                 "cp %" PRIu64 ": no dimension in this workload is a sequence", ranks);
 }

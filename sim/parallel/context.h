@@ -33,4 +33,7 @@
 struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   struct ll_diags *diags);
 
+/* Whether a workload has sequences, all of which come in so many equal shares. Pure. */
+bool ll_has_context(const struct ll_trace *trace, uint64_t ranks);
+
 #endif
