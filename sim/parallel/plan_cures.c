@@ -106,6 +106,11 @@ static const char *try_TENSOR(struct curing *c, struct ll_parallel *plan)
     return double_ways(c, plan, &plan->tensor, "--tp");
 }
 
+static const char *try_CONTEXT(struct curing *c, struct ll_parallel *plan)
+{
+    return double_ways(c, plan, &plan->context, "--cp");
+}
+
 static const char *try_PIPELINE(struct curing *c, struct ll_parallel *plan)
 {
     return double_ways(c, plan, &plan->pipeline, "--pp");
