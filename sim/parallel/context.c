@@ -140,6 +140,18 @@ static bool may_be_so(const struct sharing *c, uint8_t axis)
     return true;
 }
 
+/* Whether something lies along an axis that has no equal shares. */
+static bool is_uneven(const struct ll_sharding *s)
+{
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        struct ll_state state = ll_state_of_input(s, i);
+        uint8_t axis = !state.free && state.held == LL_HELD_SHARE ? ll_axis_in(&s->axes, i, state.dim) : 0;
+        if (axis && !ll_axis_divides(s, axis))
+            return true;
+    }
+    return false;
+}
+
 /* Whether causal attention can be shared out so that all do as much. */
 static bool is_balanced(const struct ll_sharding *s, uint8_t axis)
 {
@@ -191,7 +203,8 @@ static bool divide_op(struct sharing *c, uint32_t op)
     bool terms = ll_shard_passes_terms(s);
     uint8_t axis = terms ? 0 : axis_of_op(c);
     if (!may_be_so(c, axis))
-        return complain(s, "needs positions that other devices have");
+        return complain(s, is_uneven(s) ? "does not come in as many equal shares"
+                                        : "needs positions that other devices have");
     if (!is_balanced(s, axis))
         return complain(s, "has a sequence that is no multiple of twice that");
     bool written = ll_shard_write_op(s, axis, terms);

@@ -328,6 +328,10 @@ static void what_cannot_be_divided_is_refused(void **state)
 {
     (void)state;
     static const struct ll_setting rnn[MOST_SETTINGS] = {{"length", "16"}};
+    /* 12 places for each expert */
+    static const struct ll_setting mixture[MOST_SETTINGS] = {
+        {"layers", "1"}, {"hidden", "64"},     {"heads", "8"},   {"key_heads", "8"}, {"inner", "96"},
+        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"choices", "2"},   {"capacity", "150"}};
     static const struct ll_setting images[MOST_SETTINGS] = {{"image", "67"}, {"classes", "7"}};
     expect_refusal("llama", small_llama, 3,
                    "cp 3: a sequence of 16 positions cannot be divided among as many devices");
@@ -335,6 +339,8 @@ static void what_cannot_be_divided_is_refused(void **state)
         "llama", small_llama, 16,
         "cp 16: op 22, causal_attention in layer0/attention, has a sequence that is no multiple of "
         "twice that");
+    expect_refusal("mixture", mixture, 8,
+                   "cp 8: op 34, route in layer0/experts, does not come in as many equal shares");
     expect_refusal("alexnet", images, 2, "cp 2: no dimension in this workload is a sequence");
     expect_refusal("paradnn_rnn", rnn, 2, "cp 2: op 2, unstack, needs positions that other devices have");
 }
