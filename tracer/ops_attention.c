@@ -7,10 +7,13 @@
  *
  * where logs are those of each row's sum of exponentials.
  *
- * `groups` rows (default 1) belong to one position, of which the last is that of the last key. Products alone
- * are counted: of each score that is seen two of d terms forward, and five backward, since scores are
- * computed again. They lower to one product of depth 2 d, or 5 d, for all rows and as many keys as a row sees
- * on average, with the bytes of what is truly read and written. */
+ * `groups` rows (default 1) belong to one position, of which the last is that of the last key. With `parts`
+ * (default 1) above 1 they are one of so many equal shares of all positions, cut so that each sees as many
+ * keys as any other: of 2 parts pieces of the sequence the i-th from the front and the i-th from behind.
+ *
+ * Products alone are counted: of each score that is seen two of d terms forward, and five backward, since
+ * scores are computed again. They lower to one product of depth 2 d, or 5 d, for all rows and as many keys as
+ * a row sees on average, with the bytes of what is truly read and written. */
 #include "tracer/ops_rules.h"
 
 #include <string.h>
@@ -22,13 +25,14 @@ static const char wants_inputs[] = "the number of inputs is not what this op tak
 static const char *check(const struct ll_op_view *op, const struct ll_shape *q, const struct ll_shape *k,
                          const struct ll_shape *v)
 {
-    int64_t groups = ll_attr_count(op, LL_ATTR_GROUPS, 1);
+    int64_t groups = ll_attr_count(op, LL_ATTR_GROUPS, 1), parts = ll_attr_count(op, LL_ATTR_PARTS, 1);
     if (q->rank < 3 || q->rank != k->rank || !ll_same_dims(k, v) || q->dtype != k->dtype ||
         memcmp(q->dim, k->dim, (q->rank - 2u) * sizeof *q->dim) != 0 ||
         q->dim[q->rank - 1] != k->dim[k->rank - 1])
         return "queries, keys and values are stacks of matrices with the same features";
     uint64_t rows = q->dim[q->rank - 2];
-    if (groups < 1 || rows % (uint64_t)groups != 0 || rows / (uint64_t)groups > k->dim[k->rank - 2])
+    if (groups < 1 || parts < 1 || rows % (uint64_t)groups != 0 ||
+        ll_mul(rows / (uint64_t)groups, (uint64_t)parts) > k->dim[k->rank - 2])
         return "there must be at least as many keys as positions";
     return NULL;
 }
@@ -63,7 +67,8 @@ static struct attended attended_of(const struct ll_op_view *op, const struct ll_
                                    const struct ll_shape *k)
 {
     struct attended a = {1, q->dim[q->rank - 2], 0, q->dim[q->rank - 1]};
-    uint64_t positions = a.rows / (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), keys = k->dim[k->rank - 2];
+    uint64_t groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), keys = k->dim[k->rank - 2];
+    uint64_t positions = ll_mul(a.rows / groups, (uint64_t)ll_attr_count(op, LL_ATTR_PARTS, 1));
     for (unsigned i = 0; i + 2 < q->rank; i++)
         a.stacks = ll_mul(a.stacks, q->dim[i]);
     a.seen = positions > 0 ? keys - (positions - 1) / 2 : keys;

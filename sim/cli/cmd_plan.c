@@ -168,11 +168,12 @@ const struct ll_command ll_command_plan = {
                 "--json gpt.llt\n",
     .details =
         "Considers every way to write the number of devices as replicas (dp) times devices that share "
-        "products (tp) times pipeline stages (pp), with all micro-batches, chunks, stages of ZeRO (also "
-        "within a node alone) and kinds of recomputation. What does not fit into memory is tried again with "
-        "the optimizer's "
-        "state on the host. The best by estimate are simulated in full, as leadline sim does with the "
-        "options in the last column; the best of each stage of ZeRO also with other bucket sizes.\n",
+        "products (tp) times devices that share sequences (cp) times pipeline stages (pp), with all "
+        "micro-batches, chunks, stages of ZeRO (also within a node alone) and kinds of recomputation; cp "
+        "grows until two numbers in a row are no better than smaller ones. What does not fit into memory is "
+        "tried again with the optimizer's state on the host. The best by estimate are simulated in full, as "
+        "leadline sim does with the options in the last column; the best of each stage of ZeRO also with "
+        "other bucket sizes.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,

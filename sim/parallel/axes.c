@@ -404,7 +404,10 @@ bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_a
     axes->out = ll_alloc(arena, op->output_count, LL_MAX_RANK);
     if (!axes->in || !axes->out)
         return false;
-    if (op->kind < LL_OP_COUNT)
+    ll_axes_rule *by_position = axes->by_position ? ll_axes_by_position(op->kind) : NULL;
+    if (by_position)
+        by_position(op, axes);
+    else if (op->kind < LL_OP_COUNT)
         rules[op->kind](op, axes);
     return true;
 }

@@ -26,10 +26,12 @@ struct ll_axes {
     bool settled[LL_MOST_AXES + 1]; /* devices must first agree on the maximum of each row along it */
     uint8_t *in, *out;              /* of each tensor LL_MAX_RANK axes, by dimension */
     struct ll_divided held;         /* where the first input lies divided, for ops that regroup dimensions */
+    bool by_position; /* devices have positions of a sequence each and know which: what counts or compares
+                         them may be divided, and indices are of rows that a device has */
 };
 
-/* Fills count, summed, settled and the lists, which live in the arena; `held` is the caller's. False when
- * memory ran out. Pure otherwise. */
+/* Fills count, summed, settled and the lists, which live in the arena; `held` and `by_position` are the
+ * caller's. False when memory ran out. Pure otherwise. */
 bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_axes *axes);
 
 /* The axis of a dimension of an input. */

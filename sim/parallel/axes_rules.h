@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules behind the shape words of tracer/op_table.def, a function a word. Private to
- * sim/parallel/axes*.c. A new word of the table wants a line in axes.c. */
+ * sim/parallel/axes*.c, but for what makes axes, which context.c does too. A new word of the table wants a
+ * line in axes.c. */
 #ifndef LL_SIM_PARALLEL_AXES_RULES_H
 #define LL_SIM_PARALLEL_AXES_RULES_H
 
@@ -17,6 +18,9 @@ void ll_set_axis_out(struct ll_axes *axes, uint32_t output, int dim, uint8_t axi
 
 /* A new axis for a dimension of an input and one of a result. */
 void ll_tie(struct ll_axes *axes, uint32_t input, int in_dim, uint32_t output, int out_dim);
+
+/* The rule of a kind that may be divided otherwise where devices have positions each; NULL: it may not. */
+ll_axes_rule *ll_axes_by_position(enum ll_op_kind kind);
 
 ll_axes_rule ll_axes_RESHAPE, ll_axes_TRANSPOSE, ll_axes_CONCAT, ll_axes_SPLIT, ll_axes_SLICE, ll_axes_PAD,
     ll_axes_STACK, ll_axes_UNSTACK, ll_axes_ONE_HOT, ll_axes_GATHER, ll_axes_SEGMENT_SUM, ll_axes_PICKED,

@@ -28,11 +28,11 @@ static bool among_s(struct ll_exchanges *exchanges, enum ll_op_kind kind, double
 bool ll_among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan, enum ll_op_kind kind,
                          double bytes, double *time_s)
 {
-    uint64_t sharing = ll_replicas_sharing(plan), alike = plan->data / sharing;
+    uint64_t sharing = ll_replicas_sharing(plan), alike = ll_replicas(plan) / sharing;
     double alike_s = 0;
     bool adds_alike = kind == LL_OP_REDUCE_SCATTER && alike > 1;
     if (kind == LL_OP_ALL_REDUCE)
-        return among_s(exchanges, kind, bytes, plan->data, plan->tensor, time_s);
+        return among_s(exchanges, kind, bytes, ll_replicas(plan), plan->tensor, time_s);
     bool priced = among_s(exchanges, kind, bytes, sharing, plan->tensor, time_s) &&
                   (!adds_alike || among_s(exchanges, LL_OP_ALL_REDUCE, bytes / (double)sharing, alike,
                                           plan->tensor * sharing, &alike_s));

@@ -26,6 +26,7 @@ static struct ll_parallel plan_of(const struct curing *c)
 {
     return (struct ll_parallel){.data = c->replicas,
                                 .tensor = 1,
+                                .context = 1,
                                 .pipeline = 1,
                                 .expert = 1,
                                 .chunks = 1,

@@ -136,7 +136,7 @@ static double priced_s(struct ll_estimator *e, const struct ll_asked *asked)
 /* What a piece on this stage hands to the next, whose stage may be the first again. */
 static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
 {
-    uint64_t apart = plan->tensor * plan->data;
+    uint64_t apart = plan->tensor * ll_replicas(plan);
     int64_t to = stage + 1 == plan->pipeline ? 0 : (int64_t)stage + 1;
     struct ll_asked asked = {.kind = LL_OP_SEND,
                              .bytes = (uint64_t)bytes,
@@ -156,7 +156,7 @@ static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
     struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
                              .bytes = (uint64_t)(bytes * share),
                              .devices = 2,
-                             .stride = stage * plan->tensor * plan->data};
+                             .stride = stage * plan->tensor * ll_replicas(plan)};
     return stage > 0 && bytes > 0 ? priced_s(e, &asked) : 0;
 }
 

@@ -106,7 +106,7 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
         .after = x->plan->overlap ? LL_NONE : last_op(x),
     };
     uint32_t next = ll_exchange_tensors(x, &exchange);
-    if (way.parts && x->plan->within > 0 && x->plan->within < x->plan->data)
+    if (way.parts && x->plan->within > 0 && x->plan->within < ll_replicas(x->plan))
         next = add_up_alike(x, &exchange, next, inputs);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
         if (goes(x, tensors[i], way))
@@ -182,7 +182,7 @@ static uint32_t grown_desc(struct ll_exchanging *x, uint32_t tensor)
     struct ll_shape shape = desc_of(x, tensor)->shape;
     if (shape.rank == 0)
         shape.rank = 1, shape.dim[0] = 1;
-    shape.dim[0] = ll_mul(shape.dim[0], x->plan->data);
+    shape.dim[0] = ll_mul(shape.dim[0], ll_replicas(x->plan));
     return ll_rewrite_reshaped(&x->rewrite, x->trace->tensors[tensor].desc, &shape);
 }
 
@@ -470,7 +470,7 @@ static uint32_t *none(struct ll_exchanging *x, uint64_t count)
 /* False with trouble where states are to be shared out and a trace that learns has none. */
 static bool may_share(struct ll_exchanging *x)
 {
-    bool backward = false, update = x->plan->zero == 0 || x->plan->data == 1;
+    bool backward = false, update = x->plan->zero == 0 || ll_replicas(x->plan) == 1;
     for (uint32_t op = 0; op < x->trace->op_count && !update; op++) {
         backward |= form_of(x, op)->phase == LL_PHASE_BACKWARD;
         update = form_of(x, op)->phase == LL_PHASE_UPDATE;
@@ -497,13 +497,13 @@ struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struc
 {
     struct ll_exchanging x = {.trace = trace, .plan = plan, .awaited = LL_NONE};
     char replicas[32], zero[32];
-    snprintf(replicas, sizeof replicas, "%" PRIu64, plan->data);
+    snprintf(replicas, sizeof replicas, "%" PRIu64, ll_replicas(plan));
     snprintf(zero, sizeof zero, "%" PRIu64, plan->zero);
     ll_rewrite_begin(&x.rewrite, trace, (struct ll_fact[]){{"replicas", replicas}, {"zero", zero}}, 2);
     if (may_share(&x) && !prepare(&x))
         no_memory(&x);
     for (uint32_t op = 0; op < trace->op_count && !x.rewrite.trouble; op++)
-        if (plan->data > 1)
+        if (ll_replicas(plan) > 1)
             write_op(&x, op);
         else
             ll_rewrite_keep(&x.rewrite, op);

@@ -2,7 +2,7 @@
 /* What replicas of a model exchange: gradients, and with sharded states the weights (Rajbhandari et al.,
  * ZeRO: memory optimizations toward training trillion parameter models, 2020).
  *
- * With N = plan->data replicas, plan->tensor devices apart, S bytes of gradients or weights:
+ * With N = plan->context x plan->data replicas, plan->tensor devices apart, S bytes of gradients or weights:
  *
  *     zero 0   all_reduce of the gradients                              each device sends 2 (N-1)/N S
  *     zero 1   reduce_scatter of the gradients, 1/N of the optimizer's state and work on each, all_gather of
@@ -38,7 +38,7 @@
 #include "sim/parallel/plan.h"
 #include "tracer/trace.h"
 
-/* The program of a replica; free with ll_trace_free. Without replicas (data 1) it is the trace as it was.
+/* The program of a replica; free with ll_trace_free. Without replicas it is the trace as it was.
  * NULL and *trouble, a static sentence. Thread-safe. */
 struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
                                        const char **trouble);

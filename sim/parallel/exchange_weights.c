@@ -42,7 +42,7 @@ bool ll_of_experts(const struct ll_exchanging *x, uint32_t tensor)
 
 uint64_t ll_replicas_of(const struct ll_exchanging *x, uint32_t tensor)
 {
-    return ll_of_experts(x, tensor) ? x->plan->data / x->plan->expert : x->plan->data;
+    return ll_replicas(x->plan) / (ll_of_experts(x, tensor) ? x->plan->expert : 1);
 }
 
 uint64_t ll_parts_of(const struct ll_exchanging *x, uint32_t tensor)
@@ -56,9 +56,10 @@ static struct ll_attr devices_of(const struct ll_exchanging *x, const struct ll_
                                  struct ll_attr *stride)
 {
     const struct ll_parallel *plan = x->plan;
-    uint64_t experts = exchange->experts ? plan->expert : 1, devices = plan->data / experts, apart = experts;
+    uint64_t experts = exchange->experts ? plan->expert : 1, devices = ll_replicas(plan) / experts,
+             apart = experts;
     if (plan->within > 0 && exchange->alike) {
-        devices = plan->data / plan->within;
+        devices = ll_replicas(plan) / plan->within;
         apart = plan->within;
     } else if (plan->within > 0 && exchange->parts) {
         devices = plan->within;

@@ -126,6 +126,7 @@ static uint32_t exchange(struct ll_holding *holding, enum ll_op_kind kind, uint3
     return ll_rewrite_exchange(&holding->rewrite, kind, from, desc, &group);
 }
 
+/* Each device cuts out its own. */
 static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from, struct ll_state to,
                       struct work_place place)
 {
@@ -133,7 +134,8 @@ static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from
     uint32_t desc =
         ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
     const struct ll_attr attrs[] = {{.key = LL_ATTR_AXIS, .count = to.dim},
-                                    {.key = LL_ATTR_SIZE, .count = (int64_t)shape.dim[to.dim]}};
+                                    {.key = LL_ATTR_SIZE, .count = (int64_t)shape.dim[to.dim]},
+                                    {.key = LL_ATTR_DEVICES, .count = (int64_t)holding->ranks}};
     return ll_rewrite_add(&holding->rewrite, &(struct ll_record){.kind = LL_OP_SLICE,
                                                                  .phase = place.phase,
                                                                  .scope = place.scope,
@@ -142,7 +144,7 @@ static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from
                                                                  .outputs = &desc,
                                                                  .output_count = 1,
                                                                  .attrs = attrs,
-                                                                 .attr_count = 2});
+                                                                 .attr_count = 3});
 }
 
 static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll_state state, uint32_t copy,

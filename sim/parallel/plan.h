@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a step is spread over devices. Plain data.
  *
- * Devices are numbered with the tensor-parallel ranks closest together, then the data-parallel ones, then the
- * stages of the pipeline:
+ * Devices are numbered with the tensor-parallel ranks closest together, then those that share a sequence,
+ * then the data-parallel ones, then the stages of the pipeline:
  *
- *       device = t + tensor (d + data p)            t < tensor, d < data, p < pipeline
+ *       device = t + tensor (c + context (d + data p))   t < tensor, c < context, d < data, p < pipeline
  *
  * So a group of a collective is `devices` devices `stride` apart: those that share a product have stride 1,
- * replicas have stride `tensor`, neighbouring stages tensor x data. Experts lie on `expert` of the replicas,
- * next to each other. Collectives in a device's program carry the two numbers as attributes
- * (LL_ATTR_DEVICES, LL_ATTR_STRIDE), sends and receives the distance to the other device (LL_ATTR_PEER). */
+ * those that share a sequence `tensor`, neighbouring stages tensor x context x data. Those that share a
+ * sequence have the same weights, so that there are context x data replicas of stride `tensor` to add up
+ * gradients and share out states. Experts lie on `expert` of these, next to each other. Collectives in a
+ * device's program carry the two numbers as attributes (LL_ATTR_DEVICES, LL_ATTR_STRIDE), sends and receives
+ * the distance to the other device (LL_ATTR_PEER). */
 #ifndef LL_SIM_PARALLEL_PLAN_H
 #define LL_SIM_PARALLEL_PLAN_H
 
@@ -49,8 +51,9 @@ struct ll_offload {
 };
 
 struct ll_parallel {
-    uint64_t data, tensor, pipeline, expert; /* ways, at least 1 each; expert divides data */
-    bool sequence;                           /* norms and the like work on a share of the sequence each */
+    /* Ways, at least 1 each; expert divides data x context */
+    uint64_t data, tensor, context, pipeline, expert;
+    bool sequence;        /* norms and the like work on a share of the sequence each */
     uint64_t batch;       /* samples a step, over all devices; 0: the trace's for each replica */
     uint64_t micro_batch; /* samples that a stage takes up at once; 0: all of its replica's */
     enum ll_schedule schedule;
@@ -64,16 +67,22 @@ struct ll_parallel {
     struct ll_offload offload;
 };
 
+/* How many devices hold the same weights: to all that has to do with these they are replicas. */
+static inline uint64_t ll_replicas(const struct ll_parallel *plan)
+{
+    return plan->context * plan->data;
+}
+
 /* How many replicas share what they share out with each other: all, or those of a group. */
 static inline uint64_t ll_replicas_sharing(const struct ll_parallel *plan)
 {
-    return plan->within > 0 ? plan->within : plan->data;
+    return plan->within > 0 ? plan->within : ll_replicas(plan);
 }
 
 /* The same of experts, which those have to share that have the same ones. */
 static inline uint64_t ll_replicas_sharing_experts(const struct ll_parallel *plan)
 {
-    return plan->within > 0 ? plan->within : plan->data / plan->expert;
+    return plan->within > 0 ? plan->within : ll_replicas(plan) / plan->expert;
 }
 
 #endif

@@ -94,9 +94,9 @@ static const char *double_ways(struct curing *c, struct ll_parallel *plan, uint6
         say_with(c, ll_format(c->arena, "%s %" PRIu64 " --dp %" PRIu64, flag, *ways, plan->data));
     } else {
         say_with(c, ll_format(c->arena, "%s %" PRIu64 " on %" PRIu64 " devices", flag, *ways,
-                              ll_mul(plan->data, ll_mul(plan->tensor, plan->pipeline))));
+                              ll_mul(ll_replicas(plan), ll_mul(plan->tensor, plan->pipeline))));
     }
-    plan->zero = plan->data > 1 ? plan->zero : 0;
+    plan->zero = ll_replicas(plan) > 1 ? plan->zero : 0;
     simulate(c, plan);
     return NULL;
 }
@@ -106,6 +106,11 @@ static const char *try_TENSOR(struct curing *c, struct ll_parallel *plan)
     return double_ways(c, plan, &plan->tensor, "--tp");
 }
 
+static const char *try_CONTEXT(struct curing *c, struct ll_parallel *plan)
+{
+    return double_ways(c, plan, &plan->context, "--cp");
+}
+
 static const char *try_PIPELINE(struct curing *c, struct ll_parallel *plan)
 {
     return double_ways(c, plan, &plan->pipeline, "--pp");
@@ -113,7 +118,7 @@ static const char *try_PIPELINE(struct curing *c, struct ll_parallel *plan)
 
 static const char *shard(struct curing *c, struct ll_parallel *plan, uint64_t zero)
 {
-    if (plan->data < 2)
+    if (ll_replicas(plan) < 2)
         return "there are no replicas";
     if (plan->zero >= zero)
         return "it does so already";

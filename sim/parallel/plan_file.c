@@ -8,6 +8,7 @@
 #include "tracer/base/str.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 struct row;
@@ -210,6 +211,7 @@ struct ll_parallel ll_plan_of_one(void)
 {
     return (struct ll_parallel){.data = 1,
                                 .tensor = 1,
+                                .context = 1,
                                 .pipeline = 1,
                                 .expert = 1,
                                 .schedule = LL_SCHEDULE_ONE_F_ONE_B,
@@ -290,25 +292,43 @@ bool ll_plan_parse(struct ll_parallel *plan, const char *text, size_t length, co
 
 static const struct ll_place nowhere;
 
+/* "dp 4", or "dp 4 x cp 2" where devices share sequences. */
+static void complain_of_devices(const struct ll_parallel *plan, uint64_t devices, struct ll_diags *diags)
+{
+    char context[32] = "";
+    if (plan->context > 1)
+        snprintf(context, sizeof context, " x cp %" PRIu64, plan->context);
+    ll_complain(diags, nowhere,
+                "dp %" PRIu64 "%s x tp %" PRIu64 " x pp %" PRIu64 ": the machine's network joins %" PRIu64
+                " devices",
+                plan->data, context, plan->tensor, plan->pipeline, devices);
+}
+
+static void complain_of_divisor(const struct ll_parallel *plan, const char *key, uint64_t ways,
+                                struct ll_diags *diags)
+{
+    char context[32] = "";
+    if (plan->context > 1)
+        snprintf(context, sizeof context, " x cp %" PRIu64, plan->context);
+    ll_complain(diags, nowhere, "%s %" PRIu64 ": expected a divisor of dp %" PRIu64 "%s", key, ways,
+                plan->data, context);
+}
+
 static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct ll_diags *diags,
                        struct ll_plan_sizes *sizes)
 {
     size_t before = diags->count;
-    sizes->devices = ll_mul(ll_mul(plan->data, plan->tensor), plan->pipeline);
+    uint64_t replicas = ll_mul(plan->data, plan->context); /* is not known to fit yet */
+    sizes->devices = ll_mul(ll_mul(replicas, plan->tensor), plan->pipeline);
     if (sizes->devices > 1 && devices == 1)
         ll_complain(diags, nowhere, "%" PRIu64 " devices: the machine has no network between devices",
                     sizes->devices);
     else if (sizes->devices > devices)
-        ll_complain(diags, nowhere,
-                    "dp %" PRIu64 " x tp %" PRIu64 " x pp %" PRIu64 ": the machine's network joins %" PRIu64
-                    " devices",
-                    plan->data, plan->tensor, plan->pipeline, devices);
-    if (plan->data % plan->expert != 0)
-        ll_complain(diags, nowhere, "ep %" PRIu64 ": expected a divisor of dp %" PRIu64, plan->expert,
-                    plan->data);
-    if (plan->within > 0 && plan->data % plan->within != 0)
-        ll_complain(diags, nowhere, "zero_within %" PRIu64 ": expected a divisor of dp %" PRIu64,
-                    plan->within, plan->data);
+        complain_of_devices(plan, devices, diags);
+    if (replicas % plan->expert != 0)
+        complain_of_divisor(plan, "ep", plan->expert, diags);
+    if (plan->within > 0 && replicas % plan->within != 0)
+        complain_of_divisor(plan, "zero_within", plan->within, diags);
     if (plan->within > 0 && plan->zero == 0)
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": nothing is shared with zero 0", plan->within);
     if (plan->within > 0 && plan->expert > 1)

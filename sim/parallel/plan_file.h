@@ -33,7 +33,7 @@ bool ll_plan_parse(struct ll_parallel *plan, const char *text, size_t length, co
 
 /* What follows from a plan for a trace of so many samples a step (0: it does not say). */
 struct ll_plan_sizes {
-    uint64_t devices;       /* data x tensor x pipeline */
+    uint64_t devices;       /* data x context x tensor x pipeline */
     uint64_t batch;         /* samples a step, over all devices; 0: not known */
     uint64_t micro_batch;   /* samples; 0: not known, and there is one micro-batch */
     uint64_t micro_batches; /* that a replica takes up in a step */

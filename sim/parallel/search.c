@@ -5,6 +5,7 @@
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/alike.h"
+#include "sim/parallel/context.h"
 #include "sim/parallel/estimate.h"
 #include "sim/parallel/experts.h"
 #include "sim/parallel/profile.h"
@@ -31,6 +32,7 @@ struct searching {
     struct ll_search_result *result;
     struct ll_found_plan *found; /* a heap, the worst on top */
     double capacity_bytes;
+    double least_s; /* of the estimates since it was set */
     struct ll_diags *diags;
     bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
     bool failed; /* memory ran out */
@@ -59,6 +61,8 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
     struct ll_diags diags = {0};
     struct ll_trace *program = ll_shard(trace, plan, &diags);
     bool divided = plan->tensor == 1 || (program && ll_is_divided(trace, program));
+    if (program && plan->context > 1)
+        program = take(program, ll_share_context(program, plan, &diags));
     if (program && plan->expert > 1)
         program = take(program, ll_spread_experts(program, plan, &diags));
     uint64_t ops = program ? program->op_count : 0;
@@ -184,6 +188,7 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
     s->result->estimated++;
     found.estimate_s = ll_estimate_s(&s->estimator, &base->costs, plan);
     s->failed |= s->estimator.failed;
+    s->least_s = fmin(s->least_s, found.estimate_s);
     found.samples_Hz = (double)plan->batch / found.estimate_s;
     keep(s, &found);
     return true;
@@ -207,7 +212,7 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
     for (uint64_t level = 0; level + 1 < s->machine->network_count; level++) {
         group *= s->machine->networks[level].devices;
         plan.within = group % plan.tensor == 0 ? group / plan.tensor : 0;
-        if (plan.within > 1 && plan.within < plan.data && plan.data % plan.within == 0)
+        if (plan.within > 1 && plan.within < ll_replicas(&plan) && ll_replicas(&plan) % plan.within == 0)
             any = try_host(s, base, plan) || any;
     }
     return any;
@@ -217,7 +222,7 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
 static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
     bool any = false;
-    for (plan.zero = 0; plan.zero <= (plan.data > 1 ? MOST_ZERO : 0u);
+    for (plan.zero = 0; plan.zero <= (ll_replicas(&plan) > 1 ? MOST_ZERO : 0u);
          plan.zero += s->learns ? 1 : MOST_ZERO) {
         any = try_host(s, base, plan) || any;
         if (plan.zero > 0 && plan.expert == 1)
@@ -248,10 +253,11 @@ static bool try_pieces(struct searching *s, const struct base *base, struct ll_p
     return any;
 }
 
-/* All ways to lay the program's layers on the devices that share no product; whether any fits. */
+/* All ways to lay the program's layers on the devices that share neither a product nor a sequence; whether
+ * any fits. */
 static bool try_stages(struct searching *s, const struct base *base)
 {
-    uint64_t left = s->search->devices / base->plan.tensor, layers = base->costs.count;
+    uint64_t left = s->search->devices / base->plan.tensor / base->plan.context, layers = base->costs.count;
     bool any = false;
     for (uint64_t stages = 1; stages <= ll_min(left, layers); stages++) {
         struct ll_parallel plan = base->plan;
@@ -259,7 +265,7 @@ static bool try_stages(struct searching *s, const struct base *base)
             continue;
         plan.pipeline = stages;
         plan.data = left / stages;
-        if (plan.batch % (plan.data * plan.micro_batch) != 0 || plan.data % plan.expert != 0)
+        if (plan.batch % (plan.data * plan.micro_batch) != 0 || ll_replicas(&plan) % plan.expert != 0)
             continue;
         any = try_pieces(s, base, plan) || any;
         uint64_t micro_batches = plan.batch / plan.data / plan.micro_batch;
@@ -302,6 +308,24 @@ static void try_experts(struct searching *s, struct ll_parallel plan)
             try_micro_batches(s, plan);
 }
 
+/* Ways to share sequences, where the workload has any that can be shared. What each device computes falls
+ * with their number and what it exchanges does not, so that the search ends when two in a row are no better.
+ */
+static void try_contexts(struct searching *s, struct ll_parallel plan)
+{
+    uint64_t left = s->search->devices / plan.tensor;
+    double least_s = INFINITY;
+    unsigned no_better = 0;
+    for (plan.context = 1; plan.context <= left && no_better < 2; plan.context++) {
+        if (left % plan.context != 0 || (plan.context > 1 && !ll_has_context(s->trace, plan.context)))
+            continue;
+        s->least_s = INFINITY;
+        try_experts(s, plan);
+        no_better = s->least_s < least_s || isinf(s->least_s) ? 0 : no_better + 1;
+        least_s = fmin(least_s, s->least_s);
+    }
+}
+
 static void try_all(struct searching *s)
 {
     struct ll_parallel plan = ll_plan_of_one();
@@ -313,7 +337,7 @@ static void try_all(struct searching *s)
             for (int selective = 0; selective < 2; selective++) {
                 plan.sequence = sequence;
                 plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
-                try_experts(s, plan);
+                try_contexts(s, plan);
             }
 }
 
@@ -363,7 +387,7 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
 {
     static const uint64_t sizes[] = {UINT64_C(5) << 20, UINT64_C(100) << 20};
     struct ll_found_plan found = *best;
-    for (size_t i = 0; best->plan.data > 1 && !s->failed && i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; ll_replicas(&best->plan) > 1 && !s->failed && i < sizeof sizes / sizeof *sizes; i++) {
         struct ll_found_plan other = found;
         other.plan.bucket_bytes = sizes[i];
         other.exposed_s = 0;

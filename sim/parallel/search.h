@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best plans for a step on so many devices.
  *
- * All ways to write the devices as data x tensor x pipeline are considered, with all micro-batches, chunks,
- * stages of ZeRO (also within a node, or a group of nodes, alone) and kinds of recomputation that go with
- * them, where one does not fit also with the optimizer's state on the host, and other sizes of buckets;
- * products are shared within the innermost level of the network. A program of one device is made and
- * replayed once for each way to share products and each micro-batch; what its layers take
- * (sim/parallel/profile.h) gives the time and the memory of every plan built on it
+ * All ways to write the devices as data x context x tensor x pipeline are considered, with all
+ * micro-batches, chunks, stages of ZeRO (also within a node, or a group of nodes, alone) and kinds of
+ * recomputation that go with them, where one does not fit also with the optimizer's state on the host, and
+ * other sizes of buckets. Numbers of devices that share sequences grow until two in a row are no better than
+ * smaller ones; products are shared within the innermost level of the network. A program of one device is
+ * made and replayed once for each way to share products and sequences and each micro-batch; what its layers
+ * take (sim/parallel/profile.h) gives the time and the memory of every plan built on it
  * (sim/parallel/estimate.h). What cannot fit is left out, whole branches of it at a time. The best by this
  * estimate are then simulated in full, and the best of each stage of ZeRO, of which other sizes of buckets
  * are tried. Deterministic; one thread. */

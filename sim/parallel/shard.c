@@ -68,14 +68,14 @@ static bool passes_by_itself(const struct ll_sharding *s)
 }
 
 /* Whether the op makes terms of terms, so that they are summed up later, once. */
-static bool passes_terms(const struct ll_sharding *s)
+bool ll_shard_passes_terms(const struct ll_sharding *s)
 {
     enum linearity linearity = linearity_of(s->form->view.kind);
     return (linearity == TOGETHER && passes_together(s)) || (linearity == BY_ITSELF && passes_by_itself(s));
 }
 
 /* Which tensors somebody reads who wants them summed up, were they terms. */
-static bool find_summed(struct ll_sharding *s)
+bool ll_shard_find_summed(struct ll_sharding *s)
 {
     const struct ll_trace *trace = s->trace;
     s->summed = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->summed);
@@ -154,19 +154,38 @@ static struct ll_state state_of_result(const struct ll_sharding *s, uint32_t i, 
                              role_of_axis(s, axis, s->form->view.out[i].role[dim]), false};
 }
 
-static void share_attributes(const struct ll_sharding *s, uint8_t axis, struct ll_attr *attrs)
+/* Rows of attention are so many shares of all. */
+static void add_parts(struct ll_sharding *s, struct ll_record *record)
+{
+    uint64_t parts = ll_mul((uint64_t)ll_attr_count(&s->form->view, LL_ATTR_PARTS, 1), s->holding.ranks);
+    struct ll_attr *attrs = s->holding.rewrite.attrs;
+    for (uint32_t i = 0; i < record->attr_count; i++)
+        if (attrs[i].key == LL_ATTR_PARTS) {
+            attrs[i].count = (int64_t)parts;
+            return;
+        }
+    if (record->attr_count < LL_MAX_ATTRS)
+        attrs[record->attr_count++] = (struct ll_attr){.key = LL_ATTR_PARTS, .count = (int64_t)parts};
+}
+
+static void share_attributes(struct ll_sharding *s, uint8_t axis, struct ll_record *record)
 {
     const struct ll_op_view *op = &s->form->view;
-    bool cuts = op->kind == LL_OP_SLICE || op->kind == LL_OP_PAD;
-    if (!cuts || !axis || ll_dim_in(&s->axes, 0, axis) != ll_attr_count(op, LL_ATTR_AXIS, 0))
+    struct ll_attr *attrs = s->holding.rewrite.attrs;
+    bool attends = op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
+    if (attends && axis && ll_dim_in(&s->axes, 0, axis) == op->in[0].rank - 2)
+        add_parts(s, record);
+    bool cuts = op->kind == LL_OP_SLICE || op->kind == LL_OP_PAD,
+         routes = op->kind == LL_OP_ROUTE && axis && ll_dim_out(&s->axes, 0, axis) == 1;
+    if (!routes && (!cuts || !axis || ll_dim_in(&s->axes, 0, axis) != ll_attr_count(op, LL_ATTR_AXIS, 0)))
         return;
-    for (uint32_t i = 0; i < op->attr_count; i++)
+    for (uint32_t i = 0; i < record->attr_count; i++)
         if (attrs[i].key == LL_ATTR_BEGIN || attrs[i].key == LL_ATTR_SIZE || attrs[i].key == LL_ATTR_BEFORE ||
             attrs[i].key == LL_ATTR_AFTER)
             attrs[i].count /= (int64_t)s->holding.ranks;
 }
 
-static bool write_op(struct ll_sharding *s, uint8_t axis, bool terms)
+bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 {
     struct ll_rewrite *rewrite = &s->holding.rewrite;
     struct ll_record record;
@@ -185,7 +204,7 @@ static bool write_op(struct ll_sharding *s, uint8_t axis, bool terms)
         outputs[i] = ll_rewrite_reshaped(rewrite, s->form->outputs[i], &shape);
         s->holding.states[ll_op_output(s->trace, s->op, i)] = state;
     }
-    share_attributes(s, axis, rewrite->attrs);
+    share_attributes(s, axis, &record);
     record.inputs = s->inputs;
     record.outputs = outputs;
     return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;
@@ -193,7 +212,7 @@ static bool write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 
 /* Looks at weights wait until it is known how these are divided: the first reader says how it wants them. */
 
-static bool begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held)
+bool ll_shard_begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held)
 {
     s->op = op;
     s->form = &s->trace->forms[s->trace->ops[op].form];
@@ -208,7 +227,7 @@ static uint8_t axis_of_look(struct ll_sharding *s, struct ll_state wanted)
 {
     const struct ll_shape *in = &s->form->view.in[0];
     for (unsigned i = 0; wanted.held == LL_HELD_SHARE && i < in->rank; i++) {
-        begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
+        ll_shard_begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
         uint8_t axis = s->axes.in ? ll_axis_in(&s->axes, 0, i) : 0;
         if (axis && ll_dim_out(&s->axes, 0, axis) == wanted.dim && ll_axis_divides(s, axis))
             return axis;
@@ -221,8 +240,8 @@ static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wa
     if (!s->holding.states[tensor].free || s->trace->tensors[tensor].producer == LL_NONE)
         return true;
     struct ll_sharding outer = *s;
-    bool written = begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
-                   write_op(s, axis_of_look(s, wanted), false);
+    bool written = ll_shard_begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
+                   ll_shard_write_op(s, axis_of_look(s, wanted), false);
     s->op = outer.op;
     s->form = outer.form;
     s->axes = outer.axes;
@@ -280,13 +299,13 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
     }
     if (first && first->held == LL_HELD_SHARE)
         held = (struct ll_divided){first->dim, first->role};
-    if (!begin_op(s, op, held))
+    if (!ll_shard_begin_op(s, op, held))
         return false;
     if (form->phase == LL_PHASE_UPDATE)
         settle_gradients(s);
-    bool terms = passes_terms(s);
+    bool terms = ll_shard_passes_terms(s);
     uint8_t axis = terms ? 0 : ll_axis_of_op(s);
-    bool written = write_op(s, axis, terms);
+    bool written = ll_shard_write_op(s, axis, terms);
     if (written)
         finish_results(s, axis && s->axes.settled[axis]);
     ll_arena_reset(&s->scratch);
@@ -294,7 +313,7 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
 }
 
 /* Backwards from the ops that change weights, through what is done with gradients before. */
-static bool find_updated(struct ll_sharding *s)
+bool ll_shard_find_updated(struct ll_sharding *s)
 {
     const struct ll_trace *trace = s->trace;
     s->updated = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->updated);
@@ -314,7 +333,7 @@ static bool find_updated(struct ll_sharding *s)
     return s->updated != NULL;
 }
 
-static struct ll_trace *end(struct ll_sharding *s)
+struct ll_trace *ll_shard_end(struct ll_sharding *s)
 {
     const char *trouble = NULL;
     struct ll_trace *shard = ll_rewrite_end(&s->holding.rewrite, &trouble);
@@ -323,6 +342,8 @@ static struct ll_trace *end(struct ll_sharding *s)
                     s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], trouble);
     else if (!shard)
         ll_complain(s->diags, (struct ll_place){0}, "%s", trouble);
+    ll_arena_release(&s->scratch);
+    ll_holding_release(&s->holding);
     if (shard && !s->right) {
         ll_trace_free(shard);
         return NULL;
@@ -341,16 +362,13 @@ static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_para
     s.holding.stride = 1;
     s.holding.by_time = plan->sequence;
     ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
-    if (!ll_holding_begin(&s.holding, trace) || !find_updated(&s) || !find_summed(&s))
+    if (!ll_holding_begin(&s.holding, trace) || !ll_shard_find_updated(&s) || !ll_shard_find_summed(&s))
         ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");
     bool going = !s.holding.rewrite.trouble;
     for (uint32_t op = 0; op < trace->op_count && going; op++)
         going = shard_op(&s, op);
     s.op = going ? LL_NONE : s.op;
-    struct ll_trace *shard = end(&s);
-    ll_arena_release(&s.scratch);
-    ll_holding_release(&s.holding);
-    return shard;
+    return ll_shard_end(&s);
 }
 
 double ll_step_flops(const struct ll_trace *trace)

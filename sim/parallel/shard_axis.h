@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace being divided, and along which axis each of its ops is. Private to sim/parallel/shard*.c. */
+/* A trace being divided, and along which axis each of its ops is. Private to sim/parallel/shard*.c
+ * and context.c. */
 #ifndef LL_SIM_PARALLEL_SHARD_AXIS_H
 #define LL_SIM_PARALLEL_SHARD_AXIS_H
 
@@ -52,5 +53,24 @@ bool ll_is_look(const struct ll_op_view *op);
 
 /* Whether an old tensor is a weight that nobody has divided yet, or a look at one. */
 bool ll_is_undecided(const struct ll_sharding *s, uint32_t tensor);
+
+/* The walk of shard.c, for others that divide a trace. */
+
+/* Begins with an old op, whose first input lies divided so; finds its axes. False with trouble. */
+bool ll_shard_begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held);
+
+/* Writes the op at work divided along an axis, 0 for none, and notes the states of its results; terms: it
+ * makes terms of terms. False with trouble. */
+bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms);
+
+/* Whether the op at work makes terms of terms, so that they are summed up later, once. */
+bool ll_shard_passes_terms(const struct ll_sharding *s);
+
+/* Fill s->updated and s->summed once the holding has begun; false when memory ran out. */
+bool ll_shard_find_updated(struct ll_sharding *s);
+bool ll_shard_find_summed(struct ll_sharding *s);
+
+/* The new trace; NULL after complaints, of which trouble is one. Releases all of *s. */
+struct ll_trace *ll_shard_end(struct ll_sharding *s);
 
 #endif

@@ -2,6 +2,7 @@
 #include "sim/parallel/spread.h"
 
 #include "sim/parallel/alike.h"
+#include "sim/parallel/context.h"
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
@@ -76,6 +77,14 @@ static bool shard(struct chain *chain)
     return ll_is_divided(whole, rank) || refuse_shares(chain);
 }
 
+static bool share_context(struct chain *chain)
+{
+    if (chain->spread->plan.context == 1)
+        return true;
+    struct ll_trace *share = ll_share_context(chain->last, &chain->spread->plan, chain->diags);
+    return share && follow(chain, share, NULL);
+}
+
 static bool spread_experts(struct chain *chain)
 {
     if (chain->spread->plan.expert == 1)
@@ -101,7 +110,7 @@ static bool cut(struct chain *chain, uint64_t piece)
     chain->what = "cut into pieces";
     if (chain->spread->piece_count == 1)
         return true;
-    const struct ll_cut how = {plan->pipeline, plan->chunks, piece, plan->tensor * plan->data};
+    const struct ll_cut how = {plan->pipeline, plan->chunks, piece, plan->tensor * ll_replicas(plan)};
     struct ll_trace *made = ll_cut(chain->last, &how, &trouble);
     return follow(chain, made, trouble);
 }
@@ -110,7 +119,7 @@ static bool exchange(struct chain *chain)
 {
     const char *trouble = NULL;
     chain->what = "with replicas";
-    if (chain->spread->plan.data == 1)
+    if (ll_replicas(&chain->spread->plan) == 1)
         return true;
     struct ll_trace *made = ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble);
     return follow(chain, made, trouble);
@@ -207,7 +216,7 @@ static bool add_pieces(struct chain *chain)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 4, CHANGES_OF_PIECE = 3 };
+    enum { CHANGES = 5, CHANGES_OF_PIECE = 3 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
@@ -227,7 +236,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
-                 spread_experts(&chain) && recompute(&chain);
+                 share_context(&chain) && spread_experts(&chain) && recompute(&chain);
     right = right && add_pieces(&chain);
     if (right && diags->count == before)
         return spread;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each device does: the programs that a plan makes of a recorded step.
  *
- * The step is taken to another batch, shared between the devices of a product, told what to compute again,
- * cut into pieces and given the exchanges of replicas, in this order. A program is what one device does with
- * one micro-batch of one piece of the model, and what it does once a step besides: ops of the phases comm and
- * update. Devices that do the same have one program. */
+ * The step is taken to another batch, shared between the devices of a product and then between those of a
+ * sequence, told what to compute again, cut into pieces and given the exchanges of replicas, in this order. A
+ * program is what one device does with one micro-batch of one piece of the model, and what it does once a
+ * step besides: ops of the phases comm and update. Devices that do the same have one program. */
 #ifndef LL_SIM_PARALLEL_SPREAD_H
 #define LL_SIM_PARALLEL_SPREAD_H
 

@@ -48,6 +48,22 @@ static bool is_message(const struct ll_form *form)
     return form->view.kind == LL_OP_SEND || form->view.kind == LL_OP_RECEIVE;
 }
 
+/* Devices of a stage. */
+static uint64_t devices_of_stage(const struct ll_parallel *plan)
+{
+    return plan->tensor * ll_replicas(plan);
+}
+
+/* Weights and their gradients go among as many devices in a pass, too, of which parts are vectors. */
+static bool is_of_context(const struct ll_parallel *plan, const struct ll_form *form)
+{
+    const struct ll_op_view *view = &form->view;
+    bool vectors = view->input_count == 0 || view->in[0].rank != view->out[0].rank || view->in[0].rank == 1;
+    return plan->context > 1 && form->phase != LL_PHASE_COMM && !vectors &&
+           ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->context &&
+           ll_attr_count(view, LL_ATTR_STRIDE, 1) == (int64_t)plan->tensor;
+}
+
 static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const struct ll_form *form)
 {
     const struct ll_op_view *view = &form->view;
@@ -56,11 +72,13 @@ static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const str
     if (view->kind == LL_OP_ALL_TO_ALL)
         return LL_TRAFFIC_EXPERT;
     /* Stages that hold the same weight are at least so far apart, replicas never. */
-    if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)(plan->tensor * plan->data))
+    if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)devices_of_stage(plan))
         return LL_TRAFFIC_PIPELINE;
     bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
                   ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->tensor;
-    return within && form->phase != LL_PHASE_COMM ? LL_TRAFFIC_TENSOR : LL_TRAFFIC_DATA;
+    if (within && form->phase != LL_PHASE_COMM)
+        return LL_TRAFFIC_TENSOR;
+    return is_of_context(plan, form) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_DATA;
 }
 
 static bool is_exchange(const struct ll_form *form)
@@ -170,7 +188,7 @@ static bool receiver_of(const struct ll_spread *spread, uint32_t piece, int64_t 
 static bool add_message(struct run *run, uint32_t piece, const struct ll_form *form)
 {
     const struct ll_parallel *plan = &run->spread->plan;
-    int64_t apart = (int64_t)(plan->tensor * plan->data);
+    int64_t apart = (int64_t)devices_of_stage(plan);
     struct ll_asked asked = ll_asked_by(&form->view);
     struct ll_piece_message message = {.from = piece, .backward = form->phase == LL_PHASE_BACKWARD};
     if (!receiver_of(run->spread, piece, asked.peer / apart, message.backward, &message.to))
@@ -340,7 +358,7 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
 static void add_energy(const struct run *run, const struct ll_term *terms, size_t count, double step_s,
                        struct ll_parallel_result *result)
 {
-    double devices = (double)(run->spread->plan.tensor * run->spread->plan.data);
+    double devices = (double)devices_of_stage(&run->spread->plan);
     struct ll_energy_parts parts;
     result->energy_j += devices * ll_combined_energy_j(terms, count, step_s, &parts);
     result->energy.compute_j += devices * parts.compute_j;
@@ -363,7 +381,7 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
     for (uint64_t s = 0; done && s < stages; s++) {
         done = sum_stage(run, s, terms, &footprints[s], &uses[s]);
         add_energy(run, terms, terms_of(run, s, terms), step->time_s, result);
-        result->flops += uses[s].flops * (double)(spread->plan.tensor * spread->plan.data);
+        result->flops += uses[s].flops * (double)devices_of_stage(&spread->plan);
         result->fullest = uses[s].memory_bytes > uses[result->fullest].memory_bytes ? s : result->fullest;
     }
     if (!done)

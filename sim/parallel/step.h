@@ -19,6 +19,7 @@
 /* What devices tell one another for. Word, name, what it is. */
 #define LL_TRAFFIC_LIST(X)                                                                                   \
     X(TENSOR, "tensor", "shares of a product are put together")                                              \
+    X(CONTEXT, "context", "keys and values of a sequence are put together, and their gradients")             \
     X(PIPELINE, "pipeline",                                                                                  \
       "stages hand on what they have made, and add up gradients of weights they share")                      \
     X(DATA, "data", "replicas exchange gradients and weights")                                               \

@@ -79,6 +79,7 @@ static void programs_do_together_what_the_whole_does(void **state)
         struct ll_cut cut = {.stages = 2 + ll_random_below(&random, 2), .chunks = 1, .distance = 4};
         struct ll_parallel plan = {.data = 2 + ll_random_below(&random, 5),
                                    .tensor = 2,
+                                   .context = 1,
                                    .pipeline = cut.stages,
                                    .expert = 1,
                                    .chunks = 1,

@@ -57,8 +57,13 @@ static double kept_bytes(const struct ll_trace *trace)
 static struct ll_trace *changed(struct ll_trace *trace, uint64_t ranks, bool sequence,
                                 enum ll_recompute recompute)
 {
-    const struct ll_parallel plan = {
-        .data = 1, .tensor = ranks, .pipeline = 1, .expert = 1, .chunks = 1, .sequence = sequence};
+    const struct ll_parallel plan = {.data = 1,
+                                     .tensor = ranks,
+                                     .context = 1,
+                                     .pipeline = 1,
+                                     .expert = 1,
+                                     .chunks = 1,
+                                     .sequence = sequence};
     struct ll_diags diags = {0};
     const char *trouble;
     struct ll_trace *shared = ll_shard(trace, &plan, &diags);

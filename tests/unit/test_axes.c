@@ -85,6 +85,25 @@ static const struct row rows[] = {
     {LL_OP_PUT, "235 232 > 235", "ab. ab. > ab.", {{LL_ATTR_AXIS, 2}}},
 };
 
+/* Where devices have positions each and know which. */
+static const struct row by_position[] = {
+    {LL_OP_CAUSAL_ATTENTION, "2634 2654 2654 > 2634 263", "bhq. bh.. bh.. > bhq. bhq", {{0}}},
+    {LL_OP_CAUSAL_ATTENTION_GRAD,
+     "2634 2634 2654 2654 2634 263 > 2634 2654 2654",
+     "bhQ. bhQ. bh.. bh.. bhQ. bhQ > bhQ. bh.. bh..",
+     {{0}}},
+    {LL_OP_CAUSAL_SOFTMAX, "2634 > 2634", "bhq. > bhq.", {{0}}},
+    {LL_OP_CAUSAL_SOFTMAX_GRAD, "2634 2634 > 2634", "bhq. bhq. > bhq.", {{0}}},
+    {LL_OP_ROTARY, "2364 > 2364", "apc. > apc.", {{LL_ATTR_AXIS, 1}}},
+    {LL_OP_GATHER, "98 32 > 328", "Vd ab > abd", {{0}}}, /* of words that all have */
+    {LL_OP_SEGMENT_SUM, "68 6 > 98", "Nd N > vd", {{0}}},
+    {LL_OP_ROUTE, "62 > 43 43 43", "w. > .w .w .w", {{LL_ATTR_CLASSES, 4}, {LL_ATTR_SIZE, 3}}},
+    {LL_OP_ALL_REDUCE, "234 > 234", "abc > abc", {{LL_ATTR_DEVICES, 2}}},
+    {LL_OP_ALL_GATHER, "23 > 26", "ab > ab", {{LL_ATTR_DEVICES, 2}}},
+    {LL_OP_SLICE, "28 > 24", "ab > ab", {{LL_ATTR_AXIS, 1}, {LL_ATTR_SIZE, 4}, {LL_ATTR_DEVICES, 2}}},
+    {LL_OP_SOFTMAX, "234 > 234", "ab. > ab.", {{0}}}, /* as ever */
+};
+
 /* Reads shapes up to the end or the arrow, which is passed by; returns how many. */
 static unsigned read_shapes(const char **at, struct ll_shape *shapes)
 {
@@ -150,23 +169,54 @@ static bool lacks(const struct op_sample *s, const struct ll_axes *axes, uint8_t
     return false;
 }
 
-static void axes_are_those_of_the_formula(void **state)
+static void check_rows(const struct row *rows_of, size_t count, struct ll_axes given)
 {
-    (void)state;
     struct ll_arena arena = {0};
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    for (const struct row *row = rows_of; row < rows_of + count; row++) {
         struct op_sample s;
-        struct ll_axes axes = {.held = {.dim = -1}};
+        struct ll_axes axes = given;
         char found[64], letters[LL_MOST_AXES + 1] = {0};
-        read_row(&rows[r], &s);
+        read_row(row, &s);
         assert_true(ll_axes_of(&s.view, &arena, &axes));
-        spell(&s, &axes, rows[r].axes, letters, found);
-        if (strcmp(found, rows[r].axes) != 0)
-            fail_msg("%s %s: %s, expected %s", ll_op_name(rows[r].kind), rows[r].shapes, found, rows[r].axes);
+        spell(&s, &axes, row->axes, letters, found);
+        if (strcmp(found, row->axes) != 0)
+            fail_msg("%s %s: %s, expected %s", ll_op_name(row->kind), row->shapes, found, row->axes);
         for (uint8_t axis = 1; axis <= axes.count; axis++)
             assert_int_equal(isupper((unsigned char)letters[axis]) != 0,
                              lacks(&s, &axes, axis) && axes.summed[axis]);
     }
+    ll_arena_release(&arena);
+}
+
+static void axes_are_those_of_the_formula(void **state)
+{
+    (void)state;
+    check_rows(rows, sizeof rows / sizeof *rows, (struct ll_axes){.held = {.dim = -1}});
+}
+
+static void positions_may_be_divided_where_devices_know_theirs(void **state)
+{
+    (void)state;
+    check_rows(by_position, sizeof by_position / sizeof *by_position,
+               (struct ll_axes){.held = {.dim = -1}, .by_position = true});
+}
+
+/* Rows that a device has are picked, and summed up, there; words are not divided. */
+static void indices_are_of_rows_that_a_device_has(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct op_sample s;
+    struct ll_axes axes = {.held = {.dim = 0}, .by_position = true};
+    read_row(&(struct row){LL_OP_GATHER, "98 43 > 438", "", {{0}}}, &s);
+    assert_true(ll_axes_of(&s.view, &arena, &axes));
+    uint8_t axis = ll_axis_in(&axes, 0, 0);
+    assert_true(axis && ll_axis_in(&axes, 1, 1) == axis && ll_dim_out(&axes, 0, axis) == 1);
+    read_row(&(struct row){LL_OP_SEGMENT_SUM, "438 43 > 98", "", {{0}}}, &s);
+    s.out[0].role[0] = LL_ROLE_BATCH;
+    assert_true(ll_axes_of(&s.view, &arena, &axes));
+    axis = ll_axis_in(&axes, 0, 1);
+    assert_true(axis && ll_axis_in(&axes, 1, 1) == axis && ll_dim_out(&axes, 0, axis) == 0);
     ll_arena_release(&arena);
 }
 
@@ -252,6 +302,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_are_those_of_the_formula),
+        cmocka_unit_test(positions_may_be_divided_where_devices_know_theirs),
+        cmocka_unit_test(indices_are_of_rows_that_a_device_has),
         cmocka_unit_test(classes_are_settled_first_where_a_row_is_looked_at),
         cmocka_unit_test(time_is_not_divided_where_it_is_cut),
         cmocka_unit_test(a_divided_dimension_is_found_in_what_it_becomes),

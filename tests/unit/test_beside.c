@@ -51,7 +51,8 @@ static double beside_s(const struct passes *passes, const struct ll_parallel *pl
 
 static struct ll_parallel four_replicas(void)
 {
-    return (struct ll_parallel){.data = 4, .tensor = 1, .pipeline = 1, .expert = 1, .chunks = 1};
+    return (struct ll_parallel){
+        .data = 4, .tensor = 1, .context = 1, .pipeline = 1, .expert = 1, .chunks = 1};
 }
 
 static const uint32_t one_piece[] = {0, 0};

@@ -67,6 +67,7 @@ static struct ll_parallel plan_of(uint64_t data, uint64_t zero)
 {
     return (struct ll_parallel){.data = data,
                                 .tensor = 4,
+                                .context = 1,
                                 .pipeline = 1,
                                 .expert = 1,
                                 .zero = zero,

@@ -19,7 +19,7 @@ static struct ll_trace *record(bool train)
 }
 
 static const struct ll_parallel plan = {
-    .data = 2 * REPLICAS, .tensor = 2, .pipeline = 1, .expert = REPLICAS, .chunks = 1};
+    .data = 2 * REPLICAS, .tensor = 2, .context = 1, .pipeline = 1, .expert = REPLICAS, .chunks = 1};
 
 static struct ll_trace *spread(const struct ll_trace *trace)
 {

@@ -14,8 +14,13 @@ static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
 
 static struct ll_trace *offloaded(const struct ll_trace *trace, struct ll_offload offload)
 {
-    const struct ll_parallel plan = {
-        .data = 1, .tensor = 1, .pipeline = 1, .expert = 1, .overlap = true, .offload = offload};
+    const struct ll_parallel plan = {.data = 1,
+                                     .tensor = 1,
+                                     .context = 1,
+                                     .pipeline = 1,
+                                     .expert = 1,
+                                     .overlap = true,
+                                     .offload = offload};
     struct ll_arena arena = {0};
     const char *trouble;
     struct ll_trace *new = ll_offload(trace, &plan, &trouble);

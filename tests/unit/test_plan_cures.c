@@ -105,6 +105,14 @@ static void a_cure_costs_what_its_plan_takes(void **state)
     assert_near(told->slowdown, by_hand->step_s / c.step->step_s, 1e-12);
     assert_int_equal(told->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
     ll_spread_free(spread);
+    plan.tensor = 1;
+    plan.context = 2;
+    by_hand = run(&c, &plan, &spread);
+    told = &c.cures[LL_PLAN_CURE_CONTEXT];
+    assert_string_equal(told->with, "--cp 2 --dp 2");
+    assert_near(told->time_s, by_hand->step_s, 0);
+    assert_int_equal(told->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
+    ll_spread_free(spread);
     release(&c);
 }
 

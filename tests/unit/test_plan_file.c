@@ -48,14 +48,15 @@ static void a_plan_is_one_object_of_json(void **state)
     (void)state;
     struct scene scene;
     struct ll_str text = {0};
-    assert_true(parse(&scene,
-                      "dp: 16\ntp: 8\npp: 4\nep: 2\nbatch: 640\nmicro_batch: 5\nschedule: interleaved\n"
-                      "chunks: 3\nzero: 1\nzero_within: 4\nrecompute: selective\nsequence_parallel: true\n"
-                      "overlap: false\nbucket: 3MiB\noffload: [activations, weights]\n"));
+    assert_true(parse(
+        &scene, "dp: 16\ntp: 8\ncp: 2\npp: 4\nep: 2\nbatch: 640\nmicro_batch: 5\nschedule: interleaved\n"
+                "chunks: 3\nzero: 1\nzero_within: 4\nrecompute: selective\nsequence_parallel: true\n"
+                "overlap: false\nbucket: 3MiB\noffload: [activations, weights]\n"));
     ll_plan_json(&scene.plan, &(struct ll_json){.out = &text});
     assert_string_equal(
         text.text,
-        "{\"dp\":16,\"tp\":8,\"pp\":4,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":\"interleaved\","
+        "{\"dp\":16,\"tp\":8,\"cp\":2,\"pp\":4,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
+        "\"interleaved\","
         "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"sequence_parallel\":true,"
         "\"overlap\":false,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"]}");
     ll_str_release(&text);
@@ -104,7 +105,12 @@ static void numbers_that_do_not_go_together_are_refused(void **state)
     plan.data = 8;
     plan.expert = 3;
     expect_trouble(plan, 1, "ep 3: expected a divisor of dp 8");
+    plan.context = 2;
+    expect_trouble(plan, 1, "ep 3: expected a divisor of dp 8 x cp 2");
     plan.expert = 1;
+    plan.context = 9;
+    expect_trouble(plan, 1, "dp 8 x cp 9 x tp 1 x pp 1: the machine's network joins 64 devices");
+    plan.context = 1;
     plan.batch = 12;
     expect_trouble(plan, 1, "batch 12: expected a multiple of dp 8");
     plan.batch = 80;
@@ -137,6 +143,11 @@ static void sizes_follow_from_the_plan(void **state)
     plan.micro_batch = 2;
     assert_true(ll_plan_resolve(&plan, 32, 64, &diags, &sizes));
     assert_int_equal(sizes.micro_batches, 8);
+    plan.data = 2; /* those that share a sequence are no replicas to samples */
+    plan.context = 2;
+    assert_true(ll_plan_resolve(&plan, 32, 64, &diags, &sizes));
+    assert_int_equal(sizes.devices, 64);
+    assert_int_equal(sizes.micro_batches, 16);
 }
 
 int main(void)

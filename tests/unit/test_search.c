@@ -4,6 +4,7 @@
 
 #include "dry_model.h"
 #include "scene.h"
+#include "sim/parallel/context.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/search.h"
@@ -90,7 +91,7 @@ static void what_is_found_is_in_order_and_all_is_counted(void **state)
         assert_true(a->step_s > 0 && b->step_s > 0
                         ? a->step_s <= b->step_s
                         : b->step_s == 0 && (a->step_s > 0 || a->estimate_s <= b->estimate_s));
-        assert_int_equal(b->plan.data * b->plan.tensor * b->plan.pipeline, DEVICES);
+        assert_int_equal(ll_replicas(&b->plan) * b->plan.tensor * b->plan.pipeline, DEVICES);
     }
     close_scene(&scene);
 }
@@ -148,6 +149,50 @@ static void where_little_fits_the_host_keeps_the_state(void **state)
     }
 }
 
+/* All ways of stages, products and sequences for a sample or two. */
+static double best_with_sequences_s(struct scene *scene, uint64_t batch)
+{
+    double best_s = INFINITY;
+    for (uint64_t stages = 1; stages <= 2; stages++)
+        for (uint64_t tensor = 1; tensor <= 2; tensor++)
+            for (uint64_t context = 1; context <= DEVICES / stages / tensor; context *= 2) {
+                struct ll_parallel plan = ll_plan_of_one();
+                plan.pipeline = stages;
+                plan.tensor = tensor;
+                plan.context = context;
+                plan.data = DEVICES / stages / tensor / context;
+                plan.batch = batch;
+                plan.micro_batch = 1;
+                best_s = fmin(best_s, simulated_s(scene, &plan));
+            }
+    return best_s;
+}
+
+/* Two layers of two heads: four devices at most share a sample otherwise. */
+static void sequences_are_shared_where_samples_are_few(void **state)
+{
+    const struct ll_setting sizes[] = {{"layers", "2"},  {"hidden", "128"},    {"heads", "2"},
+                                       {"inner", "256"}, {"seq", "1024"},      {"key_heads", "2"},
+                                       {"fused", "1"},   {"vocabulary", "128"}};
+    (void)state;
+    for (uint64_t batch = 1; batch <= 2; batch++) {
+        struct scene scene = open_scene(dry_model("llama", true, 1, sizes, 8), large);
+        const struct ll_plan_search wanted = {.devices = DEVICES, .batch = batch, .simulated = 10};
+        const struct ll_search_result *result =
+            ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+        assert_non_null(result);
+        assert_true(result->found_count > 0);
+        const struct ll_found_plan *best = &result->found[0];
+        assert_true(best->plan.context > 1);
+        assert_int_equal(ll_replicas(&best->plan) * best->plan.tensor * best->plan.pipeline, DEVICES);
+        assert_true(best->step_s == simulated_s(&scene, &best->plan));
+        double by_hand_s = best_with_sequences_s(&scene, batch);
+        if (best->step_s > by_hand_s * 1.02)
+            fail_msg("%g s, by hand %g s", best->step_s, by_hand_s);
+        close_scene(&scene);
+    }
+}
+
 /* A rank's share at this batch, recomputing what attention makes. */
 static struct ll_trace *share_of(const struct ll_trace *trace, const struct ll_parallel *plan)
 {
@@ -155,9 +200,12 @@ static struct ll_trace *share_of(const struct ll_trace *trace, const struct ll_p
     const char *trouble;
     struct ll_trace *share = ll_shard(trace, plan, &diags);
     assert_non_null(share);
-    struct ll_trace *again = ll_recompute(share, plan->recompute, &trouble);
+    struct ll_trace *of_sequences = ll_share_context(share, plan, &diags);
+    assert_non_null(of_sequences);
+    struct ll_trace *again = ll_recompute(of_sequences, plan->recompute, &trouble);
     assert_non_null(again);
     ll_trace_free(share);
+    ll_trace_free(of_sequences);
     ll_diags_release(&diags);
     return again;
 }
@@ -169,12 +217,13 @@ static void sharing_products_and_another_batch_go_in_any_order(void **state)
     const struct ll_setting sizes[] = {
         {"layers", "2"}, {"hidden", "64"}, {"heads", "8"}, {"vocabulary", "100"}, {"seq", "16"}};
     struct ll_trace *gpt = dry_model("gpt", true, 2, sizes, 5);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 24; i++) {
         struct ll_parallel plan = ll_plan_of_one();
         const char *trouble;
-        plan.tensor = (uint64_t)1 << i % 3;
-        plan.sequence = i / 3 % 2 && plan.tensor > 1;
-        plan.recompute = i / 6 ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
+        plan.context = i % 2 ? 4 : 1;
+        plan.tensor = (uint64_t)1 << i / 2 % 3;
+        plan.sequence = i / 6 % 2 && plan.tensor > 1;
+        plan.recompute = i / 12 ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
         struct ll_trace *larger = ll_trace_rescale(gpt, 6, &trouble);
         struct ll_trace *a = share_of(larger, &plan), *share = share_of(gpt, &plan);
         struct ll_trace *b = ll_trace_rescale(share, 6, &trouble);
@@ -338,6 +387,7 @@ int main(void)
         cmocka_unit_test(what_is_found_is_in_order_and_all_is_counted),
         cmocka_unit_test(nothing_is_found_where_nothing_fits),
         cmocka_unit_test(an_inference_has_no_state_to_share_out_and_keeps_nothing),
+        cmocka_unit_test(sequences_are_shared_where_samples_are_few),
         cmocka_unit_test(where_little_fits_the_host_keeps_the_state),
         cmocka_unit_test(estimates_err_alike_for_all_stages_of_zero),
         cmocka_unit_test(estimates_of_pipelines_are_near),

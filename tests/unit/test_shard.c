@@ -27,7 +27,7 @@ static struct ll_trace *shard(const struct ll_trace *trace, uint64_t ranks, bool
 {
     struct ll_diags diags = {0};
     const struct ll_parallel plan = {
-        .data = 1, .tensor = ranks, .pipeline = 1, .expert = 1, .sequence = sequence};
+        .data = 1, .tensor = ranks, .context = 1, .pipeline = 1, .expert = 1, .sequence = sequence};
     struct ll_trace *rank = ll_shard(trace, &plan, &diags);
     if (!rank)
         fail_msg("%s", diags.count ? diags.kept[0].message : "no memory");

@@ -22,8 +22,13 @@ static size_t setting_count(const struct ll_setting *settings)
 /* What may be said of a workload that is not large or regular enough for a plan. */
 static bool is_about_the_workload(const char *message)
 {
-    static const char *const right[] = {"there are fewer layers than pieces", "cannot be divided among",
-                                        "no optimizer whose state could be shared out"};
+    static const char *const right[] = {"there are fewer layers than pieces",
+                                        "cannot be divided among",
+                                        "no optimizer whose state could be shared out",
+                                        "no dimension in this workload is a sequence",
+                                        "needs positions that other devices have",
+                                        "is not known to have positions",
+                                        "as many equal shares"};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
         if (strstr(message, right[i]))
             return true;
@@ -44,20 +49,23 @@ static void check_spread(const struct ll_trace *trace, const struct ll_parallel 
 
 static const struct {
     const char *words;
-    uint64_t data, tensor, pipeline, micro_batch, zero;
+    uint64_t data, tensor, context, pipeline, micro_batch, zero;
     enum ll_recompute recompute;
     bool sequence;
 } plans[] = {
-    {"two replicas", 2, 1, 1, 0, 0, LL_RECOMPUTE_NONE, false},
-    {"sharded states", 2, 1, 1, 0, 1, LL_RECOMPUTE_NONE, false},
-    {"sharded gradients", 2, 1, 1, 1, 2, LL_RECOMPUTE_SELECTIVE, false},
-    {"sharded weights", 2, 1, 1, 0, 3, LL_RECOMPUTE_FULL, false},
-    {"all computed again", 1, 1, 1, 0, 0, LL_RECOMPUTE_FULL, false},
-    {"two stages", 1, 1, 2, 1, 0, LL_RECOMPUTE_NONE, false},
-    {"replicas of stages", 2, 1, 2, 1, 2, LL_RECOMPUTE_FULL, false},
-    {"two ranks", 1, 2, 1, 0, 0, LL_RECOMPUTE_NONE, false},
-    {"all at once", 2, 2, 2, 1, 1, LL_RECOMPUTE_FULL, true},
-    {"sharded ranks", 2, 2, 1, 0, 3, LL_RECOMPUTE_NONE, true},
+    {"two replicas", 2, 1, 1, 1, 0, 0, LL_RECOMPUTE_NONE, false},
+    {"sharded states", 2, 1, 1, 1, 0, 1, LL_RECOMPUTE_NONE, false},
+    {"sharded gradients", 2, 1, 1, 1, 1, 2, LL_RECOMPUTE_SELECTIVE, false},
+    {"sharded weights", 2, 1, 1, 1, 0, 3, LL_RECOMPUTE_FULL, false},
+    {"all computed again", 1, 1, 1, 1, 0, 0, LL_RECOMPUTE_FULL, false},
+    {"two stages", 1, 1, 1, 2, 1, 0, LL_RECOMPUTE_NONE, false},
+    {"replicas of stages", 2, 1, 1, 2, 1, 2, LL_RECOMPUTE_FULL, false},
+    {"two ranks", 1, 2, 1, 1, 0, 0, LL_RECOMPUTE_NONE, false},
+    {"all at once", 2, 2, 1, 2, 1, 1, LL_RECOMPUTE_FULL, true},
+    {"sharded ranks", 2, 2, 1, 1, 0, 3, LL_RECOMPUTE_NONE, true},
+    {"sequences", 2, 1, 2, 1, 0, 1, LL_RECOMPUTE_SELECTIVE, false},
+    {"sequences of all", 1, 2, 2, 2, 1, 1, LL_RECOMPUTE_FULL, true},
+    {"sharded sequences", 1, 1, 4, 1, 0, 3, LL_RECOMPUTE_NONE, false},
 };
 
 /* Under a sanitizer a model goes some of these ways, its neighbours the others. */
@@ -76,6 +84,7 @@ static void spread_steps(uint64_t steps)
             struct ll_parallel plan = ll_plan_of_one();
             plan.data = plans[p].data;
             plan.tensor = plans[p].tensor;
+            plan.context = plans[p].context;
             plan.pipeline = plans[p].pipeline;
             plan.micro_batch = plans[p].micro_batch;
             plan.zero = plans[p].zero;

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk of sim/parallel/shard.c with two differences: what comes from outside and has positions is divided
+ * by them, and everything else follows; weights are whole and decide nothing. */
+#include "sim/parallel/context.h"
+
+#include "sim/parallel/axes_rules.h"
+#include "sim/parallel/shard.h"
+#include "sim/parallel/shard_axis.h"
+#include "tracer/copy.h"
+#include "tracer/rescale.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct sharing {
+    struct ll_sharding sharding;
+    uint64_t batch; /* samples; 0: nobody knows */
+};
+
+static struct ll_state state_along(int dim)
+{
+    return (struct ll_state){LL_HELD_SHARE, (uint8_t)dim, LL_ROLE_SEQUENCE, false};
+}
+
+static const struct ll_desc *desc_of(const struct ll_trace *trace, uint32_t tensor)
+{
+    return &trace->descs[trace->tensors[tensor].desc];
+}
+
+/* Weights and what belongs to them. */
+static bool is_state(const struct ll_desc *desc)
+{
+    return desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
+}
+
+/* The dimension of positions; of rows that are more than samples, all samples' positions. -1: none, or they
+ * have no equal shares. */
+static int dim_of_positions(const struct sharing *c, const struct ll_shape *shape)
+{
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->role[i] == LL_ROLE_SEQUENCE && shape->dim[i] > 1)
+            return ll_divides(&c->sharding.holding, shape, (unsigned)i) ? i : -1;
+    uint64_t rows = shape->rank > 0 && shape->role[0] == LL_ROLE_BATCH ? shape->dim[0] : 0;
+    bool holds = c->batch > 0 && rows > c->batch && rows % c->batch == 0;
+    return holds && ll_divides(&c->sharding.holding, shape, 0) ? 0 : -1;
+}
+
+/* What nobody makes: weights and states are whole, what has positions is divided by them. */
+static void begin_states(struct sharing *c)
+{
+    const struct ll_trace *trace = c->sharding.trace;
+    struct ll_state *states = c->sharding.holding.states;
+    for (uint32_t i = 0; i < trace->tensor_count; i++)
+        if (trace->tensors[i].producer == LL_NONE && is_state(desc_of(trace, i)))
+            states[i].free = false;
+}
+
+static void bring_inputs(struct sharing *c)
+{
+    struct ll_sharding *s = &c->sharding;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        int dim = dim_of_positions(c, &s->form->view.in[i]);
+        if (dim >= 0 && ll_state_of_input(s, i).free)
+            ll_have_state(&s->holding, ll_old_input(s, i), state_along(dim), s->form->phase, LL_NONE);
+    }
+}
+
+/* The axis along which an input lies divided; 0: it does not, or the op cannot be divided so. */
+static uint8_t axis_of_input(const struct ll_sharding *s, uint32_t i)
+{
+    struct ll_state state = ll_state_of_input(s, i);
+    if (state.free || state.held != LL_HELD_SHARE)
+        return 0;
+    uint8_t axis = ll_axis_in(&s->axes, i, state.dim);
+    return axis && ll_axis_divides(s, axis) ? axis : 0;
+}
+
+static bool makes_of_numbers(const struct ll_op_view *op)
+{
+    for (uint32_t i = 0; i < op->input_count; i++)
+        if (op->in[i].rank > 0)
+            return false;
+    return true;
+}
+
+/* Results that are made of nothing but numbers are divided by their positions. */
+static uint8_t axis_of_source(struct sharing *c)
+{
+    struct ll_sharding *s = &c->sharding;
+    uint8_t axis = 0;
+    for (uint32_t i = 0; i < s->form->view.output_count && makes_of_numbers(&s->form->view); i++) {
+        int dim = dim_of_positions(c, &s->form->view.out[i]);
+        if (dim >= 0 && (axis || (axis = ll_new_axis(&s->axes, false))))
+            ll_set_axis_out(&s->axes, i, dim, axis);
+    }
+    return axis;
+}
+
+/* That of the first input; of a product rows rather than terms of sums, for these are as large as all. */
+static uint8_t axis_of_op(struct sharing *c)
+{
+    const struct ll_sharding *s = &c->sharding;
+    uint8_t best = 0;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        uint8_t axis = axis_of_input(s, i);
+        if (axis && (!best || (s->axes.summed[best] && !s->axes.summed[axis])))
+            best = axis;
+    }
+    return best ? best : axis_of_source(c);
+}
+
+/* What an op that has an axis may need whole: keys and values, and what is said of keys (which of them are
+ * hidden) for each query. */
+static bool is_of_keys(const struct ll_op_view *op, uint32_t input)
+{
+    enum ll_op_class class = ll_op_class(op->kind);
+    return class == LL_CLASS_MATRIX || (class == LL_CLASS_ELEMENTWISE && op->output_count > 0 &&
+                                        ll_elements(&op->in[input]) < ll_elements(&op->out[0]));
+}
+
+/* Whether nothing else is missing, an axis that results do not have is one that can be summed along, and no
+ * result is divided by samples. */
+static bool may_be_so(const struct sharing *c, uint8_t axis)
+{
+    const struct ll_sharding *s = &c->sharding;
+    const struct ll_op_view *op = &s->form->view;
+    for (uint32_t i = 0; i < op->input_count; i++) {
+        struct ll_state now = ll_state_of_input(s, i), wanted = ll_wanted_of(s, i, axis);
+        bool there =
+            now.free || now.held != LL_HELD_SHARE || (wanted.held == now.held && wanted.dim == now.dim);
+        if (!there && !(axis && is_of_keys(op, i)))
+            return false;
+    }
+    for (uint32_t i = 0; axis && i < op->output_count; i++) {
+        int dim = ll_dim_out(&s->axes, i, axis);
+        bool samples = dim >= 0 && op->out[i].role[dim] == LL_ROLE_BATCH && op->out[i].dim[dim] <= c->batch;
+        if (samples || (dim < 0 && !s->axes.summed[axis]))
+            return false;
+    }
+    return true;
+}
+
+/* Whether something lies along an axis that has no equal shares. */
+static bool is_uneven(const struct ll_sharding *s)
+{
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        struct ll_state state = ll_state_of_input(s, i);
+        uint8_t axis = !state.free && state.held == LL_HELD_SHARE ? ll_axis_in(&s->axes, i, state.dim) : 0;
+        if (axis && !ll_axis_divides(s, axis))
+            return true;
+    }
+    return false;
+}
+
+/* Whether causal attention can be shared out so that all do as much. */
+static bool is_balanced(const struct ll_sharding *s, uint8_t axis)
+{
+    const struct ll_op_view *op = &s->form->view;
+    bool attends = op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
+    if (!attends || !axis)
+        return true;
+    uint64_t rows = op->in[0].dim[op->in[0].rank - 2],
+             groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1);
+    return rows / groups % ll_mul(2, s->holding.ranks) == 0;
+}
+
+static bool complain(struct ll_sharding *s, const char *what)
+{
+    const char *kind = s->trace->strings[s->form->kind_name], *scope = s->trace->strings[s->form->scope];
+    s->right = false;
+    return ll_complain(s->diags, (struct ll_place){0}, "cp %" PRIu64 ": op %" PRIu32 ", %s%s%s, %s",
+                       s->holding.ranks, s->op, kind, *scope ? " in " : "", scope, what);
+}
+
+/* Sums over all positions for each of them are shared out at once. */
+static void scatter_sums(struct ll_sharding *s)
+{
+    struct ll_holding *holding = &s->holding;
+    for (uint32_t i = 0; i < s->form->view.output_count; i++) {
+        uint32_t tensor = ll_op_output(s->trace, s->op, i);
+        int dim = ll_time_dim(holding, &s->form->view.out[i]);
+        bool scatters = holding->states[tensor].held == LL_HELD_TERM && s->updated[tensor] == LL_NONE;
+        bool unread = holding->readers[tensor] == 0 && s->form->phase == LL_PHASE_FORWARD;
+        uint32_t scope = ll_rewrite_string(&holding->rewrite, s->form->scope);
+        if (scatters && dim >= 0)
+            ll_have_state(holding, tensor, state_along(dim), s->form->phase, scope);
+        else if (scatters && unread)
+            ll_have_state(holding, tensor, (struct ll_state){.held = LL_HELD_WHOLE}, s->form->phase, scope);
+    }
+}
+
+static bool divide_op(struct sharing *c, uint32_t op)
+{
+    struct ll_sharding *s = &c->sharding;
+    struct ll_divided held = {.dim = -1};
+    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->op = op;
+    bring_inputs(c);
+    if (s->form->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_HELD_SHARE)
+        held = (struct ll_divided){ll_state_of_input(s, 0).dim, LL_ROLE_SEQUENCE};
+    if (!ll_shard_begin_op(s, op, held))
+        return false;
+    bool terms = ll_shard_passes_terms(s);
+    uint8_t axis = terms ? 0 : axis_of_op(c);
+    if (!may_be_so(c, axis))
+        return complain(s, is_uneven(s) ? "does not come in as many equal shares"
+                                        : "needs positions that other devices have");
+    if (!is_balanced(s, axis))
+        return complain(s, "has a sequence that is no multiple of twice that");
+    bool written = ll_shard_write_op(s, axis, terms);
+    for (uint32_t i = 0; i < s->form->view.output_count; i++)
+        s->holding.states[ll_op_output(s->trace, op, i)].role = LL_ROLE_SEQUENCE;
+    if (written)
+        scatter_sums(s);
+    return written;
+}
+
+/* Gradients of rows that belong to positions, with zeros for the positions of others. */
+static void pad_gradient(struct ll_sharding *s, uint32_t tensor)
+{
+    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    struct ll_state state = s->holding.states[tensor];
+    const struct ll_shape *whole = &desc_of(s->trace, tensor)->shape;
+    uint64_t share = ll_share_of(&s->holding, *whole, state).dim[state.dim];
+    const struct ll_attr attrs[] = {
+        {.key = LL_ATTR_AXIS, .count = state.dim},
+        {.key = LL_ATTR_BEFORE, .count = 0},
+        {.key = LL_ATTR_AFTER, .count = (int64_t)(whole->dim[state.dim] - share)}};
+    uint32_t input = ll_rewrite_tensor(rewrite, tensor);
+    uint32_t desc = ll_rewrite_desc(rewrite, s->trace->tensors[tensor].desc);
+    ll_rewrite_redirect(
+        rewrite, tensor,
+        ll_rewrite_add(rewrite, &(struct ll_record){.kind = LL_OP_PAD,
+                                                    .phase = LL_PHASE_BACKWARD,
+                                                    .scope = ll_rewrite_string(rewrite, s->form->scope),
+                                                    .inputs = &input,
+                                                    .input_count = 1,
+                                                    .outputs = &desc,
+                                                    .output_count = 1,
+                                                    .attrs = attrs,
+                                                    .attr_count = 3}));
+    s->holding.states[tensor] = (struct ll_state){.held = LL_HELD_TERM};
+}
+
+/* Each replica updates all weights; gradients are summed up before (exchange.h). */
+static bool keep_update(struct ll_sharding *s, uint32_t op)
+{
+    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->op = op;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++)
+        if (ll_state_of_input(s, i).held == LL_HELD_SHARE)
+            pad_gradient(s, ll_old_input(s, i));
+    ll_rewrite_keep(&s->holding.rewrite, op);
+    return !s->holding.rewrite.trouble;
+}
+
+static bool walk_op(struct sharing *c, uint32_t op)
+{
+    struct ll_sharding *s = &c->sharding;
+    bool update = s->trace->forms[s->trace->ops[op].form].phase == LL_PHASE_UPDATE;
+    bool going = update ? keep_update(s, op) : divide_op(c, op);
+    ll_arena_reset(&s->scratch);
+    return going;
+}
+
+/* The first length of a sequence of activations that has no equal shares; 0: all have, and *found whether
+ * there are any. Gradients are as these, or as weights. */
+static uint64_t find_uneven(const struct ll_trace *trace, uint64_t ranks, bool *found)
+{
+    *found = false;
+    for (uint64_t i = 0; i < trace->desc_count; i++) {
+        const struct ll_shape *shape = &trace->descs[i].shape;
+        bool weight = is_state(&trace->descs[i]) || trace->descs[i].memory == LL_GRADIENT;
+        for (unsigned k = 0; k < shape->rank && !weight; k++) {
+            if (shape->role[k] != LL_ROLE_SEQUENCE || shape->dim[k] < 2)
+                continue;
+            *found = true;
+            if (shape->dim[k] % ranks != 0)
+                return shape->dim[k];
+        }
+    }
+    return 0;
+}
+
+bool ll_has_context(const struct ll_trace *trace, uint64_t ranks)
+{
+    bool found;
+    return find_uneven(trace, ranks, &found) == 0 && found;
+}
+
+static bool check_sequences(const struct ll_trace *trace, uint64_t ranks, struct ll_diags *diags)
+{
+    bool found;
+    uint64_t uneven = find_uneven(trace, ranks, &found);
+    if (uneven > 0)
+        return ll_complain(diags, (struct ll_place){0},
+                           "cp %" PRIu64 ": a sequence of %" PRIu64
+                           " positions cannot be divided among as many devices",
+                           ranks, uneven);
+    return found || ll_complain(diags, (struct ll_place){0},
+                                "cp %" PRIu64 ": no dimension in this workload is a sequence", ranks);
+}
+
+/* Many devices that all do the same are a mistake. */
+static struct ll_trace *refuse_whole(const struct ll_trace *trace, struct ll_trace *share, uint64_t ranks,
+                                     struct ll_diags *diags)
+{
+    if (!share || ll_is_divided(trace, share))
+        return share;
+    ll_complain(diags, (struct ll_place){0},
+                "cp %" PRIu64 ": what this workload reads is not known to have positions", ranks);
+    ll_trace_free(share);
+    return NULL;
+}
+
+struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                  struct ll_diags *diags)
+{
+    struct sharing c = {.sharding = {.trace = trace, .diags = diags, .right = true},
+                        .batch = ll_trace_batch(trace)};
+    struct ll_sharding *s = &c.sharding;
+    char ranks[24];
+    if (plan->context <= 1) {
+        struct ll_trace *copy = ll_trace_copy(trace);
+        if (!copy)
+            ll_complain(diags, (struct ll_place){0}, "memory ran out");
+        return copy;
+    }
+    if (!check_sequences(trace, plan->context, diags))
+        return NULL;
+    snprintf(ranks, sizeof ranks, "%" PRIu64, plan->context);
+    const struct ll_fact fact = {"parallel.context", ranks};
+    s->holding.ranks = plan->context;
+    s->holding.stride = plan->tensor;
+    s->holding.by_time = true;
+    s->axes.by_position = true;
+    ll_rewrite_begin(&s->holding.rewrite, trace, &fact, 1);
+    if (!ll_holding_begin(&s->holding, trace) || !ll_shard_find_updated(s) || !ll_shard_find_summed(s))
+        ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
+    bool going = !s->holding.rewrite.trouble;
+    if (going)
+        begin_states(&c);
+    for (uint32_t op = 0; op < trace->op_count && going; op++)
+        going = walk_op(&c, op);
+    s->op = going ? LL_NONE : s->op;
+    return refuse_whole(trace, ll_shard_end(s), plan->context, diags);
+}
