@@ -155,7 +155,8 @@ static bool gather_inputs(struct spreading *s, bool away)
     return s->inputs != NULL;
 }
 
-/* Shapes of the results as the op table has them; where it takes them as given, as the replica would. */
+/* Shapes of the results as the op table has them; where it takes them as given, as the replica would. Types
+ * stay: a product may write a wider one than it reads. */
 static const char *infer(struct spreading *s, bool away, struct ll_shape **results)
 {
     struct ll_op_view view = s->form->view;
@@ -169,7 +170,10 @@ static const char *infer(struct spreading *s, bool away, struct ll_shape **resul
     for (uint32_t i = 0; i < view.output_count; i++)
         view.out[i] = shape_there(s, s->form->view.out[i], away ? AWAY : HERE);
     view.in = in;
-    return view.kind == LL_OP_COUNT ? NULL : ll_op_infer(&view);
+    const char *trouble = view.kind == LL_OP_COUNT ? NULL : ll_op_infer(&view);
+    for (uint32_t i = 0; !trouble && i < s->form->view.output_count; i++)
+        view.out[i].dtype = s->form->view.out[i].dtype;
+    return trouble;
 }
 
 static enum where where_made(const struct spreading *s, uint32_t i, const struct ll_shape *result)
