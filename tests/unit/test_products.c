@@ -4,6 +4,7 @@
 
 #include "dry_model.h"
 #include "sim/parallel/same.h"
+#include "sim/parallel/spread.h"
 #include "sim/replay/replay.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
@@ -373,6 +374,72 @@ static void casts_are_never_faster_than_none(void **state)
     ll_machine_free(machine);
 }
 
+struct spread_count {
+    uint64_t narrow, exchanges;
+};
+
+static struct spread_count count_spread(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                        uint64_t devices)
+{
+    struct ll_diags diags = {0};
+    struct spread_count count = {0};
+    struct ll_spread *spread = ll_spread_trace(trace, plan, devices, &diags);
+    if (!spread)
+        fail_msg("%s", diags.kept[0].message);
+    for (uint32_t i = 0; i < spread->program_count; i++)
+        for (uint32_t op = 0; op < spread->programs[i].trace->op_count; op++) {
+            const struct ll_form *form = form_at(spread->programs[i].trace, op);
+            enum ll_op_class op_class = ll_op_class(form->view.kind);
+            count.exchanges += op_class == LL_CLASS_COMMUNICATION;
+            if (!ll_class_is_product(op_class))
+                continue;
+            count.narrow += form->view.in[0].dtype == LL_F8;
+            assert_int_equal(form->view.out[0].dtype, LL_F32);
+        }
+    ll_spread_free(spread);
+    ll_diags_release(&diags);
+    return count;
+}
+
+/* All products of weights read f8 and write f32 on devices that share them, which exchange what they would
+ * exchange otherwise: nobody gathers weights because they are smaller now. */
+static void check_spread(const char *model, const struct ll_setting *settings, size_t setting_count,
+                         const struct ll_parallel *plan, uint64_t devices)
+{
+    uint64_t products;
+    const char *trouble;
+    struct ll_trace *trace = dry_model(model, true, 4, settings, setting_count),
+                    *narrow = ll_trace_products_as(trace, LL_F8, &products, &trouble);
+    assert_non_null(narrow);
+    struct spread_count was = count_spread(trace, plan, devices), is = count_spread(narrow, plan, devices);
+    assert_int_equal(was.narrow, 0);
+    assert_int_equal(is.narrow, products);
+    assert_int_equal(is.exchanges, was.exchanges);
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
+}
+
+static void products_are_the_same_on_many_devices(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "4"},     {"hidden", "64"}, {"heads", "16"},
+                                          {"key_heads", "2"},  {"inner", "96"},  {"seq", "16"},
+                                          {"vocabulary", "48"}};
+    const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},    {"heads", "4"},
+                                         {"inner", "96"},    {"seq", "16"},       {"experts", "4"},
+                                         {"key_heads", "4"}, {"vocabulary", "48"}};
+    struct ll_parallel plan = {.tensor = 8, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1};
+    check_spread("llama", settings, 7, &plan, 8); /* copies of key heads */
+    plan.tensor = 2;
+    check_spread("llama", settings, 7, &plan, 2);
+    plan.tensor = 1;
+    plan.data = plan.expert = 2;
+    check_spread("mixture", experts, 8, &plan, 2);
+    plan = (struct ll_parallel){
+        .tensor = 1, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1, .batch = 8, .micro_batch = 2};
+    check_spread("llama", settings, 7, &plan, 1); /* another batch */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +453,7 @@ int main(void)
         cmocka_unit_test(what_is_in_the_type_already_is_not_cast),
         cmocka_unit_test(the_same_trace_becomes_the_same),
         cmocka_unit_test(casts_are_never_faster_than_none),
+        cmocka_unit_test(products_are_the_same_on_many_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
