@@ -233,11 +233,20 @@ static uint32_t desc_as(struct products *p, uint32_t tensor, enum ll_memory_clas
     return ll_rewrite_new_desc(&p->rewrite, name ? name : "", &shape, memory);
 }
 
-/* An op of one input for the product at work, which lasts as long as what its phase makes. */
+/* What is cast of a weight is there as long as the weight is as it was; all else is for the passes of a
+ * step. */
+static enum ll_memory_class memory_of(const struct products *p, uint32_t op, uint32_t tensor)
+{
+    if (p->weight[tensor])
+        return LL_WORKSPACE;
+    return form_of(p, op)->phase == LL_PHASE_BACKWARD ? LL_GRADIENT : LL_ACTIVATION;
+}
+
+/* An op of one input for the product at work. */
 static uint32_t add(struct products *p, uint32_t op, enum ll_op_kind kind, uint32_t from, uint32_t looks)
 {
     const struct ll_form *form = form_of(p, op);
-    uint32_t desc = desc_as(p, looks, form->phase == LL_PHASE_BACKWARD ? LL_GRADIENT : LL_ACTIVATION);
+    uint32_t desc = desc_as(p, looks, memory_of(p, op, looks));
     if (from == LL_NONE || desc == LL_NONE)
         return LL_NONE;
     return ll_rewrite_add(&p->rewrite,

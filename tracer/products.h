@@ -14,10 +14,12 @@
  * output keeps its type. Another look (a reshape) at what was cast is a look at the cast. Weights of a trace
  * that only infers are held in the type and not cast.
  *
+ * What is cast of weights is of the memory class workspace, and serves all micro-batches of a step where
+ * there are several; what is exchanged between a cast and its product is exchanged in the narrow type.
+ *
  * Left out: the arithmetic of scales, which goes with a cast; and the turned copy that a unit wants whose
  * operands must lie along the dimension that is summed over (Hopper's in FP8), which a cast may write beside
- * the other. On many devices each micro-batch casts the weights anew, and what is exchanged between a cast
- * and its product is exchanged in the narrow type. */
+ * the other. */
 #ifndef LL_TRACER_PRODUCTS_H
 #define LL_TRACER_PRODUCTS_H
 

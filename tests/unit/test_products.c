@@ -3,8 +3,11 @@
 #include "check.h"
 
 #include "dry_model.h"
+#include "sim/parallel/once.h"
+#include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/spread.h"
+#include "sim/parallel/stage_memory.h"
 #include "sim/replay/replay.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
@@ -173,6 +176,31 @@ static struct ll_trace *record_inference(unsigned steps, bool also_added)
         ll_recorder_step_end(toy->recorder);
     }
     return toy_close(toy, path);
+}
+
+/* Weights that a training never changes are cast in each step, too. */
+static void weights_that_stay_are_cast_in_each_step(void **state)
+{
+    (void)state;
+    enum { STEPS = 2 };
+    struct toy *toy = calloc(1, sizeof *toy);
+    struct ll_shape flat = half(FEATURES, WIDE, LL_ROLE_PLAIN, LL_ROLE_PLAIN);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t w = toy_bring(toy, half(WIDE, FEATURES, LL_ROLE_PLAIN, LL_ROLE_PLAIN), LL_WEIGHT);
+    for (unsigned step = 0; step < STEPS; step++) {
+        ll_recorder_step_begin(toy->recorder);
+        struct ll_shape rows = half(TOKENS, WIDE, LL_ROLE_BATCH, LL_ROLE_HIDDEN);
+        uint32_t dy = toy_op(toy, LL_OP_HOST_INPUT, LL_PHASE_INPUT, NULL, 0, NULL, 0, LL_INPUT, &rows);
+        uint32_t seen = toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &w, 1, NULL, 0, LL_ACTIVATION, &flat);
+        product(toy, LL_PHASE_BACKWARD, dy, seen, &across);
+        ll_recorder_step_end(toy->recorder);
+    }
+    struct ll_trace *trace = toy_close(toy, path), *narrow = narrowed(trace, STEPS);
+    assert_int_equal(count_of(narrow, LL_OP_CAST), 2 * STEPS);
+    assert_int_equal(count_of(narrow, LL_OP_RESHAPE), STEPS);
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
 }
 
 static uint64_t weight_bytes(const struct ll_trace *trace)
@@ -440,11 +468,58 @@ static void products_are_the_same_on_many_devices(void **state)
     check_spread("llama", settings, 7, &plan, 1); /* another batch */
 }
 
+/* Of the casts of x, w and dy only that of w; with one micro-batch it is there between the two passes. */
+static void what_is_cast_of_weights_serves_all_micro_batches(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_training(1), *narrow = narrowed(trace, 3);
+    struct ll_piece_memory one, several;
+    assert_false(ll_is_once(narrow, form_at(narrow, 1)));
+    assert_true(ll_is_once(narrow, form_at(narrow, 2)));
+    assert_false(ll_is_once(narrow, form_at(narrow, 8)));
+    assert_true(ll_piece_memory(narrow, false, &one));
+    assert_true(ll_piece_memory(narrow, true, &several));
+    assert_int_equal(one.kept.of[LL_WORKSPACE], FEATURES * WIDE);
+    assert_int_equal(one.lasting.of[LL_WORKSPACE], 0);
+    assert_int_equal(several.kept.of[LL_WORKSPACE], 0);
+    assert_int_equal(several.lasting.of[LL_WORKSPACE], FEATURES * WIDE);
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
+}
+
+static uint32_t lasting_casts(const struct ll_trace *trace)
+{
+    uint32_t count = 0;
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        count += ll_is_lasting_cast(trace, form_at(trace, op));
+    return count;
+}
+
+/* Of what seven products a layer read, weights are cast once. */
+static void what_is_cast_of_weights_is_not_computed_again(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"},     {"hidden", "64"}, {"heads", "4"},
+                                          {"inner", "96"},     {"seq", "16"},    {"key_heads", "2"},
+                                          {"vocabulary", "48"}};
+    const char *trouble;
+    struct ll_trace *trace = dry_model("llama", true, 2, settings, 7), *narrow = narrowed(trace, 2 * 7 * 3),
+                    *again = ll_recompute(narrow, LL_RECOMPUTE_FULL, &trouble);
+    assert_non_null(again);
+    assert_int_equal(lasting_casts(narrow), 2 * 7);
+    assert_int_equal(lasting_casts(again), 2 * 7);
+    assert_true(count_of(again, LL_OP_CAST) > count_of(narrow, LL_OP_CAST));
+    ll_trace_free(again);
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_weights_read_what_was_cast_and_write_what_they_wrote),
         cmocka_unit_test(casts_are_remembered_for_a_step),
+        cmocka_unit_test(weights_that_stay_are_cast_in_each_step),
         cmocka_unit_test(inference_holds_weights_in_the_type),
         cmocka_unit_test(a_look_at_what_has_changed_is_cast_itself),
         cmocka_unit_test(convolutions_are_products),
@@ -454,6 +529,8 @@ int main(void)
         cmocka_unit_test(the_same_trace_becomes_the_same),
         cmocka_unit_test(casts_are_never_faster_than_none),
         cmocka_unit_test(products_are_the_same_on_many_devices),
+        cmocka_unit_test(what_is_cast_of_weights_serves_all_micro_batches),
+        cmocka_unit_test(what_is_cast_of_weights_is_not_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
