@@ -87,9 +87,13 @@ static bool only_moves(const struct ll_op_view *view)
            ll_op_class(view->kind) == LL_CLASS_MOVEMENT;
 }
 
+/* Whether what comes out is all that came in, seen otherwise. */
 static bool is_look(const struct ll_op_view *view)
 {
-    return view->kind == LL_OP_RESHAPE;
+    if (view->kind == LL_OP_RESHAPE)
+        return true;
+    return view->kind == LL_OP_SEEN_AS && view->input_count == 1 && view->in[0].dtype == view->out[0].dtype &&
+           ll_elements(&view->in[0]) == ll_elements(&view->out[0]);
 }
 
 /* Which products are of weights. */
@@ -207,7 +211,7 @@ static void find_wide(struct products *p)
 {
     const struct ll_trace *trace = p->trace;
     for (uint32_t op = 0; op < trace->op_count; op++)
-        for (uint32_t o = 0; !is_look(&form_of(p, op)->view) && o < form_of(p, op)->view.output_count; o++)
+        for (uint32_t o = 0; form_of(p, op)->bytes_written > 0 && o < form_of(p, op)->view.output_count; o++)
             p->written[trace->tensors[ll_op_output(trace, op, o)].storage] = true;
     for (uint32_t op = (uint32_t)trace->op_count; op-- > 0;) {
         bool gone = is_left_out(p, op);
@@ -273,6 +277,14 @@ static uint32_t cast_of_whole(struct products *p, uint32_t whole, uint32_t op)
     return now && p->writer[at->storage] == at->producer ? first->tensor : LL_NONE;
 }
 
+/* As a tensor itself is a look; what is looked at is seen otherwise than the first look that was cast. */
+static enum ll_op_kind look_of(const struct products *p, uint32_t tensor)
+{
+    uint32_t producer = p->trace->tensors[tensor].producer;
+    bool looks = producer != LL_NONE && is_look(&form_of(p, producer)->view);
+    return looks ? form_of(p, producer)->view.kind : LL_OP_RESHAPE;
+}
+
 /* A tensor in the type; another look at what is so already is a look, too. */
 static uint32_t cast_of(struct products *p, uint32_t tensor, uint32_t op)
 {
@@ -286,7 +298,7 @@ static uint32_t cast_of(struct products *p, uint32_t tensor, uint32_t op)
         cast->tensor = add(p, op, LL_OP_CAST, ll_rewrite_tensor(&p->rewrite, tensor), tensor);
         p->firsts[whole] = *cast;
     } else if (tensor != whole || !is_held(p, whole)) {
-        cast->tensor = add(p, op, LL_OP_RESHAPE, first, tensor);
+        cast->tensor = add(p, op, look_of(p, tensor), first, tensor);
     }
     return cast->tensor;
 }
@@ -316,7 +328,7 @@ static void put_product(struct products *p, uint32_t op)
 
 static void put(struct products *p, uint32_t op)
 {
-    const struct ll_op_view *view = &form_of(p, op)->view;
+    const struct ll_form *form = form_of(p, op);
     if (is_left_out(p, op))
         return;
     ll_rewrite_step(&p->rewrite, op);
@@ -324,7 +336,7 @@ static void put(struct products *p, uint32_t op)
         put_product(p, op);
     else
         ll_rewrite_keep(&p->rewrite, op);
-    for (uint32_t o = 0; !is_look(view) && o < view->output_count; o++)
+    for (uint32_t o = 0; form->bytes_written > 0 && o < form->view.output_count; o++)
         p->writer[p->trace->tensors[ll_op_output(p->trace, op, o)].storage] = op;
 }
 

@@ -153,8 +153,8 @@ static void casts_are_remembered_for_a_step(void **state)
     }
 }
 
-/* Three rows of eight images each, seen as a matrix; twice by the same weights, these seen otherwise too. */
-static struct ll_trace *record_inference(unsigned steps, bool also_added)
+/* Rows times the same weights twice, these seen as a matrix by an op of this kind. */
+static struct ll_trace *record_inference(unsigned steps, bool also_added, enum ll_op_kind look)
 {
     struct toy *toy = calloc(1, sizeof *toy);
     struct ll_shape flat = half(FEATURES, WIDE, LL_ROLE_PLAIN, LL_ROLE_PLAIN), line = {.rank = 1};
@@ -167,7 +167,7 @@ static struct ll_trace *record_inference(unsigned steps, bool also_added)
         ll_recorder_step_begin(toy->recorder);
         struct ll_shape rows = half(TOKENS, FEATURES, LL_ROLE_BATCH, LL_ROLE_HIDDEN);
         uint32_t x = toy_op(toy, LL_OP_HOST_INPUT, LL_PHASE_INPUT, NULL, 0, NULL, 0, LL_INPUT, &rows);
-        uint32_t seen = toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &w, 1, NULL, 0, LL_ACTIVATION, &flat);
+        uint32_t seen = toy_op(toy, look, LL_PHASE_FORWARD, &w, 1, NULL, 0, LL_ACTIVATION, &flat);
         product(toy, LL_PHASE_FORWARD, x, seen, NULL);
         product(toy, LL_PHASE_FORWARD, x, seen, NULL);
         if (also_added)
@@ -218,12 +218,15 @@ static void inference_holds_weights_in_the_type(void **state)
 {
     (void)state;
     enum { W = FEATURES * WIDE, STEPS = 3 };
-    for (int also_added = 0; also_added < 2; also_added++) {
-        struct ll_trace *trace = record_inference(STEPS, also_added), *narrow = narrowed(trace, 2 * STEPS);
+    for (int way = 0; way < 4; way++) {
+        enum ll_op_kind look = way & 1 ? LL_OP_SEEN_AS : LL_OP_RESHAPE;
+        bool also_added = way & 2;
+        struct ll_trace *trace = record_inference(STEPS, also_added, look),
+                        *narrow = narrowed(trace, 2 * STEPS);
         assert_int_equal(weight_bytes(trace), 2 * W);
         assert_int_equal(weight_bytes(narrow), also_added ? 3 * W : W);
         assert_int_equal(count_of(narrow, LL_OP_CAST), STEPS);
-        assert_int_equal(count_of(narrow, LL_OP_RESHAPE), also_added ? 2 * STEPS : STEPS);
+        assert_int_equal(count_of(narrow, look), also_added ? 2 * STEPS : STEPS);
         assert_int_equal(count_of(narrow, LL_OP_ADD), also_added ? STEPS : 0);
         ll_trace_free(narrow);
         ll_trace_free(trace);
