@@ -223,11 +223,13 @@ static bool settle_inputs(struct rescale *r, struct ll_form *form)
     return in != NULL;
 }
 
-/* The look of a result, which other ops may have made as well. */
+/* The look of a result, which other ops may have made as well. Its type is the one it had: a product may
+ * write a wider one than it reads, which the op table does not say. */
 static bool settle_result(struct rescale *r, uint32_t desc, struct ll_shape *result)
 {
     struct ll_desc *look = &r->trace->descs[desc];
     memcpy(result->role, look->shape.role, sizeof result->role);
+    result->dtype = look->shape.dtype;
     r->found |= memcmp(result->dim, r->was[desc].shape.dim, sizeof result->dim) != 0;
     if (r->known[desc] && memcmp(result->dim, look->shape.dim, sizeof result->dim) != 0)
         return fail(r, "tensors that look the same at the old batch would not at the new one");

@@ -11,6 +11,7 @@
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/file.h"
+#include "tracer/products.h"
 #include "tracer/prune.h"
 #include "tracer/retype.h"
 
@@ -50,16 +51,27 @@ static bool load_machines(struct simulation *simulation)
     return all;
 }
 
-/* The type that --as names; LL_DTYPE_COUNT without it. False after saying that there is no such type. */
-static bool read_type(const struct ll_args *args, enum ll_dtype *dtype)
+/* The type that an option names; LL_DTYPE_COUNT without it. False after saying that there is no such type. */
+static bool read_type(const struct ll_args *args, const char *option, enum ll_dtype *dtype)
 {
-    const char *names[LL_DTYPE_COUNT], *given = ll_value(args, "as", NULL);
+    const char *names[LL_DTYPE_COUNT], *given = ll_value(args, option, NULL);
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
         names[i] = ll_dtype_name((enum ll_dtype)i);
     *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
     if (given && *dtype == LL_DTYPE_COUNT)
         ll_unknown("type of number", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
     return !given || *dtype < LL_DTYPE_COUNT;
+}
+
+/* The same of --products-as, which is of floating point. */
+static bool read_product_type(const struct ll_args *args, enum ll_dtype *dtype)
+{
+    if (!read_type(args, "products-as", dtype))
+        return false;
+    if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_floating(*dtype))
+        return true;
+    ll_wrong("--products-as %s: expected a floating-point type, as f8 or bf16", ll_dtype_name(*dtype));
+    return false;
 }
 
 static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
@@ -96,11 +108,48 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
                                   path, pattern->kept, pattern->of, pattern->of);
 }
 
+/* The trace with its products of weights in this type, in the place of the one given. */
+static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
+{
+    const char *trouble = NULL, *name = dtype < LL_DTYPE_COUNT ? ll_dtype_name(dtype) : "";
+    uint64_t products = 0;
+    if (dtype == LL_DTYPE_COUNT)
+        return LL_DONE;
+    struct ll_trace *narrow = ll_trace_products_as(*trace, dtype, &products, &trouble);
+    if (!narrow)
+        return trouble ? ll_wrong("%s with products as %s: %s", path, name, trouble)
+                       : ll_failed("memory ran out");
+    ll_trace_free(*trace);
+    *trace = narrow;
+    return products > 0
+               ? LL_DONE
+               : ll_wrong("%s: no product can be taken as %s: none is known to read a weight", path, name);
+}
+
+/* All that options change of a trace. */
+struct changes {
+    enum ll_dtype dtype, products;
+    struct ll_pattern pattern;
+};
+
+static bool read_changes(const struct ll_args *args, struct changes *changes)
+{
+    return read_type(args, "as", &changes->dtype) && read_product_type(args, &changes->products) &&
+           read_pattern(args, &changes->pattern);
+}
+
+static int change(struct ll_trace **trace, const struct changes *changes, const char *path)
+{
+    int status = retype(*trace, changes->dtype, path);
+    if (status == LL_DONE)
+        status = prune(*trace, &changes->pattern, path);
+    return status == LL_DONE ? narrow_products(trace, changes->products, path) : status;
+}
+
 static int load_traces(struct simulation *simulation)
 {
-    enum ll_dtype dtype;
-    struct ll_pattern pattern;
-    if (!read_type(simulation->args, &dtype) || !read_pattern(simulation->args, &pattern))
+    struct changes changes;
+    if (!read_changes(simulation->args, &changes))
         return LL_WRONG;
     for (size_t i = 0; i < simulation->args->word_count; i++) {
         const char *path = simulation->args->words[i];
@@ -110,9 +159,7 @@ static int load_traces(struct simulation *simulation)
             simulation->traces[i] = ll_rebatch(simulation->args, simulation->traces[i], path, &status);
         if (!simulation->traces[i])
             return status;
-        status = retype(simulation->traces[i], dtype, path);
-        if (status == LL_DONE)
-            status = prune(simulation->traces[i], &pattern, path);
+        status = change(&simulation->traces[i], &changes, path);
         if (status != LL_DONE)
             return status;
         if (simulation->planned) /* its programs are prepared */
@@ -317,7 +364,7 @@ static bool draw_footprints(const struct simulation *simulation)
 /* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
 static bool may_be_as_recorded(const struct simulation *simulation)
 {
-    static const char *const changing[] = {"as", "prune", "batch", "batch-was", NULL};
+    static const char *const changing[] = {"as", "products-as", "prune", "batch", "batch-was", NULL};
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "as-recorded"))
         return true;
@@ -395,6 +442,8 @@ static const struct ll_option options[] = {
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
     {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},
+    {"products-as", 0, "DTYPE",
+     "simulate with products of weights alone in this type, such as f8, and the casts that takes"},
     {"prune", 0, "N:M", "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4"},
     LL_REBATCH_OPTIONS,
 #define LL_PLAN_WITHOUT_BATCH
@@ -439,6 +488,12 @@ const struct ll_command ll_command_sim = {
         "\n"
         "--as simulates the workload in another number type: every floating-point tensor is stored "
         "and computed in it. So machines that only compute in integers can run recorded traces.\n"
+        "\n"
+        "--products-as simulates mixed precision: products and convolutions that read a weight, and those "
+        "that give its gradient, read operands in this type and write what they wrote; all else stays as it "
+        "is, or as --as makes it. Operands are cast by ops of their own, weights once a step; those of a "
+        "trace that only infers are held in the type. Products among activations stay, as does the "
+        "projection onto a vocabulary.\n"
         "\n"
         "--prune stores the weights of products and convolutions without their zeros, so that less "
         "memory is taken and moved; units that skip such zeros (key `skips` of a machine) compute less. "

@@ -58,9 +58,9 @@ struct compat {
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {"set",       "as",     "as-recorded", "prune",
-                                           "batch-was", "plan",   "what-if",     "per-op",
-                                           "roofline",  "memory", "footprint",   "explain",
+    static const char *const not_here[] = {"set",       "as",        "as-recorded", "products-as", "prune",
+                                           "batch-was", "plan",      "what-if",     "per-op",      "roofline",
+                                           "memory",    "footprint", "explain",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY

@@ -54,6 +54,14 @@ static bool read_dtype(struct ll_space_reading *reading, const struct ll_node *n
            ll_space_expected(reading, node, "a type of number, such as bf16 or int8");
 }
 
+/* The same of products of weights. */
+static bool read_products(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    reading->products = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
+    return (reading->products < LL_DTYPE_COUNT && ll_dtype_is_floating(reading->products)) ||
+           ll_space_expected(reading, node, "a floating-point type, as f8 or bf16");
+}
+
 /* A machine beside the sweep file, or where -c finds it. */
 static bool read_base(struct ll_space_reading *reading, const struct ll_node *node)
 {
@@ -264,6 +272,7 @@ static const struct section {
     {"name", read_name, NULL},
     {"base", read_base, "the machine that is varied"},
     {"dtype", read_dtype, NULL},
+    {"products", read_products, NULL},
     {"traces", ll_space_read_traces, NULL},
     {"models", ll_space_read_models, NULL},
     {"vary", ll_space_read_axes, "what varies, paths and their values"},
@@ -369,8 +378,11 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
         ll_complain(diags, (struct ll_place){.file = name}, "memory ran out");
         return NULL;
     }
-    struct ll_space_reading reading = {
-        .space = space, .arena = &space->arena, .diags = diags, .dtype = LL_DTYPE_COUNT};
+    struct ll_space_reading reading = {.space = space,
+                                       .arena = &space->arena,
+                                       .diags = diags,
+                                       .dtype = LL_DTYPE_COUNT,
+                                       .products = LL_DTYPE_COUNT};
     space->folders = folders;
     space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);
     space->path = ll_copy_text(&space->arena, name, strlen(name));

@@ -50,7 +50,9 @@ struct ll_space_workload {
     const char *file;  /* NULL: a model */
     const char *model; /* NULL: a file */
     bool infer;
-    enum ll_dtype dtype; /* all its floating-point tensors are taken to be of; LL_DTYPE_COUNT: as they are */
+    /* That all its floating-point tensors are taken to be of, and what its products of weights read;
+     * LL_DTYPE_COUNT: as they are. */
+    enum ll_dtype dtype, products;
     struct ll_space_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */

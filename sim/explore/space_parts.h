@@ -13,8 +13,8 @@ struct ll_space_reading {
     struct ll_arena *arena; /* the space's */
     struct ll_diags *diags;
     const struct ll_node *root;
-    enum ll_dtype dtype;                     /* that the file wants all workloads in; LL_DTYPE_COUNT: none */
-    struct ll_design *design;                /* of the base; NULL when that could not be read */
+    enum ll_dtype dtype, products; /* of all workloads, and of their products; LL_DTYPE_COUNT: none */
+    struct ll_design *design;      /* of the base; NULL when that could not be read */
     const struct ll_machine_number *numbers; /* of the base: names that may have been meant */
     size_t number_count;
 };

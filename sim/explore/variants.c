@@ -293,23 +293,29 @@ const uint64_t *ll_variants_hashes(const struct ll_variants *variants)
 
 /* --- all of them --- */
 
+static uint64_t hash_types(const struct ll_space_workload *workload, uint64_t hash)
+{
+    if (workload->dtype != LL_DTYPE_COUNT)
+        hash = ll_hash_text(hash, ll_dtype_name(workload->dtype));
+    if (workload->products != LL_DTYPE_COUNT)
+        hash = ll_hash_text(ll_hash_text(hash, "products"), ll_dtype_name(workload->products));
+    return hash;
+}
+
 static bool hash_file(const struct ll_space_workload *workload, uint64_t *hash)
 {
     bool read = ll_hash_file(workload->file, hash);
-    if (read && workload->dtype != LL_DTYPE_COUNT)
-        *hash = ll_hash_text(*hash, ll_dtype_name(workload->dtype));
+    *hash = read ? hash_types(workload, *hash) : *hash;
     return read;
 }
 
 /* A file by its bytes, a model by its name and its settings: what it records follows from the version. Either
- * with the type of number that it is taken to. */
+ * with the types of numbers that it is taken to. */
 static bool hash_workload(const struct ll_space_workload *workload, uint64_t *hash)
 {
     if (workload->file)
         return hash_file(workload, hash);
-    *hash = ll_hash_text(LL_HASH_START, workload->model);
-    if (workload->dtype != LL_DTYPE_COUNT)
-        *hash = ll_hash_text(*hash, ll_dtype_name(workload->dtype));
+    *hash = hash_types(workload, ll_hash_text(LL_HASH_START, workload->model));
     *hash = ll_hash_text(*hash, workload->infer ? "infer" : "train");
     for (size_t i = 0; i < workload->setting_count; i++) {
         *hash = ll_hash_text(*hash, workload->settings[i].key);

@@ -19,6 +19,7 @@ static bool add(struct ll_space_reading *reading, struct ll_space_workload workl
                                ll_shown_text(workload.name).text,
                                workload.model ? "; give one another name with `as`" : "");
     workload.dtype = reading->dtype;
+    workload.products = reading->products;
     space->workloads[space->workload_count++] = workload;
     return true;
 }

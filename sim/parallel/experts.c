@@ -155,8 +155,9 @@ static bool gather_inputs(struct spreading *s, bool away)
     return s->inputs != NULL;
 }
 
-/* Shapes of the results as the op table has them; where it takes them as given, as the replica would. */
-static const char *infer(struct spreading *s, bool away, struct ll_shape **results)
+/* Shapes of the results as the op table has them; where it takes them as given, as the replica would. Types
+ * stay: a product may write a wider one than it reads. */
+static const char *infer(struct spreading *s, enum where where, struct ll_shape **results)
 {
     struct ll_op_view view = s->form->view;
     struct ll_shape *in = ll_alloc(&s->scratch, view.input_count, sizeof *in);
@@ -167,9 +168,12 @@ static const char *infer(struct spreading *s, bool away, struct ll_shape **resul
     for (uint32_t i = 0; i < view.input_count; i++)
         in[i] = *ll_rewrite_shape(&s->rewrite, s->inputs[i]);
     for (uint32_t i = 0; i < view.output_count; i++)
-        view.out[i] = shape_there(s, s->form->view.out[i], away ? AWAY : HERE);
+        view.out[i] = shape_there(s, s->form->view.out[i], where);
     view.in = in;
-    return view.kind == LL_OP_COUNT ? NULL : ll_op_infer(&view);
+    const char *trouble = view.kind == LL_OP_COUNT ? NULL : ll_op_infer(&view);
+    for (uint32_t i = 0; !trouble && i < s->form->view.output_count; i++)
+        view.out[i].dtype = s->form->view.out[i].dtype;
+    return trouble;
 }
 
 static enum where where_made(const struct spreading *s, uint32_t i, const struct ll_shape *result)
@@ -180,6 +184,15 @@ static enum where where_made(const struct spreading *s, uint32_t i, const struct
     return ll_elements(result) == ll_elements(was) ? AWAY : OWN;
 }
 
+/* Where the results are that an op takes as given: those of what is the replica's own, as casts of weights,
+ * are its own. */
+static enum where where_given(const struct spreading *s, bool away)
+{
+    struct counted counted = count_inputs(s);
+    bool own = counted.at[HERE] + counted.at[AWAY] == 0 && all_results_count_experts(s);
+    return away ? AWAY : own ? OWN : HERE;
+}
+
 static bool write_op(struct spreading *s, bool away)
 {
     struct ll_rewrite *rewrite = &s->rewrite;
@@ -187,7 +200,7 @@ static bool write_op(struct spreading *s, bool away)
     struct ll_shape *results;
     if (!gather_inputs(s, away))
         return ll_rewrite_trouble(rewrite, "memory ran out");
-    const char *trouble = rewrite->trouble ? rewrite->trouble : infer(s, away, &results);
+    const char *trouble = rewrite->trouble ? rewrite->trouble : infer(s, where_given(s, away), &results);
     if (trouble || !ll_rewrite_record(rewrite, s->op, &record))
         return ll_rewrite_trouble(rewrite, trouble);
     uint32_t *outputs = ll_alloc(&s->scratch, record.output_count, sizeof *outputs);

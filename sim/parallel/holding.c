@@ -15,13 +15,35 @@
 
 static const double never_bytes = 1e30;
 
+bool ll_is_look(const struct ll_op_view *op)
+{
+    bool looks = op->kind == LL_OP_RESHAPE || op->kind == LL_OP_SEEN_AS || op->kind == LL_OP_TRANSPOSE ||
+                 op->kind == LL_OP_CAST || op->kind == LL_OP_REORDER;
+    return looks && op->input_count == 1 && op->output_count == 1;
+}
+
+/* Weights and states stay where they are, and so does what is only another look at them, as weights cast to
+ * the type of products. */
+static void find_what_stays(struct ll_holding *holding, const struct ll_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->tensor_count; i++) {
+        uint32_t memory = trace->descs[trace->tensors[i].desc].memory;
+        holding->stays[i] = memory == LL_WEIGHT || memory == LL_OPTIMIZER;
+    }
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (ll_is_look(&trace->forms[trace->ops[op].form].view))
+            holding->stays[ll_op_output(trace, op, 0)] |= holding->stays[ll_op_input(trace, op, 0)];
+}
+
 bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace)
 {
     holding->states = calloc(trace->tensor_count + 1, sizeof *holding->states);
     holding->copies_of = calloc(trace->tensor_count + 1, sizeof *holding->copies_of);
     holding->readers = calloc(trace->tensor_count + 1, sizeof *holding->readers);
-    if (!holding->states || !holding->copies_of || !holding->readers)
+    holding->stays = calloc(trace->tensor_count + 1, sizeof *holding->stays);
+    if (!holding->states || !holding->copies_of || !holding->readers || !holding->stays)
         return false;
+    find_what_stays(holding, trace);
     for (uint32_t i = 0; i < trace->tensor_count; i++) {
         holding->copies_of[i] = LL_NONE;
         holding->states[i].free = trace->tensors[i].producer == LL_NONE;
@@ -37,6 +59,7 @@ void ll_holding_release(struct ll_holding *holding)
     free(holding->states);
     free(holding->copies_of);
     free(holding->readers);
+    free(holding->stays);
     free(holding->copies);
 }
 
@@ -97,7 +120,6 @@ double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struc
     struct ll_state now = holding->states[tensor];
     const struct ll_desc *desc = desc_of(holding, tensor);
     double bytes = (double)ll_size_bytes(&desc->shape);
-    bool weight = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
     if (wanted.held == LL_HELD_TERM && now.held != LL_HELD_TERM)
         return never_bytes;
     if (now.free || same_state(now, wanted) || find_copy(holding, tensor, wanted, phase))
@@ -106,7 +128,7 @@ double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struc
         return scatters(holding, tensor, wanted, phase) ? bytes : 2 * bytes;
     if (now.held == LL_HELD_WHOLE)
         return 0;
-    return weight ? 1e6 * bytes : bytes;
+    return holding->stays[tensor] ? 1e6 * bytes : bytes;
 }
 
 /* Conversions, each from a new tensor to a new one. */

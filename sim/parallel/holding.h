@@ -31,9 +31,13 @@ struct ll_holding {
     struct ll_state *states; /* by old tensor */
     uint32_t *copies_of;     /* by old tensor: the first of its copies */
     uint32_t *readers;       /* by old tensor: how many inputs it is */
+    bool *stays;             /* by old tensor: of a weight or an optimizer's state, or a look at one */
     struct ll_copy_of *copies;
     uint64_t copy_count, copy_capacity;
 };
+
+/* Whether an op only shows what it reads otherwise: turned, regrouped, in another type. */
+bool ll_is_look(const struct ll_op_view *op);
 
 /* False when memory ran out. The rewriting has begun. */
 bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace);

@@ -119,6 +119,7 @@ static bool settle_result(struct copying *c, uint32_t desc, struct ll_shape *res
 {
     struct ll_shape *look = &c->trace->descs[desc].shape;
     memcpy(result->role, look->role, sizeof result->role);
+    result->dtype = look->dtype; /* which need not be that of what a product reads */
     if (c->known[desc] && memcmp(result->dim, look->dim, sizeof result->dim) != 0)
         return false;
     *look = *result;

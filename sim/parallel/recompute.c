@@ -5,6 +5,7 @@
 #include "sim/parallel/recompute.h"
 
 #include "sim/parallel/layers.h"
+#include "sim/parallel/once.h"
 #include "tracer/rewrite.h"
 
 #include <string.h>
@@ -183,6 +184,14 @@ static void repeat_for(struct recomputing *r, uint32_t op)
     }
 }
 
+/* What is there for the whole step is not made again. */
+static void leave_casts(struct recomputing *r)
+{
+    for (uint32_t op = 0; op < r->trace->op_count; op++)
+        if (ll_is_lasting_cast(r->trace, form_of(r, op)))
+            r->group_of[op] = LL_NONE;
+}
+
 static bool find_groups(struct recomputing *r, enum ll_recompute recompute)
 {
     r->group_of = ll_alloc(&r->rewrite.arena, r->trace->op_count + 1, sizeof *r->group_of);
@@ -193,6 +202,7 @@ static bool find_groups(struct recomputing *r, enum ll_recompute recompute)
         return false;
     if (recompute == LL_RECOMPUTE_SELECTIVE)
         group_attentions(r);
+    leave_casts(r);
     return chain_groups(r) && mark_outside(r);
 }
 

@@ -155,13 +155,6 @@ static uint8_t cheapest_axis(const struct ll_sharding *s)
 
 /* Weights. */
 
-bool ll_is_look(const struct ll_op_view *op)
-{
-    bool looks = op->kind == LL_OP_RESHAPE || op->kind == LL_OP_SEEN_AS || op->kind == LL_OP_TRANSPOSE ||
-                 op->kind == LL_OP_CAST || op->kind == LL_OP_REORDER;
-    return looks && op->input_count == 1 && op->output_count == 1;
-}
-
 bool ll_is_undecided(const struct ll_sharding *s, uint32_t tensor)
 {
     bool is_free = s->holding.states[tensor].free;

@@ -48,9 +48,6 @@ struct ll_state ll_wanted_of(const struct ll_sharding *s, uint32_t i, uint8_t ax
  * different length (parts that are joined) in equal ones. */
 bool ll_axis_divides(const struct ll_sharding *s, uint8_t axis);
 
-/* Whether an op only shows what it reads otherwise: turned, regrouped, in another type. */
-bool ll_is_look(const struct ll_op_view *op);
-
 /* Whether an old tensor is a weight that nobody has divided yet, or a look at one. */
 bool ll_is_undecided(const struct ll_sharding *s, uint32_t tensor);
 

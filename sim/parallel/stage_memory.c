@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/stage_memory.h"
 
-#include <string.h>
+#include "sim/parallel/once.h"
 
-static bool is_once(const struct ll_form *form)
-{
-    return form->phase == LL_PHASE_UPDATE || form->phase == LL_PHASE_COMM;
-}
+#include <string.h>
 
 bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
 {
@@ -15,11 +12,11 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
     *bytes = 0;
     for (uint32_t op = 0; added && op < program->op_count; op++) {
         const struct ll_form *form = &program->forms[program->ops[op].form];
-        for (uint32_t i = 0; is_once(form) && i < form->view.input_count; i++) {
+        for (uint32_t i = 0; ll_is_once(program, form) && i < form->view.input_count; i++) {
             const struct ll_tensor *tensor = &program->tensors[ll_op_input(program, op, i)];
             const struct ll_desc *desc = &program->descs[tensor->desc];
-            bool made =
-                tensor->producer != LL_NONE && !is_once(&program->forms[program->ops[tensor->producer].form]);
+            bool made = tensor->producer != LL_NONE &&
+                        !ll_is_once(program, &program->forms[program->ops[tensor->producer].form]);
             if (!made || desc->memory != LL_GRADIENT || added[tensor->storage])
                 continue;
             added[tensor->storage] = true;
@@ -36,7 +33,7 @@ static void keep_gradients(const struct ll_trace *program, struct ll_life *lives
 {
     for (uint32_t op = 0; op < program->op_count; op++) {
         const struct ll_form *form = &program->forms[program->ops[op].form];
-        if (!is_once(form))
+        if (!ll_is_once(program, form))
             continue;
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
@@ -46,6 +43,19 @@ static void keep_gradients(const struct ll_trace *program, struct ll_life *lives
             life->first = later ? LL_NONE : 0;
             life->last = (uint32_t)(program->op_count - 1);
         }
+    }
+}
+
+/* Casts that several micro-batches read are there all along; those of a later step take the place of the
+ * first one's. */
+static void keep_casts(const struct ll_trace *program, struct ll_life *lives)
+{
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        if (!ll_is_lasting_cast(program, &program->forms[program->ops[op].form]))
+            continue;
+        struct ll_life *life = &lives[program->tensors[ll_op_output(program, op, 0)].storage];
+        life->first = program->ops[op].step != program->ops[0].step ? LL_NONE : 0;
+        life->last = (uint32_t)(program->op_count - 1);
     }
 }
 
@@ -142,8 +152,10 @@ bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_pie
     bool done = lives && changes;
     uint32_t peak;
     *memory = (struct ll_piece_memory){0};
-    if (done && adds_up)
+    if (done && adds_up) {
         keep_gradients(program, lives);
+        keep_casts(program, lives);
+    }
     for (unsigned kind = 0; done && kind <= LL_HOLDS_COUNT; kind++) {
         find_changes(program, lives, kind, changes);
         uint64_t most_bytes = find_peak(program->op_count, changes, &peak);

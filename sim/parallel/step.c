@@ -2,6 +2,7 @@
 #include "sim/parallel/step.h"
 
 #include "sim/parallel/combine.h"
+#include "sim/parallel/once.h"
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/stage_memory.h"
 #include "sim/replay/remembered.h"
@@ -86,18 +87,13 @@ static bool is_exchange(const struct ll_form *form)
     return form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION;
 }
 
-/* Happens once a step, not with every micro-batch. */
-static bool is_once(const struct ll_form *form)
-{
-    return form->phase == LL_PHASE_COMM || form->phase == LL_PHASE_UPDATE;
-}
-
 /* Messages between pieces are the pipeline's business, not the replay's; a trace that came with some keeps
  * them. */
-static bool is_idle(const struct run *run, const struct ll_form *form, bool again)
+static bool is_idle(const struct run *run, const struct ll_trace *program, const struct ll_form *form,
+                    bool again)
 {
     bool handed_on = is_message(form) && run->spread->piece_count > 1;
-    return handed_on || (again && is_once(form));
+    return handed_on || (again && ll_is_once(program, form));
 }
 
 /* --- replays --- */
@@ -109,7 +105,7 @@ static const struct ll_result *replay(const struct run *run, const struct ll_dev
     uint64_t count = program->trace->form_count, idle_count = 0;
     bool *idle = ll_alloc(&scratch, count, sizeof *idle);
     for (uint64_t i = 0; idle && i < count; i++)
-        idle_count += idle[i] = is_idle(run, &program->trace->forms[i], again);
+        idle_count += idle[i] = is_idle(run, program->trace, &program->trace->forms[i], again);
     const struct ll_among among = {
         .exchanges = run->exchanges, .memo = run->memo, .idle = idle_count ? idle : NULL};
     const struct ll_result *result =
@@ -214,11 +210,12 @@ static bool add_messages(struct run *run)
     run->message_count = 0;
     for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
         const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[piece]].prepared;
-        const struct ll_op *ops = prepared->trace->ops;
+        const struct ll_trace *trace = prepared->trace;
+        const struct ll_op *ops = trace->ops;
         for (uint32_t seq = prepared->first_op;
              seq < prepared->end_op && ops[seq].step == ops[prepared->first_op].step; seq++) {
-            const struct ll_form *form = &prepared->trace->forms[ops[seq].form];
-            if (form->view.kind == LL_OP_SEND && !is_once(form) && !add_message(run, piece, form))
+            const struct ll_form *form = &trace->forms[ops[seq].form];
+            if (form->view.kind == LL_OP_SEND && !ll_is_once(trace, form) && !add_message(run, piece, form))
                 return false;
         }
     }

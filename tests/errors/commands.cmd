@@ -12,6 +12,11 @@ try sim -z -c custom_example traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain 999 traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain three traces/alexnet_infer_b1.llt
 try sim -c custom_example --as bf61 traces/alexnet_infer_b1.llt
+try sim -c custom_example --products-as f9 traces/alexnet_infer_b1.llt
+try sim -c custom_example --products-as int8 traces/alexnet_infer_b1.llt
+leadline record bmm --dry-run -o bmm.llt >/dev/null
+try sim -c custom_example --products-as f8 bmm.llt
+rm bmm.llt
 try sim -c custom_example --prune 4:2 traces/alexnet_infer_b1.llt
 try sim -c custom_example --prune 1:255 traces/alexnet_infer_b1.llt
 try info
@@ -46,5 +51,6 @@ rm copy.llt
 # Recorded times are those of the ops as they were.
 try sim -c custom_example --as-recorded traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --dp 2 traces/alexnet_train_b8.llt
+try sim -c custom_example --as-recorded --products-as f8 traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --batch 4 traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --memory traces/alexnet_train_b8.llt

@@ -141,6 +141,37 @@ static void times_are_forgotten_with_the_batch(void **state)
     ll_trace_free(trace);
 }
 
+/* A product of f8 that writes bf16, seen otherwise, which keeps the type. */
+static void what_a_product_writes_keeps_its_type(void **state)
+{
+    (void)state;
+    struct toy *toy = begin("4");
+    struct ll_shape x = rows_of(4, LL_ROLE_BATCH), w = rows_of(3, LL_ROLE_PLAIN), y = x, seen = x;
+    x.dtype = w.dtype = LL_F8;
+    y.dtype = seen.dtype = LL_BF16;
+    uint32_t inputs[] = {toy_bring(toy, x, LL_INPUT), toy_bring(toy, w, LL_WEIGHT)};
+    uint32_t desc = ll_recorder_desc(toy->recorder, "y", &y, LL_ACTIVATION);
+    uint32_t product = ll_recorder_op(toy->recorder, &(struct ll_record){.kind = LL_OP_MATMUL,
+                                                                         .phase = LL_PHASE_FORWARD,
+                                                                         .scope = toy->scope,
+                                                                         .inputs = inputs,
+                                                                         .input_count = 2,
+                                                                         .outputs = &desc,
+                                                                         .output_count = 1});
+    toy->shape[product] = y;
+    toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &product, 1, NULL, 0, LL_ACTIVATION, &seen);
+    struct ll_trace *trace = end(toy);
+    const char *trouble;
+    struct ll_trace *larger = ll_trace_rescale(trace, 8, &trouble);
+    assert_non_null(larger);
+    assert_int_equal(larger->forms[0].view.in[0].dtype, LL_F8);
+    assert_int_equal(larger->forms[0].view.out[0].dtype, LL_BF16);
+    assert_int_equal(larger->forms[0].bytes_read, 8 * 3 + 3 * 3);
+    assert_int_equal(larger->forms[0].bytes_written, 2 * 8 * 3);
+    ll_trace_free(larger);
+    ll_trace_free(trace);
+}
+
 static void a_batch_is_found_in_front_of_what_comes_in(void **state)
 {
     (void)state;
@@ -181,6 +212,7 @@ int main(void)
         cmocka_unit_test(what_only_waits_waits_as_long_at_any_batch),
         cmocka_unit_test(the_batch_that_was_is_the_batch_that_is),
         cmocka_unit_test(times_are_forgotten_with_the_batch),
+        cmocka_unit_test(what_a_product_writes_keeps_its_type),
         cmocka_unit_test(a_batch_is_found_in_front_of_what_comes_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
