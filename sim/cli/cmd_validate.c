@@ -244,8 +244,12 @@ static const struct ll_trace *bring(void *context, const struct ll_dry_workload 
     const struct ll_dry_workload *kept = ll_copy(recorder->arena, wanted, sizeof *wanted);
     if (!kept)
         return NULL;
-    struct ll_recording recording = {
-        .model = kept->model, .train = kept->train != 0, .dry_run = true, .batch = kept->batch, .steps = 1};
+    struct ll_recording recording = {.model = kept->model,
+                                     .train = kept->train != 0,
+                                     .dry_run = true,
+                                     .batch = kept->batch,
+                                     .steps = 1,
+                                     .products = kept->products[0] ? kept->products : NULL};
     for (size_t i = 0; i < LL_MOST_DRY_SETTINGS && kept->settings[i].key[0]; i++)
         recording.settings[i] = (struct ll_study_setting){kept->settings[i].key, kept->settings[i].value};
     return ll_bring_one(&recorder->library, &recording, &trace) == LL_DONE ? trace : NULL;

@@ -5,6 +5,8 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/surveyor.h"
 #include "sim/cli/workload.h"
+#include "tracer/products.h"
+#include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +31,20 @@ static void tell(const struct ll_recording *recording, uint64_t number, uint64_t
             recording->steps, recording->steps == 1 ? "" : "s");
 }
 
+/* With products in the type that the recording wants. */
+static int narrow_products(const struct ll_recording *recording, struct ll_trace **trace)
+{
+    const char *trouble;
+    uint64_t products;
+    if (!recording->products)
+        return LL_DONE;
+    struct ll_trace *narrow =
+        ll_trace_products_as(*trace, ll_dtype_find(recording->products), &products, &trouble);
+    ll_trace_free(*trace);
+    *trace = narrow;
+    return narrow ? LL_DONE : ll_failed("%s: %s", recording->model, trouble ? trouble : "memory ran out");
+}
+
 static int record(const struct ll_model *model, const struct ll_recording *recording, struct ll_trace **trace)
 {
     struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
@@ -45,7 +61,8 @@ static int record(const struct ll_model *model, const struct ll_recording *recor
         settings[options.setting_count++] = (struct ll_setting){setting->key, setting->value};
     }
     struct ll_run_report report;
-    return ll_run_workload(model, &options, &report);
+    int status = ll_run_workload(model, &options, &report);
+    return status == LL_DONE ? narrow_products(recording, trace) : status;
 }
 
 static struct ll_library_entry *find(const struct ll_library *library, const struct ll_recording *recording)

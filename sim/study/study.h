@@ -30,7 +30,8 @@ struct ll_recording {
     const char *model;                                        /* the workload's name in models/ */
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
-    uint64_t batch; /* 0: the model's own */
+    const char *products; /* the type that products of weights read (tracer/products.h); NULL: their own */
+    uint64_t batch;       /* 0: the model's own */
     uint64_t steps;
     unsigned threads; /* 0: one for each CPU; of no meaning in a dry run */
 };

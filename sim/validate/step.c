@@ -74,13 +74,17 @@ static void set_all(struct reading *r, const char *settings)
     }
 }
 
+/* Software that computes in 8 bits has products of weights alone read them: the rest is of bf16. */
 static void set_dtype(struct reading *r)
 {
     static const char *const names[LL_DTYPE_COUNT] = {
-        [LL_F16] = "f16", [LL_BF16] = "bf16", [LL_F8] = "f8", [LL_TF32] = "tf32"};
+        [LL_F16] = "f16", [LL_BF16] = "bf16", [LL_F8] = "bf16", [LL_TF32] = "tf32"};
     enum ll_dtype dtype;
     uint64_t bytes;
-    if (!ll_measured_dtype(r->row, &dtype, &bytes))
+    bool known = ll_measured_dtype(r->row, &dtype, &bytes);
+    if (known && dtype == LL_F8)
+        memcpy(r->step->wanted.products, ll_dtype_name(dtype), strlen(ll_dtype_name(dtype)));
+    if (!known)
         r->trouble = "unknown element type";
     else if (names[dtype])
         set_text(r, "dtype", 5, names[dtype], strlen(names[dtype]));

@@ -87,6 +87,18 @@ static void sharded_weights_are_those_of_zero_3(void **state)
     check_setting(&step, "fused", "1");
 }
 
+/* Of 8 bits is what products of weights read; all else is of bf16, as without. */
+static void products_alone_are_of_8_bits(void **state)
+{
+    (void)state;
+    static const char dims[] = "model=mpt-7b;params=1;seq=8192;batch=128;microbatch=8;devices=8;mode=train";
+    struct ll_measured_step narrow = step_of("fp8", dims), wide = step_of("bf16", dims);
+    check_setting(&narrow, "dtype", "bf16");
+    check_setting(&wide, "dtype", "bf16");
+    assert_string_equal(narrow.wanted.products, "f8");
+    assert_string_equal(wide.wanted.products, "");
+}
+
 static void a_compiler_joins_what_models_write_out(void **state)
 {
     (void)state;
@@ -170,6 +182,7 @@ int main(void)
         cmocka_unit_test(megatron_runs_pipelines_of_tensor_parallel_stages),
         cmocka_unit_test(deepspeed_computes_layers_again),
         cmocka_unit_test(sharded_weights_are_those_of_zero_3),
+        cmocka_unit_test(products_alone_are_of_8_bits),
         cmocka_unit_test(a_compiler_joins_what_models_write_out),
         cmocka_unit_test(replicas_wait_for_the_fullest_batch),
         cmocka_unit_test(what_is_missing_is_told),
