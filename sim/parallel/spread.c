@@ -8,6 +8,7 @@
 #include "sim/parallel/experts.h"
 #include "sim/parallel/offload.h"
 #include "sim/parallel/pieces.h"
+#include "sim/parallel/recast.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/shard.h"
@@ -100,6 +101,18 @@ static bool recompute(struct chain *chain)
     if (chain->spread->plan.recompute == LL_RECOMPUTE_NONE)
         return true;
     struct ll_trace *made = ll_recompute(chain->last, chain->spread->plan.recompute, &trouble);
+    return follow(chain, made, trouble);
+}
+
+/* Where weights are whole only for a pass. */
+static bool recast(struct chain *chain)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    const char *trouble = NULL;
+    chain->what = "with casts in each pass";
+    if ((plan->zero < 3 && !plan->offload.weights) || !ll_has_lasting_casts(chain->last))
+        return true;
+    struct ll_trace *made = ll_recast(chain->last, &trouble);
     return follow(chain, made, trouble);
 }
 
@@ -216,7 +229,7 @@ static bool add_pieces(struct chain *chain)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 5, CHANGES_OF_PIECE = 3 };
+    enum { CHANGES = 6, CHANGES_OF_PIECE = 3 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
@@ -236,7 +249,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
-                 share_context(&chain) && spread_experts(&chain) && recompute(&chain);
+                 share_context(&chain) && spread_experts(&chain) && recompute(&chain) && recast(&chain);
     right = right && add_pieces(&chain);
     if (right && diags->count == before)
         return spread;

@@ -4,6 +4,7 @@
 
 #include "dry_model.h"
 #include "sim/parallel/once.h"
+#include "sim/parallel/recast.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/spread.h"
@@ -16,6 +17,10 @@
 #include "tracer/retype.h"
 
 enum { TOKENS = 64, FEATURES = 32, WIDE = 48, WORDS = 100 };
+
+static const struct ll_setting of_two_layers[] = {{"layers", "2"},     {"hidden", "64"}, {"heads", "4"},
+                                                  {"inner", "96"},     {"seq", "16"},    {"key_heads", "2"},
+                                                  {"vocabulary", "48"}};
 
 static const struct ll_attr across = {LL_ATTR_TRANSPOSE_B, {.count = 1}},
                             along = {LL_ATTR_TRANSPOSE_A, {.count = 1}};
@@ -283,10 +288,8 @@ static void convolutions_are_products(void **state)
 static void attention_stays(void **state)
 {
     (void)state;
-    const struct ll_setting settings[] = {{"layers", "2"},     {"hidden", "64"}, {"heads", "4"},
-                                          {"inner", "96"},     {"seq", "16"},    {"key_heads", "2"},
-                                          {"vocabulary", "48"}};
-    struct ll_trace *trace = dry_model("llama", true, 2, settings, 7), *narrow = narrowed(trace, 2 * 7 * 3);
+    struct ll_trace *trace = dry_model("llama", true, 2, of_two_layers, 7),
+                    *narrow = narrowed(trace, 2 * 7 * 3);
     for (uint32_t op = 0; op < narrow->op_count; op++) {
         const struct ll_form *form = form_at(narrow, op);
         if (form->view.kind == LL_OP_BATCH_MATMUL)
@@ -406,7 +409,7 @@ static void casts_are_never_faster_than_none(void **state)
 }
 
 struct spread_count {
-    uint64_t narrow, exchanges;
+    uint64_t narrow, exchanges, gathered_bytes;
 };
 
 static struct spread_count count_spread(const struct ll_trace *trace, const struct ll_parallel *plan,
@@ -422,6 +425,7 @@ static struct spread_count count_spread(const struct ll_trace *trace, const stru
             const struct ll_form *form = form_at(spread->programs[i].trace, op);
             enum ll_op_class op_class = ll_op_class(form->view.kind);
             count.exchanges += op_class == LL_CLASS_COMMUNICATION;
+            count.gathered_bytes += form->view.kind == LL_OP_ALL_GATHER ? form->bytes_written : 0;
             if (!ll_class_is_product(op_class))
                 continue;
             count.narrow += form->view.in[0].dtype == LL_F8;
@@ -459,15 +463,21 @@ static void products_are_the_same_on_many_devices(void **state)
     const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},    {"heads", "4"},
                                          {"inner", "96"},    {"seq", "16"},       {"experts", "4"},
                                          {"key_heads", "4"}, {"vocabulary", "48"}};
-    struct ll_parallel plan = {.tensor = 8, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1};
+    struct ll_parallel plan = {.tensor = 8, .context = 1, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1};
     check_spread("llama", settings, 7, &plan, 8); /* copies of key heads */
     plan.tensor = 2;
     check_spread("llama", settings, 7, &plan, 2);
     plan.tensor = 1;
     plan.data = plan.expert = 2;
     check_spread("mixture", experts, 8, &plan, 2);
-    plan = (struct ll_parallel){
-        .tensor = 1, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1, .batch = 8, .micro_batch = 2};
+    plan = (struct ll_parallel){.tensor = 1,
+                                .context = 1,
+                                .data = 1,
+                                .pipeline = 1,
+                                .expert = 1,
+                                .chunks = 1,
+                                .batch = 8,
+                                .micro_batch = 2};
     check_spread("llama", settings, 7, &plan, 1); /* another batch */
 }
 
@@ -502,17 +512,64 @@ static uint32_t lasting_casts(const struct ll_trace *trace)
 static void what_is_cast_of_weights_is_not_computed_again(void **state)
 {
     (void)state;
-    const struct ll_setting settings[] = {{"layers", "2"},     {"hidden", "64"}, {"heads", "4"},
-                                          {"inner", "96"},     {"seq", "16"},    {"key_heads", "2"},
-                                          {"vocabulary", "48"}};
     const char *trouble;
-    struct ll_trace *trace = dry_model("llama", true, 2, settings, 7), *narrow = narrowed(trace, 2 * 7 * 3),
+    struct ll_trace *trace = dry_model("llama", true, 2, of_two_layers, 7),
+                    *narrow = narrowed(trace, 2 * 7 * 3),
                     *again = ll_recompute(narrow, LL_RECOMPUTE_FULL, &trouble);
     assert_non_null(again);
     assert_int_equal(lasting_casts(narrow), 2 * 7);
     assert_int_equal(lasting_casts(again), 2 * 7);
     assert_true(count_of(again, LL_OP_CAST) > count_of(narrow, LL_OP_CAST));
     ll_trace_free(again);
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
+}
+
+/* Backward readers of what a forward op made of a weight alone. */
+static uint32_t readers_across(const struct ll_trace *trace)
+{
+    uint32_t count = 0;
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        for (uint32_t i = 0; i < form_at(trace, op)->view.input_count; i++) {
+            uint32_t from = trace->tensors[ll_op_input(trace, op, i)].producer;
+            const struct ll_form *form = from == LL_NONE ? NULL : form_at(trace, from);
+            count += form && form->view.kind == LL_OP_CAST && form->phase == LL_PHASE_FORWARD &&
+                     trace->descs[form->inputs[0]].memory == LL_WEIGHT &&
+                     form_at(trace, op)->phase == LL_PHASE_BACKWARD;
+        }
+    return count;
+}
+
+/* Two layers of seven weights each, of which the backward pass reads all. */
+static void weights_that_lie_in_parts_are_cast_in_each_pass(void **state)
+{
+    (void)state;
+    const char *trouble;
+    struct ll_trace *trace = dry_model("llama", true, 2, of_two_layers, 7),
+                    *narrow = narrowed(trace, 2 * 7 * 3), *again = ll_recast(narrow, &trouble);
+    assert_non_null(again);
+    assert_true(ll_has_lasting_casts(narrow));
+    assert_false(ll_has_lasting_casts(again));
+    assert_int_equal(readers_across(narrow), 2 * 7);
+    assert_int_equal(readers_across(again), 0);
+    assert_int_equal(count_of(again, LL_OP_CAST), count_of(narrow, LL_OP_CAST) + 2 * 7);
+    assert_int_equal(again->op_count, narrow->op_count + 2 * 7);
+    ll_trace_free(again);
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
+}
+
+/* What devices with parts of the weights exchange is what they do without casts. */
+static void parts_of_weights_are_gathered_for_each_pass(void **state)
+{
+    (void)state;
+    const struct ll_parallel plan = {
+        .tensor = 1, .context = 1, .data = 4, .pipeline = 1, .expert = 1, .chunks = 1, .zero = 3};
+    struct ll_trace *trace = dry_model("llama", true, 4, of_two_layers, 7),
+                    *narrow = narrowed(trace, 2 * 7 * 3);
+    struct spread_count was = count_spread(trace, &plan, 4), is = count_spread(narrow, &plan, 4);
+    assert_int_equal(is.exchanges, was.exchanges);
+    assert_int_equal(is.gathered_bytes, was.gathered_bytes);
     ll_trace_free(narrow);
     ll_trace_free(trace);
 }
@@ -534,6 +591,8 @@ int main(void)
         cmocka_unit_test(products_are_the_same_on_many_devices),
         cmocka_unit_test(what_is_cast_of_weights_serves_all_micro_batches),
         cmocka_unit_test(what_is_cast_of_weights_is_not_computed_again),
+        cmocka_unit_test(weights_that_lie_in_parts_are_cast_in_each_pass),
+        cmocka_unit_test(parts_of_weights_are_gathered_for_each_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
