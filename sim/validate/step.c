@@ -3,6 +3,8 @@
  *
  * - MEGATRON   Megatron-LM (Korthikanti et al., 2022): tensor and sequence parallel within a node, a pipeline
  * with interleaved pieces; gradients are exchanged behind the backward pass
+ * - NEMO       the same of 2024 in NVIDIA's NeMo: also context parallel, sequence parallel wherever products
+ * are shared, the optimizer's state in parts, exchanges of replicas beside the computation
  * - DEEPSPEED  the same as Megatron-DeepSpeed of 2022 has it, whose layers are computed again going backward
  * - SHARDED    PyTorch's FSDP: weights, gradients and state in as many parts as there are devices, weights of
  * the next layer gathered while one computes
@@ -99,7 +101,7 @@ static void share_out(struct reading *r)
     plan->batch = number(r, "batch", 0);
     plan->micro_batch = number(r, "microbatch", ll_max(1, plan->batch / plan->data));
     r->step->wanted.batch = plan->micro_batch;
-    r->step->devices = plan->data * plan->tensor * plan->pipeline;
+    r->step->devices = ll_replicas(plan) * plan->tensor * plan->pipeline;
 }
 
 static void plan_MEGATRON(struct reading *r)
@@ -116,6 +118,17 @@ static void plan_MEGATRON(struct reading *r)
                                                           : LL_RECOMPUTE_NONE;
     plan->overlap = false;
     share_out(r);
+}
+
+static void plan_NEMO(struct reading *r)
+{
+    struct ll_parallel *plan = &r->step->plan;
+    plan->context = number(r, "cp", 1);
+    plan_MEGATRON(r);
+    plan->sequence = plan->tensor > 1;
+    plan->zero = ll_replicas(plan) > 1;
+    plan->overlap = true;
+    set_from(r, "seq");
 }
 
 static void plan_DEEPSPEED(struct reading *r)

@@ -87,6 +87,21 @@ static void sharded_weights_are_those_of_zero_3(void **state)
     check_setting(&step, "fused", "1");
 }
 
+/* Two devices to a sequence and four to a product, of which four stages take five pieces each. */
+static void sequences_may_be_shared(void **state)
+{
+    (void)state;
+    struct ll_measured_step step =
+        step_of("fp8", "model=nemo-llama3-70b;seq=8192;batch=128;microbatch=1;dp=2;tp=4;pp=4;cp=2;"
+                       "interleave=5;mode=train");
+    assert_int_equal(step.plan.context, 2);
+    assert_int_equal(step.plan.chunks, 5);
+    assert_int_equal(step.plan.zero, 1);
+    assert_true(step.plan.sequence && step.plan.overlap);
+    assert_int_equal(step.devices, 64);
+    check_setting(&step, "seq", "8192");
+}
+
 /* Of 8 bits is what products of weights read; all else is of bf16, as without. */
 static void products_alone_are_of_8_bits(void **state)
 {
@@ -182,6 +197,7 @@ int main(void)
         cmocka_unit_test(megatron_runs_pipelines_of_tensor_parallel_stages),
         cmocka_unit_test(deepspeed_computes_layers_again),
         cmocka_unit_test(sharded_weights_are_those_of_zero_3),
+        cmocka_unit_test(sequences_may_be_shared),
         cmocka_unit_test(products_alone_are_of_8_bits),
         cmocka_unit_test(a_compiler_joins_what_models_write_out),
         cmocka_unit_test(replicas_wait_for_the_fullest_batch),

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 leadline validate measured.csv
+leadline validate published.csv
