@@ -55,6 +55,12 @@ struct ll_unit_model {
 /* The functions of a way of computing; never NULL. */
 const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
 
+/* The more instances work, the more copies of the operands their own memories load. So fewer of them may be
+ * faster: all, then the powers of two below, the largest first, is a way each. How many ways that makes of a
+ * unit's instances, and how many of `count` work in one. Pure. */
+uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task);
+uint64_t ll_count_at_work(uint64_t count, uint32_t way);
+
 /* The multiply-accumulates of a product. Pure. */
 double ll_gemm_macs(const struct ll_gemm *dims);
 

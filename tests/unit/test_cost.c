@@ -267,6 +267,7 @@ static void resident_weights_are_moved_once(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
+    machine.levels[1].bandwidth_Bps = 1e12; /* as many copies of the left operand as there are units */
     struct ll_work work = gemm_work(LL_F16, 1, 1, 1000, 100);
     struct ll_gemm step = work.gemm;
     work.kind = LL_WORK_SEQUENCE;
@@ -290,6 +291,7 @@ static void flops_beside_the_products_take_time_too(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
+    machine.levels[1].bandwidth_Bps = 1e12;
     struct ll_work work = gemm_work(LL_F16, 1, 10, 10, 10);
     work.flops += 8000;
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles, (2000 + 8000) / 8000.0, 1e-15);
