@@ -13,8 +13,8 @@ struct ll_layout {
     double layout_s;  /* of the busiest unit, copying operands */
 };
 
-/* For a product, on so many units; without `slice`, `packing` and `line` of the kernel it is dealt evenly and
- * nothing is copied. Pure. */
+/* For a product, on so many units that work; without `slice`, `packing` and `line` of the kernel it is dealt
+ * evenly and nothing is copied. Pure. */
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
                               struct ll_explain *why);
 
