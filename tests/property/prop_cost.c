@@ -245,6 +245,13 @@ static void higher_efficiency(struct ll_machine *machine, struct dice *dice)
     level->efficiency = roll_real(dice, level->efficiency, 1);
 }
 
+static void better_kernel(struct ll_machine *machine, struct dice *dice)
+{
+    struct ll_kernel *kernel = &machine->software.kernels[0];
+    kernel->compute = roll_real(dice, kernel->compute, 1);
+    kernel->memory = roll_real(dice, kernel->memory, 1);
+}
+
 static void skipped_zeros(struct ll_machine *machine, struct dice *dice)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++)
@@ -327,9 +334,9 @@ static void more_units_are_never_slower_where_work_is_dealt_evenly(void **state)
 static void nor_under_any_software(void **state)
 {
     (void)state;
-    void (*const ways[])(struct ll_machine * machine,
-                         struct dice * dice) = {more_bandwidth, larger_memory,     more_lanes, higher_clock,
-                                                less_latency,   higher_efficiency, more_macs,  more_power};
+    void (*const ways[])(struct ll_machine * machine, struct dice * dice) = {
+        more_bandwidth,    larger_memory, more_lanes, higher_clock, less_latency,
+        higher_efficiency, more_macs,     more_power, better_kernel};
     struct dice dice;
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
