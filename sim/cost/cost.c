@@ -125,7 +125,7 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     double all_units = (double)s->unit.count * one_unit;
     double beside =
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
-    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, why);
+    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, way->at_work, why);
     cost->units_used = ll_min(way->units_used, layout.units);
     double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
                   ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);

@@ -276,6 +276,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     double tiles_of_share, parts = (double)l.parts;
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
+        .at_work = l.tiles / l.waves,
         .cycles = l.waves * l.tile_cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
         .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
@@ -302,6 +303,7 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uin
     double macs = unit->matrix.macs[task->dtype], fill = unit->matrix.fill_cycles;
     *way = (struct ll_way){
         .units_used = count,
+        .at_work = (double)count,
         .cycles = products / ((double)count * macs) + fill,
         .first_cycles = fill,
         .share = split.share,

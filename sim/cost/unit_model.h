@@ -29,6 +29,7 @@ struct ll_task {
 
 struct ll_way {
     uint64_t units_used;  /* instances that work */
+    double at_work;       /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
     double cycles;        /* of the busiest instance, one step */
     double first_cycles;  /* before the first result; the same for all ways of a task */
     double first_bytes;   /* operands and result of the finest piece of one instance; the same for all ways */

@@ -170,6 +170,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
     struct folds f = lay(&unit->systolic, task->dtype, &split.share);
     *way = (struct ll_way){
         .units_used = split.used,
+        .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
         .cycles = f.cycles,
         .first_cycles = f.one - f.streamed,
         .first_bytes = first_bytes(&unit->systolic, task, why),

@@ -55,6 +55,7 @@ static bool element_way(const struct ll_unit *unit, uint64_t count, const char *
     double each = elements > 0 ? flops / elements : 0;
     double vectors = ceil(elements / ((double)unit->vector.lanes * (double)count));
     way->units_used = elements < (double)count ? (uint64_t)fmax(1, elements) : count;
+    way->at_work = (double)way->units_used;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
     ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * (%.10g / %.10g) / %.10g = %.10g cycles",

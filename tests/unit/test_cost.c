@@ -407,6 +407,8 @@ static void idle_units_are_counted_once(void **state)
     struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
     assert_near(cost.compute_cycles, even, 1e-15);
     assert_int_equal(cost.units_used, 1);
+    work = gemm_work(LL_F16, 2, 30, 10, 10); /* two of four units have three tiles each; even are two waves */
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles, 3 * even, 1e-15);
 }
 
 /* Five operations for each of 8000 places on 40 lanes, beside the additions. Bytes that move have none, also
