@@ -125,7 +125,7 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
     double all_units = (double)s->unit.count * one_unit;
     double beside =
         cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
-    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, s->unit.count, why);
+    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, way->at_work, why);
     cost->units_used = ll_min(way->units_used, layout.units);
     double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
                   ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
@@ -317,11 +317,12 @@ static double pace_of(const struct sized *s, uint32_t index, double limit)
     if (!ask_way(s, index, &way, NULL))
         return INFINITY;
     time_compute(s, &way, &cost, NULL);
-    double slowest = powered_s(s, &way, &cost, NULL) - cost.compute_first_s;
-    if (!overlaps_all(s->machine) || s->kernel->seen_count > 0 || s->kernel->serial > 0)
-        return whole_pace(s, &way, &cost);
-    if (slowest >= limit)
+    bool whole = !overlaps_all(s->machine) || s->kernel->serial > 0, seen = s->kernel->seen_count > 0;
+    double slowest = powered_s(s, &way, &cost, NULL) - (whole ? 0 : cost.compute_first_s);
+    if (slowest >= limit && !seen)
         return slowest;
+    if (whole || seen)
+        return whole_pace(s, &way, &cost);
     near_traffic(s, &way, &cost, NULL);
     time_levels(s, &way, 0, near, &cost, NULL);
     for (uint64_t l = 0; l < near; l++)

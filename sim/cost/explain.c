@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINE_LIMIT = 512 };
+enum { LINE_LIMIT = 1024 };
 
 static void keep(struct ll_explain *why, const char *text, size_t length)
 {

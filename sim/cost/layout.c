@@ -122,16 +122,16 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
     return d;
 }
 
-static void tell(const struct ll_kernel *kernel, const struct sides *s, const struct dealt *d,
+static void tell(const struct ll_kernel *kernel, const struct sides *s, const struct dealt *d, double at_work,
                  double imbalance, struct ll_explain *why)
 {
     if (d->slice)
         ll_say(why, "slices: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->parts, d->length,
                d->slice, d->slices);
     ll_say(why,
-           "the busiest of %" PRIu64 " units has %.10g of all work, of an even share: max(1, %.10g * %" PRIu64
-           ") = %.10g",
-           d->units, d->busiest, d->busiest, d->units, imbalance);
+           "the busiest of %" PRIu64
+           " units has %.10g of all work, of an even share: max(1, %.10g * %.10g) = %.10g",
+           d->units, d->busiest, d->busiest, at_work, imbalance);
     if (kernel->line_s > 0)
         ll_say(why, "laid out, lines found: %.10g * %.10g * %.10g = %.10g s", d->lines, kernel->line_s,
                d->busiest, d->lines_s);
@@ -142,7 +142,7 @@ static void tell(const struct ll_kernel *kernel, const struct sides *s, const st
 }
 
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
-                              struct ll_explain *why)
+                              double at_work, struct ll_explain *why)
 {
     struct ll_layout layout = {units, 1, 0};
     if (!task->is_product)
@@ -154,9 +154,9 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     uint64_t slice = task->problem.dims.batch > 1 && !conv ? 1 : slice_of(kernel, &s);
     struct dealt d = deal(kernel, &s, slice, units);
     layout.units = ll_min(units, d.slices);
-    layout.imbalance = fmax(1, d.busiest * (double)units);
+    layout.imbalance = fmax(1, d.busiest * at_work);
     layout.layout_s = d.lines_s + d.packing_s;
-    tell(kernel, &s, &d, layout.imbalance, why);
+    tell(kernel, &s, &d, at_work, layout.imbalance, why);
     return layout;
 }
 

@@ -9,14 +9,14 @@
 
 struct ll_layout {
     uint64_t units;   /* that get a slice */
-    double imbalance; /* the busiest unit's share over an even one among all units given, at least 1 */
+    double imbalance; /* the busiest unit's share over that of a unit at work, at least 1 */
     double layout_s;  /* of the busiest unit, copying operands */
 };
 
-/* For a product, on so many units; without `slice`, `packing` and `line` of the kernel it is dealt evenly and
- * nothing is copied. Pure. */
+/* For a product, on so many units, of which `at_work` are in the mean; without `slice`, `packing` and `line`
+ * of the kernel it is dealt evenly and nothing is copied. Pure. */
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
-                              struct ll_explain *why);
+                              double at_work, struct ll_explain *why);
 
 /* The most of `units` among which the kernel can share an op's work. Pure. */
 uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);

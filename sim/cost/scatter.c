@@ -22,11 +22,12 @@ static struct scattered rows_of(const struct ll_work *work)
     return (struct scattered){0};
 }
 
+/* In whole bursts of a DRAM. */
 static uint64_t access_bytes(const struct ll_level *level)
 {
     const struct ll_dram *dram = level->dram ? ll_dram_find(level->dram) : NULL;
-    uint64_t least = dram ? ll_dram_burst_bytes(dram) : 1;
-    return level->access_bytes > least ? level->access_bytes : least;
+    uint64_t burst = dram ? ll_dram_burst_bytes(dram) : 1;
+    return ll_ceil_div(ll_max(level->access_bytes, 1), burst) * burst;
 }
 
 double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work, struct ll_explain *why)
@@ -69,10 +70,8 @@ double ll_scatter_slowdown(const struct ll_level *level, const struct ll_work *w
     if (s.rows * s.row_bytes == 0 || !level->dram)
         return 1;
     const struct ll_dram *dram = ll_dram_find(level->dram);
-    uint64_t access = access_bytes(level), burst = ll_dram_burst_bytes(dram);
-    uint64_t moved = ((uint64_t)s.row_bytes + access - 1) / access * access;
-    struct ll_dram_pattern pattern = {.bytes = (moved + burst - 1) / burst * burst,
-                                      .write_share = s.write_share};
+    uint64_t access = access_bytes(level), moved = ll_ceil_div((uint64_t)s.row_bytes, access) * access;
+    struct ll_dram_pattern pattern = {.bytes = moved, .write_share = s.write_share};
     struct ll_dram_estimate e;
     ll_dram_estimate(dram, level->channels, &pattern, &e);
     double stream = ll_dram_stream_efficiency(dram), scattered = s.rows * (double)moved;

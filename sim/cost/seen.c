@@ -57,14 +57,16 @@ static struct ratios ratios_of(const struct ll_kernel *kernel, const struct ll_w
     return ratios;
 }
 
-/* A level gives no more than all of its bandwidth, whatever share of it the kernel's figures say. */
-static void stretch_level(const char *name, uint64_t l, double ratio, struct ll_cost *cost,
+/* A level gives no more than all of its bandwidth, of which the kernel's figures say a share. What is waited
+ * for beside that is no shorter for a smaller share. */
+static void stretch_level(const char *name, uint64_t l, double ratio, double share, struct ll_cost *cost,
                           struct ll_explain *why)
 {
+    double moving = fmax(ratio, share);
     if (cost->level_s[l] > 0)
-        ll_say(why, "%s: %.10g * %.10g = %.10g s", name, cost->level_s[l], ratio, cost->level_s[l] * ratio);
-    cost->level_s[l] *= ratio;
-    cost->level_first_s[l] *= ratio;
+        ll_say(why, "%s: %.10g * %.10g = %.10g s", name, cost->level_s[l], moving, cost->level_s[l] * moving);
+    cost->level_s[l] *= moving;
+    cost->level_first_s[l] *= moving;
     cost->level_wait_s[l] *= ratio;
 }
 
@@ -93,7 +95,6 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
     cost->behind_s *= ratios.near;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         double ratio = l < last ? ratios.near : ratios.far;
-        stretch_level(machine->levels[l].name, l, fmax(ratio, ll_kernel_share(machine, kernel, l)), cost,
-                      why);
+        stretch_level(machine->levels[l].name, l, ratio, ll_kernel_share(machine, kernel, l), cost, why);
     }
 }

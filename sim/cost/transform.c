@@ -39,11 +39,15 @@ static struct ll_gemm product_of(const struct ll_transform *t, const struct ll_c
     return (struct ll_gemm){batch, tiles, out_c, in_c};
 }
 
-/* Bytes in memory of one element of the convolution's operands. */
-static uint64_t element_bytes(const struct ll_work *convolution, uint64_t filters, uint64_t taps)
+/* Bytes in memory of one element of the convolution's left operand. Filters may lie there without their
+ * zeros, which are back in what they are transformed to. */
+static uint64_t element_bytes(const struct ll_work *convolution)
 {
-    bool filter_out = convolution->conv.pass == LL_CONV_FILTER;
-    return (filter_out ? convolution->c_bytes : convolution->b_bytes) / ll_mul(filters, taps);
+    const struct ll_conv *c = &convolution->conv;
+    bool data = c->pass == LL_CONV_DATA;
+    uint64_t pixels = data ? ll_mul(c->out_h, c->out_w) : ll_mul(c->in_h, c->in_w);
+    uint64_t elements = ll_mul(ll_mul(c->batch, pixels), data ? c->out_c : c->in_c);
+    return elements > 0 ? convolution->a_bytes / elements : 0;
 }
 
 bool ll_transform(const struct ll_transform *t, const struct ll_work *convolution, struct ll_transformed *out)
@@ -54,10 +58,10 @@ bool ll_transform(const struct ll_transform *t, const struct ll_work *convolutio
     uint64_t in_c = c->pass == LL_CONV_DATA ? c->out_c : c->in_c;
     uint64_t out_c = c->pass == LL_CONV_DATA ? c->in_c : c->out_c;
     uint64_t tiles = tiles_of(t, c), points = ll_mul(t->size, t->size);
-    uint64_t filters = ll_mul(in_c, out_c), taps = ll_mul(c->kernel_h, c->kernel_w);
-    if (filters == 0 || taps == 0)
+    uint64_t filters = ll_mul(in_c, out_c), element = element_bytes(convolution);
+    if (filters == 0 || element == 0)
         return false;
-    uint64_t size = ll_mul(element_bytes(convolution, filters, taps), points);
+    uint64_t size = ll_mul(element, points);
     uint64_t image_points = ll_mul(size, ll_mul(tiles, in_c)), filter_points = ll_mul(size, filters),
              result_points = ll_mul(size, ll_mul(tiles, out_c));
     bool filter_out = c->pass == LL_CONV_FILTER;

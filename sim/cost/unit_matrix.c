@@ -33,7 +33,8 @@
  * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not
  * use the unit's best instructions, and reach only a share of its rate.
  *
- * Without a menu the unit is ideal: any tile will do and the work is dealt evenly. */
+ * Without a menu the unit is ideal: any tile will do and the work is dealt evenly, to as many units as
+ * pays. */
 #include "sim/cost/unit_model.h"
 
 #include <inttypes.h>
@@ -275,6 +276,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     double tiles_of_share, parts = (double)l.parts;
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
+        .at_work = l.tiles / l.waves,
         .cycles = l.waves * l.tile_cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
         .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
@@ -289,18 +291,20 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     return true;
 }
 
-static bool even_way(const struct ll_unit *unit, const struct ll_task *task, struct ll_way *way,
-                     struct ll_explain *why)
+static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                     struct ll_way *way, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
-    uint64_t batches = ll_min(d->batch, unit->count), rest = unit->count / batches;
+    uint64_t count = ll_count_at_work(unit->count, index), batches = ll_min(d->batch, count),
+             rest = count / batches;
     uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
     struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
     double products = ll_gemm_macs(d);
     double macs = unit->matrix.macs[task->dtype], fill = unit->matrix.fill_cycles;
     *way = (struct ll_way){
-        .units_used = unit->count,
-        .cycles = products / ((double)unit->count * macs) + fill,
+        .units_used = count,
+        .at_work = (double)count,
+        .cycles = products / ((double)count * macs) + fill,
         .first_cycles = fill,
         .share = split.share,
         .shares = (double)split.used,
@@ -309,7 +313,7 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, str
     way->unit_bytes =
         ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}, way->asked_bytes);
     ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,
-           products, unit->count, macs, fill, way->cycles);
+           products, count, macs, fill, way->cycles);
     return true;
 }
 
@@ -317,14 +321,16 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 {
     if (goes_by_catalogue(unit, task))
         return 1;
-    return unit->matrix.tile_count ? (uint32_t)unit->matrix.tile_count * parts_choices(&unit->matrix) : 1;
+    if (unit->matrix.tile_count == 0)
+        return ll_counts_at_work(unit, task);
+    return (uint32_t)unit->matrix.tile_count * parts_choices(&unit->matrix);
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                        struct ll_way *way, struct ll_explain *why)
 {
     bool tiled = goes_by_catalogue(unit, task) || unit->matrix.tile_count > 0;
-    return tiled ? tiled_way(unit, task, index, way, why) : even_way(unit, task, way, why);
+    return tiled ? tiled_way(unit, task, index, way, why) : even_way(unit, task, index, way, why);
 }
 
 const struct ll_unit_model ll_cost_MATRIX = {

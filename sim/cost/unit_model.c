@@ -14,6 +14,25 @@ const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind)
     return models[kind];
 }
 
+uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task)
+{
+    (void)task;
+    uint32_t ways = 1;
+    for (uint64_t power = 1; power < unit->count; power *= 2)
+        ways++;
+    return ways;
+}
+
+uint64_t ll_count_at_work(uint64_t count, uint32_t way)
+{
+    uint64_t at_work = count, power = 1;
+    while (power < (count + 1) / 2)
+        power *= 2;
+    for (; way > 0; way--, power /= 2)
+        at_work = power;
+    return at_work;
+}
+
 static uint64_t part(uint64_t size, uint64_t parts, uint64_t grain)
 {
     uint64_t grains = ll_ceil_div(ll_ceil_div(size, grain), parts);

@@ -29,6 +29,7 @@ struct ll_task {
 
 struct ll_way {
     uint64_t units_used;  /* instances that work */
+    double at_work;       /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
     double cycles;        /* of the busiest instance, one step */
     double first_cycles;  /* before the first result; the same for all ways of a task */
     double first_bytes;   /* operands and result of the finest piece of one instance; the same for all ways */
@@ -54,6 +55,12 @@ struct ll_unit_model {
 
 /* The functions of a way of computing; never NULL. */
 const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
+
+/* The more instances work, the more copies of the operands their own memories load. So fewer of them may be
+ * faster: all, then the powers of two below, the largest first, is a way each. How many ways that makes of a
+ * unit's instances, and how many of `count` work in one. Pure. */
+uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task);
+uint64_t ll_count_at_work(uint64_t count, uint32_t way);
 
 /* The multiply-accumulates of a product. Pure. */
 double ll_gemm_macs(const struct ll_gemm *dims);

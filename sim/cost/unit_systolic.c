@@ -83,26 +83,6 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
     return ll_unit_bytes(task, &split->share, (double)split->used, passes, by_operand);
 }
 
-/* Arrays at work in a way: all, then the powers of two below, the largest first. */
-static uint64_t arrays_in(const struct ll_unit *unit, uint32_t index)
-{
-    uint64_t arrays = unit->count, power = 1;
-    while (power < (unit->count + 1) / 2)
-        power *= 2;
-    for (; index > 0; index--, power /= 2)
-        arrays = power;
-    return arrays;
-}
-
-static uint32_t counts_of_arrays(const struct ll_unit *unit, const struct ll_task *task)
-{
-    (void)task;
-    uint32_t ways = 1;
-    for (uint64_t power = 1; power < unit->count; power *= 2)
-        ways++;
-    return ways;
-}
-
 /* The fastest way to deal the output to `count` arrays: over the batch or within each product of it, and
  * 1, 2, 4, ... parts of the columns with the remaining arrays for the rows. Of equals the one with the least
  * traffic, accumulators left out of account: more of them do not change the choice, so they never make it
@@ -186,10 +166,11 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
 static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                          struct ll_way *way, struct ll_explain *why)
 {
-    struct ll_split split = deal(&unit->systolic, arrays_in(unit, index), task);
+    struct ll_split split = deal(&unit->systolic, ll_count_at_work(unit->count, index), task);
     struct folds f = lay(&unit->systolic, task->dtype, &split.share);
     *way = (struct ll_way){
         .units_used = split.used,
+        .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
         .cycles = f.cycles,
         .first_cycles = f.one - f.streamed,
         .first_bytes = first_bytes(&unit->systolic, task, why),
@@ -205,6 +186,6 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
 
 const struct ll_unit_model ll_cost_SYSTOLIC = {
     .products = true,
-    .way_count = counts_of_arrays,
+    .way_count = ll_counts_at_work,
     .way = systolic_way,
 };

@@ -11,7 +11,7 @@
  *
  * Bytes that only move (MOVE, GATHER) occupy no lane. A product that no other unit takes is done one
  * multiply-accumulate a lane: a row of outputs lies on the lanes, each scalar of A is broadcast to them and
- * each row of B is read again for each row of A. */
+ * each row of B is read again for each row of A, on as many units as pays. */
 #include "sim/cost/unit_model.h"
 
 #include <inttypes.h>
@@ -49,26 +49,28 @@ static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, d
     return true;
 }
 
-static bool element_way(const struct ll_unit *unit, const char *what, double elements, double flops,
-                        double rate, struct ll_way *way, struct ll_explain *why)
+static bool element_way(const struct ll_unit *unit, uint64_t count, const char *what, double elements,
+                        double flops, double rate, struct ll_way *way, struct ll_explain *why)
 {
     double each = elements > 0 ? flops / elements : 0;
-    double vectors = ceil(elements / ((double)unit->vector.lanes * (double)unit->count));
-    way->units_used = elements < (double)unit->count ? (uint64_t)fmax(1, elements) : unit->count;
+    double vectors = ceil(elements / ((double)unit->vector.lanes * (double)count));
+    way->units_used = elements < (double)count ? (uint64_t)fmax(1, elements) : count;
+    way->at_work = (double)way->units_used;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
     ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * (%.10g / %.10g) / %.10g = %.10g cycles",
-           unit->name, what, elements, unit->vector.lanes, unit->count, flops, fmax(1, elements), rate,
+           unit->name, what, elements, unit->vector.lanes, count, flops, fmax(1, elements), rate,
            way->cycles);
     return true;
 }
 
-static bool product_way(const struct ll_unit *unit, const struct ll_task *task, double rate,
+static bool product_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, double rate,
                         struct ll_way *way, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
     double products = ll_gemm_macs(d);
-    uint64_t batches = ll_min(d->batch, unit->count), rest = unit->count / batches;
+    uint64_t count = ll_count_at_work(unit->count, index), batches = ll_min(d->batch, count),
+             rest = count / batches;
     uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
     struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
     double passes[LL_OPERAND_COUNT] = {(double)ll_ceil_div(split.share.n, unit->vector.lanes),
@@ -77,14 +79,12 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
     way->shares = (double)split.used;
     way->macs = products;
     way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes, way->asked_bytes);
-    return element_way(unit, "products", products, 2 * products, rate, way, why);
+    return element_way(unit, count, "products", products, 2 * products, rate, way, why);
 }
 
-static uint32_t one_way(const struct ll_unit *unit, const struct ll_task *task)
+static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    (void)unit;
-    (void)task;
-    return 1;
+    return task->is_product ? ll_counts_at_work(unit, task) : 1;
 }
 
 static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -92,15 +92,14 @@ static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, u
 {
     const struct ll_work *work = task->work;
     double rate = unit->vector.flops[task->dtype];
-    (void)index;
     *way = (struct ll_way){.units_used = unit->count, .shares = 1};
     if (task->is_product)
-        return product_way(unit, task, rate, way, why);
+        return product_way(unit, task, index, rate, way, why);
     if (work->kind == LL_WORK_REDUCE)
         return reduce_way(unit, work, rate, way, why);
     if (work->kind == LL_WORK_VECTOR)
-        return element_way(unit, "elements", (double)work->vector.elements, (double)work->flops, rate, way,
-                           why);
+        return element_way(unit, unit->count, "elements", (double)work->vector.elements, (double)work->flops,
+                           rate, way, why);
     ll_say(why, "%s: bytes only move, no lane computes", unit->name);
     return true;
 }
@@ -108,6 +107,6 @@ static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, u
 const struct ll_unit_model ll_cost_VECTOR = {
     .products = true,
     .elements = true,
-    .way_count = one_way,
+    .way_count = way_count,
     .way = vector_way,
 };

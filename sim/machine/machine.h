@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-    LL_MAX_LEVELS = 8,
+    LL_MAX_LEVELS = 16,
     LL_MAX_UNITS = 16,
     LL_MAX_TILES = 16,
     LL_MAX_LINKS = 8,

@@ -245,6 +245,13 @@ static void higher_efficiency(struct ll_machine *machine, struct dice *dice)
     level->efficiency = roll_real(dice, level->efficiency, 1);
 }
 
+static void better_kernel(struct ll_machine *machine, struct dice *dice)
+{
+    struct ll_kernel *kernel = &machine->software.kernels[0];
+    kernel->compute = roll_real(dice, kernel->compute, 1);
+    kernel->memory = roll_real(dice, kernel->memory, 1);
+}
+
 static void skipped_zeros(struct ll_machine *machine, struct dice *dice)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++)
@@ -301,13 +308,35 @@ static void a_better_machine_is_never_slower(void **state)
         }
 }
 
+/* A power of two of units can be used as any smaller one. Not so of arrays and menus of tiles, where each
+ * unit at work takes a first piece of its own. */
+static void more_units_are_never_slower_where_work_is_dealt_evenly(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        struct ll_unit *unit = &s.machine.units[0];
+        if (unit->model == LL_UNIT_MATRIX)
+            unit->matrix.tile_count = 0;
+        else
+            *unit = s.machine.units[1];
+        unit->count = UINT64_C(1) << roll_between(&dice, 0, 6);
+        struct ll_machine more = s.machine;
+        more.units[0].count <<= roll_between(&dice, 1, 5);
+        claim(timing_of(&more, &s.work, NULL).time_s <=
+                  timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12),
+              seed, "more units");
+    }
+}
+
 /* Whatever its software offers: the fastest on an empty machine is taken. */
 static void nor_under_any_software(void **state)
 {
     (void)state;
-    void (*const ways[])(struct ll_machine * machine,
-                         struct dice * dice) = {more_bandwidth, larger_memory,     more_lanes, higher_clock,
-                                                less_latency,   higher_efficiency, more_macs,  more_power};
+    void (*const ways[])(struct ll_machine * machine, struct dice * dice) = {
+        more_bandwidth,    larger_memory, more_lanes, higher_clock, less_latency,
+        higher_efficiency, more_macs,     more_power, better_kernel};
     struct dice dice;
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -382,6 +411,7 @@ int main(void)
         cmocka_unit_test(savings_never_slow_down),
         cmocka_unit_test(products_keep_within_the_power_of_the_board),
         cmocka_unit_test(a_better_machine_is_never_slower),
+        cmocka_unit_test(more_units_are_never_slower_where_work_is_dealt_evenly),
         cmocka_unit_test(nor_under_any_software),
         cmocka_unit_test(a_grain_employs_one_unit_for_each_grain_of_work),
         cmocka_unit_test(twice_clock_and_bandwidth_without_latency_is_half_the_time),

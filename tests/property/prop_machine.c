@@ -103,7 +103,7 @@ static void write_SIZE(struct writer *w, const struct ll_field *field)
     static const char *const units[] = {"kB", "kB", "kB", "MB", "MiB", "MiB", "MiB", "GB"}; /* by level */
     (void)field;
     ll_str_addf(&w->out, "%" PRIu64 "%s", (w->item + 1) * 1000 + ll_random_below(&w->random, 1000),
-                units[w->item % (sizeof units / sizeof *units)]);
+                units[ll_min(w->item, sizeof units / sizeof *units - 1)]);
 }
 
 static void write_QUANTITY(struct writer *w, const struct ll_field *field)

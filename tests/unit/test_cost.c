@@ -267,6 +267,7 @@ static void resident_weights_are_moved_once(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
+    machine.levels[1].bandwidth_Bps = 1e12; /* as many copies of the left operand as there are units */
     struct ll_work work = gemm_work(LL_F16, 1, 1, 1000, 100);
     struct ll_gemm step = work.gemm;
     work.kind = LL_WORK_SEQUENCE;
@@ -290,6 +291,7 @@ static void flops_beside_the_products_take_time_too(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
+    machine.levels[1].bandwidth_Bps = 1e12;
     struct ll_work work = gemm_work(LL_F16, 1, 10, 10, 10);
     work.flops += 8000;
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles, (2000 + 8000) / 8000.0, 1e-15);
@@ -387,6 +389,26 @@ static void a_kernel_falls_short_of_the_machine(void **state)
     assert_near(slow.level_s[2], 384e-6, 1e-15);
     assert_near(timing_of(&machine, &plain, NULL).overhead_s, 3e-6, 1e-18);
     assert_near(timing_of(&machine, &slow, NULL).overhead_s, 7e-6, 1e-18);
+}
+
+/* One tile of 10 x 10 x 10 in one slice: one of four units has all of it, as the tiles say already. */
+static void idle_units_are_counted_once(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = gemm_work(LL_F16, 1, 10, 10, 10);
+    machine.units[0].matrix.tiles[0] = (struct ll_tile){10, 10, 10};
+    machine.units[0].matrix.tile_count = 1;
+    double even = cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles;
+    machine.software.kernel_count = 1;
+    machine.software.kernels[0] =
+        (struct ll_kernel){.name = "slices", .compute = 1, .memory = 1, .passes = 1, .work = 1, .slice = 10};
+    machine.software.kernels[0].ops[LL_OP_MATMUL] = true;
+    struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
+    assert_near(cost.compute_cycles, even, 1e-15);
+    assert_int_equal(cost.units_used, 1);
+    work = gemm_work(LL_F16, 2, 30, 10, 10); /* two of four units have three tiles each; even are two waves */
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles, 3 * even, 1e-15);
 }
 
 /* Five operations for each of 8000 places on 40 lanes, beside the additions. Bytes that move have none, also
@@ -487,6 +509,7 @@ int main(void)
         cmocka_unit_test(work_below_the_grain_stays_on_few_units),
         cmocka_unit_test(a_unit_draws_what_it_can),
         cmocka_unit_test(a_kernel_falls_short_of_the_machine),
+        cmocka_unit_test(idle_units_are_counted_once),
         cmocka_unit_test(finding_the_places_of_a_result_takes_time),
         cmocka_unit_test(more_bandwidth_is_no_slower_where_little_overlaps),
         cmocka_unit_test(rows_of_nothing_take_no_time),

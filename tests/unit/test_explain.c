@@ -96,6 +96,25 @@ static bool check_line(const char *line, double *claimed)
     return true;
 }
 
+/* Every line of how the work's time on the machine, with something saved, comes about. */
+static void follow(const struct ll_machine *machine, const struct ll_work *work, const double *saved)
+{
+    struct ll_explain why = {0};
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    double claimed = 0;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &why, &trouble));
+    ll_cost_time(machine, &cost, saved, &timing, &why);
+    uint64_t formulas = 0;
+    for (uint64_t l = 0; l < why.line_count; l++)
+        formulas += check_line(why.lines[l], &claimed);
+    assert_true(formulas > 2 + 2 * machine->level_count);
+    assert_true(check_line(why.lines[why.line_count - 1], &claimed));
+    assert_near(claimed, timing.time_s, 1e-9);
+    ll_explain_release(&why);
+}
+
 static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
 {
     (void)state;
@@ -103,20 +122,32 @@ static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
     for (int i = 0; i < 5000; i++) {
         struct ll_machine machine = random_machine(&dice);
         struct ll_work work = random_work(&dice);
-        double saved[LL_MAX_LEVELS] = {0}, claimed = 0;
+        double saved[LL_MAX_LEVELS] = {0};
         saved[machine.level_count - 1] = roll_between(&dice, 0, 1) ? (double)work.a_bytes : 0;
-        struct ll_explain why = {0};
-        struct ll_cost cost;
-        struct ll_timing timing;
-        const char *trouble;
-        assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, &why, &trouble));
-        ll_cost_time(&machine, &cost, saved, &timing, &why);
-        uint64_t formulas = 0;
-        for (uint64_t l = 0; l < why.line_count; l++)
-            formulas += check_line(why.lines[l], &claimed);
-        assert_true(formulas > 2 + 2 * machine.level_count);
-        assert_near(claimed, timing.time_s, 1e-9);
-        ll_explain_release(&why);
+        follow(&machine, &work, saved);
+    }
+}
+
+/* Lines are longest where each level has a latency of its own and nothing overlaps. */
+static void however_many_levels_there_are(void **state)
+{
+    (void)state;
+    struct dice dice = {41};
+    for (int i = 0; i < 200; i++) {
+        struct ll_machine machine = random_machine(&dice);
+        machine.level_count = LL_MAX_LEVELS;
+        for (uint64_t l = 0; l < machine.level_count; l++)
+            machine.levels[l] =
+                (struct ll_level){.name = "a level among many",
+                                  .size_bytes = UINT64_C(4096) << l,
+                                  .bandwidth_Bps = roll_real(&dice, 1e9, 4e12),
+                                  .efficiency = roll_real(&dice, 0.3, 1),
+                                  .latency_s = roll_real(&dice, 1e-9, 1e-6),
+                                  .scope = l < LL_MAX_LEVELS / 2 ? LL_SCOPE_UNIT : LL_SCOPE_DEVICE,
+                                  .buffering = LL_BUFFER_SINGLE};
+        machine.software.mapping = LL_MAPPED_CLOSED_FORM;
+        struct ll_work work = random_work(&dice);
+        follow(&machine, &work, NULL);
     }
 }
 
@@ -194,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
+        cmocka_unit_test(however_many_levels_there_are),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),
         cmocka_unit_test(without_a_listener_nothing_is_kept),
     };

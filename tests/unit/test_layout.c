@@ -31,7 +31,7 @@ static struct ll_work convolution(enum ll_conv_pass pass)
 static struct ll_layout layout_of(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units)
 {
     struct ll_task task = ll_task_of(work, LL_F32);
-    return ll_layout_of(kernel, &task, units, NULL);
+    return ll_layout_of(kernel, &task, units, (double)units, NULL);
 }
 
 static void without_a_word_about_it_a_product_is_dealt_evenly(void **state)

@@ -85,6 +85,24 @@ static void the_last_blocks_of_an_image_are_whole(void **state)
     assert_int_equal(t.product.gemm.m, 8 * 16 * 16);
 }
 
+/* Half of each filter is zero and not stored; images and results are as large as ever, and so is what a
+ * filter is transformed to. */
+static void pruned_filters_shrink_on_their_way_in_alone(void **state)
+{
+    (void)state;
+    struct ll_work work = conv_work(LL_F32, padded), pruned = work;
+    struct ll_transformed whole, t;
+    pruned.b_bytes /= 2;
+    pruned.flops /= 2;
+    pruned.kept = 2;
+    pruned.of = 4;
+    assert_true(ll_transform(&winograd, &work, &whole) && ll_transform(&winograd, &pruned, &t));
+    assert_int_equal(t.product.a_bytes, whole.product.a_bytes);
+    assert_int_equal(t.product.b_bytes, whole.product.b_bytes);
+    assert_int_equal(t.product.c_bytes, whole.product.c_bytes);
+    assert_near(t.apart_bytes, whole.apart_bytes - (double)pruned.b_bytes, 0);
+}
+
 static void what_the_transform_is_not_for_is_left_alone(void **state)
 {
     (void)state;
@@ -168,6 +186,7 @@ int main(void)
         cmocka_unit_test(passes_of_their_own_move_every_operand_in_both_domains),
         cmocka_unit_test(a_fused_kernel_passes_over_the_filters_only),
         cmocka_unit_test(the_last_blocks_of_an_image_are_whole),
+        cmocka_unit_test(pruned_filters_shrink_on_their_way_in_alone),
         cmocka_unit_test(what_the_transform_is_not_for_is_left_alone),
         cmocka_unit_test(the_gradient_of_a_filter_sums_over_the_tiles),
         cmocka_unit_test(the_fastest_way_to_convolve_is_taken),
