@@ -223,6 +223,19 @@ static void patched_entries_see_what_the_table_says(void **state)
     hold_column(LL_MECHANISM_ENTRY);
 }
 
+/* What stood there before is no longer what is called. */
+static void a_pointer_that_the_program_has_changed_is_left_to_it(void **state)
+{
+    (void)state;
+    static const struct situation own = {LL_REACH_DATA_SLOT,
+                                         {"opener", "local", "libuser_own.so", "user_add"}};
+    uint64_t calls;
+    for (enum ll_mechanism mechanism = LL_MECHANISM_PRELOAD; mechanism < LL_MECHANISM_PROBE; mechanism++) {
+        assert_true(record(&own, mechanism, &calls));
+        assert_int_equal(calls, 0);
+    }
+}
+
 /* Whether one process here may look into another that it has started: leadline-probe knows. */
 static bool may_trace(void)
 {
@@ -379,6 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(auditing_sees_what_the_table_says),
         cmocka_unit_test(patched_slots_see_what_the_table_says),
         cmocka_unit_test(patched_entries_see_what_the_table_says),
+        cmocka_unit_test(a_pointer_that_the_program_has_changed_is_left_to_it),
         cmocka_unit_test(probing_sees_what_the_table_says),
         cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
         cmocka_unit_test(a_probe_follows_threads_and_children),
