@@ -59,6 +59,20 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
         *work = 64;
 }
 
+extern void daxpy_(const int *n, const double *alpha, const double *x, const int *incx, double *y,
+                   const int *incy) __attribute__((weak));
+extern void cblas_dscal(int n, double alpha, double *x, int incx) __attribute__((weak));
+
+int blas_has_more(void)
+{
+    return (daxpy_ != NULL) + 2 * (cblas_dscal != NULL);
+}
+
+void cblas_dscal(int n, double alpha, double *x, int incx)
+{
+    (void)n, (void)alpha, (void)x, (void)incx;
+}
+
 void dscal_(const int *n, const double *alpha, double *x, const int *incx)
 {
     (void)n, (void)alpha, (void)x, (void)incx;

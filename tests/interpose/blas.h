@@ -28,6 +28,10 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 void dscal_(const int *n, const double *alpha, double *x, const int *incx);
 extern void (*blas_error)(void);
 
+/* Which routines are there of those that the library asks for weakly: 1 for daxpy_, which no library has, and
+ * 2 for cblas_dscal, which this one has. */
+int blas_has_more(void);
+
 /* Fills the arguments of a product of 3 x 5 and 5 x 4 matrices; the number that the callee wrote. */
 static inline int blas_product(void)
 {

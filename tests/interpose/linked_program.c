@@ -46,6 +46,12 @@ static int wide(void)
     return c[0] != 5000000005.0 || ddot_64_(&n, x, &one, x, &one) != 5000000002.0;
 }
 
+/* A recorder must not seem to be the routine that is missing. */
+static int asks_weakly(void)
+{
+    return blas_has_more() != 2 || !products(1);
+}
+
 static int nested(void)
 {
     const int n = 2, one = 1;
@@ -257,6 +263,7 @@ int main(int count, char **arguments)
         {"floods", floods},         {"signals", signals},     {"steps", steps},
         {"memory", takes_memory},   {"closes", closes_all},   {"limited", small_files},
         {"execs", becomes_another}, {"speed", speed},         {"wide", wide},
+        {"weak", asks_weakly},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -42,6 +42,7 @@ static const struct situation situations[] = {
     {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "again", "libuser_noplt.so", "user_add"}},
     {LL_REACH_POINTER, {"opener", "local", "libtiny.so", "cblas_daxpy"}},
     {LL_REACH_INTERNAL, {"inner"}},
+    {LL_REACH_INTERNAL, {"inner_weak"}},
     {LL_REACH_INTERNAL_BOUND, {"inner_symbolic"}},
     {LL_REACH_INTERNAL_BOUND, {"inner_direct"}},
     {LL_REACH_HIDDEN, {"caller_hidden"}},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which libraries are patched, and when: all that are there before main, and what dlopen brings, before it
- * returns. The loader calls no one when it has loaded something, so dlopen's own slots are rewritten too.
+ * returns. Whatever the mechanism, those that are there before main get back what they asked for weakly in
+ * vain. The loader calls no one when it has loaded something, so dlopen's own slots are rewritten too.
  *
  * dlopen looks for libraries where its caller wants them (RPATH, RUNPATH), and would take us for the caller.
  * What is not loaded already is therefore searched in the caller's folders first, as the loader does. */
@@ -86,16 +87,31 @@ static bool is_done(const struct dl_phdr_info *info, const void *dynamic)
     return false;
 }
 
+/* Whether it has tables that concern us. */
+static bool binds(const struct ll_loaded *library)
+{
+    return library->dynamic && library->symbols && library->strings && !ll_is_ours(library->dynamic);
+}
+
+static int unbind_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct ll_loaded library;
+    (void)size, (void)context;
+    ll_loaded_read(&library, info);
+    if (binds(&library))
+        ll_slots_unbind(&library);
+    return 0;
+}
+
 /* The loader's lock is held. */
 static int patch_library(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct ll_loaded library;
     (void)size, (void)context;
     ll_loaded_read(&library, info);
-    if (is_done(info, library.dynamic))
+    if (is_done(info, library.dynamic) || !binds(&library))
         return 0;
-    if (!library.dynamic || !library.symbols || !library.strings || ll_is_ours(library.dynamic))
-        return 0;
+    ll_slots_unbind(&library);
     ll_slots_patch(&library);
     if (with_entries)
         patch_exports(&library);
@@ -234,6 +250,8 @@ __attribute__((constructor)) static void start(void)
 {
     const char *mechanism = getenv(LL_MECHANISM_VARIABLE), *folder = getenv(LL_RING_FOLDER_VARIABLE);
     int error = errno;
+    dl_iterate_phdr(unbind_library, NULL);
+    errno = error;
     if (!folder || !mechanism)
         return;
     for (size_t i = 0; i < sizeof routines / sizeof routines[0]; i++) {

@@ -12,7 +12,9 @@
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 
+#include "tracer/interpose/preload/api.h"
 #include "tracer/interpose/preload/loaded.h"
+#include "tracer/interpose/preload/preload.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -135,7 +137,7 @@ static void patch_slot(const struct ll_loaded *library, const ElfW(Rela) * reloc
         (uintptr_t)held >= library->begin && (uintptr_t)held < library->end && (uintptr_t)held != own;
     if (type == DATA && !is_function(wanted->name, held))
         return;
-    if (held == wanted->wrapper || !write_slot(library, slot, wanted->wrapper))
+    if (!held || held == wanted->wrapper || !write_slot(library, slot, wanted->wrapper))
         return;
     if (wanted->symbol != LL_PATCH_OTHER && !unbound)
         remember(library, wanted->symbol, held);
@@ -145,6 +147,32 @@ static void patch_table(const struct ll_loaded *library, const ElfW(Rela) * relo
 {
     for (size_t i = 0; relocations && i < count; i++)
         patch_slot(library, &relocations[i]);
+}
+
+/* Asked for weakly and found nowhere but here. */
+static bool is_ours_alone(const struct ll_loaded *library, const ElfW(Sym) * symbol, void *held)
+{
+    if (symbol->st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) != STB_WEAK || !ll_is_ours(held))
+        return false;
+    const char *name = library->strings + symbol->st_name;
+    return held == ll_interpose_wrapper(name) && !ll_module_has(name);
+}
+
+static void unbind_table(const struct ll_loaded *library, const ElfW(Rela) * relocations, size_t count)
+{
+    for (size_t i = 0; relocations && i < count; i++) {
+        uint32_t type = (uint32_t)ELF64_R_TYPE(relocations[i].r_info);
+        void **slot = (void **)(library->base + relocations[i].r_offset);
+        if ((type == CALL || type == ADDRESS || (type == DATA && !relocations[i].r_addend)) &&
+            is_ours_alone(library, &library->symbols[ELF64_R_SYM(relocations[i].r_info)], *slot))
+            write_slot(library, slot, NULL);
+    }
+}
+
+void ll_slots_unbind(const struct ll_loaded *library)
+{
+    unbind_table(library, library->calls, library->call_count);
+    unbind_table(library, library->relocations, library->relocation_count);
 }
 
 void ll_slots_patch(const struct ll_loaded *library)

@@ -106,6 +106,9 @@ void *ll_resolve(uint32_t symbol, void *caller);
 void *ll_module_symbol_for(const char *name, const void *caller);
 void *ll_module_symbol_anywhere(const char *name);
 
+/* Whether any library but ours defines such a function; when in doubt, it does. */
+bool ll_module_has(const char *name);
+
 /* Whether an address lies in this library. */
 bool ll_is_ours(const void *address);
 
