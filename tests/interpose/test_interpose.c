@@ -387,6 +387,17 @@ static void memory_is_seen_from_a_size_on(void **state)
     finish(&seen);
 }
 
+static void an_allocator_that_does_not_tell_sizes_is_not_asked(void **state)
+{
+    (void)state;
+    static char both[8192];
+    const char *kept = preload;
+    snprintf(both, sizeof both, "%s:%s/libpages.so", preload, folder);
+    preload = both;
+    expect_products("linked_program", "memory", 1);
+    preload = kept;
+}
+
 static void a_program_that_closes_all_files_is_recorded_on(void **state)
 {
     (void)state;
@@ -462,6 +473,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(marks_stand_between_calls),
         cmocka_unit_test(a_variable_makes_a_symbol_a_mark),
         cmocka_unit_test(memory_is_seen_from_a_size_on),
+        cmocka_unit_test(an_allocator_that_does_not_tell_sizes_is_not_asked),
         cmocka_unit_test(a_program_that_closes_all_files_is_recorded_on),
         cmocka_unit_test(a_program_that_may_write_no_large_file_runs_on),
         cmocka_unit_test(a_program_that_becomes_another_has_two_files),
