@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static bool products(int count)
@@ -230,6 +232,28 @@ static int becomes_another(void)
     return 1;
 }
 
+static ucontext_t main_context;
+static bool small_right;
+
+static void call_once(void)
+{
+    small_right = products(1);
+}
+
+/* The first call comes from a coroutine whose stack ends where nothing may be written. */
+static int has_small_stack(void)
+{
+    enum { STACK = 8192, GUARD = 4096 };
+    ucontext_t context;
+    char *stack = mmap(NULL, GUARD + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack, GUARD, PROT_NONE) != 0 || getcontext(&context) != 0)
+        return 1;
+    context.uc_stack = (stack_t){.ss_sp = stack + GUARD, .ss_size = STACK};
+    context.uc_link = &main_context;
+    makecontext(&context, call_once, 0);
+    return swapcontext(&main_context, &context) != 0 || !small_right;
+}
+
 /* Nanoseconds of a call, least of many short loops; for the bench. */
 static int speed(void)
 {
@@ -257,13 +281,13 @@ int main(int count, char **arguments)
         const char *name;
         int (*run)(void);
     } things[] = {
-        {"calls", calls},           {"nested", nested},       {"question", question},
-        {"forks", forks},           {"exits", exits_early},   {"killed", is_killed},
-        {"threads", threads},       {"short", short_threads}, {"jumps", jumps},
-        {"floods", floods},         {"signals", signals},     {"steps", steps},
-        {"memory", takes_memory},   {"closes", closes_all},   {"limited", small_files},
-        {"execs", becomes_another}, {"speed", speed},         {"wide", wide},
-        {"weak", asks_weakly},
+        {"calls", calls},           {"nested", nested},         {"question", question},
+        {"forks", forks},           {"exits", exits_early},     {"killed", is_killed},
+        {"threads", threads},       {"short", short_threads},   {"jumps", jumps},
+        {"floods", floods},         {"signals", signals},       {"steps", steps},
+        {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
+        {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
+        {"weak", asks_weakly},      {"small", has_small_stack},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

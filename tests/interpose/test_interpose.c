@@ -387,6 +387,12 @@ static void memory_is_seen_from_a_size_on(void **state)
     finish(&seen);
 }
 
+static void a_small_stack_is_large_enough(void **state)
+{
+    (void)state;
+    expect_products("linked_program", "small", 1);
+}
+
 static void an_allocator_that_does_not_tell_sizes_is_not_asked(void **state)
 {
     (void)state;
@@ -473,6 +479,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(marks_stand_between_calls),
         cmocka_unit_test(a_variable_makes_a_symbol_a_mark),
         cmocka_unit_test(memory_is_seen_from_a_size_on),
+        cmocka_unit_test(a_small_stack_is_large_enough),
         cmocka_unit_test(an_allocator_that_does_not_tell_sizes_is_not_asked),
         cmocka_unit_test(a_program_that_closes_all_files_is_recorded_on),
         cmocka_unit_test(a_program_that_may_write_no_large_file_runs_on),
