@@ -43,6 +43,17 @@ double ddot_(const int *n, const double *x, const int *incx, const double *y, co
     return *n + *x + *y;
 }
 
+double snrm2_(const int *n, const float *x, const int *incx)
+{
+    return *n * *incx * 0.1 + *x;
+}
+
+void zdotc_(double *result, const int *n, const double *x, const int *incx, const double *y, const int *incy)
+{
+    result[0] = *n + *x * *incx;
+    result[1] = *y * *incy;
+}
+
 void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b, const int *ldb,
             int *info)
 {

@@ -16,6 +16,11 @@ void scipy_cblas_dgemm64_(int order, int transa, int transb, long m, long n, lon
 double ddot_64_(const long *n, const double *x, const long *incx, const double *y, const long *incy);
 double ddot_(const int *n, const double *x, const int *incx, const double *y, const int *incy);
 
+/* As some compilers of Fortran have functions that are real or complex: a double, and memory for the result.
+ */
+double snrm2_(const int *n, const float *x, const int *incx);
+void zdotc_(double *result, const int *n, const double *x, const int *incx, const double *y, const int *incy);
+
 /* Calls dgemm_ twice, from within its library. */
 void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b, const int *ldb,
             int *info);

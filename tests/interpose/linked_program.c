@@ -48,6 +48,17 @@ static int wide(void)
     return c[0] != 5000000005.0 || ddot_64_(&n, x, &one, x, &one) != 5000000002.0;
 }
 
+/* Whichever way a function returns. */
+static int returns(void)
+{
+    const int n = 1, twice = 2, back = -1;
+    const float small = 0;
+    double x = 3, y = 5, result[2] = {0};
+    bool right = snrm2_(&n, &small, &n) == 0.1;
+    zdotc_(result, &n, &x, &twice, &y, &back);
+    return !(right && result[0] == 7 && result[1] == -5 && products(1));
+}
+
 /* A recorder must not seem to be the routine that is missing. */
 static int asks_weakly(void)
 {
@@ -287,7 +298,7 @@ int main(int count, char **arguments)
         {"floods", floods},         {"signals", signals},       {"steps", steps},
         {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
         {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
-        {"weak", asks_weakly},      {"small", has_small_stack},
+        {"weak", asks_weakly},      {"small", has_small_stack}, {"returns", returns},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -157,6 +157,12 @@ static void the_program_and_where_its_code_lies_are_known(void **state)
     finish(&seen);
 }
 
+static void results_come_as_the_library_gives_them(void **state)
+{
+    (void)state;
+    expect_products("linked_program", "returns", 1);
+}
+
 static void a_routine_that_nobody_has_stays_missing(void **state)
 {
     (void)state;
@@ -460,6 +466,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_call_is_seen_with_its_sizes_and_operands),
         cmocka_unit_test(integers_of_64_bits_arrive_whole),
         cmocka_unit_test(the_program_and_where_its_code_lies_are_known),
+        cmocka_unit_test(results_come_as_the_library_gives_them),
         cmocka_unit_test(a_routine_that_nobody_has_stays_missing),
         cmocka_unit_test(a_library_that_was_opened_for_one_alone_is_found),
         cmocka_unit_test(each_caller_gets_the_library_it_would_have_got),
