@@ -237,6 +237,24 @@ static void a_pointer_that_the_program_has_changed_is_left_to_it(void **state)
     }
 }
 
+/* In the folder of who asks, and before that in those of the environment, where one makes no call. */
+static void what_is_opened_by_name_is_what_its_caller_would_find(void **state)
+{
+    (void)state;
+    static const struct situation named = {LL_REACH_OPENED,
+                                           {"opener_runpath", "local", "user_named", "user_add"}};
+    for (enum ll_mechanism mechanism = LL_MECHANISM_PRELOAD; mechanism < LL_MECHANISM_PROBE; mechanism++) {
+        uint64_t calls, others;
+        bool found = record(&named, mechanism, &calls);
+        setenv("LD_LIBRARY_PATH", file_of("other"), 1);
+        found &= record(&named, mechanism, &others);
+        unsetenv("LD_LIBRARY_PATH");
+        assert_true(found);
+        assert_int_equal(calls, TINY_CALLS);
+        assert_int_equal(others, 0);
+    }
+}
+
 /* Whether one process here may look into another that it has started: leadline-probe knows. */
 static bool may_trace(void)
 {
@@ -394,6 +412,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(patched_slots_see_what_the_table_says),
         cmocka_unit_test(patched_entries_see_what_the_table_says),
         cmocka_unit_test(a_pointer_that_the_program_has_changed_is_left_to_it),
+        cmocka_unit_test(what_is_opened_by_name_is_what_its_caller_would_find),
         cmocka_unit_test(probing_sees_what_the_table_says),
         cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
         cmocka_unit_test(a_probe_follows_threads_and_children),
