@@ -255,6 +255,20 @@ static void what_is_opened_by_name_is_what_its_caller_would_find(void **state)
     }
 }
 
+/* Places for what is patched are given to another library when one is closed. */
+static void a_library_that_was_opened_often_is_seen(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    static const struct situation often = {LL_REACH_POINTER,
+                                           {"opener", "often", "libtiny.so", "cblas_daxpy"}};
+    uint64_t calls;
+    assert_true(record(&often, LL_MECHANISM_ENTRY, &calls));
+    assert_int_equal(calls, TINY_CALLS);
+}
+
 /* Whether one process here may look into another that it has started: leadline-probe knows. */
 static bool may_trace(void)
 {
@@ -413,6 +427,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(patched_entries_see_what_the_table_says),
         cmocka_unit_test(a_pointer_that_the_program_has_changed_is_left_to_it),
         cmocka_unit_test(what_is_opened_by_name_is_what_its_caller_would_find),
+        cmocka_unit_test(a_library_that_was_opened_often_is_seen),
         cmocka_unit_test(probing_sees_what_the_table_says),
         cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
         cmocka_unit_test(a_probe_follows_threads_and_children),
