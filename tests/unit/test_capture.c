@@ -259,6 +259,27 @@ static void time_between_calls_is_a_gap_of_its_thread(void **state)
     end(&p);
 }
 
+static void a_thread_that_comes_goes_on_from_who_called_last(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    product(&p, a, b, c, false);
+    p.now_ns += 5000000;
+    product(&p, a, b, d, false)->thread = 1;
+    p.now_ns += 3000000;
+    product(&p, a, b, d, false)->thread = 2;
+    record(&p);
+    assert_int_equal(p.trace->ops[1].duration_ns, 5000100);
+    assert_int_equal(p.trace->ops[3].duration_ns, 3000100);
+    assert_string_equal(edge(&p, 1, 0), "gap");
+    assert_string_equal(edge(&p, 3, 2), "gap");
+    assert_string_equal(edge(&p, 4, 3), "gap");
+    assert_int_equal(p.trace->ops[3].thread, 2);
+    assert_int_equal(p.summary.gaps, 2);
+    end(&p);
+}
+
 static void calls_within_calls_count_once(void **state)
 {
     struct program p;
@@ -416,6 +437,7 @@ int main(void)
         cmocka_unit_test(parts_of_two_tensors_are_seen_as_one),
         cmocka_unit_test(columns_of_one_matrix_do_not_meet),
         cmocka_unit_test(time_between_calls_is_a_gap_of_its_thread),
+        cmocka_unit_test(a_thread_that_comes_goes_on_from_who_called_last),
         cmocka_unit_test(calls_within_calls_count_once),
         cmocka_unit_test(marks_begin_steps),
         cmocka_unit_test(what_repeats_is_a_step),

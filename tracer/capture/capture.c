@@ -159,13 +159,30 @@ static uint32_t record(struct ll_capture *capture, struct thread *thread, struct
     return first_output;
 }
 
+/* What a thread that calls for the first time goes on from: nobody saw it begin, but somebody began it. Of
+ * all threads the one whose last call ended last, if the time since then is a gap; else the process's start.
+ */
+static const struct thread *thread_before(const struct ll_capture *capture, const struct thread *thread,
+                                          uint64_t start_ns)
+{
+    const struct thread *before = thread;
+    for (uint32_t i = 0; thread->last_op == LL_NONE && i < capture->summary.thread_count; i++) {
+        const struct thread *other = &capture->threads[i];
+        if (other->last_op != LL_NONE && other->seen.end_ns + LEAST_GAP_NS <= start_ns &&
+            other->seen.end_ns >= before->seen.end_ns)
+            before = other;
+    }
+    return before;
+}
+
 /* The time since the thread's last call, where it is worth an op. */
 static void note_gap(struct ll_capture *capture, struct thread *thread, uint64_t start_ns)
 {
-    uint64_t end_ns = thread->seen.end_ns, gap_ns = start_ns > end_ns ? start_ns - end_ns : 0;
+    const struct thread *last = thread_before(capture, thread, start_ns);
+    uint64_t end_ns = last->seen.end_ns, gap_ns = start_ns > end_ns ? start_ns - end_ns : 0;
     if (gap_ns < LEAST_GAP_NS)
         return;
-    uint32_t before = thread->last_op;
+    uint32_t before = last->last_op;
     struct ll_record gap = {.kind = LL_OP_GAP,
                             .scope = capture->memory.scope,
                             .controls = &before,
