@@ -53,6 +53,14 @@ expect "$("$leadline" info "$here/m.llt" | sed -n '/each thread/,/threads)/p' | 
 echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"
 
+# Installed in a folder whose name LD_PRELOAD cannot hold.
+mkdir -p "$here/my: tools/bin" "$here/my: tools/lib/leadline"
+cp "$leadline" "$here/my: tools/bin" && cp "$(dirname "$leadline")"/../../tracer/interpose/preload/lib*.so "$here/my: tools/lib/leadline"
+said=$(echo away | "$here/my: tools/bin/leadline" record -o "$here/i.llt" -- "$products" 50 7 0 2>"$here/err")
+expect "$said" "50 away" "output where the recorder has an odd name"
+expect "$(calls "$here/i.llt")" 7 "calls where the recorder has an odd name"
+expect "$(grep -vc '^leadline: ' "$here/err")" 0 "lines of others on standard error where the recorder has an odd name"
+
 said=$(echo full | "$leadline" record -o /dev/full -- "$products" 50 7 5 2>"$here/err")
 expect $? 5 "the exit status where the disk is full"
 expect "$said" "50 full" "output where the disk is full"
