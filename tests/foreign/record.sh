@@ -50,6 +50,11 @@ echo | "$leadline" record -o "$here/m.llt" -- "$products" 50 7 threads >/dev/nul
 expect "$("$leadline" info "$here/m.llt" | tr '\n' ' ' | grep -o '([^(]*41 *threads)')" "(the first of 41 threads)" "threads told"
 expect "$("$leadline" info "$here/m.llt" | sed -n '/each thread/,/threads)/p' | grep -o '%' | wc -l)" 16 "shares of threads told"
 
+echo | "$leadline" record -o "$here/l.llt" -- "$products" 50 7 limit >/dev/null 2>"$here/err"
+expect "$(calls "$here/l.llt")" 7 "calls of the thread that has a ring"
+expect "$(grep -c 'events lost, their threads found no room' "$here/err")" 1 "word of threads that found no room"
+expect "$("$leadline" info "$here/l.llt" | tr '\n' ' ' | grep -c 'threads without a ring')" 1 "the same in the trace"
+
 echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"
 

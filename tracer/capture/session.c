@@ -282,6 +282,7 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .pid = info->pid,
                                        .status = process->status,
                                        .unresolved = info->unresolved,
+                                       .unplaced = info->ringless,
                                        .queries = info->queries,
                                        .late = info->late,
                                        .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,
