@@ -204,10 +204,43 @@ static void nonsense_gives_few_operands_and_no_harm(void **state)
     assert_false(ll_decode_call(LL_SYMBOL_COUNT, words, 3, &(struct ll_call){0}));
 }
 
+static const struct ll_symbol_row *find_symbol(const char *name)
+{
+    const struct ll_symbol_row *row;
+    for (uint32_t i = 0; (row = ll_symbol_row(i)); i++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+/* As OpenBLAS spells them when it is built so (INTERFACE64, SYMBOLSUFFIX), and as NumPy and SciPy bring it.
+ */
+static void each_routine_has_names_for_integers_of_64_bits(void **state)
+{
+    static const char *const forms[] = {"%s64_", "scipy_%s64_"};
+    const struct ll_symbol_row *row;
+    (void)state;
+    for (uint32_t i = 0; (row = ll_symbol_row(i)); i++) {
+        if (strstr(row->name, "64_") || strncmp(row->name, "dnnl_", 5) == 0)
+            continue;
+        for (size_t form = 0; form < 2; form++) {
+            char name[64];
+            snprintf(name, sizeof name, forms[form], row->name);
+            const struct ll_symbol_row *wide = find_symbol(name);
+            if (!wide)
+                fail_msg("%s is missing", name);
+            assert_int_equal(wide->routine, row->routine);
+            assert_int_equal(wide->dtype, row->dtype);
+            assert_int_equal(wide->complex, row->complex);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_touches_what_its_loops_touch),
+        cmocka_unit_test(each_routine_has_names_for_integers_of_64_bits),
         cmocka_unit_test(a_product_by_columns_is_told_by_rows),
         cmocka_unit_test(a_product_with_a_vector_touches_what_its_loops_touch),
         cmocka_unit_test(a_triangle_on_the_left_by_columns_stands_right_by_rows),
