@@ -86,8 +86,12 @@ expect $? 1 "the exit status where no trace can be made"
 expect $? 0 "the exit status where there was nothing to record"
 expect "$(grep -c -e '--coverage.*--mech' "$here/err")" 1 "ways to see more"
 
-"$leadline" record -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"
-expect $? 127 "the status of a program that is not there"
+for way in preload probe; do
+    "$leadline" record --mech $way -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"
+    expect $? 127 "the status of a program that is not there, by $way"
+    "$leadline" record --mech $way -o "$here/n.llt" -- "$here/t.llt" 2>"$here/err"
+    expect $? 126 "the status of what is no program, by $way"
+done
 
 "$leadline" record -o "$here/s.llt" -- sleep 30 &
 sleep 1
