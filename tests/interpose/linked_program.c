@@ -221,6 +221,18 @@ static int takes_memory(void)
     return !right || !moved || !zeros;
 }
 
+/* Memory comes and goes between its calls, more often than a small ring holds. */
+static int churns_memory(void)
+{
+    bool right = true;
+    for (int i = 0; i < 100; i++) {
+        right &= products(1);
+        for (int k = 0; k < 100; k++)
+            free(malloc(5000));
+    }
+    return !right;
+}
+
 static int closes_all(void)
 {
     bool right = products(1);
@@ -299,6 +311,7 @@ int main(int count, char **arguments)
         {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
         {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
         {"weak", asks_weakly},      {"small", has_small_stack}, {"returns", returns},
+        {"churns", churns_memory},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -326,6 +326,21 @@ static void what_finds_no_room_is_counted(void **state)
     finish(&seen);
 }
 
+static void memory_that_comes_and_goes_leaves_room_for_calls(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run(&seen, "linked_program", "churns", LL_RING_LEAST_BYTES);
+    assert_int_equal(seen.recording.status, 0);
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 100);
+    assert_true(count_kind(&seen, LL_EVENT_ALLOCATE) > 100);
+    uint64_t told = count_kind(&seen, LL_EVENT_ALLOCATE) + count_kind(&seen, LL_EVENT_RELEASE);
+    struct ll_ring_process_info info = ll_ring_process_info(seen.recording.reader, 0);
+    assert_int_equal(told + info.unfollowed, 20000);
+    assert_int_equal(info.lost, 0);
+    finish(&seen);
+}
+
 static void a_signal_amid_a_record_does_no_harm(void **state)
 {
     (void)state;
@@ -482,6 +497,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_thread_that_ends_leaves_its_ring_to_the_next),
         cmocka_unit_test(a_call_that_was_jumped_out_of_is_given_up),
         cmocka_unit_test(what_finds_no_room_is_counted),
+        cmocka_unit_test(memory_that_comes_and_goes_leaves_room_for_calls),
         cmocka_unit_test(a_signal_amid_a_record_does_no_harm),
         cmocka_unit_test(marks_stand_between_calls),
         cmocka_unit_test(a_variable_makes_a_symbol_a_mark),
