@@ -252,6 +252,8 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
     } amiss[] = {{"summary.nested", "within others counted once"},
                  {"summary.opaque", "of unknown FLOPs"},
                  {"summary.dropped", "events dropped"},
+                 {"summary.coarse", "whose rows that lie apart count as one run"},
+                 {"summary.unplaced", "events of threads without a ring"},
                  {"summary.unresolved", "unresolved"}};
     struct ll_human number, flops;
     struct ll_str line = {0};

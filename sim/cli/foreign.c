@@ -53,6 +53,12 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
         ll_str_addf(out, "; %" PRIu64 " calls of unknown FLOPs", summary->opaque);
     if (summary->lost)
         ll_str_addf(out, "; %" PRIu64 " events lost, the rings were full", summary->lost);
+    if (trace->unfollowed)
+        ll_str_addf(out, "; memory came and went %" PRIu64 " times more than could be followed",
+                    trace->unfollowed);
+    if (trace->unplaced)
+        ll_str_addf(out, "; %" PRIu64 " events lost, their threads found no room for a ring",
+                    trace->unplaced);
     if (trace->unresolved)
         ll_str_addf(out, "; %" PRIu64 " calls unresolved", trace->unresolved);
     if (trace->status != LL_OK)
@@ -137,6 +143,8 @@ static void put_trace(struct ll_json *json, const struct ll_session_trace *trace
     ll_json_put_count(json, "nested", summary->nested);
     ll_json_put_count(json, "opaque", summary->opaque);
     ll_json_put_count(json, "dropped", summary->lost);
+    ll_json_put_count(json, "unplaced", trace->unplaced);
+    ll_json_put_count(json, "unfollowed", trace->unfollowed);
     ll_json_put_count(json, "unresolved", trace->unresolved);
     ll_json_put_text(json, "blas_core", trace->blas_core);
     ll_json_put_text(json, "better_core", trace->better_core);

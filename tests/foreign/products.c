@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
  * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
- * `die` kills itself, `exec` begins again as another program, a number is the exit status. */
+ * `limit` the same when no file may grow any more, `die` kills itself, `exec` begins again as another
+ * program, a number is the exit status. */
 #include <cblas.h>
 
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +70,8 @@ int main(int argc, char **argv)
         line[0] = '\0';
     printf("%g %s", result, line);
     fflush(stdout);
+    if (strcmp(what, "limit") == 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000}) == 0)
+        use_threads(atoi(argv[1]));
     if (strcmp(what, "die") == 0)
         raise(SIGKILL);
     if (strcmp(what, "exec") == 0)

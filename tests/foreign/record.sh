@@ -50,8 +50,21 @@ echo | "$leadline" record -o "$here/m.llt" -- "$products" 50 7 threads >/dev/nul
 expect "$("$leadline" info "$here/m.llt" | tr '\n' ' ' | grep -o '([^(]*41 *threads)')" "(the first of 41 threads)" "threads told"
 expect "$("$leadline" info "$here/m.llt" | sed -n '/each thread/,/threads)/p' | grep -o '%' | wc -l)" 16 "shares of threads told"
 
+echo | "$leadline" record -o "$here/l.llt" -- "$products" 50 7 limit >/dev/null 2>"$here/err"
+expect "$(calls "$here/l.llt")" 7 "calls of the thread that has a ring"
+expect "$(grep -c 'events lost, their threads found no room' "$here/err")" 1 "word of threads that found no room"
+expect "$("$leadline" info "$here/l.llt" | tr '\n' ' ' | grep -c 'threads without a ring')" 1 "the same in the trace"
+
 echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"
+
+# Installed in a folder whose name LD_PRELOAD cannot hold.
+mkdir -p "$here/my: tools/bin" "$here/my: tools/lib/leadline"
+cp "$leadline" "$here/my: tools/bin" && cp "$(dirname "$leadline")"/../../tracer/interpose/preload/lib*.so "$here/my: tools/lib/leadline"
+said=$(echo away | "$here/my: tools/bin/leadline" record -o "$here/i.llt" -- "$products" 50 7 0 2>"$here/err")
+expect "$said" "50 away" "output where the recorder has an odd name"
+expect "$(calls "$here/i.llt")" 7 "calls where the recorder has an odd name"
+expect "$(grep -vc '^leadline: ' "$here/err")" 0 "lines of others on standard error where the recorder has an odd name"
 
 said=$(echo full | "$leadline" record -o /dev/full -- "$products" 50 7 5 2>"$here/err")
 expect $? 5 "the exit status where the disk is full"
@@ -73,8 +86,12 @@ expect $? 1 "the exit status where no trace can be made"
 expect $? 0 "the exit status where there was nothing to record"
 expect "$(grep -c -e '--coverage.*--mech' "$here/err")" 1 "ways to see more"
 
-"$leadline" record -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"
-expect $? 127 "the status of a program that is not there"
+for way in preload probe; do
+    "$leadline" record --mech $way -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"
+    expect $? 127 "the status of a program that is not there, by $way"
+    "$leadline" record --mech $way -o "$here/n.llt" -- "$here/t.llt" 2>"$here/err"
+    expect $? 126 "the status of what is no program, by $way"
+done
 
 "$leadline" record -o "$here/s.llt" -- sleep 30 &
 sleep 1

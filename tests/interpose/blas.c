@@ -43,6 +43,17 @@ double ddot_(const int *n, const double *x, const int *incx, const double *y, co
     return *n + *x + *y;
 }
 
+double snrm2_(const int *n, const float *x, const int *incx)
+{
+    return *n * *incx * 0.1 + *x;
+}
+
+void zdotc_(double *result, const int *n, const double *x, const int *incx, const double *y, const int *incy)
+{
+    result[0] = *n + *x * *incx;
+    result[1] = *y * *incy;
+}
+
 void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b, const int *ldb,
             int *info)
 {
@@ -57,6 +68,20 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
     *info = 0;
     if (*lwork == -1)
         *work = 64;
+}
+
+extern void daxpy_(const int *n, const double *alpha, const double *x, const int *incx, double *y,
+                   const int *incy) __attribute__((weak));
+extern void cblas_dscal(int n, double alpha, double *x, int incx) __attribute__((weak));
+
+int blas_has_more(void)
+{
+    return (daxpy_ != NULL) + 2 * (cblas_dscal != NULL);
+}
+
+void cblas_dscal(int n, double alpha, double *x, int incx)
+{
+    (void)n, (void)alpha, (void)x, (void)incx;
 }
 
 void dscal_(const int *n, const double *alpha, double *x, const int *incx)

@@ -16,6 +16,11 @@ void scipy_cblas_dgemm64_(int order, int transa, int transb, long m, long n, lon
 double ddot_64_(const long *n, const double *x, const long *incx, const double *y, const long *incy);
 double ddot_(const int *n, const double *x, const int *incx, const double *y, const int *incy);
 
+/* As some compilers of Fortran have functions that are real or complex: a double, and memory for the result.
+ */
+double snrm2_(const int *n, const float *x, const int *incx);
+void zdotc_(double *result, const int *n, const double *x, const int *incx, const double *y, const int *incy);
+
 /* Calls dgemm_ twice, from within its library. */
 void dgesv_(const int *n, const int *nrhs, double *a, const int *lda, int *ipiv, double *b, const int *ldb,
             int *info);
@@ -27,6 +32,10 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 /* Calls what `blas_error` points to, which may not return. */
 void dscal_(const int *n, const double *alpha, double *x, const int *incx);
 extern void (*blas_error)(void);
+
+/* Which routines are there of those that the library asks for weakly: 1 for daxpy_, which no library has, and
+ * 2 for cblas_dscal, which this one has. */
+int blas_has_more(void);
 
 /* Fills the arguments of a product of 3 x 5 and 5 x 4 matrices; the number that the callee wrote. */
 static inline int blas_product(void)

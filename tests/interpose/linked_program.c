@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static bool products(int count)
@@ -44,6 +46,23 @@ static int wide(void)
     const long n = 5000000000, one = 1;
     scipy_cblas_dgemm64_(101, 111, 111, n, 2, 3, 1, a, 3, b, 2, 0, c, 2);
     return c[0] != 5000000005.0 || ddot_64_(&n, x, &one, x, &one) != 5000000002.0;
+}
+
+/* Whichever way a function returns. */
+static int returns(void)
+{
+    const int n = 1, twice = 2, back = -1;
+    const float small = 0;
+    double x = 3, y = 5, result[2] = {0};
+    bool right = snrm2_(&n, &small, &n) == 0.1;
+    zdotc_(result, &n, &x, &twice, &y, &back);
+    return !(right && result[0] == 7 && result[1] == -5 && products(1));
+}
+
+/* A recorder must not seem to be the routine that is missing. */
+static int asks_weakly(void)
+{
+    return blas_has_more() != 2 || !products(1);
 }
 
 static int nested(void)
@@ -202,6 +221,18 @@ static int takes_memory(void)
     return !right || !moved || !zeros;
 }
 
+/* Memory comes and goes between its calls, more often than a small ring holds. */
+static int churns_memory(void)
+{
+    bool right = true;
+    for (int i = 0; i < 100; i++) {
+        right &= products(1);
+        for (int k = 0; k < 100; k++)
+            free(malloc(5000));
+    }
+    return !right;
+}
+
 static int closes_all(void)
 {
     bool right = products(1);
@@ -222,6 +253,28 @@ static int becomes_another(void)
         return 1;
     execl("/proc/self/exe", "linked_program", "calls", (char *)NULL);
     return 1;
+}
+
+static ucontext_t main_context;
+static bool small_right;
+
+static void call_once(void)
+{
+    small_right = products(1);
+}
+
+/* The first call comes from a coroutine whose stack ends where nothing may be written. */
+static int has_small_stack(void)
+{
+    enum { STACK = 8192, GUARD = 4096 };
+    ucontext_t context;
+    char *stack = mmap(NULL, GUARD + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack, GUARD, PROT_NONE) != 0 || getcontext(&context) != 0)
+        return 1;
+    context.uc_stack = (stack_t){.ss_sp = stack + GUARD, .ss_size = STACK};
+    context.uc_link = &main_context;
+    makecontext(&context, call_once, 0);
+    return swapcontext(&main_context, &context) != 0 || !small_right;
 }
 
 /* Nanoseconds of a call, least of many short loops; for the bench. */
@@ -251,12 +304,14 @@ int main(int count, char **arguments)
         const char *name;
         int (*run)(void);
     } things[] = {
-        {"calls", calls},           {"nested", nested},       {"question", question},
-        {"forks", forks},           {"exits", exits_early},   {"killed", is_killed},
-        {"threads", threads},       {"short", short_threads}, {"jumps", jumps},
-        {"floods", floods},         {"signals", signals},     {"steps", steps},
-        {"memory", takes_memory},   {"closes", closes_all},   {"limited", small_files},
-        {"execs", becomes_another}, {"speed", speed},         {"wide", wide},
+        {"calls", calls},           {"nested", nested},         {"question", question},
+        {"forks", forks},           {"exits", exits_early},     {"killed", is_killed},
+        {"threads", threads},       {"short", short_threads},   {"jumps", jumps},
+        {"floods", floods},         {"signals", signals},       {"steps", steps},
+        {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
+        {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
+        {"weak", asks_weakly},      {"small", has_small_stack}, {"returns", returns},
+        {"churns", churns_memory},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -157,6 +157,18 @@ static void the_program_and_where_its_code_lies_are_known(void **state)
     finish(&seen);
 }
 
+static void results_come_as_the_library_gives_them(void **state)
+{
+    (void)state;
+    expect_products("linked_program", "returns", 1);
+}
+
+static void a_routine_that_nobody_has_stays_missing(void **state)
+{
+    (void)state;
+    expect_products("linked_program", "weak", 1);
+}
+
 static void a_library_that_was_opened_for_one_alone_is_found(void **state)
 {
     (void)state;
@@ -314,6 +326,21 @@ static void what_finds_no_room_is_counted(void **state)
     finish(&seen);
 }
 
+static void memory_that_comes_and_goes_leaves_room_for_calls(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run(&seen, "linked_program", "churns", LL_RING_LEAST_BYTES);
+    assert_int_equal(seen.recording.status, 0);
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 100);
+    assert_true(count_kind(&seen, LL_EVENT_ALLOCATE) > 100);
+    uint64_t told = count_kind(&seen, LL_EVENT_ALLOCATE) + count_kind(&seen, LL_EVENT_RELEASE);
+    struct ll_ring_process_info info = ll_ring_process_info(seen.recording.reader, 0);
+    assert_int_equal(told + info.unfollowed, 20000);
+    assert_int_equal(info.lost, 0);
+    finish(&seen);
+}
+
 static void a_signal_amid_a_record_does_no_harm(void **state)
 {
     (void)state;
@@ -381,6 +408,23 @@ static void memory_is_seen_from_a_size_on(void **state)
     finish(&seen);
 }
 
+static void a_small_stack_is_large_enough(void **state)
+{
+    (void)state;
+    expect_products("linked_program", "small", 1);
+}
+
+static void an_allocator_that_does_not_tell_sizes_is_not_asked(void **state)
+{
+    (void)state;
+    static char both[8192];
+    const char *kept = preload;
+    snprintf(both, sizeof both, "%s:%s/libpages.so", preload, folder);
+    preload = both;
+    expect_products("linked_program", "memory", 1);
+    preload = kept;
+}
+
 static void a_program_that_closes_all_files_is_recorded_on(void **state)
 {
     (void)state;
@@ -437,6 +481,8 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_call_is_seen_with_its_sizes_and_operands),
         cmocka_unit_test(integers_of_64_bits_arrive_whole),
         cmocka_unit_test(the_program_and_where_its_code_lies_are_known),
+        cmocka_unit_test(results_come_as_the_library_gives_them),
+        cmocka_unit_test(a_routine_that_nobody_has_stays_missing),
         cmocka_unit_test(a_library_that_was_opened_for_one_alone_is_found),
         cmocka_unit_test(each_caller_gets_the_library_it_would_have_got),
         cmocka_unit_test(a_library_that_is_gone_is_not_called),
@@ -451,10 +497,13 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_thread_that_ends_leaves_its_ring_to_the_next),
         cmocka_unit_test(a_call_that_was_jumped_out_of_is_given_up),
         cmocka_unit_test(what_finds_no_room_is_counted),
+        cmocka_unit_test(memory_that_comes_and_goes_leaves_room_for_calls),
         cmocka_unit_test(a_signal_amid_a_record_does_no_harm),
         cmocka_unit_test(marks_stand_between_calls),
         cmocka_unit_test(a_variable_makes_a_symbol_a_mark),
         cmocka_unit_test(memory_is_seen_from_a_size_on),
+        cmocka_unit_test(a_small_stack_is_large_enough),
+        cmocka_unit_test(an_allocator_that_does_not_tell_sizes_is_not_asked),
         cmocka_unit_test(a_program_that_closes_all_files_is_recorded_on),
         cmocka_unit_test(a_program_that_may_write_no_large_file_runs_on),
         cmocka_unit_test(a_program_that_becomes_another_has_two_files),

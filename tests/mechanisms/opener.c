@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opener local|deep|again FILE FUNCTION: opens a library and calls its function of one sum, or, when the
- * function is the routine itself, the routine through the pointer. again: deep, and the library was opened,
- * used and closed before. */
+/* opener local|deep|again|often FILE FUNCTION: opens a library and calls its function of one sum, or, when
+ * the function is the routine itself, the routine through the pointer. again: deep, and the library was
+ * opened, used and closed before. often: it was opened and closed some thousand times. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
 #include <dlfcn.h>
 #include <string.h>
+
+enum { OFTEN = 4200 };
 
 typedef void add(double *sum);
 typedef void daxpy(int n, double alpha, const double *x, int incx, double *y, int incy);
@@ -41,6 +43,8 @@ int main(int argc, char **argv)
         calls--;
         dlclose(library);
     }
+    for (int i = 0; strcmp(argv[1], "often") == 0 && i < OFTEN; i++)
+        dlclose(dlopen(argv[2], flags));
     void *library = dlopen(argv[2], flags), *address = library ? dlsym(library, argv[3]) : NULL;
     if (!address)
         return 2;

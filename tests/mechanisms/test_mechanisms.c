@@ -42,6 +42,7 @@ static const struct situation situations[] = {
     {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "again", "libuser_noplt.so", "user_add"}},
     {LL_REACH_POINTER, {"opener", "local", "libtiny.so", "cblas_daxpy"}},
     {LL_REACH_INTERNAL, {"inner"}},
+    {LL_REACH_INTERNAL, {"inner_weak"}},
     {LL_REACH_INTERNAL_BOUND, {"inner_symbolic"}},
     {LL_REACH_INTERNAL_BOUND, {"inner_direct"}},
     {LL_REACH_HIDDEN, {"caller_hidden"}},
@@ -223,6 +224,51 @@ static void patched_entries_see_what_the_table_says(void **state)
     hold_column(LL_MECHANISM_ENTRY);
 }
 
+/* What stood there before is no longer what is called. */
+static void a_pointer_that_the_program_has_changed_is_left_to_it(void **state)
+{
+    (void)state;
+    static const struct situation own = {LL_REACH_DATA_SLOT,
+                                         {"opener", "local", "libuser_own.so", "user_add"}};
+    uint64_t calls;
+    for (enum ll_mechanism mechanism = LL_MECHANISM_PRELOAD; mechanism < LL_MECHANISM_PROBE; mechanism++) {
+        assert_true(record(&own, mechanism, &calls));
+        assert_int_equal(calls, 0);
+    }
+}
+
+/* In the folder of who asks, and before that in those of the environment, where one makes no call. */
+static void what_is_opened_by_name_is_what_its_caller_would_find(void **state)
+{
+    (void)state;
+    static const struct situation named = {LL_REACH_OPENED,
+                                           {"opener_runpath", "local", "user_named", "user_add"}};
+    for (enum ll_mechanism mechanism = LL_MECHANISM_PRELOAD; mechanism < LL_MECHANISM_PROBE; mechanism++) {
+        uint64_t calls, others;
+        bool found = record(&named, mechanism, &calls);
+        setenv("LD_LIBRARY_PATH", file_of("other"), 1);
+        found &= record(&named, mechanism, &others);
+        unsetenv("LD_LIBRARY_PATH");
+        assert_true(found);
+        assert_int_equal(calls, TINY_CALLS);
+        assert_int_equal(others, 0);
+    }
+}
+
+/* Places for what is patched are given to another library when one is closed. */
+static void a_library_that_was_opened_often_is_seen(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    static const struct situation often = {LL_REACH_POINTER,
+                                           {"opener", "often", "libtiny.so", "cblas_daxpy"}};
+    uint64_t calls;
+    assert_true(record(&often, LL_MECHANISM_ENTRY, &calls));
+    assert_int_equal(calls, TINY_CALLS);
+}
+
 /* Whether one process here may look into another that it has started: leadline-probe knows. */
 static bool may_trace(void)
 {
@@ -379,6 +425,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(auditing_sees_what_the_table_says),
         cmocka_unit_test(patched_slots_see_what_the_table_says),
         cmocka_unit_test(patched_entries_see_what_the_table_says),
+        cmocka_unit_test(a_pointer_that_the_program_has_changed_is_left_to_it),
+        cmocka_unit_test(what_is_opened_by_name_is_what_its_caller_would_find),
+        cmocka_unit_test(a_library_that_was_opened_often_is_seen),
         cmocka_unit_test(probing_sees_what_the_table_says),
         cmocka_unit_test(a_probe_reads_the_arguments_that_a_wrapper_is_given),
         cmocka_unit_test(a_probe_follows_threads_and_children),

@@ -31,7 +31,7 @@ static const uint64_t a = 0x10000, b = 0x20000, c = 0x30000, d = 0x40000;
 struct program {
     struct ll_event events[MOST];
     uint32_t count;
-    uint64_t now_ns;
+    uint64_t now_ns, rows_free;
     struct ll_trace *trace;
     struct ll_capture_summary summary;
     struct ll_arena arena;
@@ -93,8 +93,8 @@ static void record(struct program *program)
     int file = mkstemp(path);
     enum ll_status status;
     struct ll_recorder *recorder = ll_recorder_open(path, NULL, 0, &status);
-    const struct ll_capture_settings settings = {.recorder = recorder,
-                                                 .origin_ns = program->events[0].start_ns};
+    const struct ll_capture_settings settings = {
+        .recorder = recorder, .origin_ns = program->events[0].start_ns, .rows_free = program->rows_free};
     struct ll_capture *capture = ll_capture_open(&settings);
     for (uint32_t i = 0; i < program->count; i++)
         ll_capture_event(capture, &program->events[i]);
@@ -241,6 +241,43 @@ static void columns_of_one_matrix_do_not_meet(void **state)
     end(&p);
 }
 
+/* Products of panels that stand side by side in one matrix, again and again. */
+static void multiply_panels(struct program *p)
+{
+    enum { PANELS = 6, TURNS = 7 };
+    const uint64_t stride = PANELS * N * 4;
+    begin(p);
+    for (uint64_t turn = 0; turn < TURNS; turn++) {
+        for (uint64_t i = 0; i < PANELS; i++) {
+            struct ll_event *event = product(p, a, b, c, false);
+            for (uint64_t k = 0; k < 3; k++) {
+                struct ll_call_operand *operand = &event->call.operand[k];
+                uint64_t panel = (i + k * (turn + 1)) % PANELS;
+                *operand = matrix(operand->role, operand->access, c + panel * N * 4, stride);
+            }
+        }
+    }
+}
+
+/* Rows are gone through one by one as long as that is quick enough; then the panels run into each other. */
+static void what_takes_too_long_is_told_coarsely(void **state)
+{
+    struct program fine, coarse;
+    (void)state;
+    multiply_panels(&fine);
+    record(&fine);
+    assert_int_equal(fine.summary.coarse, 0);
+    assert_null(ll_trace_fact(fine.trace, "summary.coarse"));
+    multiply_panels(&coarse);
+    coarse.rows_free = 1;
+    record(&coarse);
+    assert_true(coarse.summary.coarse > 30 && coarse.summary.coarse < coarse.summary.calls);
+    assert_int_equal(coarse.summary.calls, fine.summary.calls);
+    assert_non_null(ll_trace_fact(coarse.trace, "summary.coarse"));
+    end(&fine);
+    end(&coarse);
+}
+
 static void time_between_calls_is_a_gap_of_its_thread(void **state)
 {
     struct program p;
@@ -256,6 +293,27 @@ static void time_between_calls_is_a_gap_of_its_thread(void **state)
     assert_string_equal(edge(&p, 2, 1), "gap");
     assert_null(edge(&p, 2, 0));
     assert_int_equal(p.summary.gaps, 1);
+    end(&p);
+}
+
+static void a_thread_that_comes_goes_on_from_who_called_last(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    product(&p, a, b, c, false);
+    p.now_ns += 5000000;
+    product(&p, a, b, d, false)->thread = 1;
+    p.now_ns += 3000000;
+    product(&p, a, b, d, false)->thread = 2;
+    record(&p);
+    assert_int_equal(p.trace->ops[1].duration_ns, 5000100);
+    assert_int_equal(p.trace->ops[3].duration_ns, 3000100);
+    assert_string_equal(edge(&p, 1, 0), "gap");
+    assert_string_equal(edge(&p, 3, 2), "gap");
+    assert_string_equal(edge(&p, 4, 3), "gap");
+    assert_int_equal(p.trace->ops[3].thread, 2);
+    assert_int_equal(p.summary.gaps, 2);
     end(&p);
 }
 
@@ -415,7 +473,9 @@ int main(void)
         cmocka_unit_test(memory_that_was_allocated_anew_has_no_past),
         cmocka_unit_test(parts_of_two_tensors_are_seen_as_one),
         cmocka_unit_test(columns_of_one_matrix_do_not_meet),
+        cmocka_unit_test(what_takes_too_long_is_told_coarsely),
         cmocka_unit_test(time_between_calls_is_a_gap_of_its_thread),
+        cmocka_unit_test(a_thread_that_comes_goes_on_from_who_called_last),
         cmocka_unit_test(calls_within_calls_count_once),
         cmocka_unit_test(marks_begin_steps),
         cmocka_unit_test(what_repeats_is_a_step),

@@ -71,6 +71,45 @@ static void a_product_touches_what_its_loops_touch(void **state)
 }
 
 /* Row by row: the operands in their roles make C[m, n] of op(A) and op(B). */
+/* Its runs are the touched elements; where matrices of a batch overlap, it has more elements than bytes. */
+static void expect_runs(const struct ll_call_operand *operand, const struct touched *touched)
+{
+    struct ll_call_operand runs = *operand;
+    runs.shape = (struct ll_shape){.rank = 1, .dim = {operand->rows * operand->row_bytes / 8}};
+    expect_same(&runs, touched);
+}
+
+/* Matrices of a batch lie one behind the other, apart, over each other, or are one and the same. */
+static void a_batch_of_products_touches_what_its_loops_touch(void **state)
+{
+    (void)state;
+    static struct touched a, b, c;
+    uint64_t random = ll_seed(13);
+    for (int turn = 0; turn < 300; turn++) {
+        uint64_t m = 1 + ll_random_below(&random, 4), n = 1 + ll_random_below(&random, 4),
+                 k = 1 + ll_random_below(&random, 4), batch = 1 + ll_random_below(&random, 4);
+        uint64_t stridea = ll_random_below(&random, 2 * m * k), strideb = ll_random_below(&random, 2 * k * n),
+                 stridec = m * n + ll_random_below(&random, 5);
+        const uint64_t words[] = {ROWS,    111,      111, m,       n, k,        1, BASE,    k,
+                                  stridea, 2 * BASE, n,   strideb, 0, 3 * BASE, n, stridec, batch};
+        struct ll_call call;
+        memset(&a, 0, sizeof a), memset(&b, 0, sizeof b), memset(&c, 0, sizeof c);
+        for (uint64_t p = 0; p < batch; p++)
+            for (uint64_t i = 0; i < m; i++)
+                for (uint64_t j = 0; j < n; j++)
+                    for (uint64_t l = 0; l < k; l++) {
+                        a.element[p * stridea + i * k + l] = true;
+                        b.element[p * strideb + l * n + j] = true;
+                        c.element[p * stridec + i * n + j] = true;
+                    }
+        assert_true(ll_decode_call(LL_SYMBOL_cblas_dgemm_batch_strided, words, 18, &call));
+        assert_int_equal(call.operand_count, 3);
+        expect_runs(operand_at(&call, BASE), &a);
+        expect_runs(operand_at(&call, 2 * BASE), &b);
+        expect_runs(operand_at(&call, 3 * BASE), &c);
+    }
+}
+
 static void a_product_by_columns_is_told_by_rows(void **state)
 {
     (void)state;
@@ -204,10 +243,44 @@ static void nonsense_gives_few_operands_and_no_harm(void **state)
     assert_false(ll_decode_call(LL_SYMBOL_COUNT, words, 3, &(struct ll_call){0}));
 }
 
+static const struct ll_symbol_row *find_symbol(const char *name)
+{
+    const struct ll_symbol_row *row;
+    for (uint32_t i = 0; (row = ll_symbol_row(i)); i++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+/* As OpenBLAS spells them when it is built so (INTERFACE64, SYMBOLSUFFIX), and as NumPy and SciPy bring it.
+ */
+static void each_routine_has_names_for_integers_of_64_bits(void **state)
+{
+    static const char *const forms[] = {"%s64_", "scipy_%s64_"};
+    const struct ll_symbol_row *row;
+    (void)state;
+    for (uint32_t i = 0; (row = ll_symbol_row(i)); i++) {
+        if (strstr(row->name, "64_") || strncmp(row->name, "dnnl_", 5) == 0)
+            continue;
+        for (size_t form = 0; form < 2; form++) {
+            char name[64];
+            snprintf(name, sizeof name, forms[form], row->name);
+            const struct ll_symbol_row *wide = find_symbol(name);
+            if (!wide)
+                fail_msg("%s is missing", name);
+            assert_int_equal(wide->routine, row->routine);
+            assert_int_equal(wide->dtype, row->dtype);
+            assert_int_equal(wide->complex, row->complex);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_touches_what_its_loops_touch),
+        cmocka_unit_test(a_batch_of_products_touches_what_its_loops_touch),
+        cmocka_unit_test(each_routine_has_names_for_integers_of_64_bits),
         cmocka_unit_test(a_product_by_columns_is_told_by_rows),
         cmocka_unit_test(a_product_with_a_vector_touches_what_its_loops_touch),
         cmocka_unit_test(a_triangle_on_the_left_by_columns_stands_right_by_rows),

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "tracer/binary/launch.h"
 
 #include "tracer/base/file.h"
 #include "tracer/interpose/ring.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* NAME=FILE, and behind it what the variable holds already. */
 static const char *ahead_of_others(struct ll_arena *arena, const char *name, const char *tools,
@@ -14,6 +18,22 @@ static const char *ahead_of_others(struct ll_arena *arena, const char *name, con
     const char *before = getenv(name);
     bool has = before && *before;
     return ll_format(arena, "%s=%s/%s%s%s", name, tools, file, has ? ":" : "", has ? before : "");
+}
+
+/* The folder under a name that LD_PRELOAD and LD_AUDIT can hold: they end names at these characters, and
+ * replace what begins with a dollar. Where its own is none, a link in the folder of rings leads there. */
+static enum ll_status find_plain_name(struct ll_arena *arena, const char **tools, const char *rings)
+{
+    static const char special[] = " :;$";
+    if (!strpbrk(*tools, special))
+        return LL_OK;
+    const char *link = ll_format(arena, "%s/tools", rings);
+    if (!link)
+        return LL_NO_MEMORY;
+    if (strpbrk(link, special) || (symlink(*tools, link) != 0 && errno != EEXIST))
+        return LL_CANNOT_WRITE;
+    *tools = link;
+    return LL_OK;
 }
 
 /* Routines that are linked in and hidden: where they begin, as libelf found it. */
@@ -50,6 +70,9 @@ enum ll_status ll_launch_prepare(struct ll_arena *arena, const struct ll_coverag
         launch->prefix[0] = ll_format(arena, "%s/leadline-probe", tools);
         return launch->settings[0] && launch->prefix[0] ? LL_OK : LL_NO_MEMORY;
     }
+    enum ll_status status = find_plain_name(arena, &tools, rings);
+    if (status != LL_OK)
+        return status;
     launch->settings[count++] = ahead_of_others(arena, "LD_PRELOAD", tools, "libleadline-preload.so");
     if (mechanism == LL_MECHANISM_AUDIT)
         launch->settings[count++] = ahead_of_others(arena, "LD_AUDIT", tools, "libleadline-audit.so");

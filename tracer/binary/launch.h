@@ -13,8 +13,9 @@ struct ll_launch {
 };
 
 /* `tools` is the folder with our libraries, `rings` the one that ll_ring_create was given; entries that only
- * files know are written there. What LD_PRELOAD and LD_AUDIT name already stays, behind ours. Texts live in
- * the arena. LL_NO_MEMORY, or why a file could not be written. */
+ * files know are written there, and a link where LD_PRELOAD cannot hold the name of `tools`. What LD_PRELOAD
+ * and LD_AUDIT name already stays, behind ours. Texts live in the arena. LL_NO_MEMORY, or why a file could
+ * not be written. */
 enum ll_status ll_launch_prepare(struct ll_arena *arena, const struct ll_coverage *coverage,
                                  enum ll_mechanism mechanism, const char *tools, const char *rings,
                                  struct ll_launch *launch);

@@ -15,7 +15,9 @@
 
 enum {
     LEAST_GAP_NS = 1000, /* less is the way from one call to the next */
-    ROWS_MOST = 1 << 16  /* a matrix of more rows that lie apart counts as one run */
+    ROWS_MOST = 1 << 16, /* a matrix of more rows that lie apart counts as one run */
+    ROWS_FREE = 1 << 22, /* so many may be gone through one by one, and so many more a call; .. */
+    ROWS_PER_CALL = 64   /* .. then all matrices count so, or a program of a second takes hours */
 };
 
 /* What a thread of the process did last. */
@@ -137,9 +139,10 @@ static struct thread *thread_of(struct ll_capture *capture, uint32_t number)
     return &capture->threads[count];
 }
 
-static struct ll_stretch_of_memory stretch_of(const struct ll_call_operand *operand)
+static struct ll_stretch_of_memory stretch_of(const struct ll_capture *capture,
+                                              const struct ll_call_operand *operand)
 {
-    if (operand->rows > ROWS_MOST) {
+    if (operand->rows > ROWS_MOST || (operand->rows > 1 && capture->memory.coarse)) {
         uint64_t bytes = (operand->rows - 1) * operand->stride_bytes + operand->row_bytes;
         return ll_stretch(operand->address, 1, bytes, bytes);
     }
@@ -159,13 +162,30 @@ static uint32_t record(struct ll_capture *capture, struct thread *thread, struct
     return first_output;
 }
 
+/* What a thread that calls for the first time goes on from: nobody saw it begin, but somebody began it. Of
+ * all threads the one whose last call ended last, if the time since then is a gap; else the process's start.
+ */
+static const struct thread *thread_before(const struct ll_capture *capture, const struct thread *thread,
+                                          uint64_t start_ns)
+{
+    const struct thread *before = thread;
+    for (uint32_t i = 0; thread->last_op == LL_NONE && i < capture->summary.thread_count; i++) {
+        const struct thread *other = &capture->threads[i];
+        if (other->last_op != LL_NONE && other->seen.end_ns + LEAST_GAP_NS <= start_ns &&
+            other->seen.end_ns >= before->seen.end_ns)
+            before = other;
+    }
+    return before;
+}
+
 /* The time since the thread's last call, where it is worth an op. */
 static void note_gap(struct ll_capture *capture, struct thread *thread, uint64_t start_ns)
 {
-    uint64_t end_ns = thread->seen.end_ns, gap_ns = start_ns > end_ns ? start_ns - end_ns : 0;
+    const struct thread *last = thread_before(capture, thread, start_ns);
+    uint64_t end_ns = last->seen.end_ns, gap_ns = start_ns > end_ns ? start_ns - end_ns : 0;
     if (gap_ns < LEAST_GAP_NS)
         return;
-    uint32_t before = thread->last_op;
+    uint32_t before = last->last_op;
     struct ll_record gap = {.kind = LL_OP_GAP,
                             .scope = capture->memory.scope,
                             .controls = &before,
@@ -272,7 +292,7 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
     uint32_t number = (uint32_t)(thread - capture->threads);
     capture->waits.count = 0;
     for (uint32_t i = 0; i < told->call->operand_count; i++)
-        told->touches[i] = (struct ll_touch){.at = stretch_of(&told->call->operand[i])};
+        told->touches[i] = (struct ll_touch){.at = stretch_of(capture, &told->call->operand[i])};
     for (uint32_t i = 0; i < form->op.input_count; i++) {
         struct ll_touch *touch = &told->touches[form->inputs[i]];
         told->inputs[i] = ll_memory_read(&capture->memory, touch, form->in_descs[i], number);
@@ -327,6 +347,12 @@ static void sum_up(struct ll_capture *capture, struct thread *thread, const stru
     capture->end_ns = ll_max(capture->end_ns, thread->seen.end_ns);
 }
 
+static bool walks_too_far(const struct ll_capture *capture)
+{
+    uint64_t free = capture->settings.rows_free ? capture->settings.rows_free : ROWS_FREE;
+    return capture->memory.regions.walked > free + ROWS_PER_CALL * capture->summary.calls;
+}
+
 /* The op of a call, with what it reads, makes and waits for. */
 static void take_formed(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
                         const struct ll_call_form *form)
@@ -335,6 +361,8 @@ static void take_formed(struct ll_capture *capture, struct thread *thread, const
     told.call = &event->call;
     told.form = form;
     uint32_t first_op = (uint32_t)capture->memory.op_count;
+    capture->memory.coarse |= walks_too_far(capture);
+    capture->summary.coarse += capture->memory.coarse;
     if (!resolve(capture, thread, &told))
         return;
     struct ll_record op = form->op;
@@ -496,6 +524,8 @@ static void add_summary(struct ll_capture *capture)
     ll_facts_add(&facts, "summary.opaque", "%" PRIu64, summary.opaque);
     ll_facts_add(&facts, "summary.empty", "%" PRIu64, summary.empty);
     ll_facts_add(&facts, "summary.dropped", "%" PRIu64, summary.lost);
+    if (summary.coarse)
+        ll_facts_add(&facts, "summary.coarse", "%" PRIu64, summary.coarse);
     ll_facts_add(&facts, "summary.gaps", "%" PRIu64, summary.gaps);
     ll_facts_add(&facts, "summary.steps", "%" PRIu64, summary.steps);
     ll_facts_add(&facts, "summary.steps_by", "%s", by[summary.steps_by]);

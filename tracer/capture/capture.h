@@ -23,6 +23,7 @@ struct ll_capture_settings {
      * is copied. NULL: the address. */
     const char *(*site)(void *context, uint64_t address);
     void *context;
+    uint64_t rows_free; /* see `coarse`; 0: four millions */
 };
 
 enum ll_steps_by { LL_STEPS_NONE, LL_STEPS_BY_MARKS, LL_STEPS_BY_REPETITION };
@@ -40,6 +41,8 @@ struct ll_capture_summary {
     uint64_t empty;  /* on matrices or vectors without elements: no ops */
     uint64_t lost;   /* events that found no room */
     uint64_t gaps, views, steps;
+    uint64_t
+        coarse; /* of the calls: where rows lay apart they counted as one run, for it had taken too long */
     double flops;
     enum ll_steps_by steps_by;
     uint64_t period; /* calls in a step that was found by repetition */

@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-    VIEWS = 4096,   /* entries of the cache of views */
-    VIEW_INPUTS = 6 /* views of more tensors are made anew each time */
+    VIEWS = 4096,    /* entries of the cache of views */
+    VIEW_INPUTS = 6, /* views of more tensors are made anew each time */
+    MOST_PIECES = 8  /* where memory is told coarsely */
 };
 
 /* A view that was made: of these tensors, in this shape, at this place. Tensors are written once, so it never
@@ -172,6 +173,40 @@ static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memo
     }
 }
 
+/* What all the pieces were brought as. */
+static uint32_t brought_pieces(const struct ll_memory *memory)
+{
+    const struct ll_region *first = memory->pieces.items;
+    for (uint64_t i = 1; i < memory->pieces.count; i++)
+        if (first[i].brought != first->brought)
+            return LL_NONE;
+    return memory->pieces.count > 0 ? first->brought : LL_NONE;
+}
+
+/* The last op that wrote or read one of the pieces. */
+static uint32_t last_op_of(const struct ll_memory *memory)
+{
+    uint64_t last = 0; /* its number and one */
+    for (uint64_t i = 0; i < memory->pieces.count; i++) {
+        const struct ll_region *piece = &memory->pieces.items[i];
+        last = piece->writer == LL_NONE ? last : ll_max(last, piece->writer + UINT64_C(1));
+        for (uint32_t reader = piece->readers; reader; reader = memory->regions.readers[reader].next)
+            last = ll_max(last, memory->regions.readers[reader].op + UINT64_C(1));
+    }
+    return last ? (uint32_t)(last - 1) : LL_NONE;
+}
+
+/* The pieces at hand become one, of the tensor that they are seen as. */
+static void merge_pieces(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t tensor,
+                         uint32_t desc)
+{
+    struct ll_region region = region_of(at, at, tensor, desc, last_op_of(memory));
+    region.brought = brought_pieces(memory);
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        ll_readers_clear(&memory->regions, &memory->pieces.items[i].readers);
+    ll_regions_put(&memory->regions, &region);
+}
+
 static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc)
 {
     uint32_t tensor = ll_recorder_tensor(memory->recorder, desc);
@@ -181,16 +216,6 @@ static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memor
     region.brought = tensor;
     ll_regions_put(&memory->regions, &region);
     return tensor;
-}
-
-/* What all the pieces were brought as. */
-static uint32_t brought_pieces(const struct ll_memory *memory)
-{
-    const struct ll_region *first = memory->pieces.items;
-    for (uint64_t i = 1; i < memory->pieces.count; i++)
-        if (first[i].brought != first->brought)
-            return LL_NONE;
-    return memory->pieces.count > 0 ? first->brought : LL_NONE;
 }
 
 uint32_t ll_memory_brought(struct ll_memory *memory, struct ll_touch *touch, bool *updated)
@@ -218,6 +243,10 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
     uint32_t tensor = whole_tensor(memory, at, desc);
     if (tensor == LL_NONE)
         tensor = view_pieces(memory, at, desc, thread);
+    if (memory->coarse && tensor != LL_NONE && memory->pieces.count > MOST_PIECES) {
+        merge_pieces(memory, at, tensor, desc);
+        return memory->regions.failed ? LL_NONE : tensor;
+    }
     put_back(memory);
     if (tensor != LL_NONE && !covered(memory, at))
         fill_holes(memory, at, tensor, desc);

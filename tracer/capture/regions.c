@@ -251,6 +251,7 @@ static void put_part(struct ll_regions *regions, const struct ll_region *region,
 
 static void put_rows_apart(struct ll_regions *regions, struct ll_region region)
 {
+    regions->walked += region.at.rows;
     for (uint64_t row = 0; row < region.at.rows; row++)
         put_part(regions, &region, region.at.address + row * region.at.stride_bytes, region.at.row_bytes);
     ll_readers_clear(regions, &region.readers);
@@ -333,6 +334,7 @@ void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memo
     }
     if (is_alone(regions, at))
         return;
+    regions->walked += at->rows;
     for (uint64_t row = 0; row < at->rows; row++) {
         uint64_t begin = at->address + row * at->stride_bytes;
         take_run(regions, begin, begin + at->row_bytes, pieces);

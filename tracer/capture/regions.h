@@ -46,6 +46,7 @@ struct ll_regions {
     uint32_t reader_count, free_reader;
     uint64_t dice;
     uint64_t changes;                 /* of the map: how often something was put or taken */
+    uint64_t walked;                  /* rows that were gone through one by one */
     uint32_t found[LL_REGIONS_FOUND]; /* nodes that were asked for, by address: most are asked for again */
     bool failed;                      /* memory ran out; what is in the map may then be too little */
 };

@@ -266,6 +266,8 @@ static void count_late_facts(struct recorded *process, const struct ll_ring_proc
     ll_facts_add(&facts, "summary.unresolved", "%" PRIu64, info->unresolved);
     ll_facts_add(&facts, "summary.queries", "%" PRIu64, info->queries);
     ll_facts_add(&facts, "summary.abandoned", "%" PRIu64, info->abandoned);
+    if (info->unfollowed)
+        ll_facts_add(&facts, "summary.unfollowed", "%" PRIu64, info->unfollowed);
     ll_facts_add(&facts, "summary.unplaced", "%" PRIu64, info->ringless);
     ll_facts_add(&facts, "summary.late", "%" PRIu64, info->late);
     ll_facts_add(&facts, "summary.ended", "%s", info->ended_ns ? "in peace" : "killed, or still running");
@@ -282,6 +284,8 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .pid = info->pid,
                                        .status = process->status,
                                        .unresolved = info->unresolved,
+                                       .unplaced = info->ringless,
+                                       .unfollowed = info->unfollowed,
                                        .queries = info->queries,
                                        .late = info->late,
                                        .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,

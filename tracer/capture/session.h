@@ -46,6 +46,8 @@ struct ll_session_trace {
     enum ll_status status;             /* the first trouble */
     struct ll_capture_summary summary; /* without threads */
     uint64_t unresolved, queries, late;
+    uint64_t unplaced;      /* events of threads that found no room for a ring, or of signal handlers */
+    uint64_t unfollowed;    /* pieces of memory that came or went while rings were half full */
     double wall_s, covered; /* of the process, until its last call; its busiest thread's share in calls */
     const char *blas_core, *better_core; /* OpenBLAS took the CPU for another; NULL where it did not */
     bool core_asked_for;                 /* by the environment */

@@ -65,7 +65,8 @@ static struct ll_call_operand *place(struct decoder *decoder, enum ll_argument r
     to->row_bytes = ll_mul((uint64_t)runs[1], decoder->element_bytes);
     to->stride_bytes = ll_mul((uint64_t)(runs[2] < 0 ? -runs[2] : runs[2]), decoder->element_bytes);
     if (to->rows == 1 || to->stride_bytes <= to->row_bytes) {
-        to->row_bytes = to->stride_bytes = ll_mul(to->rows, to->row_bytes);
+        uint64_t others = ll_mul(to->rows - 1, to->stride_bytes); /* which may lie over each other */
+        to->row_bytes = to->stride_bytes = ll_add(others, to->row_bytes);
         to->rows = 1;
     }
     to->shape.dtype = call->dtype;

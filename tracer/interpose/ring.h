@@ -76,6 +76,7 @@ struct ll_ring_process {
     _Atomic uint64_t ringless;    /* events of threads that could not get a ring, or of signal handlers */
     _Atomic uint64_t unsaid;      /* entries for which the log had no room */
     _Atomic uint64_t nested; /* calls within others that found the ring half full, and were counted alone */
+    _Atomic uint64_t unfollowed; /* memory that came or went while it was */
     struct ll_ring_slot slot[LL_RING_SLOTS];
 };
 

@@ -394,6 +394,7 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
         .ringless = atomic_load(&page->ringless),
         .unsaid = atomic_load(&page->unsaid),
         .nested = atomic_load(&page->nested),
+        .unfollowed = atomic_load(&page->unfollowed),
         .damaged = followed->damaged + followed->log_damaged,
         .late = followed->late,
         .facts = followed->facts,

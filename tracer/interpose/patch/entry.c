@@ -177,15 +177,26 @@ static struct entry *find_entry(const void *function)
     return NULL;
 }
 
+/* Of a function that lay at the same address in a library that was closed: its bridge may be built anew. */
+static struct entry *find_stale(const void *function)
+{
+    uint32_t count = atomic_load_explicit(&entry_count, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++)
+        if (entries[i].function == function)
+            return &entries[i];
+    return NULL;
+}
+
 bool ll_entry_patch(void *address, uint64_t size_bytes, void *wrapper)
 {
     uint8_t *function = address;
     uint32_t count = atomic_load_explicit(&entry_count, memory_order_relaxed);
     if (find_entry(function))
         return true;
-    if (count == MOST_ENTRIES || !find_pool(function))
+    struct entry *entry = find_stale(function);
+    if (!entry && (count == MOST_ENTRIES || !find_pool(function)))
         return false;
-    struct bridge *bridge = pool;
+    struct bridge *bridge = entry ? entry->bridge : pool;
     size_t moved, placed;
     if (!move_beginning(function, size_bytes, bridge->behind, &moved, &placed) ||
         far_jump_leads_back(function, size_bytes, moved) ||
@@ -194,13 +205,14 @@ bool ll_entry_patch(void *address, uint64_t size_bytes, void *wrapper)
     put_far_jump(bridge->behind + placed, function + moved);
     build_near(bridge, wrapper);
     int32_t distance = (int32_t)(bridge->near - (function + JUMP_BYTES));
-    struct entry *entry = &entries[count];
+    bool is_new = !entry;
+    entry = entry ? entry : &entries[count];
     *entry = (struct entry){.function = function, .bridge = bridge, .jump = {0xe9}};
     memcpy(entry->jump + 1, &distance, sizeof distance);
     if (!write_jump(function, entry->jump))
         return false;
-    pool++;
-    atomic_store_explicit(&entry_count, count + 1, memory_order_release);
+    pool += is_new;
+    atomic_store_explicit(&entry_count, count + is_new, memory_order_release);
     return true;
 }
 

@@ -25,6 +25,10 @@ const struct ll_patch_target *ll_patch_target_find(const char *name);
  * Slots that cannot be written stay. */
 void ll_slots_patch(const struct ll_loaded *library);
 
+/* The same: makes NULL again what the library asked for weakly and would not have found without us, so that
+ * it takes the other way that it has for that. */
+void ll_slots_unbind(const struct ll_loaded *library);
+
 /* For the audit library, which finds it by name: a library, told by any address within, was about to get
  * `real` under this name when it was given our wrapper. */
 __attribute__((visibility("default"))) void ll_interpose_bound(const char *name, const void *library,

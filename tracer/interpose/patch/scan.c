@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which libraries are patched, and when: all that are there before main, and what dlopen brings, before it
- * returns. The loader calls no one when it has loaded something, so dlopen's own slots are rewritten too.
+ * returns. Whatever the mechanism, those that are there before main get back what they asked for weakly in
+ * vain. The loader calls no one when it has loaded something, so dlopen's own slots are rewritten too.
  *
  * dlopen looks for libraries where its caller wants them (RPATH, RUNPATH), and would take us for the caller.
  * What is not loaded already is therefore searched in the caller's folders first, as the loader does. */
@@ -86,16 +87,31 @@ static bool is_done(const struct dl_phdr_info *info, const void *dynamic)
     return false;
 }
 
+/* Whether it has tables that concern us. */
+static bool binds(const struct ll_loaded *library)
+{
+    return library->dynamic && library->symbols && library->strings && !ll_is_ours(library->dynamic);
+}
+
+static int unbind_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct ll_loaded library;
+    (void)size, (void)context;
+    ll_loaded_read(&library, info);
+    if (binds(&library))
+        ll_slots_unbind(&library);
+    return 0;
+}
+
 /* The loader's lock is held. */
 static int patch_library(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct ll_loaded library;
     (void)size, (void)context;
     ll_loaded_read(&library, info);
-    if (is_done(info, library.dynamic))
+    if (is_done(info, library.dynamic) || !binds(&library))
         return 0;
-    if (!library.dynamic || !library.symbols || !library.strings || ll_is_ours(library.dynamic))
-        return 0;
+    ll_slots_unbind(&library);
     ll_slots_patch(&library);
     if (with_entries)
         patch_exports(&library);
@@ -126,49 +142,70 @@ static bool copy_folder(const struct link_map *library, char *to)
     return true;
 }
 
+/* How much of a folder's name stands for the folder of its library. */
+static size_t origin_bytes(const char *folder)
+{
+    static const char *const tokens[] = {"$ORIGIN", "${ORIGIN}"};
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++)
+        if (strncmp(folder, tokens[i], strlen(tokens[i])) == 0)
+            return strlen(tokens[i]);
+    return 0;
+}
+
 /* folder/name with $ORIGIN replaced; whether there is such a file. */
 static bool is_in(const char *folder, size_t length, const struct link_map *library, const char *name,
                   char *path)
 {
-    static const char token[] = "$ORIGIN";
     char origin[PATH_BYTES] = "";
-    bool relative = strncmp(folder, token, sizeof token - 1) == 0;
-    size_t skipped = relative ? sizeof token - 1 : 0;
-    if (length == 0 || length < skipped || (relative && !copy_folder(library, origin)))
+    size_t skipped = origin_bytes(folder);
+    if (length == 0 || length < skipped || (skipped && !copy_folder(library, origin)))
         return false;
     int bytes =
         snprintf(path, PATH_BYTES, "%s%.*s/%s", origin, (int)(length - skipped), folder + skipped, name);
     return bytes > 0 && bytes < PATH_BYTES && access(path, R_OK) == 0;
 }
 
-/* The caller's RUNPATH or RPATH, NULL without one. */
-static const char *folders_of(const struct link_map *library)
+static bool is_in_one(const char *folders, const struct link_map *library, const char *name, char *path)
 {
-    const char *strings = NULL;
-    ElfW(Xword) at = 0;
-    for (const ElfW(Dyn) *entry = library->l_ld; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_STRTAB)
-            strings = (const char *)entry->d_un.d_ptr;
-        if (entry->d_tag == DT_RUNPATH || (entry->d_tag == DT_RPATH && !at))
-            at = entry->d_un.d_val;
-    }
-    return strings && at ? strings + at : NULL;
-}
-
-static bool search_for_caller(const void *caller, const char *name, char *path)
-{
-    Dl_info info;
-    struct link_map *library = NULL;
-    if (!dladdr1(caller, &info, (void **)&library, RTLD_DL_LINKMAP) || !library)
-        return false;
-    const char *folders = folders_of(library);
     while (folders) {
-        size_t length = strcspn(folders, ":");
+        size_t length = strcspn(folders, ":;");
         if (is_in(folders, length, library, name, path))
             return true;
         folders = folders[length] ? folders + length + 1 : NULL;
     }
     return false;
+}
+
+/* The caller's RUNPATH or RPATH, NULL without one. */
+static const char *folders_of(const struct link_map *library, bool *is_runpath)
+{
+    const char *strings = NULL;
+    ElfW(Xword) at = 0;
+    *is_runpath = false;
+    for (const ElfW(Dyn) *entry = library->l_ld; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_STRTAB)
+            strings = (const char *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_RUNPATH || (entry->d_tag == DT_RPATH && !at))
+            at = entry->d_un.d_val;
+        *is_runpath |= entry->d_tag == DT_RUNPATH;
+    }
+    return strings && at ? strings + at : NULL;
+}
+
+/* LD_LIBRARY_PATH as it was when the loader read it; it stands between RPATH and RUNPATH (ld.so(8)). */
+static char library_path[LINE_BYTES];
+
+static bool search_for_caller(const void *caller, const char *name, char *path)
+{
+    Dl_info info;
+    struct link_map *library = NULL;
+    bool is_runpath;
+    if (!dladdr1(caller, &info, (void **)&library, RTLD_DL_LINKMAP) || !library)
+        return false;
+    const char *folders = folders_of(library, &is_runpath);
+    if (folders && is_runpath && is_in_one(library_path, library, name, path))
+        return false;
+    return is_in_one(folders, library, name, path);
 }
 
 static void *open_library(const char *name, int flags)
@@ -234,8 +271,14 @@ __attribute__((constructor)) static void start(void)
 {
     const char *mechanism = getenv(LL_MECHANISM_VARIABLE), *folder = getenv(LL_RING_FOLDER_VARIABLE);
     int error = errno;
+    dl_iterate_phdr(unbind_library, NULL);
+    errno = error;
     if (!folder || !mechanism)
         return;
+    const char *folders = getenv("LD_LIBRARY_PATH");
+    size_t bytes = folders ? strlen(folders) + 1 : 0;
+    if (bytes <= sizeof library_path)
+        memcpy(library_path, folders ? folders : "", bytes);
     for (size_t i = 0; i < sizeof routines / sizeof routines[0]; i++) {
         routines[i].wrapper = ll_interpose_wrapper(routines[i].name);
         want(&routines[i]);

@@ -5,11 +5,16 @@
  * name in view.
  *
  * A slot that the loader would fill at the first call still leads into the library itself; then the wrapper
- * finds the real function as it does without slots. */
+ * finds the real function as it does without slots.
+ *
+ * A slot within data is a variable of the program, which may have put something else there since: it is
+ * rewritten only while it holds a function of that name. */
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 
+#include "tracer/interpose/preload/api.h"
 #include "tracer/interpose/preload/loaded.h"
+#include "tracer/interpose/preload/preload.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -90,6 +95,33 @@ static bool write_slot(const struct ll_loaded *library, void **slot, void *value
     return true;
 }
 
+/* Whether some library defines the function of this name at that address. */
+struct definition {
+    const char *name;
+    uintptr_t address;
+    bool found;
+};
+
+static int look_for_definition(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct definition *definition = context;
+    struct ll_loaded library;
+    (void)size;
+    ll_loaded_read(&library, info);
+    if (definition->address < library.begin || definition->address >= library.end)
+        return 0;
+    const ElfW(Sym) *symbol = ll_loaded_find(&library, definition->name);
+    definition->found = symbol && library.base + symbol->st_value == definition->address;
+    return 1;
+}
+
+static bool is_function(const char *name, const void *address)
+{
+    struct definition definition = {name, (uintptr_t)address, false};
+    dl_iterate_phdr(look_for_definition, &definition);
+    return definition.found;
+}
+
 static void patch_slot(const struct ll_loaded *library, const ElfW(Rela) * relocation)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
@@ -103,7 +135,9 @@ static void patch_slot(const struct ll_loaded *library, const ElfW(Rela) * reloc
     uintptr_t own = symbol->st_shndx == SHN_UNDEF ? 0 : library->base + symbol->st_value;
     bool unbound =
         (uintptr_t)held >= library->begin && (uintptr_t)held < library->end && (uintptr_t)held != own;
-    if (held == wanted->wrapper || !write_slot(library, slot, wanted->wrapper))
+    if (type == DATA && !is_function(wanted->name, held))
+        return;
+    if (!held || held == wanted->wrapper || !write_slot(library, slot, wanted->wrapper))
         return;
     if (wanted->symbol != LL_PATCH_OTHER && !unbound)
         remember(library, wanted->symbol, held);
@@ -113,6 +147,32 @@ static void patch_table(const struct ll_loaded *library, const ElfW(Rela) * relo
 {
     for (size_t i = 0; relocations && i < count; i++)
         patch_slot(library, &relocations[i]);
+}
+
+/* Asked for weakly and found nowhere but here. */
+static bool is_ours_alone(const struct ll_loaded *library, const ElfW(Sym) * symbol, void *held)
+{
+    if (symbol->st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) != STB_WEAK || !ll_is_ours(held))
+        return false;
+    const char *name = library->strings + symbol->st_name;
+    return held == ll_interpose_wrapper(name) && !ll_module_has(name);
+}
+
+static void unbind_table(const struct ll_loaded *library, const ElfW(Rela) * relocations, size_t count)
+{
+    for (size_t i = 0; relocations && i < count; i++) {
+        uint32_t type = (uint32_t)ELF64_R_TYPE(relocations[i].r_info);
+        void **slot = (void **)(library->base + relocations[i].r_offset);
+        if ((type == CALL || type == ADDRESS || (type == DATA && !relocations[i].r_addend)) &&
+            is_ours_alone(library, &library->symbols[ELF64_R_SYM(relocations[i].r_info)], *slot))
+            write_slot(library, slot, NULL);
+    }
+}
+
+void ll_slots_unbind(const struct ll_loaded *library)
+{
+    unbind_table(library, library->calls, library->call_count);
+    unbind_table(library, library->relocations, library->relocation_count);
 }
 
 void ll_slots_patch(const struct ll_loaded *library)

@@ -14,15 +14,17 @@ enum { KNOWN = 4096 };
 
 void ll_log_fact(const char *key, const char *value)
 {
-    uint64_t words[LL_RING_LOG_WORDS] = {0};
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
-    size_t room = (LL_RING_LOG_WORDS - 1) * sizeof *words - key_bytes;
+    size_t room = (LL_RING_LOG_WORDS - 1) * sizeof(uint64_t) - key_bytes;
     value_bytes = value_bytes < room ? value_bytes : room;
+    unsigned count = (unsigned)(1 + (key_bytes + value_bytes + 7) / 8);
+    uint64_t *words = ll_log_begin(count);
+    if (!words)
+        return;
     char *text = (char *)(words + 1);
     memcpy(text, key, key_bytes);
-    memcpy(text + key_bytes, value, value_bytes);
-    text[key_bytes + value_bytes - 1] = '\0';
-    ll_log(LL_RING_LOG_FACT, words, (unsigned)(1 + (key_bytes + value_bytes + 7) / 8));
+    memcpy(text + key_bytes, value, value_bytes - 1);
+    ll_log_end(LL_RING_LOG_FACT, words, count);
 }
 
 static void log_variable(const char *name)
@@ -84,16 +86,19 @@ static int log_library(struct dl_phdr_info *info, size_t size, void *unused)
     }
     if (begin >= end || !is_new(begin, ll_process_generation()))
         return 0;
-    uint64_t words[LL_RING_LOG_WORDS] = {0};
     const char *path = info->dlpi_name ? info->dlpi_name : "";
     size_t bytes = strlen(path) + 1;
-    if (bytes > (LL_RING_LOG_WORDS - 4) * sizeof *words)
+    if (bytes > (LL_RING_LOG_WORDS - 4) * sizeof(uint64_t))
+        return 0;
+    unsigned count = (unsigned)(4 + (bytes + 7) / 8);
+    uint64_t *words = ll_log_begin(count);
+    if (!words)
         return 0;
     words[1] = info->dlpi_addr;
     words[2] = begin;
     words[3] = end;
     memcpy(words + 4, path, bytes);
-    ll_log(LL_RING_LOG_LIBRARY, words, (unsigned)(4 + (bytes + 7) / 8));
+    ll_log_end(LL_RING_LOG_LIBRARY, words, count);
     return 0;
 }
 

@@ -87,8 +87,8 @@ static const ElfW(Sym) * function_at(const struct ll_loaded *loaded, uint32_t in
 {
     const ElfW(Sym) *symbol = &loaded->symbols[index];
     unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
-    bool callable =
-        (type == STT_FUNC || type == STT_NOTYPE) && (binding == STB_GLOBAL || binding == STB_WEAK);
+    bool callable = (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC) &&
+                    (binding == STB_GLOBAL || binding == STB_WEAK);
     if (!callable || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
         return NULL;
     return strcmp(loaded->strings + symbol->st_name, name) == 0 ? symbol : NULL;
@@ -130,11 +130,22 @@ static const ElfW(Sym) * find_by_hash(const struct ll_loaded *loaded, const char
     return found;
 }
 
-const ElfW(Sym) * ll_loaded_find(const struct ll_loaded *loaded, const char *name)
+static const ElfW(Sym) * find(const struct ll_loaded *loaded, const char *name)
 {
     if (!loaded->symbols || !loaded->strings)
         return NULL;
     return loaded->gnu_hash ? find_by_gnu_hash(loaded, name)
            : loaded->hash   ? find_by_hash(loaded, name)
                             : NULL;
+}
+
+const ElfW(Sym) * ll_loaded_find(const struct ll_loaded *loaded, const char *name)
+{
+    const ElfW(Sym) *found = find(loaded, name);
+    return found && ELF64_ST_TYPE(found->st_info) != STT_GNU_IFUNC ? found : NULL;
+}
+
+bool ll_loaded_defines(const struct ll_loaded *loaded, const char *name)
+{
+    return find(loaded, name) != NULL;
 }

@@ -30,4 +30,7 @@ void ll_loaded_read_dynamic(struct ll_loaded *loaded, uintptr_t base, const ElfW
  * none that is plain code. */
 const ElfW(Sym) * ll_loaded_find(const struct ll_loaded *loaded, const char *name);
 
+/* Whether it defines one for others, also one that is picked when it is asked for. */
+bool ll_loaded_defines(const struct ll_loaded *loaded, const char *name);
+
 #endif

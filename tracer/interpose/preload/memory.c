@@ -50,6 +50,15 @@ static void *from_store(size_t size)
     return store + at + STORE_ALIGN;
 }
 
+/* A library with an allocator of its own may leave out what few programs ask for: then the answer is another
+ * allocator's, which must not look at pieces that are not its own. */
+static bool same_library(const void *one, const void *other)
+{
+    Dl_info of_one, of_other;
+    return one && other && dladdr(one, &of_one) && dladdr(other, &of_other) &&
+           of_one.dli_fbase == of_other.dli_fbase;
+}
+
 /* Whether the real functions are at hand; false while this thread is looking for them. Several threads may
  * look at once: they find the same. */
 static bool ready(void)
@@ -58,6 +67,7 @@ static bool ready(void)
         return true;
     if (looking)
         return false;
+    enum { FREE = 3, SIZE_OF = 6 };
     static const char *const names[] = {"malloc",         "calloc",        "realloc",           "free",
                                         "posix_memalign", "aligned_alloc", "malloc_usable_size"};
     void *addresses[sizeof names / sizeof *names];
@@ -65,6 +75,8 @@ static bool ready(void)
     looking = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         addresses[i] = dlsym(RTLD_NEXT, names[i]);
+    if (!same_library(addresses[FREE], addresses[SIZE_OF]))
+        addresses[SIZE_OF] = NULL;
     looking = false;
     errno = error;
     memcpy(&real, addresses, sizeof addresses);
@@ -85,11 +97,12 @@ static void *tell_allocated(void *address, size_t size)
     return address;
 }
 
-/* How large a piece is that is about to go, when that was or would have been told; else 0. */
+/* How large a piece is that is about to go, when that was or would have been told; else 0. An allocator that
+ * does not answer is told of new pieces alone, which forget what lay there before. */
 static size_t tell_released(void *address)
 {
     uint64_t from = least();
-    size_t size = from && address ? real.malloc_usable_size(address) : 0;
+    size_t size = from && address && real.malloc_usable_size ? real.malloc_usable_size(address) : 0;
     if (!from || size < from)
         return 0;
     ll_push_event(LL_RING_RELEASE, (uint64_t)(uintptr_t)address, 0, 3);

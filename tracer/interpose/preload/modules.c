@@ -115,6 +115,18 @@ void *ll_module_symbol_anywhere(const char *name)
     return found;
 }
 
+bool ll_module_has(const char *name)
+{
+    struct modules *modules = list_modules();
+    bool found = !modules;
+    for (uint32_t i = 0; !found && i < modules->count; i++)
+        found = !ll_is_ours(modules->module[i].loaded.dynamic) &&
+                ll_loaded_defines(&modules->module[i].loaded, name);
+    if (modules)
+        drop_modules(modules);
+    return found;
+}
+
 bool ll_is_ours(const void *address)
 {
     extern const char _end[] __attribute__((visibility("hidden")));

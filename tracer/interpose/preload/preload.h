@@ -86,10 +86,15 @@ void ll_process_use(struct ll_process_file *file);
 /* A part of the process's file, there for good; NULL when the disk has no room for it. */
 void *ll_process_map(uint64_t offset_bytes, uint64_t bytes);
 
-/* Adds an entry to the log; its place in words, LL_RING_UNSAID where there is no room. words[0] is written
- * here. */
+/* Adds an entry to the log; its place in words, LL_RING_UNSAID where there is no room. words[0] is of no
+ * account. */
 #define LL_RING_UNSAID UINT64_MAX
-uint64_t ll_log(enum ll_ring_log_kind kind, uint64_t *words, unsigned count);
+uint64_t ll_log(enum ll_ring_log_kind kind, const uint64_t *words, unsigned count);
+
+/* The same without a copy, for stacks that are small: room for so many words, which are zero, to be filled
+ * from the second one on and then added; NULL where there is none. Nobody else adds meanwhile. */
+uint64_t *ll_log_begin(unsigned count);
+uint64_t ll_log_end(enum ll_ring_log_kind kind, uint64_t *words, unsigned count);
 
 /* facts.c: what decides speed here. Each thing is said once a process. */
 void ll_log_fact(const char *key, const char *value);
@@ -105,6 +110,9 @@ void *ll_resolve(uint32_t symbol, void *caller);
  * needs, breadth first, as it does; then anywhere. Never a symbol of ours; NULL where there is none. */
 void *ll_module_symbol_for(const char *name, const void *caller);
 void *ll_module_symbol_anywhere(const char *name);
+
+/* Whether any library but ours defines such a function; when in doubt, it does. */
+bool ll_module_has(const char *name);
 
 /* Whether an address lies in this library. */
 bool ll_is_ours(const void *address);

@@ -281,28 +281,42 @@ struct ll_ring_process *ll_process_open(void)
     return page;
 }
 
-uint64_t ll_log(enum ll_ring_log_kind kind, uint64_t *words, unsigned count)
+uint64_t *ll_log_begin(unsigned count)
 {
     struct ll_ring_process *page = ll_process();
     if (!page)
-        return LL_RING_UNSAID;
-    uint64_t *log = (uint64_t *)((char *)page + LL_RING_LOG_AT);
+        return NULL;
     /* A handful of entries a second at most: whoever comes at the wrong moment tries a few times, then goes
      * on. */
     for (int attempt = 0; atomic_exchange_explicit(&own->log_busy, 1, memory_order_acquire); attempt++)
         if (attempt == 10000) {
             atomic_fetch_add(&page->unsaid, 1);
-            return LL_RING_UNSAID;
+            return NULL;
         }
+    uint64_t *log = (uint64_t *)((char *)page + LL_RING_LOG_AT);
     uint64_t at = atomic_load_explicit(&page->log_words, memory_order_relaxed);
-    bool fits = count <= LL_RING_LOG_WORDS && at + count <= LL_RING_LOG_BYTES / sizeof *log;
-    if (fits) {
-        words[0] = ll_ring_header((enum ll_ring_kind)kind, count, 0, 0);
-        memcpy(log + at, words, count * sizeof *words);
-        atomic_store_explicit(&page->log_words, at + count, memory_order_release);
-    } else {
-        atomic_fetch_add(&page->unsaid, 1);
-    }
+    if (count <= LL_RING_LOG_WORDS && at + count <= LL_RING_LOG_BYTES / sizeof *log)
+        return log + at;
+    atomic_fetch_add(&page->unsaid, 1);
     atomic_store_explicit(&own->log_busy, 0, memory_order_release);
-    return fits ? at : LL_RING_UNSAID;
+    return NULL;
+}
+
+uint64_t ll_log_end(enum ll_ring_log_kind kind, uint64_t *words, unsigned count)
+{
+    struct ll_ring_process *page = ll_process();
+    uint64_t at = atomic_load_explicit(&page->log_words, memory_order_relaxed);
+    words[0] = ll_ring_header((enum ll_ring_kind)kind, count, 0, 0);
+    atomic_store_explicit(&page->log_words, at + count, memory_order_release);
+    atomic_store_explicit(&own->log_busy, 0, memory_order_release);
+    return at;
+}
+
+uint64_t ll_log(enum ll_ring_log_kind kind, const uint64_t *words, unsigned count)
+{
+    uint64_t *entry = ll_log_begin(count);
+    if (!entry)
+        return LL_RING_UNSAID;
+    memcpy(entry, words, count * sizeof *words);
+    return ll_log_end(kind, entry, count);
 }

@@ -169,18 +169,31 @@ static uint64_t start_of(struct ll_thread *thread, unsigned count)
     return count <= left ? 0 : left;
 }
 
-/* A driver of LAPACK makes thousands of calls before its own record comes, and the reader waits for that one:
- * calls within others leave it half of the ring. */
+static bool is_nested(uint64_t header)
+{
+    return ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0;
+}
+
+static bool is_memory(uint64_t header)
+{
+    unsigned kind = ll_ring_kind_of(header);
+    return kind == LL_RING_ALLOCATE || kind == LL_RING_RELEASE;
+}
+
+/* A driver of LAPACK makes thousands of calls before its own record comes, and the reader waits for that one;
+ * a program may take and give memory faster than the reader follows. Calls within others and memory leave
+ * half of the ring to the program's calls. */
 static uint64_t room_for(const struct ll_thread *thread, uint64_t header)
 {
-    bool nested = ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0;
-    return nested ? thread->size_words / 2 : thread->size_words;
+    return is_nested(header) || is_memory(header) ? thread->size_words / 2 : thread->size_words;
 }
 
 static void count_lost(struct ll_thread *thread, uint64_t header)
 {
-    if (ll_ring_kind_of(header) == LL_RING_CALL && ll_ring_depth_of(header) > 0)
+    if (is_nested(header))
         atomic_fetch_add_explicit(&ll_process()->nested, 1, memory_order_relaxed);
+    else if (is_memory(header))
+        atomic_fetch_add_explicit(&ll_process()->unfollowed, 1, memory_order_relaxed);
     else
         atomic_store_explicit(&thread->ring->lost, atomic_load(&thread->ring->lost) + 1,
                               memory_order_relaxed);

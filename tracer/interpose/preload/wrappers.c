@@ -4,7 +4,12 @@
  *
  * A Fortran letter brings its length as a hidden argument behind all others; compilers rely on its place
  * being there, so it is taken and passed on whether the caller gave it or not. A whole number by value is
- * taken as a full register, of which a library with 64-bit integers needs all. */
+ * taken as a full register, of which a library with 64-bit integers needs all.
+ *
+ * Compilers of Fortran do not agree on how functions return (gcc's -ff2c): a real number may come as a
+ * double, a complex one in memory to which one more argument points, ahead of the others. A float is
+ * therefore kept as the register that it came in, and a complex function is given one argument more; what its
+ * record then holds is off by one. */
 #include "tracer/interpose/preload/api.h"
 #include "tracer/interpose/preload/onednn.h"
 #include "tracer/interpose/preload/preload.h"
@@ -18,10 +23,22 @@ typedef double part_d, part_z, self_d;
 typedef float _Complex self_c;
 typedef double _Complex self_z;
 #define RESULT_VOID(letter) void
-#define RESULT_REAL(letter) part_##letter
+#define RESULT_REAL(letter) double
 #define RESULT_WIDE(letter) double
 #define RESULT_SELF(letter) self_##letter
 #define RESULT_INDEX(letter) long
+
+/* The argument more, as parameter and as argument. */
+#define MORE_P_VOID
+#define MORE_P_REAL
+#define MORE_P_WIDE
+#define MORE_P_SELF , void *more
+#define MORE_P_INDEX
+#define MORE_A_VOID
+#define MORE_A_REAL
+#define MORE_A_WIDE
+#define MORE_A_SELF , more
+#define MORE_A_INDEX
 
 /* A CBLAS scalar: by value where it is real. */
 typedef float scalar_s;
@@ -217,7 +234,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 
 /* Keeping a result across the end of the record; nothing is kept of VOID. */
 #define KEEP_VOID(letter, call) call;
-#define KEEP_REAL(letter, call) part_##letter result = call;
+#define KEEP_REAL(letter, call) double result = call;
 #define KEEP_WIDE(letter, call) double result = call;
 #define KEEP_SELF(letter, call) self_##letter result = call;
 #define KEEP_INDEX(letter, call) long result = call;
@@ -254,10 +271,10 @@ enum { WIDE_FORTRAN = 0, WIDE_CBLAS = 0, WIDE_DNNL = 1, WIDE_FORTRAN64 = 1, WIDE
 #define LL_SYMBOL(name, routine, signature, letter, abi, returns)                                            \
     WRAP_##abi(name, signature, letter, abi, returns)
 #define WRAP(name, signature, letter, abi, returns)                                                          \
-    LL_EXPORT RESULT_##returns(letter)                                                                       \
-        name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)));    \
-    RESULT_##returns(letter)                                                                                 \
-        name(LIST(LL_SIGNATURE_##signature(P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter)))     \
+    LL_EXPORT RESULT_##returns(letter) name(LIST(LL_SIGNATURE_##signature(                                   \
+        P_##abi, letter) LL_SIGNATURE_##signature(HP_##abi, letter) MORE_P_##returns));                      \
+    RESULT_##returns(letter) name(LIST(LL_SIGNATURE_##signature(P_##abi, letter)                             \
+                                           LL_SIGNATURE_##signature(HP_##abi, letter) MORE_P_##returns))     \
     {                                                                                                        \
         enum { wide = WIDE_##abi };                                                                          \
         struct ll_wrapper_frame frame;                                                                       \
@@ -270,8 +287,9 @@ enum { WIDE_FORTRAN = 0, WIDE_CBLAS = 0, WIDE_DNNL = 1, WIDE_FORTRAN64 = 1, WIDE
         } real = {.address = ll_enter(&frame, __builtin_frame_address(0))};                                  \
         if (!real.address)                                                                                   \
             return NONE_##returns;                                                                           \
-        KEEP_##returns(letter, real.call(LIST(LL_SIGNATURE_##signature(A_##abi, letter)                      \
-                                                  LL_SIGNATURE_##signature(HA_##abi, letter))))              \
+        KEEP_##returns(letter,                                                                               \
+                       real.call(LIST(LL_SIGNATURE_##signature(A_##abi, letter)                              \
+                                          LL_SIGNATURE_##signature(HA_##abi, letter) MORE_A_##returns)))     \
             ll_leave(&frame, LL_RING_CALL, (unsigned)(word - frame.words));                                  \
         return GIVE_##returns;                                                                               \
     }

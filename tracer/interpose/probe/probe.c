@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CANNOT_RUN = 126 };
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
 
 static volatile sig_atomic_t pass_signals_to;
 static struct ll_breakpoints *breakpoints; /* of the process whose thread stands still */
@@ -256,7 +256,7 @@ static void trace(char **argv, int tell)
         close(tell);
         ptrace(PTRACE_TRACEME, 0, NULL, NULL); /* where that is not permitted the program runs unrecorded */
         execvp(argv[0], argv);
-        kill(getpid(), SIGKILL);
+        _exit(errno == ENOENT ? NOT_FOUND : CANNOT_RUN);
     }
     arrange_signals(SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
