@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/recast.h"
 
+#include "sim/parallel/holding.h"
 #include "sim/parallel/once.h"
 #include "tracer/rewrite.h"
 
@@ -29,10 +30,9 @@ static bool find_casts(struct recasting *r)
     r->of_cast = ll_alloc(&r->rewrite.arena, ops + 1, sizeof *r->of_cast);
     r->again = ll_alloc(&r->rewrite.arena, ops + 1, sizeof *r->again);
     for (uint32_t op = 0; r->of_cast && op < ops; op++) {
-        const struct ll_op_view *view = &form_of(r, op)->view;
-        bool looks = view->kind == LL_OP_RESHAPE || view->kind == LL_OP_SEEN_AS;
-        r->of_cast[op] = ll_is_lasting_cast(r->program, form_of(r, op)) ||
-                         (looks && view->input_count == 1 && cast_behind(r, op, 0) != LL_NONE);
+        const struct ll_form *form = form_of(r, op);
+        r->of_cast[op] = ll_is_lasting_cast(r->program, form) ||
+                         (ll_is_look(&form->view) && cast_behind(r, op, 0) != LL_NONE);
     }
     return r->of_cast && r->again;
 }
