@@ -20,11 +20,6 @@ struct reader {
     int64_t axis; /* where narrower tensors lack dimensions; < 0: before their first */
 };
 
-static bool is_index(const struct ll_shape *shape)
-{
-    return shape->dtype == LL_I32 || shape->dtype == LL_I64;
-}
-
 /* The dimension of `shape` that meets dimension i of the widest, 1 where it has none. */
 static uint64_t met(const struct reader *r, const struct ll_shape *shape, int64_t i)
 {
@@ -103,7 +98,7 @@ static uint64_t line_of(const struct ll_op_view *op, const struct ll_shape *wide
         return ll_max(1, unmoved(wide, permutation));
     if (looks_through_windows(op))
         return ll_max(1, wide->dim[wide->rank - 1]);
-    bool told = shape->rank <= wide->rank && !is_index(shape);
+    bool told = shape->rank <= wide->rank && !ll_is_index(shape);
     return told ? ll_max(1, line_with(&r, shape)) : ll_elements(wide);
 }
 

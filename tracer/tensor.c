@@ -116,3 +116,8 @@ uint64_t ll_size_bytes(const struct ll_shape *shape)
         return bytes;
     return ll_add(bytes, ll_ceil_div(ll_mul(kept, place_bits(shape->of)), 8));
 }
+
+bool ll_is_index(const struct ll_shape *shape)
+{
+    return shape->dtype == LL_I32 || shape->dtype == LL_I64;
+}

@@ -109,6 +109,9 @@ uint64_t ll_elements(const struct ll_shape *shape);
 uint64_t ll_elements_kept(const struct ll_shape *shape);
 uint64_t ll_size_bytes(const struct ll_shape *shape);
 
+/* Whether the elements are of a type that counts places. Pure. */
+bool ll_is_index(const struct ll_shape *shape);
+
 /* Whether what is known of zeros makes sense: some are kept, fewer than all, along one of its dimensions; or
  * nothing is. Pure. */
 bool ll_zeros_fit(const struct ll_shape *shape);

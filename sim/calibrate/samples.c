@@ -18,7 +18,7 @@ static bool picks_rows(const struct ll_form *form)
     for (uint32_t i = 0; i < form->view.input_count; i++) {
         const struct ll_shape *in = &form->view.in[i];
         bytes = ll_add(bytes, ll_size_bytes(in));
-        names |= in->dtype == LL_I32 || in->dtype == LL_I64;
+        names |= ll_is_index(in);
     }
     return names && form->bytes_read < bytes;
 }

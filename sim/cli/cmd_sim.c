@@ -11,7 +11,6 @@
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/file.h"
-#include "tracer/products.h"
 #include "tracer/prune.h"
 #include "tracer/retype.h"
 
@@ -111,19 +110,10 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
 /* The trace with its products of weights in this type, in the place of the one given. */
 static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
 {
-    const char *trouble = NULL, *name = dtype < LL_DTYPE_COUNT ? ll_dtype_name(dtype) : "";
-    uint64_t products = 0;
-    if (dtype == LL_DTYPE_COUNT)
-        return LL_DONE;
-    struct ll_trace *narrow = ll_trace_products_as(*trace, dtype, &products, &trouble);
-    if (!narrow)
-        return trouble ? ll_wrong("%s with products as %s: %s", path, name, trouble)
-                       : ll_failed("memory ran out");
-    ll_trace_free(*trace);
-    *trace = narrow;
-    return products > 0
+    const char *trouble;
+    return ll_narrow_products(trace, dtype, &trouble)
                ? LL_DONE
-               : ll_wrong("%s: no product can be taken as %s: none is known to read a weight", path, name);
+               : ll_wrong("%s: no product can be taken as %s: %s", path, ll_dtype_name(dtype), trouble);
 }
 
 /* All that options change of a trace. */

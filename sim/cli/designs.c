@@ -3,7 +3,6 @@
 
 #include "sim/cli/load.h"
 #include "sim/machine/quantity.h"
-#include "tracer/products.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -92,21 +91,15 @@ static struct ll_trace *bring_file(const struct ll_space_workload *workload, str
 
 /* The trace in the types that the sweep wants, in the place of the one given. */
 static bool take_types(const struct ll_space_workload *workload, struct ll_trace **trace,
-                       const char **trouble)
+                       struct ll_diags *diags)
 {
-    uint64_t products = 0;
-    *trouble = NULL;
-    if (workload->dtype != LL_DTYPE_COUNT && !ll_trace_retype(*trace, workload->dtype, trouble))
-        return false;
-    if (workload->products == LL_DTYPE_COUNT)
-        return true;
-    struct ll_trace *narrow = ll_trace_products_as(*trace, workload->products, &products, trouble);
-    if (!narrow)
-        return false;
-    ll_trace_free(*trace);
-    *trace = narrow;
-    *trouble = products > 0 ? NULL : "none of its products is known to read a weight";
-    return products > 0;
+    const char *trouble = NULL;
+    if (workload->dtype != LL_DTYPE_COUNT && !ll_trace_retype(*trace, workload->dtype, &trouble))
+        return ll_complain(diags, workload->place, "`%s` as %s: %s", workload->name,
+                           ll_dtype_name(workload->dtype), trouble ? trouble : "memory ran out");
+    return ll_narrow_products(trace, workload->products, &trouble) ||
+           ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
+                       ll_dtype_name(workload->products), trouble);
 }
 
 struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
@@ -116,11 +109,8 @@ struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload
     (void)context;
     struct ll_trace *trace =
         workload->model ? bring_model(workload, settings, count, diags) : bring_file(workload, diags);
-    const char *trouble;
-    if (!trace || take_types(workload, &trace, &trouble))
+    if (!trace || take_types(workload, &trace, diags))
         return trace;
-    ll_complain(diags, workload->place, "`%s` in other types: %s", workload->name,
-                trouble ? trouble : "memory ran out");
     ll_trace_free(trace);
     return NULL;
 }

@@ -5,7 +5,6 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/surveyor.h"
 #include "sim/cli/workload.h"
-#include "tracer/products.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -32,17 +31,12 @@ static void tell(const struct ll_recording *recording, uint64_t number, uint64_t
 }
 
 /* With products in the type that the recording wants. */
-static int narrow_products(const struct ll_recording *recording, struct ll_trace **trace)
+static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
 {
-    const char *trouble;
-    uint64_t products;
-    if (!recording->products)
-        return LL_DONE;
-    struct ll_trace *narrow =
-        ll_trace_products_as(*trace, ll_dtype_find(recording->products), &products, &trouble);
-    ll_trace_free(*trace);
-    *trace = narrow;
-    return narrow ? LL_DONE : ll_failed("%s: %s", recording->model, trouble ? trouble : "memory ran out");
+    const char *trouble, *name = recording->products;
+    return ll_narrow_products(trace, name ? ll_dtype_find(name) : LL_DTYPE_COUNT, &trouble)
+               ? LL_DONE
+               : ll_failed("%s: no product can be taken as %s: %s", recording->model, name, trouble);
 }
 
 static int record(const struct ll_model *model, const struct ll_recording *recording, struct ll_trace **trace)
@@ -62,7 +56,7 @@ static int record(const struct ll_model *model, const struct ll_recording *recor
     }
     struct ll_run_report report;
     int status = ll_run_workload(model, &options, &report);
-    return status == LL_DONE ? narrow_products(recording, trace) : status;
+    return status == LL_DONE ? narrow(recording, trace) : status;
 }
 
 static struct ll_library_entry *find(const struct ll_library *library, const struct ll_recording *recording)

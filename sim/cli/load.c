@@ -2,6 +2,7 @@
 #include "sim/cli/load.h"
 
 #include "sim/cli/command.h"
+#include "tracer/products.h"
 #include "tracer/reader.h"
 
 #include <inttypes.h>
@@ -33,6 +34,23 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     else
         *status = ll_wrong("%s: %s", path, told ? "nothing of it can be used" : ll_status_text(trouble));
     return NULL;
+}
+
+bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble)
+{
+    uint64_t products = 0;
+    *trouble = NULL;
+    if (dtype == LL_DTYPE_COUNT)
+        return true;
+    struct ll_trace *narrow = ll_trace_products_as(*trace, dtype, &products, trouble);
+    if (!narrow) {
+        *trouble = *trouble ? *trouble : ll_status_text(LL_NO_MEMORY);
+        return false;
+    }
+    ll_trace_free(*trace);
+    *trace = narrow;
+    *trouble = products > 0 ? NULL : "none is known to read a weight";
+    return products > 0;
 }
 
 static bool is_whole(const struct ll_trace *trace)

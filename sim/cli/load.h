@@ -22,6 +22,10 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out);
 /* How many steps have all their ops. */
 uint64_t ll_complete_steps(const struct ll_trace *trace);
 
+/* Takes the products of weights of a trace to a type (tracer/products.h), in its place; LL_DTYPE_COUNT: to
+ * none. False and *trouble, a part of a sentence: why not, as when no product is known to read a weight. */
+bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
+
 /* The model of this name; NULL after saying that there is none, and which is near. */
 const struct ll_model *ll_find_model(const char *name);
 
