@@ -11,10 +11,12 @@
  * of the strides, one after the other, of an equal part of the pixels and of the filter's taps.
  *
  * A unit copies what it multiplies: its part of the side that is cut, and the whole other operand once for
- * each slice. A convolution's windows are gathered from the image line by line (im2col): each line of a
- * window is a piece of its own that costs `line`, since it has to be found and its edges be filled up.
+ * each slice that it gets, a slice of few lines no less than a full one. A convolution's windows are gathered
+ * from the image line by line (im2col): each line of a window is a piece of its own that costs `line`, since
+ * it has to be found and its edges be filled up; of a filter's gradient a slice takes a part of each window.
  *
- *       layout = (lines * line + (cut + other * slices) / packing) * busiest
+ *       copies = ceil(slices / units)                                         of the other operand
+ *       layout = max(lines * busiest, windows * copies) * line + (cut * busiest + other * copies) / packing
  *
  * Work that is no product goes along lines too (unbroken runs of elements), and pays `line` for each that it
  * begins; the units share them evenly. */
@@ -105,8 +107,8 @@ static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct
 /* How the sides are dealt to units, and what laying them out takes the busiest of these. */
 struct dealt {
     uint64_t units, length, slice, slices; /* length: of one product; slice 0: evenly */
-    double busiest;                        /* its share of all work */
-    double lines, lines_s, packing_s;
+    double busiest, copies;                /* its share of all work, and slices that it gets */
+    double lines_s, packing_s;
 };
 
 static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, uint64_t slice,
@@ -115,10 +117,10 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
     struct dealt d = {.units = units, .length = ll_max(s->length / s->parts, 1), .slice = slice};
     d.slices = ll_mul(s->parts, slice ? ll_ceil_div(d.length, slice) : units);
     d.busiest = slice ? busiest_of(d.length, slice, units) : 1 / (double)units;
-    d.lines = fmax(s->lines, s->windows * (double)d.slices);
-    d.lines_s = d.lines * kernel->line_s * d.busiest;
-    double bytes = s->cut_bytes + s->other_bytes / (double)s->parts * (double)d.slices;
-    d.packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps * d.busiest : 0;
+    d.copies = (double)s->parts * (double)ll_ceil_div(d.slices / s->parts, units);
+    d.lines_s = fmax(s->lines * d.busiest, s->windows * d.copies) * kernel->line_s;
+    double bytes = s->cut_bytes * d.busiest + s->other_bytes / (double)s->parts * d.copies;
+    d.packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps : 0;
     return d;
 }
 
@@ -133,12 +135,11 @@ static void tell(const struct ll_kernel *kernel, const struct sides *s, const st
            " units has %.10g of all work, of an even share: max(1, %.10g * %.10g) = %.10g",
            d->units, d->busiest, d->busiest, at_work, imbalance);
     if (kernel->line_s > 0)
-        ll_say(why, "laid out, lines found: %.10g * %.10g * %.10g = %.10g s", d->lines, kernel->line_s,
-               d->busiest, d->lines_s);
+        ll_say(why, "laid out, lines found: max(%.10g * %.10g, %.10g * %.10g) * %.10g = %.10g s", s->lines,
+               d->busiest, s->windows, d->copies, kernel->line_s, d->lines_s);
     if (kernel->packing_Bps > 0)
-        ll_say(why, "laid out, bytes copied: (%.10g + %.10g * %" PRIu64 ") / %.10g * %.10g = %.10g s",
-               s->cut_bytes, s->other_bytes / (double)s->parts, d->slices, kernel->packing_Bps, d->busiest,
-               d->packing_s);
+        ll_say(why, "laid out, bytes copied: (%.10g * %.10g + %.10g * %.10g) / %.10g = %.10g s", s->cut_bytes,
+               d->busiest, s->other_bytes / (double)s->parts, d->copies, kernel->packing_Bps, d->packing_s);
 }
 
 struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,

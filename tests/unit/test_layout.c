@@ -66,6 +66,12 @@ static void each_slice_copies_the_other_operand_again(void **state)
     struct ll_work work = product(1, 200, 10, 30); /* A: 24,000 B, B: 1,200 B for each of four slices */
     assert_near(layout_of(&kernel, &work, 1).layout_s, (24000 + 4 * 1200) / 1e9, 1e-12);
     assert_near(layout_of(&kernel, &work, 2).layout_s, (24000 + 4 * 1200) / 2e9, 1e-12);
+    /* 96 and 2 lines on two units: the other operand stands before the second unit, too, not twice before
+     * the first. */
+    kernel.slice = 96;
+    struct ll_work few = product(1, 98, 10, 30);
+    assert_near(layout_of(&kernel, &few, 2).layout_s, (96 * 30 * 4 + 1200) / 1e9, 1e-12);
+    assert_near(layout_of(&kernel, &few, 1).layout_s, (98 * 30 * 4 + 2 * 1200) / 1e9, 1e-12);
 }
 
 /* Two images of 10 x 10, windows of 54 elements: 200 lines. */
@@ -112,6 +118,7 @@ static void windows_are_gathered_line_by_line(void **state)
     assert_near(layout_of(&kernel, &filter, 1).layout_s, 200 * 3 * 1e-9, 1e-12);
     kernel.slice = 9; /* of 54 taps: six pieces of each window */
     assert_near(layout_of(&kernel, &filter, 1).layout_s, 200 * 6 * 1e-9, 1e-12);
+    assert_near(layout_of(&kernel, &filter, 4).layout_s, 200 * 2 * 1e-9, 1e-12);
 }
 
 static void what_is_moved_again_is_the_result(void **state)
