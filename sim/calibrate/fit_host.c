@@ -25,4 +25,5 @@ void ll_fit_host(const struct ll_samples *samples, struct ll_host *host)
         return;
     host->bandwidth_Bps = 1 / s_a_byte;
     host->latency_s = fmax(0, latency_s);
+    host->fills_caches = true;
 }
