@@ -407,8 +407,8 @@ static void record_classes(struct ll_recorder *recorder, uint64_t size)
     record_gathers(recorder, size);
 }
 
-/* The header says how convolutions are cut and what is written past the caches; a kind that has reductions of both sorts gets two kernels; rows
- * that are picked out of more do not count when they are picked again. */
+/* The header says how convolutions are cut and what is written past the caches; a kind that has reductions of
+ * both sorts gets two kernels; rows that are picked out of more do not count when they are picked again. */
 static void kernels_are_as_the_header_and_the_shapes_say(void **state)
 {
     struct ll_fact all[FACTS + 5];
