@@ -19,18 +19,18 @@
  *
  *       late[k] = overhead[k] - min(behind[k], time[k])
  *
- * An exchange keeps the share u of the device's units busy (`units_taken` of its network's levels, the largest
- * of those under way). While it goes on an op makes do with the others, and its units' time is as much longer:
+ * An exchange keeps the share u of the device's units busy (`units_taken` of its network's levels, the
+ * largest of those under way). While it goes on an op makes do with the others:
  *
  *       S(u) = the op's time with compute / (1 - u) in place of compute
  *       time = T + sum of V (1 - T / S(u)),   T = S(0)
  *
- * where V is how much of the op's time goes by while u is taken (sim/replay/taken.c). So what memory holds back
- * waits for units only where these become the slower ones. Ops are placed in recorded order: an op knows the
- * exchanges before it in that order alone, and a level counts as busy from where the op begins until the last
- * of these is over. All that they waited for on the device has ended by then; what one of them still waits for
- * from the host, or from another level, counts as if it were busy. That is why nothing gets slower when a
- * network gets faster: an exchange that begins sooner takes nothing from an op that it would have missed.
+ * where V is how much of the op's time goes by while u is taken (sim/replay/taken.c). So what memory holds
+ * back waits for units only where these become the slower ones. Ops are placed in recorded order: an op knows
+ * the exchanges before it in that order alone, and a level counts as busy from where the op begins until the
+ * last of these is over. All that they waited for on the device has ended by then; what one of them still
+ * waits for from the host, or from another level, counts as if it were busy. That is why nothing gets slower
+ * when a network gets faster: an exchange that begins sooner takes from no op that it would have missed.
  *
  * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
  * differs from op to op and is taken off each time. */
@@ -261,7 +261,8 @@ static double start_s(const struct run *run, uint32_t seq, uint32_t streams, uin
     return start;
 }
 
-/* What exchanges take from an op that starts at start_s and waits for the software; how long it waits then. */
+/* What exchanges take from an op that starts at start_s and waits for the software; with that, how long it
+ * waits. */
 static double slow_down(struct run *run, const struct ll_slowed *slowed, double start_s,
                         const struct ll_timing *timing, struct ll_op_parts *parts)
 {

@@ -67,8 +67,6 @@ static void tell_taken(const struct ll_result *result, struct ll_slowed slowed,
         return;
     find_ends(result, slowed.seq, level_end_s);
     ll_taken_s(&slowed, level_end_s, begin_s, &level, why);
-    ll_say(why, "with what exchanges beside it add: %.10g + %.10g = %.10g s", timing->time_s, op->taken_s,
-           timing->time_s + op->taken_s);
 }
 
 bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)

@@ -33,8 +33,8 @@ struct ll_slowed {
 };
 
 /* Seconds that exchanges under way add to an op that begins at begin_s; level_end_s[l]: when the exchanges
- * over level l of the network are over. *level is the one that takes most units at first, set where the sum is
- * more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
+ * over level l of the network are over. *level is the one that takes most units at first, set where the sum
+ * is more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
 double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level,
                   struct ll_explain *why);
 

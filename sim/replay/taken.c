@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long an op takes on the device's stream: alone, and while exchanges keep some of the units busy.
  *
- * The levels of the network fall still one after the other, so the share u that is taken goes down in steps. Of an
- * op that takes T alone, and S(u) with what is left of the units, a stretch of V seconds does V T / S(u):
+ * The levels of the network fall still one after the other, so the share u that is taken goes down in steps.
+ * Of an op that takes T alone, and S(u) with the units that are left, V seconds do what takes V T / S(u)
+ * alone:
  *
  *       u  |u1------+                    V1 (1 - T / S(u1)) + V2 (1 - T / S(u2))  is added to T
  *          |        |u2-------+
@@ -105,20 +106,19 @@ static double without_units_s(const struct ll_slowed *slowed, const struct ll_ne
     return timing.time_s;
 }
 
-/* Of the op's time, how long this level's share of the units is gone, up to end_s, and what that adds. */
+/* Of the op's time, how long a level's share of the units is gone, and what that adds. */
 struct stretch {
     double time_s, added_s;
 };
 
+/* It goes on for for_s at most; left_s of the op are still to be done, `added` is of stretches before. */
 static struct stretch stretch_of(const struct ll_slowed *slowed, const struct ll_network *level, double for_s,
-                                 double left_s, struct ll_explain *why)
+                                 double left_s, double added, struct ll_explain *why)
 {
     double alone_s = slowed->alone_s, less_s = fmax(alone_s, without_units_s(slowed, level, why));
     double time_s = fmin(for_s, left_s * (less_s / alone_s)), added_s = time_s * (1 - alone_s / less_s);
-    ll_say(why,
-           "added, of that time and alone, for as long as exchanges go on: %.10g * (1 - %.10g / %.10g) = "
-           "%.10g s",
-           time_s, alone_s, less_s, added_s);
+    ll_say(why, "time, some of it beside exchanges over %s: %.10g + %.10g * (1 - %.10g / %.10g) = %.10g s",
+           level->name, alone_s + added, time_s, alone_s, less_s, alone_s + (added + added_s));
     return (struct stretch){time_s, added_s};
 }
 
@@ -130,8 +130,8 @@ double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, dou
     if (takes_recorded(slowed->prepared, slowed->seq))
         return 0;
     while (left_s > 0 && most_taken(slowed->machine, level_end_s, at_s, &now)) {
-        struct stretch stretch =
-            stretch_of(slowed, &slowed->machine->networks[now], level_end_s[now] - at_s, left_s, why);
+        struct stretch stretch = stretch_of(slowed, &slowed->machine->networks[now], level_end_s[now] - at_s,
+                                            left_s, added_s, why);
         *level = added_s == 0 ? now : *level;
         added_s += stretch.added_s;
         left_s -= stretch.time_s - stretch.added_s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The laws of exchanges that keep units busy, on random traces, plans and machines. A law that fails prints its
- * seed. */
+/* The laws of exchanges that keep units busy, on random traces, plans and machines. A law that fails prints
+ * its seed. */
 #include "check.h"
 
 #include "random_machine.h"

@@ -89,8 +89,8 @@ static void gradients_go_while_earlier_layers_are_busy(void **state)
     assert_near(beside_s(&fast, &plan, one_piece, false, true), 0.004 + 2 * exchange_s(1), 1e-12);
 }
 
-/* Of the first layer's backward pass, what goes by beside the second's exchange is slowed: for ops of the units
- * alone by 1 / (1 - 0.2), where they are half of it by 1 + 0.5 * 0.25. */
+/* Of the first layer's backward pass, what goes by beside the second's exchange is slowed: for ops of the
+ * units alone by 1 / (1 - 0.2), where they are half of it by 1 + 0.5 * 0.25. */
 static void exchanges_take_units_from_layers_beside_them(void **state)
 {
     (void)state;
