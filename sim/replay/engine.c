@@ -31,6 +31,8 @@
  * last of these is over. All that they waited for on the device has ended by then; what one of them still
  * waits for from the host, or from another level, counts as if it were busy. That is why nothing gets slower
  * when a network gets faster: an exchange that begins sooner takes from no op that it would have missed.
+ * The way to do an op is the one that is fastest on an empty device; with more of something else than the
+ * network it may be another one, which leans on the units more and loses more of them.
  *
  * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
  * differs from op to op and is taken off each time. */
