@@ -54,7 +54,7 @@ static void find_ends(const struct ll_result *result, uint32_t seq, double level
     }
 }
 
-/* What exchanges beside it add to the op's time, of which one begins once the software lets it. */
+/* What exchanges beside the op add to its time; its work begins when the software lets it. */
 static void tell_taken(const struct ll_result *result, struct ll_slowed slowed,
                        const struct ll_timing *timing, struct ll_explain *why)
 {

@@ -86,7 +86,7 @@ static bool most_taken(const struct ll_machine *machine, const double *level_end
     return most > 0;
 }
 
-/* What the op takes with that level's share of the units gone; takes as long as recorded if it does. */
+/* What the op takes with that level's share of the units gone from end to end. */
 static double without_units_s(const struct ll_slowed *slowed, const struct ll_network *level,
                               struct ll_explain *why)
 {
