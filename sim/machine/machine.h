@@ -321,6 +321,7 @@ struct ll_network {
     double group_port_Bps;           /* the same of a group of the levels before, over all its links */
     uint64_t links;                  /* of such a group into this level; 0: one per device */
     double oversubscription;         /* of a fat tree */
+    double units_taken; /* share of a device's units that an exchange over this level keeps busy; below 1 */
     struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
     uint64_t sample_count;
 };

@@ -7,6 +7,7 @@
 #include <float.h>
 
 #define POSITIVE DBL_MIN
+#define MOST_TAKEN 0.99 /* some units are left */
 
 /* Upper bounds: far beyond any machine, small enough that no product of a few of them overflows a double, and
  * that sizes are exact in one. */
@@ -605,6 +606,10 @@ static const struct ll_field network_fields[] = {
              "device"},
     {.key = "oversubscription", .type = LL_TYPE_NUMBER, AT(oversubscription), .min = POSITIVE, .max = 1e6, .otherwise = "1",
      .help = "for a fat tree: how many times more a switch takes in from below than it can pass upwards"},
+    {.key = "units_taken", .type = LL_TYPE_NUMBER, AT(units_taken), .min = 0, .max = MOST_TAKEN, .otherwise = "0",
+     .help = "share of a device's units that an exchange over this level keeps busy while it goes on, so that "
+             "what is computed meanwhile takes 1 / (1 - share) times as long; of an exchange over several levels "
+             "the largest"},
     {.key = "samples", .type = LL_TYPE_LIST, AT(samples), .count_offset = offsetof(struct ll_network, sample_count),
      .table = &network_sample_table, .max = LL_MAX_NETWORK_SAMPLES,
      .help = "measured all-reduces, by number of devices: used instead of the model for groups within this "
