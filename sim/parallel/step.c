@@ -222,14 +222,19 @@ static bool add_messages(struct run *run)
     return true;
 }
 
+/* The first micro-batch has nothing to add its gradients to, which the tail makes up for; where the tail is
+ * shorter than that, all micro-batches share what is left. */
 static void time_pieces(struct run *run)
 {
     for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
         const struct measured *measured = &run->measured[run->spread->program_of[piece]];
+        double tail_s = fmax(0, measured->once->time_s - measured->again->time_s) - measured->added_s;
+        double shared_s = fmin(0, tail_s) / (double)run->spread->sizes.micro_batches;
         run->times[piece] = (struct ll_piece_times){
             .forward_s = measured->forward_s,
-            .backward_s = fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s,
-            .tail_s = fmax(0, measured->once->time_s - measured->again->time_s - measured->added_s),
+            .backward_s =
+                fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s + shared_s,
+            .tail_s = fmax(0, tail_s),
         };
     }
 }
