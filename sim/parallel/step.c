@@ -332,7 +332,7 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     for (uint64_t c = 0; done && c < shape.chunks; c++) {
         const struct ll_device_program *program =
             &spread->programs[spread->program_of[c * shape.stages + stage]];
-        done = ll_piece_memory(program->trace, shape.micro_batches > 1, &memory[c]);
+        done = ll_piece_memory(program->trace, shape.micro_batches, &memory[c]);
         pieces[c] = &memory[c];
     }
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
