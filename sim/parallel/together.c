@@ -172,6 +172,7 @@ static bool average(double ranks, struct ll_arena *arena, struct ll_result *resu
         kinds[i] = result->kinds[i];
         kinds[i].count /= ranks;
         kinds[i].time_s /= ranks;
+        kinds[i].bound_s /= ranks;
         kinds[i].flops /= ranks;
         kinds[i].bytes /= ranks;
     }
