@@ -112,7 +112,7 @@ static void kinds_are_joined(void **state)
     close_scene(&scene);
 }
 
-/* A second at 6 B/s and twice three seconds at 2 B/s are 18 B in 7 s; another bound for 5 s is the shorter. */
+/* A second at 6 B/s and twice three seconds at 2 B/s are 18 B in 7 s; another bound for 5 s is shorter. */
 static void rates_are_of_all_that_the_bound_bound(void **state)
 {
     (void)state;
