@@ -6,6 +6,7 @@
 #include "models/nn/blas.h"
 #include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_skinny.h"
+#include "models/nn/kernel_transpose.h"
 #include "models/nn/runner.h"
 #include "tracer/base/clock.h"
 #include "tracer/host.h"
@@ -195,6 +196,8 @@ static void add_cuts(struct ll_facts *facts)
             ll_facts_add(facts, key, "%u", cuts[j].value);
         }
     ll_facts_add(facts, "conv2d_filter_grad.slice", "%u", LL_CONV_FILTER_SLICE);
+    if (LL_WRITES_PAST)
+        ll_facts_add(facts, "transpose.past", "%u", LL_TRANSPOSE_PAST_BYTES);
 }
 
 static void add_facts(const struct ll_micro_options *options, struct ll_pool *pool, struct ll_facts *facts)

@@ -10,6 +10,19 @@
 
 #include <string.h>
 
+/* Elements begin..end of a line of the image, of `line` elements; those before it and past it are zero. */
+LL_INLINE void copy_run(const real *image_line, int64_t line, int64_t begin, int64_t end, bool outside,
+                        real *row)
+{
+    int64_t from = outside ? end : begin < 0 ? 0 : begin, to = outside || end < line ? end : line;
+    if (from > begin)
+        memset(row, 0, (size_t)(from - begin) * sizeof *row);
+    if (from < to)
+        memcpy(row + (from - begin), image_line + from, (size_t)(to - from) * sizeof *row);
+    if (to < end)
+        memset(row + (to - begin), 0, (size_t)(end - to) * sizeof *row);
+}
+
 void LL_REAL(ll_gather)(const struct ll_window *window, const real *image, int64_t y, int64_t x,
                         uint64_t first_column, uint64_t end_column, real *row)
 {
@@ -18,21 +31,22 @@ void LL_REAL(ll_gather)(const struct ll_window *window, const real *image, int64
         whole_pixels ? window->taps_w * window->channels : window->used; /* contiguous in the image */
     uint64_t runs_per_row = whole_pixels ? 1 : window->taps_w;
     int64_t line = (int64_t)(window->width * window->channels), channels = (int64_t)window->channels;
+    /* Of the first run a part may be left out; a run of part of the channels lies in one pixel. */
+    uint64_t index = first_column / run, skipped = first_column % run, tap_x = index % runs_per_row;
+    int64_t tap_y = y + (int64_t)(index / runs_per_row);
     for (uint64_t column = first_column; column < end_column;) {
-        uint64_t index = column / run, stop = ll_min((index + 1) * run, end_column);
-        int64_t tap_y = y + (int64_t)(index / runs_per_row), tap_x = x + (int64_t)(index % runs_per_row);
-        /* Elements begin..end of the image's line; those before 0 and past its end are zero. A run of part of
-         * the channels lies in one pixel. */
-        int64_t begin = tap_x * channels + (int64_t)(window->first + column % run);
-        int64_t end = begin + (int64_t)(stop - column);
+        uint64_t count = ll_min(run - skipped, end_column - column);
+        int64_t begin = (x + (int64_t)tap_x) * channels + (int64_t)(window->first + skipped);
+        int64_t end = begin + (int64_t)count;
         bool outside = tap_y < 0 || tap_y >= (int64_t)window->height || end <= 0 || begin >= line;
-        int64_t from = outside ? end : begin < 0 ? 0 : begin, to = outside || end < line ? end : line;
-        memset(row, 0, (size_t)(from - begin) * sizeof *row);
-        if (from < to)
-            memcpy(row + (from - begin), image + tap_y * line + from, (size_t)(to - from) * sizeof *row);
-        memset(row + (to - begin), 0, (size_t)(end - to) * sizeof *row);
-        row += end - begin;
-        column = stop;
+        copy_run(outside ? image : image + tap_y * line, line, begin, end, outside, row);
+        row += count;
+        column += count;
+        skipped = 0;
+        if (++tap_x == runs_per_row) {
+            tap_x = 0;
+            tap_y++;
+        }
     }
 }
 

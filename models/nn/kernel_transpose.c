@@ -5,13 +5,14 @@
  * square by square and written past the caches: fetching what will be overwritten takes as long again, and
  * lines of the result that lie a power of two apart would drive each other out. */
 #include "models/nn/kernel.h"
+#include "models/nn/kernel_transpose.h"
 
 #include <string.h>
-#ifdef __SSE2__
+#if LL_WRITES_PAST
 #include <emmintrin.h>
 #endif
 
-enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16, LARGE_BYTES = 1 << 24 };
+enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16 };
 
 struct exchange {
     const char *from;
@@ -33,7 +34,7 @@ static struct exchange exchange_of(const struct ll_kernel_call *call)
         .from = call->in[0],
         .to = call->out[0],
         .element_bytes = ll_dtype_bytes((enum ll_dtype)in->dtype),
-        .large = ll_size_bytes(in) >= LARGE_BYTES,
+        .large = ll_size_bytes(in) >= LL_TRANSPOSE_PAST_BYTES,
     };
     uint64_t in_step[LL_MAX_RANK], order[LL_MAX_RANK], step = 1;
     uint64_t digits = (uint64_t)ll_attr_count(call->op, LL_ATTR_PERMUTATION, 0);
@@ -113,7 +114,7 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
 /* Writes past the caches, whole sixteens of bytes only where processors know how. */
 LL_INLINE void put_past(void *to, const void *from, uint64_t bytes)
 {
-#ifdef __SSE2__
+#if LL_WRITES_PAST
     for (; (uintptr_t)to % sizeof(__m128i) == 0 && bytes >= sizeof(__m128i); bytes -= sizeof(__m128i)) {
         __m128i some;
         memcpy(&some, from, sizeof some);
@@ -128,7 +129,7 @@ LL_INLINE void put_past(void *to, const void *from, uint64_t bytes)
 /* Such writes are seen by other threads in no order without this. */
 LL_INLINE void settle(void)
 {
-#ifdef __SSE2__
+#if LL_WRITES_PAST
     _mm_sfence();
 #endif
 }
@@ -193,8 +194,13 @@ static void lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
         place(x, i, &first, &to);
         const char *from = x->from + first * x->element_bytes;
         for (stop = ll_min(end, i - i % plane + plane); i < stop; i++, from += step)
-            memcpy(x->to + i * bytes, from, bytes);
+            if (x->large)
+                put_past(x->to + i * bytes, from, bytes);
+            else
+                memcpy(x->to + i * bytes, from, bytes);
     }
+    if (x->large)
+        settle();
 }
 
 LL_KERNEL(TRANSPOSE)

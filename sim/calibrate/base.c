@@ -126,6 +126,15 @@ static void add_sources(const struct header *header, const char *host, const cha
                         levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
 }
 
+/* How our kernels go about it. */
+static void add_software(const struct header *header, struct ll_str *yaml)
+{
+    double past = ll_trace_number(header->trace, "transpose.past", 0);
+    ll_str_add(yaml, "software:\n  strided_gradient: phases\n");
+    if (past > 0)
+        ll_str_addf(yaml, "  past: %.0fB\n  past_ops: [transpose]\n", past);
+}
+
 /* The name without what would end a quoted text. */
 static void plain(const char *text, char *out, size_t size)
 {
@@ -155,7 +164,7 @@ struct ll_machine *ll_calibrate_base(const struct ll_trace *micro, struct ll_dia
     if (has_level(&header, "l3"))
         add_level(&header, "l3", "device", 1, 1, l2_bytes, &yaml);
     add_level(&header, "dram", "device", 1, 1, 0, &yaml);
-    ll_str_add(&yaml, "software: {strided_gradient: phases}\n");
+    add_software(&header, &yaml);
     add_sources(&header, host, thread_text ? thread_text : "unknown", &yaml);
     struct ll_machine *machine = NULL;
     if (header.whole && !yaml.failed)

@@ -7,10 +7,11 @@
 void ll_fit_host(const struct ll_samples *samples, struct ll_host *host)
 {
     /* Sums of the normal equations for latency and seconds a byte: the relative error is
-     * latency / t + bytes / t * s - 1. Long ones count more than short ones, as in fit.c. */
+     * latency / t + bytes / t * s - 1. Each counts as long as it took: what is small comes to nothing in a
+     * step, and one thread copies it, where many share what is large. */
     double ones = 0, mixed = 0, squares = 0, to_ones = 0, to_bytes = 0;
     for (uint64_t i = 0; i < samples->arrival_count; i++) {
-        double time_s = samples->arrivals[i].time_s, weight = cbrt(time_s);
+        double time_s = samples->arrivals[i].time_s, weight = time_s;
         double one = 1 / time_s, bytes = samples->arrivals[i].bytes * one;
         ones += weight * one * one;
         mixed += weight * one * bytes;
@@ -25,4 +26,5 @@ void ll_fit_host(const struct ll_samples *samples, struct ll_host *host)
         return;
     host->bandwidth_Bps = 1 / s_a_byte;
     host->latency_s = fmax(0, latency_s);
+    host->fills_caches = true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline plan: how to spread a step over devices. */
+#include "sim/cli/changes.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
@@ -140,9 +141,14 @@ static int run(const struct ll_args *args)
         return ll_wrong("no machine: name one with -c; leadline machines lists them");
     if (!folders || !overrides)
         return LL_WRONG;
+    struct ll_changes changes;
+    if (!ll_read_changes(args, &changes))
+        return LL_WRONG;
     struct ll_machine *machine = ll_load_machine(which, folders, overrides, count);
     struct ll_trace *trace = machine ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
+        status = ll_change(&trace, &changes, args->words[0]);
+    if (trace && status == LL_DONE)
         status = search_plans(args, machine, trace);
     ll_trace_free(trace);
     ll_machine_free(machine);
@@ -153,6 +159,7 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "a machine with a network: a YAML file or a name that leadline machines lists"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
+    LL_CHANGE_OPTIONS,
     {"devices", 0, "N", "devices to use (default: all that the network joins)"},
     {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
     {"simulate", 0, "K", "how many of the best to simulate and show (default: 5)"},
@@ -165,7 +172,8 @@ const struct ll_command ll_command_plan = {
     .summary = "find the best way to spread a step over devices",
     .examples = "  leadline plan -c a100_dgx --batch 1024 gpt.llt\n"
                 "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 "
-                "--json gpt.llt\n",
+                "--json gpt.llt\n"
+                "  leadline plan -c h100_superpod --devices 256 --batch 256 --products-as f8 gpt.llt\n",
     .details =
         "Considers every way to write the number of devices as replicas (dp) times devices that share "
         "products (tp) times devices that share sequences (cp) times pipeline stages (pp), with all "

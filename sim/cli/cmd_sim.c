@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline sim: replays traces on machines and shows how long, why, and what to change. */
+#include "sim/cli/changes.h"
 #include "sim/cli/command.h"
 #include "sim/cli/compat.h"
 #include "sim/cli/load.h"
@@ -11,8 +12,6 @@
 #include "sim/report/sim_report.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/file.h"
-#include "tracer/prune.h"
-#include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,96 +49,10 @@ static bool load_machines(struct simulation *simulation)
     return all;
 }
 
-/* The type that an option names; LL_DTYPE_COUNT without it. False after saying that there is no such type. */
-static bool read_type(const struct ll_args *args, const char *option, enum ll_dtype *dtype)
-{
-    const char *names[LL_DTYPE_COUNT], *given = ll_value(args, option, NULL);
-    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
-        names[i] = ll_dtype_name((enum ll_dtype)i);
-    *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
-    if (given && *dtype == LL_DTYPE_COUNT)
-        ll_unknown("type of number", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
-    return !given || *dtype < LL_DTYPE_COUNT;
-}
-
-/* The same of --products-as, which is of floating point. */
-static bool read_product_type(const struct ll_args *args, enum ll_dtype *dtype)
-{
-    if (!read_type(args, "products-as", dtype))
-        return false;
-    if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_floating(*dtype))
-        return true;
-    ll_wrong("--products-as %s: expected a floating-point type, as f8 or bf16", ll_dtype_name(*dtype));
-    return false;
-}
-
-static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
-{
-    const char *trouble = NULL;
-    if (dtype == LL_DTYPE_COUNT || ll_trace_retype(trace, dtype, &trouble))
-        return LL_DONE;
-    return trouble ? ll_wrong("%s as %s: %s", path, ll_dtype_name(dtype), trouble)
-                   : ll_failed("memory ran out");
-}
-
-/* The pattern that --prune names; 0 of 0 without it. */
-static bool read_pattern(const struct ll_args *args, struct ll_pattern *pattern)
-{
-    const char *given = ll_value(args, "prune", NULL);
-    *pattern = (struct ll_pattern){0};
-    if (!given || ll_pattern_parse(given, pattern))
-        return true;
-    ll_wrong("--prune %s: expected " LL_PATTERN_WANTED, given);
-    return false;
-}
-
-static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const char *path)
-{
-    const char *trouble = NULL;
-    uint64_t weights = 0;
-    if (pattern->of == 0)
-        return LL_DONE;
-    if (!ll_trace_prune(trace, pattern, &weights, &trouble))
-        return trouble ? ll_wrong("%s pruned: %s", path, trouble) : ll_failed("memory ran out");
-    return weights > 0 ? LL_DONE
-                       : ll_wrong("%s: no weight can be pruned to %u:%u: none of a forward product has a "
-                                  "multiple of %u along what it sums over",
-                                  path, pattern->kept, pattern->of, pattern->of);
-}
-
-/* The trace with its products of weights in this type, in the place of the one given. */
-static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
-{
-    const char *trouble;
-    return ll_narrow_products(trace, dtype, &trouble)
-               ? LL_DONE
-               : ll_wrong("%s: no product can be taken as %s: %s", path, ll_dtype_name(dtype), trouble);
-}
-
-/* All that options change of a trace. */
-struct changes {
-    enum ll_dtype dtype, products;
-    struct ll_pattern pattern;
-};
-
-static bool read_changes(const struct ll_args *args, struct changes *changes)
-{
-    return read_type(args, "as", &changes->dtype) && read_product_type(args, &changes->products) &&
-           read_pattern(args, &changes->pattern);
-}
-
-static int change(struct ll_trace **trace, const struct changes *changes, const char *path)
-{
-    int status = retype(*trace, changes->dtype, path);
-    if (status == LL_DONE)
-        status = prune(*trace, &changes->pattern, path);
-    return status == LL_DONE ? narrow_products(trace, changes->products, path) : status;
-}
-
 static int load_traces(struct simulation *simulation)
 {
-    struct changes changes;
-    if (!read_changes(simulation->args, &changes))
+    struct ll_changes changes;
+    if (!ll_read_changes(simulation->args, &changes))
         return LL_WRONG;
     for (size_t i = 0; i < simulation->args->word_count; i++) {
         const char *path = simulation->args->words[i];
@@ -149,7 +62,7 @@ static int load_traces(struct simulation *simulation)
             simulation->traces[i] = ll_rebatch(simulation->args, simulation->traces[i], path, &status);
         if (!simulation->traces[i])
             return status;
-        status = change(&simulation->traces[i], &changes, path);
+        status = ll_change(&simulation->traces[i], &changes, path);
         if (status != LL_DONE)
             return status;
         if (simulation->planned) /* its programs are prepared */
@@ -436,10 +349,7 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
-    {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},
-    {"products-as", 0, "DTYPE",
-     "simulate with products of weights alone in this type, such as f8, and the casts that takes"},
-    {"prune", 0, "N:M", "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4"},
+    LL_CHANGE_OPTIONS,
     LL_REBATCH_OPTIONS,
 #define LL_PLAN_WITHOUT_BATCH
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) {option, 0, value, help},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can be doubled, to see what it would gain: rates, bandwidths and sizes; and what starting ops costs,
- * which can be done without. */
+ * and what exchanges take from the units, both of which can be done without. */
 #include "sim/machine/machine.h"
 #include "sim/machine/steps.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + 3 * LL_MAX_LINKS + 3 };
+enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + 4 * LL_MAX_LINKS + 3 };
 
 /* Where a knob's value is in the machine, and how it is called. */
 struct slot {
@@ -70,6 +70,14 @@ static size_t network_slots(const struct ll_machine *machine, const struct ll_ne
                                            offset_in(machine, rates[i].Bps),
                                            false,
                                            2};
+    if (network->units_taken > 0)
+        slots[count++] = (struct slot){"network",
+                                       network->name,
+                                       "units_taken",
+                                       "taking no units",
+                                       offset_in(machine, &network->units_taken),
+                                       false,
+                                       0};
     return count;
 }
 

@@ -256,6 +256,8 @@ struct ll_software {
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
     bool early_updates;          /* of weights, right after their gradients; else at the end of the step */
+    uint64_t past_bytes; /* results of such ops with at least so many are written past caches; 0: none are */
+    bool past_ops[LL_OP_COUNT];
     enum ll_algorithm collectives;
     double collective_overhead_s; /* to start a collective, until the first byte leaves */
     double message_overhead_s;    /* to start a message between two devices; 0: as a collective */
@@ -277,6 +279,7 @@ struct ll_host {
     double encode_Bps;  /* at which a worker writes what ops of the input phase make of it; 0: likewise */
     uint64_t workers;   /* that work in parallel; 0: one */
     uint64_t buffered_steps; /* whose input the device has room for; 0: one */
+    bool fills_caches;       /* input arrives through the device's caches, not in its outermost memory */
 };
 
 enum ll_topology {
@@ -318,6 +321,7 @@ struct ll_network {
     double group_port_Bps;           /* the same of a group of the levels before, over all its links */
     uint64_t links;                  /* of such a group into this level; 0: one per device */
     double oversubscription;         /* of a fat tree */
+    double units_taken; /* share of a device's units that an exchange over this level keeps busy; below 1 */
     struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
     uint64_t sample_count;
 };

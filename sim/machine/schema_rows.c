@@ -7,6 +7,7 @@
 #include <float.h>
 
 #define POSITIVE DBL_MIN
+#define MOST_TAKEN 0.99 /* some units are left */
 
 /* Upper bounds: far beyond any machine, small enough that no product of a few of them overflows a double, and
  * that sizes are exact in one. */
@@ -475,6 +476,12 @@ static const struct ll_field software_fields[] = {
              "by a search over nested tiles"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
      .help = "what the search minimizes: time, energy, or their product"},
+    {.key = "past", .type = LL_TYPE_SIZE, AT(past_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = MOST_BYTES, .otherwise = "0B",
+     .help = "results of `past_ops` with at least so many bytes are written past all caches, which keep nothing of "
+             "them; 0: none are"},
+    {.key = "past_ops", .type = LL_TYPE_RUNS, AT(past_ops),
+     .help = "op classes or kinds whose large results are written past the caches"},
     {.key = "early_updates", .type = LL_TYPE_BOOL, AT(early_updates), .otherwise = "false",
      .help = "whether weights are updated right after their gradients, which then need not live until the "
              "end of the step"},
@@ -525,6 +532,9 @@ static const struct ll_field host_fields[] = {
     {.key = "buffered_steps", .type = LL_TYPE_WHOLE, AT(buffered_steps), .min = 1, .max = 65536, .otherwise = "2",
      .help = "steps whose input the device has buffers for: the input of a step comes when the step so many before "
              "has ended"},
+    {.key = "fills_caches", .type = LL_TYPE_BOOL, AT(fills_caches), .otherwise = "false",
+     .help = "whether input arrives through the device's caches, as where its own threads copy it; else in its "
+             "outermost memory"},
 };
 #undef AT
 static const struct ll_field_table host_table = {TABLE("host section", host_fields, struct ll_host)};
@@ -596,6 +606,10 @@ static const struct ll_field network_fields[] = {
              "device"},
     {.key = "oversubscription", .type = LL_TYPE_NUMBER, AT(oversubscription), .min = POSITIVE, .max = 1e6, .otherwise = "1",
      .help = "for a fat tree: how many times more a switch takes in from below than it can pass upwards"},
+    {.key = "units_taken", .type = LL_TYPE_NUMBER, AT(units_taken), .min = 0, .max = MOST_TAKEN, .otherwise = "0",
+     .help = "share of a device's units that an exchange over this level keeps busy while it goes on, so that "
+             "what is computed meanwhile takes 1 / (1 - share) times as long; of an exchange over several levels "
+             "the largest"},
     {.key = "samples", .type = LL_TYPE_LIST, AT(samples), .count_offset = offsetof(struct ll_network, sample_count),
      .table = &network_sample_table, .max = LL_MAX_NETWORK_SAMPLES,
      .help = "measured all-reduces, by number of devices: used instead of the model for groups within this "

@@ -14,13 +14,12 @@
  *
  * An op that moves less than the tensors it is given (a gather) counts with what it moves. Nobody knows which
  * part that is, so it finds nothing, and its bytes take a place of their own that is never met again. What
- * comes from the host lands in the outermost memory. */
+ * comes from the host is not on the line before somebody reads it, but how far back that was is known. */
 #include "sim/memory/residency.h"
 
 #include "sim/memory/allocators.h"
 #include "tracer/base/sorted.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* What a walk knows about a storage. */
@@ -32,6 +31,8 @@ struct track {
     uint64_t latest;     /* 1 + index of the reuse of its latest access; 0: none */
     uint64_t write;      /* 1 + index of the reuse of its latest write; 0 when that is settled */
     uint64_t farthest;   /* largest distance since that write */
+    uint64_t arrived;    /* 1 + index of the reuse by which the host has written it since; 0: none */
+    uint64_t arrival;    /* and its place */
     bool read_since;
 };
 
@@ -90,6 +91,9 @@ static void touch(struct walk *walk, struct track *track, struct ll_reuse *reuse
 {
     reuse->since = track->place ? bytes_after(walk, track->place) : LL_NO_FIT;
     reuse->before = track->place ? track->latest : 0;
+    reuse->arrived = track->arrived;
+    reuse->since_arrival = track->arrived ? bytes_after(walk, track->arrival) : LL_NO_FIT;
+    track->arrived = 0;
     forget(walk, track);
     track->place = ++walk->place;
     track->latest = (uint64_t)(reuse - walk->reuses) + 1;
@@ -266,15 +270,26 @@ static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, st
     track->read_since = false;
 }
 
+/* The host writes a storage: where its bytes lay before, nothing of them counts any more. */
+static void arrive(struct walk *walk, uint32_t tensor, struct ll_reuse *reuse)
+{
+    const struct ll_trace *trace = walk->trace;
+    struct track *track = &walk->tracks[trace->tensors[tensor].storage];
+    bool fresh = track->place == 0;
+    reuse->by_host = true;
+    reuse->bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
+    reuse->since = fresh ? track->inherited : bytes_after(walk, track->place);
+    reuse->before = fresh ? track->heir_of : track->latest;
+    forget(walk, track);
+    track->inherited = LL_NO_FIT;
+    track->arrived = (uint64_t)(reuse - walk->reuses) + 1;
+    track->arrival = ++walk->place;
+}
+
 static bool from_host(const struct ll_form *form)
 {
     return form->phase == LL_PHASE_INPUT ||
            (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
-}
-
-static bool is_product(enum ll_op_kind kind)
-{
-    return kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(kind));
 }
 
 static bool visit_op(struct walk *walk, uint32_t op)
@@ -283,18 +298,19 @@ static bool visit_op(struct walk *walk, uint32_t op)
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     struct ll_reuse *reuse = &walk->reuses[walk->first[op]];
     bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
-    const struct ll_reuse nothing = {0, LL_NO_FIT, LL_NO_FIT, 0, op, is_product(form->view.kind)};
+    struct ll_reuse nothing = {.distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = form->view.kind};
     for (uint32_t i = 0; i < form->view.input_count; i++, reuse++) {
         *reuse = nothing;
         if (!idle)
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, reuse);
     }
     bool right = each_of(walk, &walk->births, op, bear);
+    nothing.written = true;
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         *reuse = nothing;
         if (host)
-            forget(walk, &walk->tracks[trace->tensors[tensor].storage]);
+            arrive(walk, tensor, reuse);
         else if (!idle)
             write_operand(walk, tensor, form->bytes_written, reuse);
     }
@@ -381,200 +397,4 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     free(walk.spare);
     ll_sorted_release(&walk.lying);
     return ready ? residency : NULL;
-}
-
-/* A memory serves the next op only where there is but one of it, and where nothing passes by it. */
-static bool shared(const struct ll_machine *machine, uint64_t level)
-{
-    return ll_level_holds_all(&machine->levels[level]) && ll_machine_instances(machine, level) == 1;
-}
-
-/* What is left of a cache, and of what it remembers, when x times as many bytes as it holds have come around,
- * of which in the mean of this time and the one before so large shares were let in, or remembered. */
-static double left(double x, double share_before, double share)
-{
-    return exp(-x * (share_before + share) / 2);
-}
-
-/* When all is let in, of f = g(f) = exp(-(1 - (before + f) / 2) x) stay the root below 1: g is convex, so
- * Newton's steps from 0 come up to it and never pass it, but for rounding where it is near 1. */
-static struct ll_cache_found all_let_in(double x, double stay, double before)
-{
-    double share = 0, first = stay * left(x, 1 - before, 1), next = first;
-    while (next > share) {
-        share = next;
-        double found = first * exp(share / 2 * x);
-        next = share + (found - share) / (1 - x / 2 * found);
-    }
-    share = fmin(share, 1);
-    return (struct ll_cache_found){.share = share, .has = 1, .admitted = 1 - share};
-}
-
-/* Each share depends on the other; from nothing found, they settle in some steps. */
-static struct ll_cache_found at_random(double q, double x, double stay, const struct ll_cache_found *before)
-{
-    enum { MOST_STEPS = 100 };
-    static const double SETTLED = 1e-4;
-    struct ll_cache_found now = {.admitted = q, .remembered = 1 - q};
-    for (int step = 0; step < MOST_STEPS; step++) {
-        double last = now.share;
-        double known = stay * left(x, before->remembered, now.remembered) * (1 - before->has);
-        now.share = stay * left(x, before->admitted, now.admitted) * before->has;
-        now.remembered = (1 - now.share - known) * (1 - q);
-        now.admitted = 1 - now.share - now.remembered;
-        if (fabs(now.share - last) < SETTLED)
-            break;
-    }
-    now.has = now.share + now.admitted;
-    return now;
-}
-
-/* Whether a memory that keeps what was used last has it still. */
-static bool young(const struct ll_level *level, struct ll_round round)
-{
-    return (double)round.bytes + round.corunners <= (double)level->size_bytes;
-}
-
-struct ll_cache_found ll_cache_finds(const struct ll_level *level, struct ll_round round,
-                                     const struct ll_cache_found *before)
-{
-    double q = ll_cache_admission(&level->cache), size = (double)level->size_bytes;
-    if (!before || !ll_fits(round.bytes))
-        return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
-    if (level->cache.policy == LL_CACHE_RANDOM) {
-        double x = (double)round.bytes / size, stay = exp(-round.corunners / size);
-        return q < 1 ? at_random(q, x, stay, before) : all_let_in(x, stay, before->share);
-    }
-    if (!young(level, round))
-        return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
-    return (struct ll_cache_found){.share = before->has, .has = 1, .admitted = 1 - before->has};
-}
-
-double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_round round)
-{
-    enum { MOST_TIMES = 50 };
-    static const double SETTLED = 1e-5;
-    uint64_t size = level->size_bytes, distance = round.bytes - ll_min(bytes, round.bytes);
-    if (!level->cache_given)
-        return distance < size && ll_fits(round.bytes) ? (double)ll_min(bytes, size - distance) : 0;
-    if (young(level, round))
-        return (double)bytes;
-    struct ll_cache_found found = ll_cache_finds(level, round, NULL);
-    for (int time = 0; time < MOST_TIMES; time++) {
-        double last = found.share;
-        found = ll_cache_finds(level, round, &found);
-        if (fabs(found.share - last) < SETTLED)
-            break;
-    }
-    return (double)bytes * found.share;
-}
-
-/* What an op is asked about: what was left where, by when. */
-struct asking {
-    const struct ll_residency *residency;
-    struct ll_clock clock;
-};
-
-static double begun_s(const struct asking *asking, uint32_t op)
-{
-    const struct ll_clock *clock = &asking->clock;
-    return clock->begun_s && op >= clock->first ? clock->begun_s[op - clock->first] : 0;
-}
-
-static const struct ll_reuse *before(const struct asking *asking, const struct ll_reuse *reuse)
-{
-    return reuse->before > 0 ? &asking->residency->reuses[reuse->before - 1] : NULL;
-}
-
-static struct ll_round round_of(const struct asking *asking, const struct ll_reuse *reuse,
-                                const struct ll_level *level)
-{
-    const struct ll_reuse *last = before(asking, reuse);
-    struct ll_round round = {ll_add(reuse->since, reuse->bytes), 0};
-    if (last && level->cache.corunners_Bps > 0)
-        round.corunners =
-            level->cache.corunners_Bps * fmax(0, begun_s(asking, reuse->op) - begun_s(asking, last->op));
-    return round;
-}
-
-/* Whether who used these bytes last left them where this op finds them. */
-static bool is_near(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level)
-{
-    const struct ll_reuse *last = before(asking, reuse);
-    return !level->cache.affinity || (last && last->by_product == reuse->by_product);
-}
-
-/* What the cache further in, if one serves the next op as well, keeps when it is used so for ever. */
-static double kept_inside(const struct asking *asking, const struct ll_reuse *reuse,
-                          const struct ll_level *inside)
-{
-    bool serves = inside && is_near(asking, reuse, inside);
-    return serves ? ll_level_keeps(inside, reuse->bytes, round_of(asking, reuse, inside)) : 0;
-}
-
-/* The share of its bytes that a reuse finds in a cache, by the last times that it was asked for them; when
- * there were more, these are taken to have been like the first that is looked at. */
-static double found_share(const struct asking *asking, const struct ll_reuse *reuse,
-                          const struct ll_level *level, const struct ll_level *inside)
-{
-    enum { MOST_TIMES = 5, MOST_USES = 20 };
-    struct ll_round rounds[MOST_TIMES] = {round_of(asking, reuse, level)};
-    size_t count = 1;
-    for (int use = 0; use < MOST_USES && count < MOST_TIMES && reuse->before > 0 && ll_fits(reuse->since);
-         use++) {
-        reuse = before(asking, reuse);
-        if (2 * kept_inside(asking, reuse, inside) < (double)reuse->bytes)
-            rounds[count++] = round_of(asking, reuse, level);
-    }
-    for (; count < MOST_TIMES && reuse->before > 0 && ll_fits(reuse->since); count++)
-        rounds[count] = rounds[count - 1];
-    struct ll_cache_found found = ll_cache_finds(level, (struct ll_round){LL_NO_FIT, 0}, NULL);
-    while (count-- > 0)
-        found = ll_cache_finds(level, rounds[count], &found);
-    return found.share;
-}
-
-static double kept_of(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level,
-                      const struct ll_level *inside)
-{
-    if (kept_inside(asking, reuse, inside) >= (double)reuse->bytes)
-        return (double)reuse->bytes;
-    if (!is_near(asking, reuse, level))
-        return 0;
-    if (level->cache_given)
-        return (double)reuse->bytes * found_share(asking, reuse, level, inside);
-    return ll_level_keeps(level, reuse->bytes, (struct ll_round){ll_add(reuse->distance, reuse->bytes), 0});
-}
-
-/* What this level keeps (none: NULL), behind a cache (none: NULL), and what passes through registers. */
-static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held,
-                         const struct ll_level *level, const struct ll_level *inside)
-{
-    double kept = 0;
-    uint64_t first = asking->residency->first[op];
-    for (uint64_t i = first; i < asking->residency->first[op + 1]; i++) {
-        const struct ll_reuse *reuse = &asking->residency->reuses[i];
-        if (i - first < 64 && (held >> (i - first) & 1))
-            kept += (double)reuse->bytes;
-        else if (level)
-            kept += kept_of(asking, reuse, level, inside);
-    }
-    return kept;
-}
-
-void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_clock clock, double saved_bytes[LL_MAX_LEVELS])
-{
-    struct asking asking = {residency, clock};
-    double in_registers = kept_bytes(&asking, op, held, NULL, NULL), saved = in_registers;
-    const struct ll_level *inside = NULL;
-    for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        saved_bytes[l] = saved;
-        if (l + 1 >= machine->level_count) {
-            saved = in_registers;
-        } else if (shared(machine, l)) {
-            saved = fmax(saved, kept_bytes(&asking, op, held, &machine->levels[l], inside));
-            inside = machine->levels[l].cache_given ? &machine->levels[l] : inside;
-        }
-    }
 }

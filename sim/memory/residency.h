@@ -33,6 +33,9 @@
  * into it (`corunners`). Of what comes around after d seconds they have displaced some as well: by age
  * T + G d takes the place of T, at random s and r are exp(-G d / C) of what they would be.
  *
+ * What the host writes lands in the outermost memory, or comes through the caches (`fills_caches`) as if an
+ * op had written it. What ops write past the caches (`past`) is not in them.
+ *
  * Private caches may be described as one, as large as all of them (`affinity`): a thread has the same part of
  * each op and finds what it has left there itself. Products are cut otherwise than other ops, so that neither
  * finds what the other has left.
@@ -63,8 +66,12 @@ struct ll_reuse {
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
     uint64_t since;    /* the same for what is read; for what is written, since its addresses were touched */
     uint64_t before;   /* 1 + index of the reuse that touched them then; 0: none */
+    /* What the host has written since, and nobody has touched: */
+    uint64_t arrived;       /* 1 + index of the reuse by which it came; 0: it did not */
+    uint64_t since_arrival; /* bytes touched since then */
     uint32_t op;
-    bool by_product; /* of a matrix product or a convolution */
+    enum ll_op_kind kind;
+    bool written, by_host;
 };
 
 /* How long the device had worked when ops began. */

@@ -3,6 +3,9 @@
  * the other, in the order in which layers come to ask (sim/parallel/exchange.h), and shows where a layer
  * waits for its weights, or where it is busy still when all layers are done.
  *
+ * While the network is busy, what units hold back of a layer is slowed by the largest share of them that an
+ * exchange so far keeps busy (`units_taken`).
+ *
  * Assumed: devices that share a product do not use the same links meanwhile. */
 #ifndef LL_SIM_PARALLEL_BESIDE_H
 #define LL_SIM_PARALLEL_BESIDE_H
@@ -17,8 +20,9 @@ struct ll_beside {
                                            pipeline-th */
     const struct ll_parallel *plan;
     struct ll_exchanges *exchanges;
-    bool gathers; /* weights lie in parts */
-    bool sums;    /* gradients are exchanged */
+    bool gathers;                     /* weights lie in parts */
+    bool sums;                        /* gradients are exchanged */
+    const struct ll_machine *machine; /* of the exchanges */
 };
 
 /* What a micro-batch takes the stage both ways, until the network is done as well. False when memory ran out.

@@ -120,7 +120,8 @@ static double pass_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                                      .plan = plan,
                                      .exchanges = e->exchanges,
                                      .gathers = plan->zero == 3,
-                                     .sums = last || plan->zero >= 2};
+                                     .sums = last || plan->zero >= 2,
+                                     .machine = e->machine};
     double time_s;
     e->failed |= !ll_beside_s(&beside, stage, &time_s);
     return time_s;

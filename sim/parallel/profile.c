@@ -56,15 +56,18 @@ static void sum_times(const struct profiling *p)
         const struct ll_op_result *op = &p->result->ops[seq - prepared->first_op];
         enum ll_phase phase = form_of(p, seq)->phase;
         double more_s = fmax(0, op->start_s + op->time_s - end_s) / steps;
+        double units_s = op->bound == LL_BOUND_COMPUTE ? fmin(more_s, op->active_s / steps) : 0;
         struct ll_layer_cost *cost = cost_of(p, seq);
         end_s = fmax(end_s, op->start_s + op->time_s);
-        if (phase == LL_PHASE_BACKWARD)
+        if (phase == LL_PHASE_BACKWARD) {
             cost->backward_s += more_s;
-        else if (phase == LL_PHASE_UPDATE || phase == LL_PHASE_COMM) {
+            cost->backward_units_s += units_s;
+        } else if (phase == LL_PHASE_UPDATE || phase == LL_PHASE_COMM) {
             cost->update_s += more_s;
             cost->update_start_s += fmin(more_s, p->result->machine->software.op_overhead_s / steps);
         } else {
             cost->forward_s += more_s;
+            cost->forward_units_s += units_s;
             cost->again_s += phase == LL_PHASE_FORWARD && p->layers.named[seq] != LL_NONE ? more_s : 0;
         }
     }

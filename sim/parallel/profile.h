@@ -12,6 +12,8 @@ struct ll_state_bytes {
 
 struct ll_layer_cost {
     double forward_s, backward_s, update_s; /* of the device, with what it waits for inside of the layer */
+    double forward_units_s,
+        backward_units_s;  /* of these, of ops that units hold back: exchanges may slow them */
     double again_s;        /* of forward_s, what comes twice where the layer is computed again */
     double update_start_s; /* of update_s, what starting ops takes, however little they then do */
     struct ll_state_bytes state, of_experts; /* of_experts: of the state, what ll_spread_experts divides */

@@ -5,6 +5,7 @@
 #include "sim/parallel/rank_memory.h"
 #include "sim/parallel/ranks.h"
 #include "sim/replay/exchanges.h"
+#include "sim/replay/remembered.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -223,13 +224,28 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
     return together;
 }
 
+/* All ranks' ops one behind the other: how long each takes by itself. */
+static const struct ll_result *replay_apart(const struct ll_prepared *prepared,
+                                            const struct ll_machine *machine,
+                                            struct ll_remembered *remembered, struct ll_arena *arena,
+                                            struct ll_diags *diags)
+{
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &remembered->prices);
+    const struct ll_among among = {.exchanges = exchanges, .memo = &remembered->costs, .apart = true};
+    ll_memo_turn(&remembered->costs, machine);
+    const struct ll_result *result =
+        exchanges ? ll_replay_among(prepared, machine, &among, arena, diags) : NULL;
+    ll_exchanges_free(exchanges);
+    return result;
+}
+
 const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
                                              const struct ll_machine *machine,
                                              struct ll_remembered *remembered, struct ll_arena *arena,
                                              struct ll_diags *diags)
 {
     struct building b = {.prepared = prepared,
-                         .plain = ll_replay_remembering(prepared, machine, remembered, arena, diags),
+                         .plain = replay_apart(prepared, machine, remembered, arena, diags),
                          .ranks = ll_ranks_new(),
                          .rank_count = ll_trace_ranks(prepared->trace)};
     bool done = b.plain && b.ranks;

@@ -3,7 +3,8 @@
  *
  * Such a trace says in its header how many `ranks` it has; the thread of an op is its rank (as imports of
  * Chakra's files have it). Each rank has streams as in sim/replay/engine.c. A collective begins when all
- * members of its group have come, a receive ends when what was sent is there. */
+ * members of its group have come, a receive ends when what was sent is there. That exchanges keep units of
+ * the device busy (`units_taken`) is left out: each op takes as long as it does alone. */
 #ifndef LL_SIM_PARALLEL_TOGETHER_H
 #define LL_SIM_PARALLEL_TOGETHER_H
 

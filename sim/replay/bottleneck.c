@@ -19,13 +19,15 @@ static uint32_t last_to_end(const struct ll_result *result)
     return last;
 }
 
-/* The level of the network that an exchange on the chain reached. */
-static void spend_on_network(struct ll_result *result, uint32_t seq, double time_s)
+/* The level of the network that an exchange on the chain reached, or that took units from an op on it. */
+static void spend_on_network(struct ll_result *result, uint32_t seq, const struct ll_op_parts *part)
 {
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     if (op->bound == LL_BOUND_NETWORK)
         result->network.levels[result->prices[result->prepared->trace->ops[seq].form].outermost].share +=
-            time_s;
+            op->time_s;
+    else if (op->taken_s > 0)
+        result->network.levels[part->taken_level].share += op->taken_s;
 }
 
 static void share_out(struct ll_result *result, const struct ll_op_parts *parts, double behind_s)
@@ -36,8 +38,9 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
         const struct ll_op_parts *part = &parts[seq - result->prepared->first_op];
         spent_s[LL_BOUND_OVERHEAD] += part->overhead_s;
         spent_s[LL_BOUND_DEPENDENCY] += part->exposed_s;
-        spent_s[op->bound] += op->time_s - part->overhead_s - part->exposed_s;
-        spend_on_network(result, seq, op->time_s);
+        spent_s[LL_BOUND_NETWORK] += op->taken_s;
+        spent_s[op->bound] += op->time_s - part->overhead_s - part->exposed_s - op->taken_s;
+        spend_on_network(result, seq, part);
         seq = part->waited_for;
     }
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)

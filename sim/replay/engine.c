@@ -19,6 +19,21 @@
  *
  *       late[k] = overhead[k] - min(behind[k], time[k])
  *
+ * An exchange keeps the share u of the device's units busy (`units_taken` of its network's levels, the
+ * largest of those under way). While it goes on an op makes do with the others:
+ *
+ *       S(u) = the op's time with compute / (1 - u) in place of compute
+ *       time = T + sum of V (1 - T / S(u)),   T = S(0)
+ *
+ * where V is how much of the op's time goes by while u is taken (sim/replay/taken.c). So what memory holds
+ * back waits for units only where these become the slower ones. Ops are placed in recorded order: an op knows
+ * the exchanges before it in that order alone, and a level counts as busy from where the op begins until the
+ * last of these is over. All that they waited for on the device has ended by then; what one of them still
+ * waits for from the host, or from another level, counts as if it were busy. That is why nothing gets slower
+ * when a network gets faster: an exchange that begins sooner takes from no op that it would have missed.
+ * The way to do an op is the one that is fastest on an empty device; with more of something else than the
+ * network it may be another one, which leans on the units more and loses more of them.
+ *
  * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
  * differs from op to op and is taken off each time. */
 #include "sim/replay/replay.h"
@@ -49,6 +64,7 @@ struct run {
     struct ll_exchanges *exchanges;
     const struct ll_price *priced; /* by form, where exchanges need not be asked; else NULL */
     const bool *idle;              /* by form; NULL: none */
+    bool apart;                    /* ops are of several devices: exchanges take nothing from what follows */
     struct ll_memo *memo;          /* turned to the machine */
     struct ll_cost *costs;         /* by form */
     struct ll_price *prices;       /* by form; NULL without exchanges */
@@ -247,16 +263,34 @@ static double start_s(const struct run *run, uint32_t seq, uint32_t streams, uin
     return start;
 }
 
-static void place_op(struct run *run, uint32_t seq, uint32_t streams, const struct ll_timing *timing)
+/* What exchanges take from an op that starts at start_s and waits for the software; with that, how long it
+ * waits. */
+static double slow_down(struct run *run, const struct ll_slowed *slowed, double start_s,
+                        const struct ll_timing *timing, struct ll_op_parts *parts)
+{
+    bool queues = run->machine->software.queue > 0;
+    double begin_s = start_s + (queues ? parts->overhead_s : timing->overhead_s - timing->behind_s);
+    double taken_s =
+        ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &parts->taken_level, NULL);
+    if (!queues)
+        parts->overhead_s -=
+            fmin(timing->behind_s, timing->time_s + taken_s) - fmin(timing->behind_s, timing->time_s);
+    return taken_s;
+}
+
+/* slowed: an op on the device's stream beside exchanges; NULL: it takes its time. */
+static void place_op(struct run *run, uint32_t seq, uint32_t streams, const struct ll_timing *timing,
+                     const struct ll_slowed *slowed)
 {
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     parts->waited_for = LL_NONE;
     op->start_s = start_s(run, seq, streams & ~(1u << STREAM_PROGRAM), &parts->waited_for);
     parts->overhead_s = streams && streams < 1u << STREAM_NETWORK ? late_s(run, seq, op->start_s, timing) : 0;
-    op->time_s = timing->time_s + parts->overhead_s;
-    op->active_s = timing->time_s;
-    run->active_s += streams == 1u << STREAM_DEVICE ? timing->time_s : 0;
+    op->taken_s = slowed ? slow_down(run, slowed, op->start_s, timing, parts) : 0;
+    op->active_s = timing->time_s + op->taken_s;
+    op->time_s = op->active_s + parts->overhead_s;
+    run->active_s += streams == 1u << STREAM_DEVICE ? op->active_s : 0;
     run->starting_s += timing->overhead_s;
     run->end_s = fmax(run->end_s, op->start_s + op->time_s);
     for (unsigned i = 0; streams >> i; i++)
@@ -266,46 +300,6 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, const stru
         }
 }
 
-/* What residency and fusion take off the op's traffic. */
-static void save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                         const double *begun_s, double saved[LL_MAX_LEVELS])
-{
-    struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
-    const struct ll_clock clock = {begun_s, prepared->first_op};
-    ll_residency_saved(prepared->residency, machine, seq, fused.held, clock, saved);
-}
-
-/* The machine is asked what holds the op back, not how long it takes. */
-static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, struct ll_timing *timing,
-                          struct ll_explain *why)
-{
-    double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
-    if (!prepared->as_recorded || recorded_s <= 0)
-        return;
-    ll_say(why, "as recorded, its start included, in place of %.10g + %.10g s: %.10g s", timing->time_s,
-           timing->overhead_s, recorded_s);
-    timing->exposed_s = fmin(timing->exposed_s, recorded_s);
-    timing->time_s = recorded_s;
-    timing->overhead_s = timing->behind_s = 0;
-}
-
-/* The op's time on an empty stream: residency and fusion, which left `saved`, take traffic off its cost. */
-static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                    const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
-                    struct ll_explain *why)
-{
-    bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
-    struct ll_cost whole = *cost;
-    whole.gap_s = follows ? 0 : cost->gap_s;
-    ll_cost_time(machine, &whole, saved, timing, why);
-    if (follows) {
-        timing->overhead_s = timing->behind_s = 0;
-        ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
-               timing->time_s, timing->time_s);
-    }
-    take_recorded(prepared, seq, timing, why);
-}
-
 /* Time of the program itself: as recorded, whatever the machine. */
 static void run_wait(struct run *run, uint32_t seq)
 {
@@ -313,7 +307,7 @@ static void run_wait(struct run *run, uint32_t seq)
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_HOST;
     struct ll_timing timing = {.time_s = (double)run->prepared->trace->ops[seq].duration_ns * 1e-9};
-    place_op(run, seq, 1u << STREAM_PROGRAM, &timing);
+    place_op(run, seq, 1u << STREAM_PROGRAM, &timing, NULL);
 }
 
 /* With other devices, on the streams of all levels whose links are used. */
@@ -324,7 +318,7 @@ static void run_exchange(struct run *run, uint32_t seq)
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_NETWORK;
     struct ll_timing timing = {.time_s = price->exchanged.time_s};
-    place_op(run, seq, price->levels << STREAM_NETWORK, &timing);
+    place_op(run, seq, price->levels << STREAM_NETWORK, &timing, NULL);
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
@@ -355,7 +349,7 @@ static void run_idle(struct run *run, uint32_t seq)
     result->unit = LL_NO_UNIT;
     result->bound = LL_BOUND_DEPENDENCY;
     struct ll_timing timing = {0};
-    place_op(run, seq, 0, &timing);
+    place_op(run, seq, 0, &timing, NULL);
 }
 
 static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
@@ -364,15 +358,16 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
     double saved[LL_MAX_LEVELS];
     struct ll_timing timing;
-    save_traffic(prepared, run->machine, seq, run->begun_s, saved);
-    time_op(prepared, run->machine, seq, &run->costs[form], saved, &timing, NULL);
+    ll_save_traffic(prepared, run->machine, seq, run->begun_s, saved);
+    ll_time_op(prepared, run->machine, seq, &run->costs[form], saved, &timing, NULL);
     run->ops[i].unit = run->costs[form].unit;
     run->ops[i].bound = timing.bound;
     run->parts[i].exposed_s = timing.exposed_s;
     enum stream stream = stream_of(&prepared->works[form]);
     if (stream != STREAM_DEVICE)
         timing.overhead_s = timing.behind_s = 0;
-    place_op(run, seq, 1u << stream, &timing);
+    const struct ll_slowed slowed = {prepared, run->machine, seq, &run->costs[form], saved, timing.time_s};
+    place_op(run, seq, 1u << stream, &timing, stream == STREAM_DEVICE && !run->apart ? &slowed : NULL);
     fill_detail(run->machine, &run->costs[form], saved, run->ops[i].time_s, detail);
 }
 
@@ -385,7 +380,7 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
     if (prepared->works[form].kind == LL_WORK_COLLECTIVE)
         detail.price = &result->prices[form];
     else if (prepared->works[form].kind != LL_WORK_WAIT) {
-        save_traffic(prepared, result->machine, seq, result->begun_s, saved);
+        ll_save_traffic(prepared, result->machine, seq, result->begun_s, saved);
         fill_detail(result->machine, &result->costs[form], saved,
                     result->ops[seq - prepared->first_op].time_s, &detail);
         enum ll_op_kind kind = prepared->trace->forms[form].view.kind;
@@ -497,6 +492,7 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
                       .exchanges = among->exchanges,
                       .priced = among->prices,
                       .idle = among->idle,
+                      .apart = among->apart,
                       .memo = among->memo};
     return replay(&run, arena, diags);
 }
@@ -522,66 +518,4 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
     const struct ll_result *result = ll_replay_remembering(prepared, machine, &remembered, arena, diags);
     ll_remembered_release(&remembered);
     return result;
-}
-
-/* How long the op waited for the software, which takes `before_s` until the device may begin. Differences of
- * no more than what rounding leaves of times in a step are none. */
-static void tell_wait(double before_s, double late_s, struct ll_explain *why)
-{
-    if (fabs(late_s - before_s) <= 1e-9 * before_s)
-        return;
-    if (late_s < before_s)
-        ll_say(why, "waits for the software, less what earlier ops hide: %.10g - %.10g = %.10g s", before_s,
-               before_s - late_s, late_s);
-    else if (late_s > before_s)
-        ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",
-               before_s, late_s - before_s, late_s);
-}
-
-/* What of the op's time in this replay the software took to start it. */
-static void tell_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
-                       struct ll_explain *why)
-{
-    double all_s = result->ops[seq - result->prepared->first_op].time_s, late_s = all_s - timing->time_s;
-    bool queues = result->machine->software.queue > 0;
-    double behind_s = queues ? timing->behind_s : fmin(timing->behind_s, timing->time_s);
-    if (timing->overhead_s == 0)
-        return;
-    if (behind_s > 0)
-        ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
-               timing->overhead_s, behind_s, timing->overhead_s - behind_s);
-    if (queues)
-        tell_wait(timing->overhead_s - behind_s, late_s, why);
-    ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", timing->time_s, late_s, all_s);
-}
-
-bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
-{
-    const struct ll_prepared *prepared = result->prepared;
-    if (seq < prepared->first_op || seq >= prepared->end_op)
-        return false;
-    uint32_t form = prepared->trace->ops[seq].form;
-    if (prepared->works[form].kind == LL_WORK_WAIT) {
-        double time_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
-        ll_say(why,
-               "what the program did here was not seen; it takes as long as when it was recorded: %.10g s",
-               time_s);
-        return true;
-    }
-    if (prepared->works[form].kind == LL_WORK_COLLECTIVE) {
-        struct ll_asked asked = ll_asked_by(&prepared->trace->forms[form].view);
-        ll_tell_price(result->machine, &asked, &result->prices[form], why);
-        return true;
-    }
-    struct ll_cost cost;
-    struct ll_timing timing;
-    const char *trouble;
-    double saved[LL_MAX_LEVELS];
-    if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
-                    why, &trouble))
-        return false;
-    save_traffic(prepared, result->machine, seq, result->begun_s, saved);
-    time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
-    tell_start(result, seq, &timing, why);
-    return true;
 }

@@ -67,6 +67,7 @@ struct ll_op_result {
     uint32_t bound; /* LL_BOUND_... */
     double start_s, time_s;
     double active_s; /* of time_s, while something works: not what is late in starting */
+    double taken_s;  /* of active_s, what exchanges add that keep units busy beside it */
 };
 
 /* What else is known of an op's run. */
@@ -159,6 +160,7 @@ struct ll_among {
     const struct ll_price *prices;
     struct ll_memo *memo; /* turned to the machine */
     const bool *idle;     /* by form: as if such ops were not there but for what waits for what; NULL: none */
+    bool apart;           /* ops of several devices: exchanges take no units from those behind them */
 };
 
 /* The same with all of that given. */

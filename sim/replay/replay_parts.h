@@ -9,8 +9,34 @@
 /* What an op's time is made of, beside the work that its bound names, and the op whose end let it start. */
 struct ll_op_parts {
     double overhead_s, exposed_s;
-    uint32_t waited_for; /* op, LL_NONE when it could start at once */
+    uint32_t taken_level; /* where the op has taken_s: the level of the network that took most at first */
+    uint32_t waited_for;  /* op, LL_NONE when it could start at once */
 };
+
+/* What residency and fusion take off the op's traffic; begun_s as struct ll_result has it. */
+void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                     const double *begun_s, double saved[LL_MAX_LEVELS]);
+
+/* The op's time on an empty stream, of `saved` traffic less than its cost says. */
+void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
+                struct ll_explain *why);
+
+/* An op that exchanges may slow: as for ll_time_op, which says that it takes alone_s. */
+struct ll_slowed {
+    const struct ll_prepared *prepared;
+    const struct ll_machine *machine;
+    uint32_t seq;
+    const struct ll_cost *cost;
+    const double *saved;
+    double alone_s;
+};
+
+/* Seconds that exchanges under way add to an op that begins at begin_s; level_end_s[l]: when the exchanges
+ * over level l of the network are over. *level is the one that takes most units at first, set where the sum
+ * is more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
+double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level,
+                  struct ll_explain *why);
 
 /* What element-wise fusion would do to each op of the trace; works and range are there. In the arena, NULL
  * when memory ran out. */

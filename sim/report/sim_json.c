@@ -159,6 +159,8 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
+    if (result->network.count > 0)
+        ll_json_put_number(json, "taken_s", op->taken_s);
     ll_json_put_number(json, "time_bound_s", detail.bounds.bound_s);
     ll_json_put_number(json, "time_pipelined_s", detail.bounds.pipelined_s);
     ll_json_put_number(json, "compute_cycles", detail.compute_cycles);

@@ -11,3 +11,5 @@ leadline sim -c custom_example --set 'network.link.samples=[{devices: 2, latency
 # A switch that adds up.
 leadline record allreduce --dry-run -p bytes=67108864 -o sum.llt >/dev/null 2>&1
 leadline sim -c h100_dgx --explain 0 sum.llt
+# A product beside an exchange that keeps some of the units busy.
+leadline sim -c a100_hgx --dp 8 --batch 64 --explain 49 $A

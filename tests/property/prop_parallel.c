@@ -16,8 +16,8 @@ static const char yaml[] =
     "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n"
     "software: {op_overhead: 1us}\nhost: {bandwidth: 10GB/s}\n"
     "network:\n"
-    "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us}\n"
-    "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n";
+    "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us, units_taken: 0.3}\n"
+    "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us, units_taken: 0.1}\n";
 
 static struct ll_spread *spread(struct scene *scene, const struct ll_parallel *plan)
 {

@@ -6,10 +6,10 @@
 #include "sim/parallel/beside.h"
 
 /* A ring of n = 4, links of B, latency a: n - 1 messages of M / n gather or sum M, twice as many do both. */
-static const char ring[] =
-    LL_TOY_MACHINE "network:\n"
-                   "  - {name: r, topology: ring, devices: 4, bandwidth: 1GB/s, latency: 1us}\n"
-                   "software: {collectives: ring}\n";
+static const char ring[] = LL_TOY_MACHINE
+    "network:\n"
+    "  - {name: r, topology: ring, devices: 4, bandwidth: 1GB/s, latency: 1us, units_taken: 0.2}\n"
+    "software: {collectives: ring}\n";
 static const double one_way = 3, M = 4e6;
 
 static double exchange_s(double ways)
@@ -17,11 +17,12 @@ static double exchange_s(double ways)
     return ways * one_way * (1e-6 + M / 4 / 1e9); /* 3.003 ms one way, 6.006 ms both */
 }
 
-/* Seconds that layers compute. */
+/* Seconds that layers compute; of these, the share that units hold back. */
 struct passes {
-    double forward_s[2], backward_s[2];
+    double forward_s[2], backward_s[2], units;
 };
-static const struct passes slow = {{0.010, 0.020}, {0.030, 0.050}}, fast = {{0.001, 0.002}, {0.002, 0.001}};
+static const struct passes slow = {{0.010, 0.020}, {0.030, 0.050}, 0},
+                           fast = {{0.001, 0.002}, {0.002, 0.001}, 0};
 
 /* A micro-batch of the stage. */
 static double beside_s(const struct passes *passes, const struct ll_parallel *plan, const uint32_t part_of[2],
@@ -31,6 +32,8 @@ static double beside_s(const struct passes *passes, const struct ll_parallel *pl
     for (int i = 0; i < 2; i++)
         at[i] = (struct ll_layer_cost){.forward_s = passes->forward_s[i],
                                        .backward_s = passes->backward_s[i],
+                                       .forward_units_s = passes->units * passes->forward_s[i],
+                                       .backward_units_s = passes->units * passes->backward_s[i],
                                        .again_s = passes->forward_s[i],
                                        .state.gradient = M,
                                        .forward_read_bytes = M,
@@ -39,7 +42,7 @@ static double beside_s(const struct passes *passes, const struct ll_parallel *pl
     struct ll_prices prices = {0};
     struct ll_machine *machine = ll_toy_machine(ring);
     struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &prices);
-    const struct ll_beside beside = {&costs, part_of, plan, exchanges, gathers, sums};
+    const struct ll_beside beside = {&costs, part_of, plan, exchanges, gathers, sums, machine};
     double time_s;
     assert_non_null(exchanges);
     assert_true(ll_beside_s(&beside, 0, &time_s));
@@ -86,6 +89,24 @@ static void gradients_go_while_earlier_layers_are_busy(void **state)
     assert_near(beside_s(&fast, &plan, one_piece, false, true), 0.004 + 2 * exchange_s(1), 1e-12);
 }
 
+/* Of the first layer's backward pass, what goes by beside the second's exchange is slowed: for ops of the
+ * units alone by 1 / (1 - 0.2), where they are half of it by 1 + 0.5 * 0.25. */
+static void exchanges_take_units_from_layers_beside_them(void **state)
+{
+    (void)state;
+    struct ll_parallel plan = four_replicas();
+    struct passes computed = slow;
+    plan.bucket_bytes = 1;
+    computed.units = 1;
+    assert_near(beside_s(&computed, &plan, one_piece, false, true), 0.110 + 1.2 * exchange_s(2), 1e-12);
+    computed.units = 0.5;
+    assert_near(beside_s(&computed, &plan, one_piece, false, true),
+                0.110 + (1 + (1 - 1 / 1.125)) * exchange_s(2), 1e-12);
+    plan.recompute = LL_RECOMPUTE_FULL; /* what is computed again is half of it, too */
+    assert_near(beside_s(&computed, &plan, one_piece, false, true),
+                0.140 + (1 + (1 - 1 / 1.125)) * exchange_s(2), 1e-12);
+}
+
 /* Six messages of twice the bytes. */
 static void a_bucket_waits_for_more(void **state)
 {
@@ -124,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_there_is_nobody_to_exchange_with),
         cmocka_unit_test(gradients_go_while_earlier_layers_are_busy),
+        cmocka_unit_test(exchanges_take_units_from_layers_beside_them),
         cmocka_unit_test(a_bucket_waits_for_more),
         cmocka_unit_test(weights_come_while_the_layer_before_is_busy),
         cmocka_unit_test(each_piece_asks_for_itself),

@@ -295,6 +295,7 @@ static void how_input_arrives_is_told_by_large_and_small(void **state)
     ll_fit_host(&samples, &host);
     assert_near(host.bandwidth_Bps, 1e10, 1e-9);
     assert_near(host.latency_s, 1e-6, 1e-9);
+    assert_true(host.fills_caches);
     samples.arrival_count = 1;
     host = (struct ll_host){0};
     ll_fit_host(&samples, &host);
@@ -406,15 +407,16 @@ static void record_classes(struct ll_recorder *recorder, uint64_t size)
     record_gathers(recorder, size);
 }
 
-/* The header says how convolutions are cut; a kind that has reductions of both sorts gets two kernels; rows
- * that are picked out of more do not count when they are picked again. */
+/* The header says how convolutions are cut and what is written past the caches; a kind that has reductions of
+ * both sorts gets two kernels; rows that are picked out of more do not count when they are picked again. */
 static void kernels_are_as_the_header_and_the_shapes_say(void **state)
 {
-    struct ll_fact all[FACTS + 4];
+    struct ll_fact all[FACTS + 5];
     static const struct ll_fact more[] = {{"conv2d.slice", "96"},
                                           {"conv2d.slice_elements", "262144"},
                                           {"conv2d.slice_step", "32"},
-                                          {"conv2d.slice_most", "384"}};
+                                          {"conv2d.slice_most", "384"},
+                                          {"transpose.past", "4096"}};
     static const char *const names[] = {"conv2d", "sum_along_lines", "sum", "max", "gather"};
     static const uint64_t samples[] = {5, 5, 5, 5, 3 * 5};
     char path[] = "classes.XXXXXX";
@@ -426,7 +428,7 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
     memcpy(all, facts, sizeof facts);
     memcpy(all + FACTS, more, sizeof more);
     close(mkstemp(path));
-    struct ll_recorder *recorder = ll_recorder_open(path, all, FACTS + 4, &status);
+    struct ll_recorder *recorder = ll_recorder_open(path, all, FACTS + 5, &status);
     assert_non_null(recorder);
     ll_recorder_step_begin(recorder);
     for (uint64_t size = 16; size <= 4096; size *= 4)
@@ -444,6 +446,8 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
         assert_int_equal(software->kernels[i].folds, i == 1);
         assert_int_equal(calibration.fits[i].samples, samples[i]);
     }
+    assert_int_equal(software->past_bytes, 4096);
+    assert_true(software->past_ops[LL_OP_TRANSPOSE] && !software->past_ops[LL_OP_CONV2D]);
     const struct ll_kernel *conv = &software->kernels[0];
     assert_int_equal(conv->slice, 96);
     assert_int_equal(conv->slice_elements, 262144);

@@ -5,6 +5,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
+#include "sim/parallel/spread.h"
 #include "sim/replay/replay.h"
 #include "tracer/reader.h"
 
@@ -209,6 +210,40 @@ static void the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_o
     ll_arena_release(&arena);
 }
 
+/* What one of eight replicas does on machines whose exchanges keep units busy. */
+static void the_last_line_is_the_time_of_the_op_also_beside_exchanges(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    static const char *const machines[] = {"a100_hgx", "h100_superpod", "a100_selene"};
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_trace *trace = ll_trace_read("traces/alexnet_train_b8.llt", &diags, &status);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.data = 8;
+    plan.batch = 64;
+    plan.zero = 1;
+    plan.bucket_bytes = 5 << 20;
+    struct ll_spread *spread = ll_spread_trace(trace, &plan, 8, &diags);
+    assert_non_null(spread);
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        struct ll_machine *machine = ll_machine_read(machines[i], folders, NULL, 0, &diags);
+        const struct ll_result *result = ll_replay(spread->programs[0].prepared, machine, &arena, &diags);
+        uint32_t slowed = 0;
+        expect_last_lines_to_be_times(result);
+        for (uint32_t op = 0; op < result->prepared->end_op - result->prepared->first_op; op++)
+            slowed += result->ops[op].taken_s > 0;
+        assert_true(slowed > 4);
+        ll_machine_free(machine);
+    }
+    assert_int_equal(diags.count, 0);
+    ll_diags_release(&diags);
+    ll_spread_free(spread);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+}
+
 static void without_a_listener_nothing_is_kept(void **state)
 {
     (void)state;
@@ -227,6 +262,7 @@ int main(void)
         cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
         cmocka_unit_test(however_many_levels_there_are),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),
+        cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_beside_exchanges),
         cmocka_unit_test(without_a_listener_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

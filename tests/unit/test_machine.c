@@ -143,9 +143,10 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"none\","
         "\"convolution\":\"direct\","
         "\"strided_gradient\":\"exact\",\"scattering\":1,\"mapping\":\"closed_form\",\"objective\":\"time\","
-        "\"early_updates\":false,\"collectives\":"
+        "\"past\":0,\"past_ops\":[],\"early_updates\":false,\"collectives\":"
         "\"fastest\",\"collective_overhead\":0},\"host\":{"
-        "\"latency\":0,\"cores\":0,\"buffered_steps\":2},\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":"
+        "\"latency\":0,\"cores\":0,\"buffered_steps\":2,\"fills_caches\":false},"
+        "\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":"
         "20}}";
     struct ll_str text = {0};
     struct ll_json json = {.out = &text};

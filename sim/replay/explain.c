@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why an op took its time in a replay: what its work takes, what exchanges beside it add, what it waited for
+ * the software. */
+#include "sim/cost/cost.h"
+#include "sim/replay/replay_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* How long the op waited for the software, which takes `before_s` until the device may begin. Differences of
+ * no more than what rounding leaves of times in a step are none. */
+static void tell_wait(double before_s, double late_s, struct ll_explain *why)
+{
+    if (fabs(late_s - before_s) <= 1e-9 * before_s)
+        return;
+    if (late_s < before_s)
+        ll_say(why, "waits for the software, less what earlier ops hide: %.10g - %.10g = %.10g s", before_s,
+               before_s - late_s, late_s);
+    else if (late_s > before_s)
+        ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",
+               before_s, late_s - before_s, late_s);
+}
+
+/* What of the op's time in this replay the software took to start it. */
+static void tell_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
+                       struct ll_explain *why)
+{
+    const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
+    double active_s = timing->time_s + op->taken_s, late_s = op->time_s - active_s;
+    bool queues = result->machine->software.queue > 0;
+    double behind_s = queues ? timing->behind_s : fmin(timing->behind_s, active_s);
+    if (timing->overhead_s == 0)
+        return;
+    if (behind_s > 0)
+        ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
+               timing->overhead_s, behind_s, timing->overhead_s - behind_s);
+    if (queues)
+        tell_wait(timing->overhead_s - behind_s, late_s, why);
+    ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", active_s, late_s, op->time_s);
+}
+
+/* By level of the network: the end of the last exchange over it before op seq. */
+static void find_ends(const struct ll_result *result, uint32_t seq, double level_end_s[LL_MAX_LINKS])
+{
+    const struct ll_prepared *prepared = result->prepared;
+    for (uint32_t i = prepared->first_op; i < seq; i++) {
+        const struct ll_op_result *op = &result->ops[i - prepared->first_op];
+        uint32_t form = prepared->trace->ops[i].form;
+        if (prepared->works[form].kind != LL_WORK_COLLECTIVE)
+            continue;
+        for (unsigned l = 0; result->prices[form].levels >> l; l++)
+            if (result->prices[form].levels >> l & 1)
+                level_end_s[l] = fmax(level_end_s[l], op->start_s + op->time_s);
+    }
+}
+
+/* What exchanges beside the op add to its time; its work begins when the software lets it. */
+static void tell_taken(const struct ll_result *result, struct ll_slowed slowed,
+                       const struct ll_timing *timing, struct ll_explain *why)
+{
+    const struct ll_op_result *op = &result->ops[slowed.seq - result->prepared->first_op];
+    double level_end_s[LL_MAX_LINKS] = {0}, late_s = op->time_s - timing->time_s - op->taken_s;
+    double begin_s =
+        op->start_s + (result->machine->software.queue > 0 ? late_s : timing->overhead_s - timing->behind_s);
+    uint32_t level;
+    if (op->taken_s == 0)
+        return;
+    find_ends(result, slowed.seq, level_end_s);
+    ll_taken_s(&slowed, level_end_s, begin_s, &level, why);
+}
+
+bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    if (seq < prepared->first_op || seq >= prepared->end_op)
+        return false;
+    uint32_t form = prepared->trace->ops[seq].form;
+    if (prepared->works[form].kind == LL_WORK_WAIT) {
+        double time_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
+        ll_say(why,
+               "what the program did here was not seen; it takes as long as when it was recorded: %.10g s",
+               time_s);
+        return true;
+    }
+    if (prepared->works[form].kind == LL_WORK_COLLECTIVE) {
+        struct ll_asked asked = ll_asked_by(&prepared->trace->forms[form].view);
+        ll_tell_price(result->machine, &asked, &result->prices[form], why);
+        return true;
+    }
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    double saved[LL_MAX_LEVELS];
+    if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
+                    why, &trouble))
+        return false;
+    ll_save_traffic(prepared, result->machine, seq, result->begun_s, saved);
+    ll_time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
+    const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, saved, timing.time_s};
+    tell_taken(result, slowed, &timing, why);
+    tell_start(result, seq, &timing, why);
+    return true;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What levels keep from one use to the next, beside simulated caches and by hand. */
+#include "check.h"
+#include "samples.h"
+#include "two_levels.h"
+
+#include "sim/memory/cache.h"
+
+static void run_lines(struct ll_cache *cache, const struct ll_cache_level *level, uint64_t begin,
+                      uint64_t end)
+{
+    for (uint64_t line = begin; line < end; line++)
+        ll_cache_run(cache, &(uint64_t){line * level->line_bytes}, 1);
+}
+
+/* Lines of a stream that goes round that hit in a simulated cache once it has settled, of all. */
+static double hits_of_rounds(const struct ll_cache_level *level, uint64_t lines)
+{
+    enum { SETTLING = 60, ROUNDS = 20 };
+    struct ll_arena arena = {0};
+    struct ll_cache *cache = ll_cache_new(level, 1, &arena);
+    struct ll_cache_counts settled = {0};
+    for (uint64_t round = 0; round < SETTLING + ROUNDS; round++) {
+        if (round == SETTLING)
+            settled = ll_cache_counts(cache, 0);
+        run_lines(cache, level, 0, lines);
+    }
+    uint64_t hits = ll_cache_counts(cache, 0).hits - settled.hits;
+    ll_arena_release(&arena);
+    return (double)hits / (double)(ROUNDS * lines);
+}
+
+static void a_cache_keeps_of_a_round_what_a_simulated_one_keeps(void **state)
+{
+    (void)state;
+    static const enum ll_cache_policy policies[] = {LL_CACHE_LRU, LL_CACHE_RANDOM};
+    static const double rounds[] = {0.5, 1, 1.25, 1.5, 2, 3, 4};
+    enum { ROUNDS = sizeof rounds / sizeof *rounds };
+    const uint64_t bytes = UINT64_C(64) * 16 * 64;
+    for (size_t i = 0; i < 2 * (size_t)ROUNDS; i++) {
+        struct ll_cache_level cache = {
+            .sets = 64, .ways = 16, .line_bytes = 64, .policy = policies[i / ROUNDS]};
+        uint64_t half = (uint64_t)(rounds[i % ROUNDS] * (double)bytes / 2);
+        struct ll_level level = {.size_bytes = bytes, .cache = cache, .cache_given = true};
+        double kept = ll_level_keeps(&level, half, (struct ll_round){2 * half, 0}) / (double)half;
+        double hits = hits_of_rounds(&cache, 2 * half / 64);
+        assert_near(kept, hits, 0.06);
+    }
+}
+
+/* Hits of each time that a stream comes around, of all, in a cache full of other lines at first. */
+enum { TIMES = 6 };
+static void hits_of_times(const struct ll_cache_level *level, uint64_t lines, double hits[TIMES])
+{
+    struct ll_arena arena = {0};
+    struct ll_cache *cache = ll_cache_new(level, 1, &arena);
+    run_lines(cache, level, lines, 40 * lines);
+    for (int i = 0; i < TIMES; i++) {
+        uint64_t before = ll_cache_counts(cache, 0).hits;
+        run_lines(cache, level, 0, lines);
+        hits[i] = (double)(ll_cache_counts(cache, 0).hits - before) / (double)lines;
+    }
+    ll_arena_release(&arena);
+}
+
+static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
+{
+    (void)state;
+    static const double admissions[] = {0.0625, 0.25, 0.6, 1}, rounds[] = {0.25, 0.5, 1.5, 3};
+    enum { ROUNDS = sizeof rounds / sizeof *rounds, CASES = ROUNDS * sizeof admissions / sizeof *admissions };
+    const uint64_t bytes = UINT64_C(64) * 16 * 64, first[] = {0, 1, 2, 3, 4, 5, 6};
+    for (size_t i = 0; i < (size_t)CASES; i++) {
+        struct ll_cache_level cache = {.sets = 64,
+                                       .ways = 16,
+                                       .line_bytes = 64,
+                                       .policy = LL_CACHE_RANDOM,
+                                       .admission = admissions[i / ROUNDS]};
+        uint64_t round = (uint64_t)(rounds[i % ROUNDS] * (double)bytes);
+        struct ll_reuse reuses[TIMES];
+        for (uint64_t j = 0; j < TIMES; j++)
+            reuses[j] = (struct ll_reuse){.bytes = round, .since = j ? 0 : LL_NO_FIT, .before = j};
+        struct ll_residency residency = {first, reuses};
+        struct ll_machine machine = two_levels(bytes, LL_SCOPE_DEVICE, 4);
+        machine.levels[0].cache = cache;
+        machine.levels[0].cache_given = true;
+        double saved[LL_MAX_LEVELS], hits[TIMES];
+        hits_of_times(&cache, round / 64, hits);
+        for (uint32_t j = 0; j < TIMES; j++) {
+            ll_residency_saved(&residency, &machine, j, 0, timeless, saved);
+            double off = saved[1] / (double)round - hits[j]; /* it fills empty places first */
+            assert_true(fabs(off) < (cache.admission < 0.2 ? 0.12 : 0.06));
+        }
+    }
+}
+
+static void a_larger_cache_finds_no_less_but_for_what_it_lets_in(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int chain = 0; chain < 5000 / ONE_IN; chain++) {
+        uint64_t bytes = 1 + ll_random_below(&seed, 1 << 20), more = bytes + ll_random_below(&seed, bytes);
+        struct ll_level small = {
+            .size_bytes = bytes,
+            .cache_given = true,
+            .cache = {.policy = ll_random_below(&seed, 2) ? LL_CACHE_RANDOM : LL_CACHE_LRU,
+                      .admission = (double)(1 + ll_random_below(&seed, 16)) / 16}};
+        struct ll_level large = small;
+        large.size_bytes = more;
+        struct ll_cache_found in_small = ll_cache_finds(&small, (struct ll_round){LL_NO_FIT, 0}, NULL),
+                              in_large = in_small;
+        for (int time = 0; time < 8; time++) {
+            struct ll_round round = {ll_random_below(&seed, 4 * bytes), 0};
+            round.corunners = (double)ll_random_below(&seed, 2 * bytes) * (chain % 2);
+            in_small = ll_cache_finds(&small, round, &in_small);
+            in_large = ll_cache_finds(&large, round, &in_large);
+            assert_true(in_large.share >= in_small.share - (small.cache.admission < 1 ? 2e-3 : 1e-5));
+            assert_true(in_small.share >= 0 && in_large.has <= 1 + 1e-6);
+        }
+    }
+}
+
+/* Three times around, a rest in which others fill it with so many times what it holds, and once more: what
+ * hits of that in a simulated cache, and what the law says of it. */
+static void check_rest(enum ll_cache_policy policy, double share, double others)
+{
+    const uint64_t lines = 64 * 16, mine = (uint64_t)(share * (double)lines);
+    static const uint64_t first[] = {0, 0, 0, 0, 1, 2, 3, 4}; /* of ops 3 to 6 */
+    struct ll_cache_level cache = {.sets = 64, .ways = 16, .line_bytes = 64, .policy = policy};
+    struct ll_arena arena = {0};
+    struct ll_cache *simulated = ll_cache_new(&cache, 1, &arena);
+    run_lines(simulated, &cache, lines, 40 * lines); /* it fills empty places first */
+    for (int i = 0; i < 3; i++)
+        run_lines(simulated, &cache, 0, mine);
+    run_lines(simulated, &cache, 40 * lines, 40 * lines + (uint64_t)(others * (double)lines));
+    uint64_t before = ll_cache_counts(simulated, 0).hits;
+    run_lines(simulated, &cache, 0, mine);
+    double hits = (double)(ll_cache_counts(simulated, 0).hits - before) / (double)mine;
+    ll_arena_release(&arena);
+
+    struct ll_reuse reuses[4];
+    for (uint32_t j = 0; j < 4; j++)
+        reuses[j] =
+            (struct ll_reuse){.bytes = mine * 64, .since = j ? 0 : LL_NO_FIT, .before = j, .op = 3 + j};
+    const struct ll_residency residency = {first, reuses};
+    struct ll_machine machine = two_levels(lines * 64, LL_SCOPE_DEVICE, 4);
+    machine.levels[0].cache = cache;
+    machine.levels[0].cache_given = true;
+    machine.levels[0].cache.corunners_Bps = others * (double)lines * 64;
+    static const double begun_s[] = {0, 0, 0, 1};
+    double saved[LL_MAX_LEVELS];
+    ll_residency_saved(&residency, &machine, 6, 0, (struct ll_clock){begun_s, 3}, saved);
+    assert_true(fabs(saved[1] / (double)(mine * 64) - hits) < 0.06);
+    ll_residency_saved(&residency, &machine, 6, 0, timeless, saved);
+    assert_near(saved[1] / (double)(mine * 64), 1, 0.06);
+}
+
+static void others_displace_what_rests_as_in_a_simulated_cache(void **state)
+{
+    (void)state;
+    static const double shares[] = {0.1, 0.25}, others[] = {0.1, 0.5, 0.7, 1, 2};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int share = 0; share < 2; share++) {
+            check_rest(LL_CACHE_LRU, shares[share], others[i]);
+            check_rest(LL_CACHE_RANDOM, shares[share], others[i]);
+        }
+}
+
+/* Ops 0 and 2 are products, 1 and 3 are not, and each uses what the one two before it has left, or the one
+ * right before it. */
+static void private_caches_find_what_ops_of_the_same_cut_have_left(void **state)
+{
+    (void)state;
+    static const uint64_t first[] = {0, 1, 2, 3, 4};
+    struct ll_machine machine = two_levels(1 << 20, LL_SCOPE_DEVICE, 4);
+    machine.levels[0].cache_given = true;
+    for (uint64_t back = 1; back <= 2; back++)
+        for (int affinity = 0; affinity < 2; affinity++) {
+            struct ll_reuse reuses[4];
+            for (uint32_t j = 0; j < 4; j++) {
+                bool again = j >= back;
+                reuses[j] = (struct ll_reuse){.bytes = 1000,
+                                              .distance = again ? 0 : LL_NO_FIT,
+                                              .since = again ? 0 : LL_NO_FIT,
+                                              .before = again ? j + 1 - back : 0,
+                                              .op = j,
+                                              .kind = j % 2 == 0 ? LL_OP_MATMUL : LL_OP_ADD};
+            }
+            const struct ll_residency residency = {first, reuses};
+            double saved[LL_MAX_LEVELS];
+            machine.levels[0].cache.affinity = affinity;
+            for (uint32_t op = 0; op < 4; op++) {
+                ll_residency_saved(&residency, &machine, op, 0, timeless, saved);
+                assert_near(saved[1], op >= back && (!affinity || back == 2) ? 1000 : 0, 0);
+            }
+        }
+}
+
+/* A cache of so many bytes; op 1 reads what op 0, or the host, has written, 500 bytes later. */
+static double found_behind(const struct ll_reuse *write, bool by_host, uint64_t bytes,
+                           struct ll_machine *machine)
+{
+    static const uint64_t first[] = {0, 1, 2};
+    struct ll_reuse reuses[] = {*write, {.bytes = write->bytes, .op = 1, .kind = LL_OP_ADD}};
+    reuses[0].written = true;
+    reuses[0].by_host = by_host;
+    reuses[1].since = reuses[1].distance = reuses[1].since_arrival = LL_NO_FIT;
+    *(by_host ? &reuses[1].arrived : &reuses[1].before) = 1;
+    *(by_host ? &reuses[1].since_arrival : &reuses[1].since) = 500;
+    const struct ll_residency residency = {first, reuses};
+    double saved[LL_MAX_LEVELS];
+    machine->levels[0].size_bytes = bytes;
+    ll_residency_saved(&residency, machine, 0, 0, timeless, saved);
+    assert_near(saved[1], 0, 0);
+    ll_residency_saved(&residency, machine, 1, 0, timeless, saved);
+    return saved[1];
+}
+
+static void what_the_host_brings_is_found_where_it_came_through_the_caches(void **state)
+{
+    const struct ll_reuse input = {
+        .bytes = 1000, .distance = LL_NO_FIT, .since = LL_NO_FIT, .kind = LL_OP_HOST_INPUT};
+    struct ll_machine machine = two_levels(1, LL_SCOPE_DEVICE, 4);
+    (void)state;
+    machine.levels[0].cache_given = true;
+    assert_near(found_behind(&input, true, 2000, &machine), 0, 0);
+    machine.host.fills_caches = true;
+    assert_near(found_behind(&input, true, 2000, &machine), 1000, 0);
+    assert_near(found_behind(&input, true, 1499, &machine), 0, 0);
+}
+
+static void what_is_written_past_the_caches_is_not_found(void **state)
+{
+    const struct ll_reuse write = {
+        .bytes = 1000, .distance = LL_NO_FIT, .since = LL_NO_FIT, .kind = LL_OP_TRANSPOSE};
+    struct ll_machine machine = two_levels(1, LL_SCOPE_DEVICE, 4);
+    (void)state;
+    machine.levels[0].cache_given = true;
+    machine.software.past_ops[LL_OP_TRANSPOSE] = true;
+    assert_near(found_behind(&write, false, 2000, &machine), 1000, 0);
+    machine.software.past_bytes = 1001;
+    assert_near(found_behind(&write, false, 2000, &machine), 1000, 0);
+    machine.software.past_bytes = 1000;
+    assert_near(found_behind(&write, false, 2000, &machine), 0, 0);
+    machine.software.past_ops[LL_OP_TRANSPOSE] = false;
+    assert_near(found_behind(&write, false, 2000, &machine), 1000, 0);
+}
+
+/* A memory that is managed keeps what fits beside the others' bytes, whatever their order. */
+static void a_scratchpad_keeps_what_fits(void **state)
+{
+    (void)state;
+    const struct ll_level level = {.size_bytes = 1000};
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){100, 0}), 100, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){1000, 0}), 100, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){1050, 0}), 50, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){1100, 0}), 0, 0);
+    assert_near(ll_level_keeps(&level, 100, (struct ll_round){LL_NO_FIT, 0}), 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cache_keeps_of_a_round_what_a_simulated_one_keeps),
+        cmocka_unit_test(a_cache_that_lets_in_a_part_finds_more_each_time),
+        cmocka_unit_test(a_larger_cache_finds_no_less_but_for_what_it_lets_in),
+        cmocka_unit_test(others_displace_what_rests_as_in_a_simulated_cache),
+        cmocka_unit_test(private_caches_find_what_ops_of_the_same_cut_have_left),
+        cmocka_unit_test(what_the_host_brings_is_found_where_it_came_through_the_caches),
+        cmocka_unit_test(what_is_written_past_the_caches_is_not_found),
+        cmocka_unit_test(a_scratchpad_keeps_what_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
