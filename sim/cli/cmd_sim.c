@@ -127,12 +127,17 @@ static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bo
 }
 
 /* What of memory is asked for; with a plan, of its fullest stage. */
-static bool remember(const struct simulation *simulation, size_t t, size_t m)
+static bool remember(struct simulation *simulation, size_t t, size_t m)
 {
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL))
         return true;
+    if (report->together)
+        return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
+                           "--memory and --footprint are of one device; the trace is of %" PRIu32
+                           " ranks: take the trace of one of them",
+                           report->together->rank_count);
     report->memory = report->parallel ? ll_memory_report_of_plan(report->trace_name, simulation->traces[t],
                                                                  report->parallel, args->arena)
                                       : ll_memory_report(report->trace_name, report->result, args->arena);

@@ -13,6 +13,7 @@
 #include "sim/explore/variants.h"
 #include "sim/machine/design.h"
 #include "sim/parallel/step.h"
+#include "sim/parallel/together.h"
 #include "sim/replay/metrics.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
@@ -312,6 +313,20 @@ static bool replay_spread(const struct ll_spread *spread, const struct ll_machin
     return result != NULL;
 }
 
+/* Ranks wait for one another; energy and area stay those of a device. */
+static bool replay_together(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                            struct worker *worker, struct ll_readings *measured)
+{
+    const struct ll_together *together =
+        ll_replay_together(prepared, machine, &worker->remembered, &worker->arena, &worker->diags);
+    if (!together)
+        return false;
+    measure(together->result, measured);
+    measured->of[LL_MEASURE_DEVICES] = together->rank_count;
+    measured->of[LL_MEASURE_THROUGHPUT_PER_W] /= together->rank_count;
+    return true;
+}
+
 /* Models, plans and networks that vary bring something new without end. */
 static void forget_too_much(struct ll_remembered *remembered)
 {
@@ -328,6 +343,8 @@ static bool replay_one(const struct ll_workload_variant *variant, const struct l
     forget_too_much(&worker->remembered);
     if (variant->spread)
         return replay_spread(variant->spread, machine, worker, measured);
+    if (ll_trace_ranks(variant->prepared->trace) > 1)
+        return replay_together(variant->prepared, machine, worker, measured);
     const struct ll_result *result = ll_replay_remembering(variant->prepared, machine, &worker->remembered,
                                                            &worker->arena, &worker->diags);
     if (result)

@@ -39,6 +39,10 @@ static inline uint8_t ll_axis_in(const struct ll_axes *axes, uint32_t input, uns
 {
     return axes->in[input * LL_MAX_RANK + dim];
 }
+static inline uint8_t ll_axis_out(const struct ll_axes *axes, uint32_t output, unsigned dim)
+{
+    return axes->out[output * LL_MAX_RANK + dim];
+}
 
 /* The dimension of an input or a result that is of this axis, -1 for none. */
 int ll_dim_in(const struct ll_axes *axes, uint32_t input, uint8_t axis);

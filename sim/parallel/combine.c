@@ -34,10 +34,29 @@ static struct ll_kind_result *find_kind(struct ll_kind_result *kinds, uint64_t *
                                             .op_kind = like->op_kind,
                                             .op_class = like->op_class,
                                             .bound = like->bound,
-                                            .order = (uint32_t)*count,
-                                            .rate = like->rate,
-                                            .peak_share = like->peak_share};
+                                            .order = (uint32_t)*count};
     return &kinds[(*count)++];
+}
+
+/* What bound the kind longest, of what bound most of it in a term, and what it got of that there. */
+static void sum_bound(const struct ll_term *terms, size_t count, struct ll_kind_result *kind)
+{
+    double bound_s[LL_BOUND_COUNT] = {0}, amount[LL_BOUND_COUNT] = {0}, peak_s[LL_BOUND_COUNT] = {0};
+    for (size_t t = 0; t < count; t++)
+        for (uint64_t k = 0; k < terms[t].result->kind_count; k++) {
+            const struct ll_kind_result *term = &terms[t].result->kinds[k];
+            if (term->op_kind != kind->op_kind)
+                continue;
+            bound_s[term->bound] += terms[t].times * term->bound_s;
+            amount[term->bound] += terms[t].times * term->bound_s * term->rate;
+            peak_s[term->bound] += terms[t].times * term->bound_s * term->peak_share;
+        }
+    for (uint32_t i = 0; i < LL_BOUND_COUNT; i++)
+        if (bound_s[i] > bound_s[kind->bound])
+            kind->bound = i;
+    kind->bound_s = bound_s[kind->bound];
+    kind->rate = kind->bound_s > 0 ? amount[kind->bound] / kind->bound_s : 0;
+    kind->peak_share = kind->bound_s > 0 ? peak_s[kind->bound] / kind->bound_s : 0;
 }
 
 static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena *arena,
@@ -56,8 +75,10 @@ static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena
             kind->bytes += terms[t].times * term->bytes;
             all_s += terms[t].times * term->time_s;
         }
-    for (uint64_t k = 0; kinds && k < sum->kind_count; k++)
+    for (uint64_t k = 0; kinds && k < sum->kind_count; k++) {
         kinds[k].share = all_s > 0 ? kinds[k].time_s / all_s : 0;
+        sum_bound(terms, count, &kinds[k]);
+    }
     if (kinds)
         qsort(kinds, sum->kind_count, sizeof *kinds, by_time);
     sum->kinds = kinds;

@@ -11,6 +11,7 @@
 #include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/shard.h"
+#include "sim/parallel/together.h"
 #include "sim/replay/remembered.h"
 #include "tracer/rescale.h"
 
@@ -458,6 +459,8 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
                   const struct ll_plan_search *search, struct ll_diags *diags)
 {
     struct ll_place place = {.file = ll_trace_fact(trace, "model")};
+    if (!ll_is_of_one_rank(trace, diags))
+        return false;
     if (ll_trace_batch(trace) == 0)
         return ll_complain(diags, place, "the trace does not say how many samples a step has");
     if (search->devices > ll_machine_devices(machine))

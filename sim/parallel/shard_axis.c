@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product whose weight nobody has divided yet decides for it. Any other op takes the axis that costs the
- * fewest bytes over links, given what its inputs are already; of equals one along which something is divided,
- * so that less is left to do. */
+/* A product whose weight nobody has divided yet decides for it; one that makes the gradient of a divided
+ * weight makes the share of it. Any other op takes the axis that costs the fewest bytes over links, given
+ * what its inputs are already; of equals one along which something is divided, so that less is left to do. */
 #include "sim/parallel/shard_axis.h"
 
 #include <inttypes.h>
@@ -207,6 +207,22 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
     return cheapest_axis(s);
 }
 
+/* Of a product that makes the gradient of a divided weight: that of the weight, 0 for none. What it reads
+ * whole for that, activations gathered from shares of time, is read by the products beside it as well; a term
+ * would have to be scattered with each pass. */
+static uint8_t axis_of_gradient(const struct ll_sharding *s)
+{
+    const struct ll_op_view *op = &s->form->view;
+    bool multiplies = op->kind == LL_OP_MATMUL || op->kind == LL_OP_BATCH_MATMUL;
+    uint32_t weight =
+        multiplies && op->output_count == 1 ? s->updated[ll_op_output(s->trace, s->op, 0)] : LL_NONE;
+    if (weight == LL_NONE || s->form->phase != LL_PHASE_BACKWARD)
+        return 0;
+    struct ll_state held = s->holding.states[weight];
+    uint8_t axis = held.free || held.held != LL_HELD_SHARE ? 0 : ll_axis_out(&s->axes, 0, held.dim);
+    return axis && ll_axis_divides(s, axis) ? axis : 0;
+}
+
 /* Regrouping what is divided: heads come whole. */
 static void check_heads(struct ll_sharding *s, uint8_t axis)
 {
@@ -224,7 +240,8 @@ uint8_t ll_axis_of_op(struct ll_sharding *s)
     uint32_t weight = undecided_weight(s);
     if (weight != LL_NONE)
         return axis_of_weight(s, weight);
-    uint8_t axis = cheapest_axis(s);
+    uint8_t axis = axis_of_gradient(s);
+    axis = axis ? axis : cheapest_axis(s);
     check_heads(s, axis);
     return axis;
 }

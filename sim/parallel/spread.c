@@ -12,6 +12,7 @@
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/same.h"
 #include "sim/parallel/shard.h"
+#include "sim/parallel/together.h"
 #include "tracer/rescale.h"
 
 #include <inttypes.h>
@@ -247,7 +248,8 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     if (!spread)
         return NULL;
     spread->plan = *plan;
-    bool right = ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
+    bool right = ll_is_of_one_rank(trace, diags) &&
+                 ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
                  share_context(&chain) && spread_experts(&chain) && recompute(&chain) && recast(&chain);
     right = right && add_pieces(&chain);

@@ -144,7 +144,48 @@ static void sum_peak(const struct ll_trace *program, const struct ll_life *lives
             add(&memory->peak, lives[s].memory, lives[s].bytes);
 }
 
-bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_piece_memory *memory)
+static bool is_of_samples(const struct ll_shape *shape)
+{
+    for (unsigned i = 0; i < shape->rank; i++)
+        if (shape->role[i] == LL_ROLE_BATCH)
+            return true;
+    return false;
+}
+
+/* Bytes of what is brought of the samples and written by an op: the step after begins with it. */
+static uint64_t carried_bytes(const struct ll_trace *program, const struct ll_life *lives, bool *brought)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < program->tensor_count; i++) {
+        const struct ll_tensor *tensor = &program->tensors[i];
+        const struct ll_desc *desc = &program->descs[tensor->desc];
+        if (tensor->producer == LL_NONE)
+            brought[tensor->storage] |= desc->memory == LL_ACTIVATION && is_of_samples(&desc->shape);
+        else if (brought[tensor->storage] &&
+                 program->forms[program->ops[tensor->producer].form].bytes_written > 0) {
+            brought[tensor->storage] = false; /* is counted */
+            bytes = ll_add(bytes, lives[tensor->storage].bytes);
+        }
+    }
+    return bytes;
+}
+
+/* What all micro-batches carry is there all along, of which a pass alone has that of one. */
+static bool add_carried(const struct ll_trace *program, const struct ll_life *lives, uint64_t micro_batches,
+                        struct ll_arena *arena, struct ll_piece_memory *memory)
+{
+    bool *brought = ll_alloc(arena, program->storage_count + 1, sizeof *brought);
+    struct ll_kind_bytes *kind = &memory->kinds[LL_HOLDS_FEATURE_MAPS];
+    uint64_t bytes = brought ? carried_bytes(program, lives, brought) : 0;
+    uint64_t all = ll_mul(bytes, micro_batches), others = ll_sub(all, bytes);
+    add(&memory->peak, LL_ACTIVATION, others);
+    add(&memory->lasting, LL_ACTIVATION, all);
+    kind->peak = ll_add(kind->peak, others);
+    kind->lasting = ll_add(kind->lasting, all);
+    return brought;
+}
+
+bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory)
 {
     struct ll_arena arena = {0};
     struct ll_life *lives = ll_lives(program, &arena);
@@ -152,7 +193,7 @@ bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_pie
     bool done = lives && changes;
     uint32_t peak;
     *memory = (struct ll_piece_memory){0};
-    if (done && adds_up) {
+    if (done && micro_batches > 1) {
         keep_gradients(program, lives);
         keep_casts(program, lives);
     }
@@ -166,6 +207,7 @@ bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_pie
     }
     if (done)
         sum_kept(program, lives, memory);
+    done = done && add_carried(program, lives, micro_batches, &arena, memory);
     ll_arena_release(&arena);
     return done;
 }

@@ -2,6 +2,7 @@
 /* What the memory of a stage holds while several micro-batches are under way.
  *
  *     weights, the optimizer's state and, with several micro-batches, the gradients that they add up
+ *   + what each micro-batch has from the step before and leaves to the next: keys and values of its sentences
  *   + as often as passes are in flight, what a forward pass keeps for its backward pass
  *   + what there is besides at the worst moment of one pass */
 #ifndef LL_SIM_PARALLEL_STAGE_MEMORY_H
@@ -24,9 +25,10 @@ struct ll_piece_memory {
     } kinds[LL_HOLDS_COUNT];
 };
 
-/* Of a program with ops. With `adds_up` gradients that are exchanged or used once a step last all the time.
- * False when memory ran out. Pure otherwise. */
-bool ll_piece_memory(const struct ll_trace *program, bool adds_up, struct ll_piece_memory *memory);
+/* Of a program with ops, for so many micro-batches a step. With several, gradients that are exchanged or used
+ * once a step last all the time, and so does what the others carry from step to step. False when memory ran
+ * out. Pure otherwise. */
+bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory);
 
 /* Bytes of the gradients that a program's backward pass makes and that are used once a step, for which those
  * of several micro-batches are added up. False when memory ran out. */

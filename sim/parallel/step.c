@@ -7,6 +7,7 @@
 #include "sim/parallel/stage_memory.h"
 #include "sim/replay/remembered.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -180,7 +181,16 @@ static bool receiver_of(const struct ll_spread *spread, uint32_t piece, int64_t 
     return false;
 }
 
-/* Adds what an op of a piece sends, to what goes there already. False when memory ran out. */
+/* False after a complaint: stages cannot reach one another, or memory ran out. */
+static bool refuse_message(const struct run *run, const struct ll_asked *asked, const char *trouble)
+{
+    uint64_t to = asked->first + (uint64_t)asked->peer;
+    return ll_complain(run->diags, (struct ll_place){.file = run->machine->path},
+                       "stages, a message from device %" PRIu64 " to device %" PRIu64 ": %s", asked->first,
+                       to, trouble);
+}
+
+/* Adds what an op of a piece sends, to what goes there already. False after a complaint. */
 static bool add_message(struct run *run, uint32_t piece, const struct ll_form *form)
 {
     const struct ll_parallel *plan = &run->spread->plan;
@@ -192,8 +202,9 @@ static bool add_message(struct run *run, uint32_t piece, const struct ll_form *f
     asked.first = piece % plan->pipeline * (uint64_t)apart;
     asked.span = (uint64_t)apart;
     const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &asked) : NULL;
-    if (asked.peer && !price)
-        return false;
+    const char *trouble = price ? price->trouble : "memory ran out";
+    if (asked.peer && trouble)
+        return refuse_message(run, &asked, trouble);
     message.time_s = price && !run->at_once ? price->exchanged.time_s : 0;
     for (uint64_t i = 0; i < run->message_count; i++)
         if (run->messages[i].from == piece && run->messages[i].to == message.to &&
@@ -326,7 +337,7 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     for (uint64_t c = 0; done && c < shape.chunks; c++) {
         const struct ll_device_program *program =
             &spread->programs[spread->program_of[c * shape.stages + stage]];
-        done = ll_piece_memory(program->trace, shape.micro_batches > 1, &memory[c]);
+        done = ll_piece_memory(program->trace, shape.micro_batches, &memory[c]);
         pieces[c] = &memory[c];
     }
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1)

@@ -2,10 +2,12 @@
 /* How long each op takes by itself a plain replay says; when it starts, the ranks. */
 #include "sim/parallel/together.h"
 
+#include "sim/parallel/rank_memory.h"
 #include "sim/parallel/ranks.h"
 #include "sim/replay/exchanges.h"
 #include "sim/replay/remembered.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,16 @@ uint32_t ll_trace_ranks(const struct ll_trace *trace)
         if (trace->ops[i].thread >= ranks)
             return 1;
     return (uint32_t)ranks;
+}
+
+bool ll_is_of_one_rank(const struct ll_trace *trace, struct ll_diags *diags)
+{
+    uint32_t ranks = ll_trace_ranks(trace);
+    return ranks == 1 ||
+           ll_complain(diags, (struct ll_place){.file = ll_trace_fact(trace, "model")},
+                       "the trace is of %" PRIu32
+                       " ranks, a device each, which cannot be spread over others; a trace of one rank can",
+                       ranks);
 }
 
 static const struct ll_form *form_of(const struct building *b, uint32_t seq)
@@ -129,27 +141,51 @@ static uint32_t take_times(const struct building *b, struct ll_op_result *ops, s
     return last;
 }
 
-/* What was summed over the ranks becomes that of a rank, on average. False when memory ran out. */
+/* What flows all the time does so in each device until the last is done. */
+static void average_energy(double ranks, struct ll_result *result)
+{
+    struct ll_energy_parts *parts = &result->energy;
+    parts->compute_j /= ranks;
+    parts->host_j /= ranks;
+    parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
+    double energy_j = parts->compute_j + parts->host_j + parts->static_j;
+    for (uint64_t l = 0; l < result->machine->level_count; l++) {
+        parts->level_j[l] /= ranks;
+        energy_j += parts->level_j[l];
+    }
+    result->energy_j = isnan(result->energy_j) ? NAN : energy_j;
+}
+
+/* What was summed over the ranks becomes that of a rank, on average; memory that of the fullest. False when
+ * memory ran out. */
 static bool average(double ranks, struct ll_arena *arena, struct ll_result *result)
 {
     struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
     struct ll_kind_result *kinds = ll_alloc(arena, result->kind_count, sizeof *kinds);
-    if (!prepared || !kinds)
+    struct ll_footprint footprint;
+    if (!prepared || !kinds || !ll_fullest_rank(result->prepared->trace, (uint32_t)ranks, &footprint))
         return false;
     *prepared = *result->prepared;
+    prepared->footprint = footprint;
     prepared->flops /= ranks;
     prepared->bytes /= ranks;
     for (uint64_t i = 0; i < result->kind_count; i++) {
         kinds[i] = result->kinds[i];
         kinds[i].count /= ranks;
         kinds[i].time_s /= ranks;
+        kinds[i].bound_s /= ranks;
         kinds[i].flops /= ranks;
         kinds[i].bytes /= ranks;
     }
     result->prepared = prepared;
+    result->footprint = &prepared->footprint;
+    result->fits =
+        footprint.peak_bytes <= result->machine->levels[result->machine->level_count - 1].size_bytes;
     result->kinds = kinds;
     result->device_active_s /= ranks;
     result->starting_s /= ranks;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
+        result->level_bytes[l] /= ranks;
     result->network.busy_s /= ranks;
     result->network.exposed_s /= ranks;
     for (unsigned l = 0; l < LL_MAX_LINKS; l++) {
@@ -176,6 +212,7 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
     if (!average(ranks, arena, result))
         return NULL;
     result->time_s = ll_ranks_time_s(b->ranks) / (double)prepared->steps;
+    average_energy(ranks, result);
     result->flop_utilization *= result->time_s > 0 ? plain_s / ranks / result->time_s : 0;
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
         result->level_share[l] *= result->time_s > 0 ? plain_s / ranks / result->time_s : 0;

@@ -13,14 +13,19 @@
 /* How many ranks a trace has; 1 when it does not say, or when its ops are not of as many threads. */
 uint32_t ll_trace_ranks(const struct ll_trace *trace);
 
+/* False after a complaint where a trace has several ranks: what each of them does is not a step that other
+ * devices could share. */
+bool ll_is_of_one_rank(const struct ll_trace *trace, struct ll_diags *diags);
+
 struct ll_rank_use {
     double end_s;  /* of its last op, all steps */
     double busy_s; /* the device works */
 };
 
 struct ll_together {
-    const struct ll_result *result; /* times of all ops; sums are those of a rank, on average, shares those of
-                                       the chain that was waited for */
+    const struct ll_result *result; /* times of all ops; sums and energy are those of a rank, on average,
+                                       shares those of the chain that was waited for, memory that of the
+                                       rank that needs most */
     const struct ll_rank_use *ranks;
     uint32_t rank_count;
     uint32_t last; /* rank to end */

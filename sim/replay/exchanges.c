@@ -179,13 +179,14 @@ static uint64_t list_pairs(const struct ll_exchanges *x, const struct ll_asked *
     return count;
 }
 
-/* Devices of a group; 0 when there are not enough of them. */
+/* Devices of a group; 0 when there are not enough of them. The other of two may be any device. */
 static uint64_t group_size(const struct ll_exchanges *x, const struct ll_asked *asked)
 {
-    uint64_t within = asked->span ? asked->span : x->devices;
+    bool two = is_between_two(asked->kind);
+    uint64_t within = asked->span ? asked->span : x->devices, among = two ? x->devices : within;
     uint64_t devices = asked->devices ? asked->devices : within / asked->stride;
-    bool fits = devices > 0 && asked->first + within <= x->devices && devices <= within &&
-                (devices == 1 || asked->stride <= (within - 1) / (devices - 1));
+    bool fits = devices > 0 && asked->first + within <= x->devices && devices <= among &&
+                (devices == 1 || asked->stride <= (among - 1) / (devices - 1));
     return fits ? devices : 0;
 }
 

@@ -96,6 +96,7 @@ static void finish_kind(struct ll_kind_result *kind, const struct kind_sum *sum,
     double bound_s = sum->bound_s[kind->bound];
     kind->rate = bound_s > 0 ? sum->amount[kind->bound] / bound_s : 0;
     kind->peak_share = bound_s > 0 ? sum->peak_s[kind->bound] / bound_s : 0;
+    kind->bound_s = bound_s * per_step;
 }
 
 /* Ops on different streams overlap, so it is their own time, not the step's, that shares are of. */

@@ -174,6 +174,11 @@ void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *aske
 {
     const struct ll_exchanged *e = &price->exchanged;
     const char *name = ll_op_name((enum ll_op_kind)asked->kind);
+    if (asked->peer && price->groups == 0) {
+        ll_say(why, "%s of %" PRIu64 " B to a device %" PRId64 " away", name, asked->bytes, asked->peer);
+        ll_say(why, "time among the ops, beside which stages hand on what they have made: 0 = 0 s");
+        return;
+    }
     if (asked->peer)
         ll_say(why,
                "%s of %" PRIu64 " B to a device %" PRId64 " away, while %" PRIu64 " pairs of devices do so",

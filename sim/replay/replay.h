@@ -89,8 +89,8 @@ struct ll_kind_result {
     double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
     /* Of the ops that the bound bound: what they got of it a second (bytes out of a level, of the host, of
-     * the network; else FLOP), and over its peak, 0 when it is no resource. */
-    double rate, peak_share;
+     * the network; else FLOP), and over its peak, 0 when it is no resource; and how long they took, a step. */
+    double rate, peak_share, bound_s;
 };
 
 /* What becomes of a step's energy, in J. */

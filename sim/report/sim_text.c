@@ -361,15 +361,17 @@ static void area_words(const struct ll_machine *machine, double area_m2, uint64_
         area_gaps(machine, line);
 }
 
-/* With a plan energy is that of all devices. */
+/* With a plan energy is that of all devices; of several ranks that of one, on average. */
 static void footer(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     const struct ll_parallel_result *p = report->parallel;
-    uint64_t devices = p ? p->spread->sizes.devices : 1;
+    uint64_t devices = p ? p->spread->sizes.devices : report->together ? report->together->rank_count : 1;
     struct ll_str line = {0};
     char of_whom[48] = "";
-    if (devices > 1)
+    if (devices > 1 && !p)
+        snprintf(of_whom, sizeof of_whom, " of a device, on average");
+    else if (devices > 1)
         snprintf(of_whom, sizeof of_whom, " of all %" PRIu64 " devices", devices);
     energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
                  &line);

@@ -24,3 +24,9 @@ try sim -c a100_dgx --cp 3 llama.llt
 try sim -c a100_dgx --dp 4 --cp 8 llama.llt
 leadline record --dry-run --train --batch 2 -p length=16 -o rnn.llt paradnn_rnn >/dev/null
 try sim -c a100_dgx --cp 2 rnn.llt
+leadline export chakra traces/alexnet_train_b8.llt -o rank.0.et
+cp rank.0.et rank.1.et
+leadline import chakra rank.0.et rank.1.et -o ranks.llt >/dev/null
+try sim -c a100_dgx --dp 2 ranks.llt
+try plan -c a100_dgx --batch 16 ranks.llt
+try sim -c a100_dgx --memory ranks.llt

@@ -112,12 +112,41 @@ static void kinds_are_joined(void **state)
     close_scene(&scene);
 }
 
+/* A second at 6 B/s and twice three seconds at 2 B/s are 18 B in 7 s; another bound for 5 s is shorter. */
+static void rates_are_of_all_that_the_bound_bound(void **state)
+{
+    (void)state;
+    struct scene scene = played();
+    struct ll_kind_result kinds[] = {
+        {.op_kind = LL_OP_ALL_REDUCE, .bound = LL_BOUND_NETWORK, .rate = 6, .bound_s = 1, .time_s = 1},
+        {.op_kind = LL_OP_ALL_REDUCE, .bound = LL_BOUND_NETWORK, .rate = 2, .bound_s = 3, .time_s = 4},
+        {.op_kind = LL_OP_ALL_REDUCE, .bound = LL_BOUND_HOST, .rate = 9, .bound_s = 5, .time_s = 5}};
+    struct ll_result results[] = {*scene.result, *scene.result, *scene.result};
+    struct ll_term terms[3];
+    for (int i = 0; i < 3; i++) {
+        results[i].kinds = &kinds[i];
+        results[i].kind_count = 1;
+        terms[i] = (struct ll_term){&results[i], i == 1 ? 2 : 1, 0, 0};
+    }
+    const struct ll_kind_result *kind =
+        ll_combine(terms, 3, 100, 0, scene.result->footprint, &scene.arena)->kinds;
+    assert_int_equal(kind->bound, LL_BOUND_NETWORK);
+    assert_near(kind->rate, 18.0 / 7, 1e-12);
+    assert_near(kind->bound_s, 7, 1e-12);
+    terms[2].times = 2;
+    kind = ll_combine(terms, 3, 100, 0, scene.result->footprint, &scene.arena)->kinds;
+    assert_int_equal(kind->bound, LL_BOUND_HOST);
+    assert_near(kind->rate, 9, 1e-12);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_three_times_counts_three_times),
         cmocka_unit_test(exchanges_are_summed_by_level),
         cmocka_unit_test(more_bytes_are_the_outermost_memorys),
+        cmocka_unit_test(rates_are_of_all_that_the_bound_bound),
         cmocka_unit_test(kinds_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

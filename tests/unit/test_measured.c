@@ -316,6 +316,8 @@ static void rows_are_read_and_wrong_ones_have_a_place(void **state)
     expect_complaint(text, 2, 19, "`soon` is no time in seconds: expected a number above zero");
     snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,0,n\n", header);
     expect_complaint(text, 2, 19, "`0` is no time in seconds: expected a number above zero");
+    snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1;n=2;mm=3;m=4,1,n\n", header);
+    expect_complaint(text, 2, 15, "`m` stands twice in `m=1;n=2;mm=3;m=4`");
     snprintf(text, sizeof text, "%ss,h,gemm\n", header);
     expect_complaint(text, 2, 0, "expected 7 fields, not 3");
     expect_complaint("a,b\n", 1, 0, "expected the header source,hardware,op,dtype,dims,time_s,notes");

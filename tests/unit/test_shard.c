@@ -89,12 +89,11 @@ static void a_layer_reduces_its_activations_twice_each_way(void **state)
 
 /* Each all_reduce becomes a reduce_scatter and an all_gather; going backward what was gathered for the two
  * products by columns is gathered once more. */
-static void with_the_sequence_divided_sums_are_scattered_and_gathered(void **state)
+static void expect_scattered_layers(struct ll_trace *trace, uint64_t ranks, unsigned first)
 {
-    (void)state;
-    struct ll_trace *trace = record("gpt", true, small_gpt), *rank = shard(trace, RANKS, true);
+    struct ll_trace *rank = shard(trace, ranks, true);
     const uint64_t activations = BATCH * SEQ * HIDDEN;
-    for (unsigned i = 0; i < LAYERS; i++) {
+    for (unsigned i = first; i < LAYERS; i++) {
         char layer[16];
         snprintf(layer, sizeof layer, "layer%u/", i);
         expect(count(rank, LL_OP_REDUCE_SCATTER, LL_PHASE_FORWARD, layer), 2, 2 * activations);
@@ -106,6 +105,23 @@ static void with_the_sequence_divided_sums_are_scattered_and_gathered(void **sta
     }
     ll_trace_free(trace);
     ll_trace_free(rank);
+}
+
+static void with_the_sequence_divided_sums_are_scattered_and_gathered(void **state)
+{
+    (void)state;
+    expect_scattered_layers(record("gpt", true, small_gpt), RANKS, 0);
+}
+
+/* Gradients of keys and values are narrower than what their weights are multiplied with: no cheaper to
+ * gather, as the query's weight reads that anyway. Into the first layer come the words' sums besides. */
+static void few_keys_and_values_make_no_more_exchanges(void **state)
+{
+    (void)state;
+    static const struct ll_setting few[MOST_SETTINGS] = {
+        {"layers", "3"}, {"hidden", "64"}, {"heads", "8"},      {"key_heads", "2"},
+        {"inner", "96"}, {"seq", "16"},    {"vocabulary", "48"}};
+    expect_scattered_layers(record("llama", true, few), 2, 1);
 }
 
 static uint64_t flops_of_products(const struct ll_trace *trace)
@@ -252,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_layer_reduces_its_activations_twice_each_way),
         cmocka_unit_test(with_the_sequence_divided_sums_are_scattered_and_gathered),
+        cmocka_unit_test(few_keys_and_values_make_no_more_exchanges),
         cmocka_unit_test(ranks_share_all_products),
         cmocka_unit_test(a_rank_holds_its_share_of_the_weights),
         cmocka_unit_test(experts_results_are_summed_where_they_are_few),

@@ -66,11 +66,31 @@ static void gradients_that_are_added_up_are_there_once(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct ll_trace *trace = dry_steps("gpt", true, 2, i ? 3 : 1, sizes, 5);
-        assert_true(ll_piece_memory(trace, true, i ? &three : &one));
+        assert_true(ll_piece_memory(trace, 2, i ? &three : &one));
         ll_trace_free(trace);
     }
     assert_true(one.lasting.of[LL_GRADIENT] > 0);
     assert_int_equal(three.lasting.of[LL_GRADIENT], one.lasting.of[LL_GRADIENT]);
+}
+
+/* Keys and values of 1024 words of 2 sentences, in f32, of 2 layers of 2 key heads of 16 features: there for
+ * each of the micro-batches, of which one is at work. */
+static void what_sentences_carry_is_there_for_all_of_them(void **state)
+{
+    static const struct ll_setting sizes[] = {{"layers", "2"},    {"hidden", "64"},      {"heads", "4"},
+                                              {"key_heads", "2"}, {"inner", "64"},       {"seq", "16"},
+                                              {"pass", "decode"}, {"vocabulary", "100"}, {"context", "1024"}};
+    const uint64_t cache = 2 * 2 * 2 * 1024 * 2 * 16 * 4;
+    struct ll_trace *trace = dry_model("llama", false, 2, sizes, sizeof sizes / sizeof *sizes);
+    struct ll_piece_memory one, four;
+    (void)state;
+    assert_true(ll_piece_memory(trace, 1, &one));
+    assert_true(ll_piece_memory(trace, 4, &four));
+    assert_int_equal(one.lasting.of[LL_ACTIVATION], cache);
+    assert_int_equal(four.lasting.of[LL_ACTIVATION], 4 * cache);
+    assert_int_equal(four.peak.of[LL_ACTIVATION] - one.peak.of[LL_ACTIVATION], 3 * cache);
+    assert_int_equal(ll_passing_bytes(&four), ll_passing_bytes(&one));
+    ll_trace_free(trace);
 }
 
 int main(void)
@@ -79,6 +99,7 @@ int main(void)
         cmocka_unit_test(a_piece_alone_keeps_all_passes_but_one_beside_its_peak),
         cmocka_unit_test(the_worst_piece_is_at_its_peak_while_the_others_wait),
         cmocka_unit_test(gradients_that_are_added_up_are_there_once),
+        cmocka_unit_test(what_sentences_carry_is_there_for_all_of_them),
         cmocka_unit_test(each_kind_has_its_own_worst_piece),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,6 +180,50 @@ static void shared_weights_are_the_pipelines_business(void **state)
     close_scene(&scene);
 }
 
+static const struct ll_setting four_layers[] = {{"layers", "4"},     {"hidden", "64"}, {"heads", "4"},
+                                                {"key_heads", "4"},  {"inner", "64"},  {"seq", "16"},
+                                                {"vocabulary", "48"}};
+
+/* Two stages of a device each: the one activation there, its gradient back, each over a switch, two links of
+ * 1 us, at 20 GB/s. */
+static void a_message_between_single_devices_takes_its_time(void **state)
+{
+    (void)state;
+    struct scene scene =
+        open_scene(dry_model("llama", true, 1, four_layers, sizeof four_layers / sizeof *four_layers), yaml);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.pipeline = 2;
+    struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 2, &scene.diags);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+    assert_non_null(result);
+    assert_near(result->exposed_s[LL_TRAFFIC_PIPELINE], 2 * (2e-6 + 16 * 64 * 4 / 20e9), 1e-9);
+    ll_spread_free(spread);
+    close_scene(&scene);
+}
+
+/* Of four devices the middle two have no way to each other. */
+static void stages_that_cannot_reach_one_another_are_complained_about(void **state)
+{
+    (void)state;
+    static const char apart[] =
+        "name: pairs\nclock: 1GHz\nunits:\n"
+        "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, i32: 2}}\n"
+        "memory:\n  - {name: dram, size: 16GiB, bandwidth: 100GB/s}\n"
+        "network:\n  - {name: wires, topology: edges, devices: 4, bandwidth: 1GB/s, edges: [0-1, 2-3]}\n";
+    struct scene scene =
+        open_scene(dry_model("llama", true, 1, four_layers, sizeof four_layers / sizeof *four_layers), apart);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.pipeline = 4;
+    struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
+    assert_non_null(spread);
+    assert_null(ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags));
+    assert_true(scene.diags.kept_count > 0);
+    assert_non_null(strstr(scene.diags.kept[0].message, "a message from device 0 to device 1"));
+    ll_spread_free(spread);
+    close_scene(&scene);
+}
+
 /* What all devices do is the whole, and once more for each further one what could not be divided: norms and
  * additions, which a share of the steps of time each make nothing of. */
 static void what_could_not_be_divided_is_counted(void **state)
@@ -210,6 +254,8 @@ int main(void)
         cmocka_unit_test(slow_exchanges_do_not_hold_up_the_queue),
         cmocka_unit_test(replicas_need_the_energy_of_one_each),
         cmocka_unit_test(shared_weights_are_the_pipelines_business),
+        cmocka_unit_test(a_message_between_single_devices_takes_its_time),
+        cmocka_unit_test(stages_that_cannot_reach_one_another_are_complained_about),
         cmocka_unit_test(what_could_not_be_divided_is_counted),
         cmocka_unit_test(programs_do_not_depend_on_the_batch),
         cmocka_unit_test(the_more_is_sharded_the_less_is_held),

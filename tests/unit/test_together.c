@@ -14,7 +14,7 @@ static const char yaml[] =
     "  - {name: simd, model: vector, lanes: 1000, flops: {f32: 1000}}\n"
     "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000TB/s}\n"
     "network:\n  - {name: link, topology: switch, devices: 2, bandwidth: 4MB/s}\n"
-    "software: {collectives: direct}\n";
+    "software: {collectives: direct}\nenergy: {mac_pj: {f32: 3000}, static_w: 5}\n";
 
 /* A product, a send to or a receive from the other rank, a sum among both; of a rank. `after`: the line that
  * it waits for, or -1. */
@@ -132,6 +132,34 @@ static void ops_may_be_as_long_as_recorded(void **state)
     close_scene(&scene);
 }
 
+/* Each rank has a weight of its own and makes as much of it; 10^9 multiply-accumulates of 3 nJ are 3 J, and a
+ * device that takes 5 W does so for as long as the step lasts, a second. */
+static void each_rank_has_memory_of_its_own(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    const struct ll_shape shape = toy_matrix(SIDE, SIDE);
+    uint32_t desc = ll_recorder_desc(toy->recorder, "made", &shape, LL_ACTIVATION);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const struct line line = {LL_OP_MATMUL, rank, -1};
+        record_line(toy, &line, toy_bring(toy, shape, LL_WEIGHT), desc);
+    }
+    ll_recorder_facts(toy->recorder, &(struct ll_fact){"ranks", "2"}, 1);
+    struct scene scene = open_scene(toy_close(toy, path), yaml);
+    const uint64_t bytes = 4 * SIDE * SIDE;
+    scene.machine->levels[scene.machine->level_count - 1].size_bytes = 2 * bytes;
+    const struct ll_together *together = replay(&scene);
+    assert_non_null(together);
+    assert_int_equal(together->result->footprint->peak_bytes, 2 * bytes);
+    assert_int_equal(together->result->footprint->class_bytes[LL_WEIGHT], bytes);
+    assert_true(together->result->fits);
+    assert_near(together->result->energy_j, 3 + 5 * 1, 1e-3);
+    assert_near(together->result->energy.compute_j, 3, 1e-3);
+    close_scene(&scene);
+}
+
 static void what_never_comes_is_named(void **state)
 {
     (void)state;
@@ -148,9 +176,8 @@ static void what_never_comes_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_run_side_by_side_and_wait),
-        cmocka_unit_test(a_sum_waits_for_the_slowest),
-        cmocka_unit_test(ops_may_be_as_long_as_recorded),
+        cmocka_unit_test(ranks_run_side_by_side_and_wait), cmocka_unit_test(a_sum_waits_for_the_slowest),
+        cmocka_unit_test(ops_may_be_as_long_as_recorded),  cmocka_unit_test(each_rank_has_memory_of_its_own),
         cmocka_unit_test(what_never_comes_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

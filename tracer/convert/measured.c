@@ -25,6 +25,26 @@ static bool is_header(struct ll_csv *csv)
                        "expected the header source,hardware,op,dtype,dims,time_s,notes");
 }
 
+/* How long the key of a dimension is, with its `=`; 0 where none stands. */
+static size_t key_length(const char *dim)
+{
+    size_t length = strcspn(dim, "=;");
+    return dim[length] == '=' ? length + 1 : 0;
+}
+
+/* A dimension that stands a second time, NULL for none. */
+static const char *find_again(const char *dims)
+{
+    for (const char *at = dims; at; at = strchr(at, ';')) {
+        at += *at == ';';
+        size_t length = key_length(at);
+        for (const char *other = strchr(at, ';'); length && other; other = strchr(other, ';'))
+            if (strncmp(++other, at, length) == 0)
+                return other;
+    }
+    return NULL;
+}
+
 static bool take_row(struct ll_csv *csv, const struct ll_csv_field *fields, size_t count,
                      struct ll_measured *row)
 {
@@ -36,6 +56,10 @@ static bool take_row(struct ll_csv *csv, const struct ll_csv_field *fields, size
     if (end == fields[TIME].text || *end || !(time_s > 0) || !isfinite(time_s))
         return ll_complain(csv->diags, ll_csv_place(csv, &fields[TIME]),
                            "`%.40s` is no time in seconds: expected a number above zero", fields[TIME].text);
+    const char *again = find_again(fields[DIMS].text);
+    if (again)
+        return ll_complain(csv->diags, ll_csv_place(csv, &fields[DIMS]), "`%.*s` stands twice in `%.60s`",
+                           (int)key_length(again) - 1, again, fields[DIMS].text);
     *row =
         (struct ll_measured){fields[SOURCE].text, fields[HARDWARE].text, fields[OP].text, fields[DTYPE].text,
                              fields[DIMS].text,   fields[NOTES].text,    time_s,          csv->line};

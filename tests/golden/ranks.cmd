@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two ranks that do what one does take as long, each with its own memory; a sweep says what sim says.
+leadline record llama --dry-run --train --batch 1 -p layers=1 -p hidden=64 -p heads=4 -p key_heads=4 -p inner=64 -p seq=16 \
+    -p vocabulary=48 -o one.llt >/dev/null
+leadline export chakra one.llt -o rank.0.et
+cp rank.0.et rank.1.et
+leadline import chakra rank.0.et rank.1.et -o two.llt
+for trace in one two; do
+    leadline sim -c a100_dgx $trace.llt | grep -E 'a step|resident|ranks together'
+done
+cat >ranks.yaml <<'END'
+base: a100_dgx
+traces: [two.llt]
+vary: {clock: [1GHz]}
+objectives: [min time_s]
+END
+leadline sweep ranks.yaml >/dev/null
+echo
+leadline pareto ranks.db --csv | cut -d , -f 3,12,14
+leadline sim -c a100_dgx --set clock=1GHz --json two.llt | grep -m 1 time_s
+echo
+leadline export timeline -c a100_dgx two.llt | grep -o 'rank [01]: simd'
