@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storages by the op at which they are born or die. Private to sim/memory. */
+/* Storages by the op at which they are born or die. */
 #ifndef LL_SIM_MEMORY_CHAINS_H
 #define LL_SIM_MEMORY_CHAINS_H
 

@@ -3,14 +3,15 @@
  * whose sum was largest, as if nobody else had any storage. */
 #include "sim/parallel/rank_memory.h"
 
+#include "sim/memory/chains.h"
+
 #include <string.h>
 
 struct ranks {
     const struct ll_trace *trace;
     struct ll_life *lives;
-    uint32_t *rank_of;                 /* by storage; LL_NONE where no op touches it */
-    uint32_t *first_born, *born;       /* by op the first storage, by storage the next that is born with it */
-    uint32_t *first_dead, *dead;       /* the same of deaths */
+    uint32_t *rank_of; /* by storage; LL_NONE where no op touches it */
+    struct ll_chains births, deaths;
     uint64_t *live_bytes, *most_bytes; /* by rank */
 };
 
@@ -32,60 +33,36 @@ static void find_owners(struct ranks *r)
     }
 }
 
-static bool is_owned(const struct ranks *r, uint64_t storage)
-{
-    return r->rank_of[storage] != LL_NONE && r->lives[storage].first != LL_NONE;
-}
-
-static void chain_storages(struct ranks *r)
-{
-    for (uint32_t s = 0; s < r->trace->storage_count; s++) {
-        if (!is_owned(r, s))
-            continue;
-        uint32_t first = r->lives[s].first, last = r->lives[s].last;
-        r->born[s] = r->first_born[first];
-        r->first_born[first] = s;
-        r->dead[s] = r->first_dead[last];
-        r->first_dead[last] = s;
-    }
-}
-
 static void sum_lives(struct ranks *r)
 {
     for (uint32_t op = 0; op < r->trace->op_count; op++) {
-        for (uint32_t s = r->first_born[op]; s != LL_NONE; s = r->born[s]) {
+        for (uint32_t s = r->births.first[op]; s != LL_NONE; s = r->births.next[s]) {
             uint32_t rank = r->rank_of[s];
+            if (rank == LL_NONE)
+                continue;
             r->live_bytes[rank] = ll_add(r->live_bytes[rank], r->lives[s].bytes);
             r->most_bytes[rank] = ll_max(r->most_bytes[rank], r->live_bytes[rank]);
         }
-        for (uint32_t s = r->first_dead[op]; s != LL_NONE; s = r->dead[s]) {
+        for (uint32_t s = r->deaths.first[op]; s != LL_NONE; s = r->deaths.next[s]) {
             uint32_t rank = r->rank_of[s];
-            r->live_bytes[rank] = ll_sub(r->live_bytes[rank], r->lives[s].bytes);
+            if (rank != LL_NONE)
+                r->live_bytes[rank] = ll_sub(r->live_bytes[rank], r->lives[s].bytes);
         }
     }
-}
-
-static uint32_t *none(struct ll_arena *arena, uint64_t count)
-{
-    uint32_t *list = ll_alloc(arena, count + 1, sizeof *list);
-    if (list)
-        memset(list, 0xff, (count + 1) * sizeof *list);
-    return list;
 }
 
 static bool make_room(struct ranks *r, uint32_t ranks, struct ll_arena *arena)
 {
-    uint64_t ops = r->trace->op_count, storages = r->trace->storage_count;
-    r->lives = ll_lives(r->trace, arena);
-    r->rank_of = none(arena, storages);
-    r->born = none(arena, storages);
-    r->dead = none(arena, storages);
-    r->first_born = none(arena, ops);
-    r->first_dead = none(arena, ops);
+    const struct ll_trace *trace = r->trace;
+    r->lives = ll_lives(trace, arena);
+    r->rank_of = ll_alloc(arena, trace->storage_count + 1, sizeof *r->rank_of);
     r->live_bytes = ll_alloc(arena, ranks, sizeof *r->live_bytes);
     r->most_bytes = ll_alloc(arena, ranks, sizeof *r->most_bytes);
-    return r->lives && r->rank_of && r->born && r->dead && r->first_born && r->first_dead && r->live_bytes &&
-           r->most_bytes;
+    if (!r->lives || !r->rank_of || !r->live_bytes || !r->most_bytes)
+        return false;
+    memset(r->rank_of, 0xff, trace->storage_count * sizeof *r->rank_of);
+    return ll_chain(trace, r->lives, false, &r->births, arena) &&
+           ll_chain(trace, r->lives, true, &r->deaths, arena);
 }
 
 bool ll_fullest_rank(const struct ll_trace *trace, uint32_t ranks, struct ll_footprint *footprint)
@@ -96,7 +73,6 @@ bool ll_fullest_rank(const struct ll_trace *trace, uint32_t ranks, struct ll_foo
     bool done = make_room(&r, ranks, &arena);
     if (done) {
         find_owners(&r);
-        chain_storages(&r);
         sum_lives(&r);
         for (uint32_t rank = 1; rank < ranks; rank++)
             fullest = r.most_bytes[rank] > r.most_bytes[fullest] ? rank : fullest;

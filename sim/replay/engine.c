@@ -25,7 +25,7 @@
  *       S(u) = the op's time with compute / (1 - u) in place of compute
  *       time = T + sum of V (1 - T / S(u)),   T = S(0)
  *
- * where V is how much of the op's time goes by while u is taken (sim/replay/taken.c). So what memory holds
+ * where V is how much of the op's time goes by while u is taken (sim/replay/op_time.c). So what memory holds
  * back waits for units only where these become the slower ones. Ops are placed in recorded order: an op knows
  * the exchanges before it in that order alone, and a level counts as busy from where the op begins until the
  * last of these is over. All that they waited for on the device has ended by then; what one of them still
@@ -269,7 +269,7 @@ static double slow_down(struct run *run, const struct ll_slowed *slowed, double 
                         const struct ll_timing *timing, struct ll_op_parts *parts)
 {
     bool queues = run->machine->software.queue > 0;
-    double begin_s = start_s + (queues ? parts->overhead_s : timing->overhead_s - timing->behind_s);
+    double begin_s = ll_work_begins_s(run->machine, start_s, parts->overhead_s, timing);
     double taken_s =
         ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &parts->taken_level, NULL);
     if (!queues)

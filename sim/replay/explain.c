@@ -60,8 +60,7 @@ static void tell_taken(const struct ll_result *result, struct ll_slowed slowed,
 {
     const struct ll_op_result *op = &result->ops[slowed.seq - result->prepared->first_op];
     double level_end_s[LL_MAX_LINKS] = {0}, late_s = op->time_s - timing->time_s - op->taken_s;
-    double begin_s =
-        op->start_s + (result->machine->software.queue > 0 ? late_s : timing->overhead_s - timing->behind_s);
+    double begin_s = ll_work_begins_s(result->machine, op->start_s, late_s, timing);
     uint32_t level;
     if (op->taken_s == 0)
         return;

@@ -22,6 +22,13 @@ void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *mac
                 const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
                 struct ll_explain *why);
 
+/* When the device begins the work of an op that starts at start_s and is late by late_s. */
+static inline double ll_work_begins_s(const struct ll_machine *machine, double start_s, double late_s,
+                                      const struct ll_timing *timing)
+{
+    return start_s + (machine->software.queue > 0 ? late_s : timing->overhead_s - timing->behind_s);
+}
+
 /* An op that exchanges may slow: as for ll_time_op, which says that it takes alone_s. */
 struct ll_slowed {
     const struct ll_prepared *prepared;
