@@ -143,11 +143,22 @@ static void works_GATED(struct ll_row_works *r)
 }
 
 /* A row, of h, is looked at whole before any of it is done. */
-static void works_ROWS(struct ll_row_works *r)
+static void add_rows(struct ll_row_works *r, uint64_t inputs)
 {
-    struct ll_work *work = ll_row_vector(r, r->kind, elements(r), 1, r->element_flops);
+    struct ll_work *work = ll_row_vector(r, r->kind, elements(r), inputs, r->element_flops);
     work->vector.row = ll_row_dim(r, "h");
     work->lines = ll_row_dim(r, "b");
+}
+
+static void works_ROWS(struct ll_row_works *r)
+{
+    add_rows(r, 1);
+}
+
+/* dy comes in, and what the forward op read or made. */
+static void works_ROWS_GRAD(struct ll_row_works *r)
+{
+    add_rows(r, 2);
 }
 
 static void add_pool(struct ll_row_works *r, bool gradient)

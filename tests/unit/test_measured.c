@@ -125,6 +125,9 @@ static void element_by_element_every_operand_passes_once(void **state)
     works = good_works("layernorm", "fp32", "b=3;h=5");
     assert_string_equal(works.family, "norm");
     assert_int_equal(works.at[0].work.flops, 7 * 15);
+    works = good_works("layernorm_bwd", "fp32", "b=3;h=5");
+    assert_int_equal(works.at[0].work.vector.row, 5);
+    expect_bytes(&works.at[0].work, 2 * 60, 0, 60);
     works = good_works("maxpool_bwd", "fp32", "b=1;c=2;h=4;w=4;oh=2;ow=2;r=2;s=2");
     expect_bytes(&works.at[0].work, 4 * (32 + 2 * 8), 0, 4 * 32);
 }
@@ -138,12 +141,24 @@ static void each_op_is_run_by_kernels_of_its_own(void **state)
         enum ll_op_kind kind;
         uint64_t flops;
     } ops[] = {
-        {"softmax", LL_OP_SOFTMAX, 5},    {"layernorm", LL_OP_LAYER_NORM, 7},
-        {"rmsnorm", LL_OP_RMS_NORM, 4},   {"relu", LL_OP_RELU, 1},
-        {"gelu", LL_OP_GELU, 10},         {"tanh", LL_OP_TANH, 6},
-        {"relu_bwd", LL_OP_RELU_GRAD, 1}, {"ew_add_scalar", LL_OP_ADD, 1},
-        {"ew_pow", LL_OP_POW, 1},         {"ew_mul_add_scalar", LL_OP_MUL, 2},
-        {"ew_mul_scalar", LL_OP_MUL, 1},  {"ew_step", LL_OP_GREATER, 1},
+        {"softmax", LL_OP_SOFTMAX, 5},
+        {"layernorm", LL_OP_LAYER_NORM, 7},
+        {"rmsnorm", LL_OP_RMS_NORM, 4},
+        {"relu", LL_OP_RELU, 1},
+        {"gelu", LL_OP_GELU, 10},
+        {"tanh", LL_OP_TANH, 6},
+        {"relu_bwd", LL_OP_RELU_GRAD, 1},
+        {"ew_add_scalar", LL_OP_ADD, 1},
+        {"ew_pow", LL_OP_POW, 1},
+        {"ew_mul_add_scalar", LL_OP_MUL, 2},
+        {"ew_mul_scalar", LL_OP_MUL, 1},
+        {"ew_step", LL_OP_GREATER, 1},
+        {"silu", LL_OP_SIGMOID, 5},
+        {"elu", LL_OP_ELU, 4},
+        {"exp", LL_OP_EXP, 1},
+        {"gelu_bwd", LL_OP_GELU_GRAD, 16},
+        {"tanh_bwd", LL_OP_TANH_GRAD, 3},
+        {"softmax_bwd", LL_OP_SOFTMAX_GRAD, 4},
     };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct ll_measured_works works = good_works(ops[i].op, "fp32", "b=3;h=4;nin=1");
