@@ -134,6 +134,29 @@ static struct ll_variant on_lanes(const struct ll_software *software, const stru
     return v;
 }
 
+/* How many groups make one of at most so many channels, evenly. */
+static uint64_t groups_to_join(const struct ll_software *software, const struct ll_conv *c)
+{
+    uint64_t most = c->groups > 1 ? software->join_groups / ll_max(1, c->in_c / c->groups) : 1;
+    most = ll_min(most, c->groups);
+    while (most > 1 && c->groups % most != 0)
+        most--;
+    return most;
+}
+
+/* Filters of several groups side by side, with zeros for the channels of one another: fewer and larger
+ * products, which multiply the zeros too. */
+static struct ll_variant joined(const struct ll_work *work, uint64_t groups)
+{
+    struct ll_variant v = as_it_is(work);
+    uint64_t *filters = work->conv.pass == LL_CONV_FILTER ? &v.work.c_bytes : &v.work.b_bytes;
+    v.name = "joined groups, zeros between";
+    v.work.conv.groups /= groups;
+    v.work.flops = ll_mul(work->flops, groups);
+    *filters = ll_mul(*filters, groups);
+    return v;
+}
+
 /* The same by kernels that skip zeros, if there are some. */
 static size_t add_skipping(struct ll_variant *out, size_t count)
 {
@@ -165,6 +188,9 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                   work->conv.pass == LL_CONV_DATA;
     out[count++] = phases ? in_phases(work) : as_it_is(work);
     count = add_skipping(out, count);
+    uint64_t together = work->kind == LL_WORK_CONV ? groups_to_join(software, &work->conv) : 1;
+    if (together > 1)
+        out[count++] = joined(work, together);
     for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;

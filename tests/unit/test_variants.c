@@ -141,6 +141,28 @@ static void channels_of_their_own_are_convolved_on_lanes(void **state)
     assert_false(ll_on_lanes(&software, &work));
 }
 
+/* Of 8 groups of two channels four make one of eight, for at most nine: four times the products. */
+static void groups_are_joined_with_zeros_between(void **state)
+{
+    (void)state;
+    struct ll_software software = {.join_groups = 9};
+    struct ll_variant v[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    work.conv.groups = 8;
+    work.conv.pass = LL_CONV_FORWARD;
+    assert_int_equal(ll_variants(&software, &work, v), 2);
+    assert_int_equal(v[1].work.conv.groups, 2);
+    assert_int_equal(v[1].work.flops, 4 * work.flops);
+    assert_int_equal(v[1].work.b_bytes, 4 * work.b_bytes);
+    assert_int_equal(v[1].work.c_bytes, work.c_bytes);
+    work.conv.pass = LL_CONV_FILTER;
+    ll_variants(&software, &work, v);
+    assert_int_equal(v[1].work.b_bytes, work.b_bytes);
+    assert_int_equal(v[1].work.c_bytes, 4 * work.c_bytes);
+    software.join_groups = 3;
+    assert_int_equal(ll_variants(&software, &work, v), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +171,7 @@ int main(void)
         cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
         cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),
         cmocka_unit_test(channels_of_their_own_are_convolved_on_lanes),
+        cmocka_unit_test(groups_are_joined_with_zeros_between),
         cmocka_unit_test(scattering_clears_and_moves_columns_where_windows_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
