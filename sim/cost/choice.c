@@ -3,16 +3,19 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/task.h"
+#include "sim/cost/variants.h"
 
 static bool moves_only(const struct ll_work *work)
 {
     return work->kind == LL_WORK_MOVE || work->kind == LL_WORK_GATHER;
 }
 
-static bool can_run(const struct ll_unit *unit, const struct ll_work *work, enum ll_dtype dtype)
+static bool can_run(const struct ll_machine *machine, const struct ll_unit *unit, const struct ll_work *work,
+                    enum ll_dtype dtype)
 {
     const struct ll_unit_model *model = ll_unit_model(unit->model);
-    if (ll_is_product(work) ? !model->products : !model->elements)
+    bool product = ll_is_product(work) && !ll_on_lanes(&machine->software, work);
+    if (product ? !model->products : !model->elements)
         return false;
     return moves_only(work) || ll_unit_flops_per_cycle(unit, dtype) > 0;
 }
@@ -35,7 +38,7 @@ static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind,
         for (uint32_t i = 0; i < machine->unit_count; i++) {
             const struct ll_unit *unit = &machine->units[i];
             bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
-            if (meant && can_run(unit, work, dtype) && (try != SUITS || suits(unit, work)))
+            if (meant && can_run(machine, unit, work, dtype) && (try != SUITS || suits(unit, work)))
                 return i;
         }
     return LL_NO_UNIT;

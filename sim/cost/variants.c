@@ -100,6 +100,63 @@ static struct ll_variant in_columns(const struct ll_work *work)
     return v;
 }
 
+bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    return software->one_channel > 0 && software->convolving == LL_CONVOLVING_DIRECT &&
+           work->kind == LL_WORK_CONV && c->groups > 1 && c->groups == c->in_c;
+}
+
+/* A lane sums up the taps of an element of the result. Those of a filter, of which there are few, are summed
+ * up by all lanes. */
+static struct ll_variant on_lanes(const struct ll_software *software, const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    struct ll_variant v = as_it_is(work);
+    uint64_t taps = ll_mul(c->kernel_h, c->kernel_w),
+             x = ll_mul(ll_mul(c->batch, c->in_c), ll_mul(c->in_h, c->in_w)),
+             y = ll_mul(ll_mul(c->batch, c->out_c), ll_mul(c->out_h, c->out_w));
+    v.name = "lanes, one channel each";
+    v.rate = software->one_channel;
+    v.windows = false;
+    v.work = (struct ll_work){.dtype = work->dtype,
+                              .flops = work->flops,
+                              .a_bytes = ll_add(v.work.a_bytes, work->b_bytes),
+                              .c_bytes = work->c_bytes};
+    if (c->pass == LL_CONV_FILTER) {
+        v.work.kind = LL_WORK_REDUCE;
+        v.work.reduce.in_elements = ll_mul(y, taps);
+        v.work.reduce.out_elements = ll_mul(c->out_c, taps);
+    } else {
+        v.work.kind = LL_WORK_VECTOR;
+        v.work.vector.elements = c->pass == LL_CONV_DATA ? x : y;
+    }
+    return v;
+}
+
+/* How many groups make one of at most so many channels, evenly. */
+static uint64_t groups_to_join(const struct ll_software *software, const struct ll_conv *c)
+{
+    uint64_t most = c->groups > 1 ? software->join_groups / ll_max(1, c->in_c / c->groups) : 1;
+    most = ll_min(most, c->groups);
+    while (most > 1 && c->groups % most != 0)
+        most--;
+    return most;
+}
+
+/* Filters of several groups side by side, with zeros for the channels of one another: fewer and larger
+ * products, which multiply the zeros too. */
+static struct ll_variant joined(const struct ll_work *work, uint64_t groups)
+{
+    struct ll_variant v = as_it_is(work);
+    uint64_t *filters = work->conv.pass == LL_CONV_FILTER ? &v.work.c_bytes : &v.work.b_bytes;
+    v.name = "joined groups, zeros between";
+    v.work.conv.groups /= groups;
+    v.work.flops = ll_mul(work->flops, groups);
+    *filters = ll_mul(*filters, groups);
+    return v;
+}
+
 /* The same by kernels that skip zeros, if there are some. */
 static size_t add_skipping(struct ll_variant *out, size_t count)
 {
@@ -114,6 +171,10 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                    struct ll_variant out[LL_MOST_VARIANTS])
 {
     size_t count = 0;
+    if (ll_on_lanes(software, work)) {
+        out[count++] = on_lanes(software, work);
+        return count;
+    }
     if (software->convolving == LL_CONVOLVING_COLUMNS && work->kind == LL_WORK_CONV && work->conv.batch > 0) {
         out[count++] = in_columns(work);
         return add_skipping(out, count);
@@ -127,6 +188,9 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                   work->conv.pass == LL_CONV_DATA;
     out[count++] = phases ? in_phases(work) : as_it_is(work);
     count = add_skipping(out, count);
+    uint64_t together = work->kind == LL_WORK_CONV ? groups_to_join(software, &work->conv) : 1;
+    if (together > 1)
+        out[count++] = joined(work, together);
     for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;

@@ -22,6 +22,9 @@ struct ll_variant {
     const struct ll_transform *transform; /* that it goes through; NULL: none */
 };
 
+/* Whether the software convolves this on vector lanes, one window of one channel after the other. Pure. */
+bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work);
+
 /* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is;
  * where zeros are known, also by kernels that skip them. Pure. */
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,

@@ -253,6 +253,8 @@ struct ll_software {
     enum ll_strided strided;
     double scattering; /* share of its rate that a product reaches while it scatters */
     enum ll_convolving convolving;
+    uint64_t join_groups; /* channels up to which groups are joined, zeros between; 0: none are */
+    double one_channel; /* share of their rate that lanes reach where a group is one channel; 0: as others */
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
     bool early_updates;          /* of weights, right after their gradients; else at the end of the step */

@@ -471,6 +471,12 @@ static const struct ll_field software_fields[] = {
     {.key = "scattering", .type = LL_TYPE_NUMBER, AT(scattering), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of its rate that a strided gradient's product reaches while it scatters, for "
              "strided_gradient: library"},
+    {.key = "join_groups", .type = LL_TYPE_WHOLE, AT(join_groups), .min = 0, .max = 65536, .otherwise = "0",
+     .help = "channels up to which groups of a convolution are joined to larger ones, with zeros between, where "
+             "that is faster; 0: they are never"},
+    {.key = "one_channel", .type = LL_TYPE_NUMBER, AT(one_channel), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of their rate that vector lanes reach in convolutions whose groups take one channel each, "
+             "element by element (needs a vector unit for them); 0: those are convolved as others are"},
     {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
      .help = "how matrix products are blocked for the memory levels: each level on its own by formula, or "
              "by a search over nested tiles"},

@@ -82,29 +82,65 @@ static uint64_t gates(struct ll_row_works *r)
     return 1;
 }
 
+/* A recurrent layer, as rows tell of one; several, in one direction or both, are one behind the other. */
+struct recurrent {
+    uint64_t hidden, batch, steps, all, layers, directions, input;
+    bool projected; /* the first layer's input is multiplied by weights too */
+};
+
+static struct recurrent recurrent_of(struct ll_row_works *r)
+{
+    struct recurrent d = {.hidden = ll_row_dim(r, "hidden"),
+                          .batch = ll_row_dim(r, "batch"),
+                          .steps = ll_row_dim(r, "steps"),
+                          .layers = ll_row_text(r, "layers") ? ll_row_dim(r, "layers") : 1,
+                          .directions = ll_row_dim_or(r, "bidirectional", 0) ? 2 : 1,
+                          .projected = !ll_row_dim_or(r, "skip_input", 0)};
+    d.input = ll_row_text(r, "input") ? ll_row_dim(r, "input") : d.hidden;
+    d.all = gates(r) * d.hidden;
+    if (d.layers > 1000)
+        r->trouble = "more than a thousand recurrent layers";
+    return d;
+}
+
+/* How wide the input is that a layer multiplies by weights of its own; 0: none. */
+static uint64_t input_width(const struct recurrent *d, uint64_t layer)
+{
+    return layer > 0 ? d->directions * d->hidden : d->projected ? d->input : 0;
+}
+
+static void add_steps(struct ll_row_works *r, const struct recurrent *d)
+{
+    struct ll_work *work = ll_row_add(r, LL_WORK_SEQUENCE, LL_OP_MATMUL);
+    work->sequence.steps = d->steps;
+    work->sequence.step = (struct ll_gemm){1, d->batch, d->all, d->hidden};
+    work->flops = ll_mul(ll_mul(2 * d->steps, d->batch), ll_mul(d->all, d->hidden));
+    work->a_bytes = ll_mul(r->element_bytes, ll_mul(d->steps, ll_mul(d->batch, d->hidden)));
+    work->b_bytes = ll_mul(r->element_bytes, ll_mul(d->all, d->hidden));
+    work->c_bytes = ll_mul(r->element_bytes, ll_mul(d->steps, ll_mul(d->batch, d->all)));
+}
+
 /* The product of every step with the recurrent weights, and beside it, where there is an input projection,
  * the one product of all steps with the input's weights. */
 static void works_RECURRENT(struct ll_row_works *r)
 {
-    uint64_t hidden = ll_row_dim(r, "hidden"), batch = ll_row_dim(r, "batch"), steps = ll_row_dim(r, "steps"),
-             all = gates(r) * hidden;
-    struct ll_work *work = ll_row_add(r, LL_WORK_SEQUENCE, LL_OP_MATMUL);
-    work->sequence.steps = steps;
-    work->sequence.step = (struct ll_gemm){1, batch, all, hidden};
-    work->flops = ll_mul(ll_mul(2 * steps, batch), ll_mul(all, hidden));
-    work->a_bytes = ll_mul(r->element_bytes, ll_mul(steps, ll_mul(batch, hidden)));
-    work->b_bytes = ll_mul(r->element_bytes, ll_mul(all, hidden));
-    work->c_bytes = ll_mul(r->element_bytes, ll_mul(steps, ll_mul(batch, all)));
-    if (!ll_row_dim_or(r, "skip_input", 0))
-        ll_row_product(r, (struct ll_gemm){1, ll_mul(steps, batch), all, hidden});
+    const struct recurrent d = recurrent_of(r);
+    for (uint64_t i = 0; !r->trouble && i < d.layers * d.directions; i++) {
+        uint64_t width = input_width(&d, i / d.directions);
+        add_steps(r, &d);
+        if (width > 0)
+            ll_row_product(r, (struct ll_gemm){1, ll_mul(d.steps, d.batch), d.all, width});
+    }
 }
 
 /* One product over all steps. */
 static void works_RNN_WEIGHTS(struct ll_row_works *r)
 {
-    uint64_t hidden = ll_row_dim(r, "hidden"), batch = ll_row_dim(r, "batch"), steps = ll_row_dim(r, "steps");
-    uint64_t inputs = ll_row_dim_or(r, "skip_input", 0) ? 1 : 2;
-    ll_row_product(r, (struct ll_gemm){1, inputs * hidden, gates(r) * hidden, ll_mul(steps, batch)});
+    const struct recurrent d = recurrent_of(r);
+    for (uint64_t i = 0; !r->trouble && i < d.layers * d.directions; i++) {
+        uint64_t width = d.hidden + input_width(&d, i / d.directions);
+        ll_row_product(r, (struct ll_gemm){1, width, d.all, ll_mul(d.steps, d.batch)});
+    }
 }
 
 /* What flows back through the steps, then the gradient of the weights. */
@@ -143,11 +179,22 @@ static void works_GATED(struct ll_row_works *r)
 }
 
 /* A row, of h, is looked at whole before any of it is done. */
-static void works_ROWS(struct ll_row_works *r)
+static void add_rows(struct ll_row_works *r, uint64_t inputs)
 {
-    struct ll_work *work = ll_row_vector(r, r->kind, elements(r), 1, r->element_flops);
+    struct ll_work *work = ll_row_vector(r, r->kind, elements(r), inputs, r->element_flops);
     work->vector.row = ll_row_dim(r, "h");
     work->lines = ll_row_dim(r, "b");
+}
+
+static void works_ROWS(struct ll_row_works *r)
+{
+    add_rows(r, 1);
+}
+
+/* dy comes in, and what the forward op read or made. */
+static void works_ROWS_GRAD(struct ll_row_works *r)
+{
+    add_rows(r, 2);
 }
 
 static void add_pool(struct ll_row_works *r, bool gradient)

@@ -52,14 +52,24 @@ static void save_repeated(const struct ll_machine *machine, const struct ll_work
         saved_bytes[outermost] = cost->level_bytes[outermost];
 }
 
+/* The smallest group of the network that holds so many devices, as bridged pairs on one bus do four; 0: none
+ * does. */
+static uint64_t holding_group(const struct ll_net *net, uint64_t devices)
+{
+    for (uint64_t level = 1; level <= ll_net_levels(net); level++)
+        if (ll_net_group(net, level) >= devices)
+            return ll_net_group(net, level);
+    return 0;
+}
+
 /* The devices that take part, node by node; where one network joins them all, a device may be a node itself.
  * NULL when memory ran out or there are not so many. */
 static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_part *part)
 {
     bool alone = part->node_devices == 1 && ll_net_group(net, 1) == ll_net_devices(net);
-    uint64_t group = alone ? 1 : ll_net_group(net, 1),
-             in_node = part->node_devices ? part->node_devices : group;
-    uint64_t *members = in_node <= group ? calloc(part->devices, sizeof *members) : NULL;
+    uint64_t in_node = part->node_devices ? part->node_devices : ll_net_group(net, 1),
+             group = alone ? 1 : holding_group(net, in_node);
+    uint64_t *members = group > 0 ? calloc(part->devices, sizeof *members) : NULL;
     for (uint64_t i = 0; members && i < part->devices; i++)
         members[i] = i / in_node * group + i % in_node;
     if (!members || members[part->devices - 1] < ll_net_devices(net))
@@ -68,12 +78,15 @@ static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_p
     return NULL;
 }
 
-/* What a ring would have each device send over the slowest link of the datasheet on the way, without latency.
- */
+/* What a ring would have each device send over the slowest link of the datasheet on the way, without latency:
+ * that of the outermost level, or for a single node of the level that joins so many. */
 static double wire_s(const struct ll_machine *machine, const struct ll_measured_part *part)
 {
     bool one_node = part->node_devices == 0 || part->devices <= part->node_devices;
-    const struct ll_network *level = &machine->networks[one_node ? 0 : machine->network_count - 1];
+    uint64_t l = one_node ? 0 : machine->network_count - 1, joined = machine->networks[0].devices;
+    while (one_node && joined < part->devices && l + 1 < machine->network_count)
+        joined = ll_mul(joined, machine->networks[++l].devices);
+    const struct ll_network *level = &machine->networks[l];
     double n = (double)part->devices,
            share = part->collective == LL_COLLECTIVE_ALL_REDUCE ? 2 * (n - 1) / n : 1;
     return share * (double)part->work.a_bytes / level->bandwidth_Bps;

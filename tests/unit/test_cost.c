@@ -172,6 +172,21 @@ static void a_product_goes_to_the_first_unit_that_its_sides_suit(void **state)
     assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &one).unit, 0);
 }
 
+static void channels_of_their_own_go_to_lanes_where_software_says_so(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_conv conv = {4, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 16, LL_CONV_FORWARD};
+    struct ll_work work = conv_work(LL_F16, conv);
+    machine.units[0].runs[LL_OP_CONV2D] = true;
+    assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 0);
+    machine.software.one_channel = 0.5;
+    assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 1);
+    conv.groups = 8;
+    work = conv_work(LL_F16, conv);
+    assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 0);
+}
+
 static void a_dtype_that_no_unit_lists_is_computed_in_a_wider_one(void **state)
 {
     (void)state;
@@ -496,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_view_costs_nothing_at_all),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),
+        cmocka_unit_test(channels_of_their_own_go_to_lanes_where_software_says_so),
         cmocka_unit_test(a_product_goes_to_the_first_unit_that_its_sides_suit),
         cmocka_unit_test(a_dtype_that_no_unit_lists_is_computed_in_a_wider_one),
         cmocka_unit_test(devices_that_exchange_data_are_not_asked_of_one),

@@ -109,6 +109,35 @@ static void a_recurrent_layer_is_a_sequence_of_products(void **state)
     assert_int_equal(works.at[0].work.flops, 2 * 21 * 10 * 10);
 }
 
+/* Two layers of 10 in both directions over 6 numbers: the second reads 20. */
+static void recurrent_layers_may_be_several_and_go_both_ways(void **state)
+{
+    (void)state;
+    const char *dims = "type=lstm;hidden=10;batch=3;steps=7;input=6;layers=2;bidirectional=1";
+    struct ll_measured_works works = good_works("rnn_fwd", "fp32", dims);
+    uint64_t flops = 0;
+    assert_int_equal(works.count, 8);
+    for (uint64_t i = 0; i < works.count; i++)
+        flops += works.at[i].work.flops;
+    assert_int_equal(flops, 2 * 21 * 40 * (2 * (6 + 10) + 2 * (20 + 10)));
+    works = good_works("rnn_bwd_weights", "fp32", dims);
+    assert_int_equal(works.count, 4);
+    assert_int_equal(works.at[0].work.flops, 2 * 21 * 40 * 16);
+    assert_int_equal(works.at[3].work.flops, 2 * 21 * 40 * 30);
+    assert_int_equal(
+        good_works("rnn_fwd", "fp32", "type=gru;hidden=10;batch=3;steps=7;skip_input=1;layers=2").count, 3);
+    assert_non_null(works_of("rnn_fwd", "fp32", "type=gru;hidden=10;batch=3;steps=7;layers=1001"));
+}
+
+/* Taps 2 apart reach 5: 9 - 5 + 1 = 5 rows; 9 - 3 + 1 = 7 columns. */
+static void taps_may_lie_apart(void **state)
+{
+    (void)state;
+    const char *dims = "b=1;c=1;h=9;w=9;k=1;r=3;s=3;dilation_h=2;dilation_w=1";
+    assert_int_equal(good_works("conv2d_fwd", "fp32", dims).at[0].work.flops, 2 * 5 * 7 * 9);
+    assert_non_null(works_of("conv2d_fwd", "fp32", "b=1;c=1;h=9;w=9;k=1;r=3;s=3;dilation_h=5"));
+}
+
 static void element_by_element_every_operand_passes_once(void **state)
 {
     (void)state;
@@ -125,6 +154,9 @@ static void element_by_element_every_operand_passes_once(void **state)
     works = good_works("layernorm", "fp32", "b=3;h=5");
     assert_string_equal(works.family, "norm");
     assert_int_equal(works.at[0].work.flops, 7 * 15);
+    works = good_works("layernorm_bwd", "fp32", "b=3;h=5");
+    assert_int_equal(works.at[0].work.vector.row, 5);
+    expect_bytes(&works.at[0].work, 2 * 60, 0, 60);
     works = good_works("maxpool_bwd", "fp32", "b=1;c=2;h=4;w=4;oh=2;ow=2;r=2;s=2");
     expect_bytes(&works.at[0].work, 4 * (32 + 2 * 8), 0, 4 * 32);
 }
@@ -138,12 +170,24 @@ static void each_op_is_run_by_kernels_of_its_own(void **state)
         enum ll_op_kind kind;
         uint64_t flops;
     } ops[] = {
-        {"softmax", LL_OP_SOFTMAX, 5},    {"layernorm", LL_OP_LAYER_NORM, 7},
-        {"rmsnorm", LL_OP_RMS_NORM, 4},   {"relu", LL_OP_RELU, 1},
-        {"gelu", LL_OP_GELU, 10},         {"tanh", LL_OP_TANH, 6},
-        {"relu_bwd", LL_OP_RELU_GRAD, 1}, {"ew_add_scalar", LL_OP_ADD, 1},
-        {"ew_pow", LL_OP_POW, 1},         {"ew_mul_add_scalar", LL_OP_MUL, 2},
-        {"ew_mul_scalar", LL_OP_MUL, 1},  {"ew_step", LL_OP_GREATER, 1},
+        {"softmax", LL_OP_SOFTMAX, 5},
+        {"layernorm", LL_OP_LAYER_NORM, 7},
+        {"rmsnorm", LL_OP_RMS_NORM, 4},
+        {"relu", LL_OP_RELU, 1},
+        {"gelu", LL_OP_GELU, 10},
+        {"tanh", LL_OP_TANH, 6},
+        {"relu_bwd", LL_OP_RELU_GRAD, 1},
+        {"ew_add_scalar", LL_OP_ADD, 1},
+        {"ew_pow", LL_OP_POW, 1},
+        {"ew_mul_add_scalar", LL_OP_MUL, 2},
+        {"ew_mul_scalar", LL_OP_MUL, 1},
+        {"ew_step", LL_OP_GREATER, 1},
+        {"silu", LL_OP_SIGMOID, 5},
+        {"elu", LL_OP_ELU, 4},
+        {"exp", LL_OP_EXP, 1},
+        {"gelu_bwd", LL_OP_GELU_GRAD, 16},
+        {"tanh_bwd", LL_OP_TANH_GRAD, 3},
+        {"softmax_bwd", LL_OP_SOFTMAX_GRAD, 4},
     };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct ll_measured_works works = good_works(ops[i].op, "fp32", "b=3;h=4;nin=1");
@@ -348,6 +392,8 @@ int main(void)
         cmocka_unit_test(a_product_of_blas_lies_row_by_row),
         cmocka_unit_test(a_convolution_knows_its_three_products),
         cmocka_unit_test(a_recurrent_layer_is_a_sequence_of_products),
+        cmocka_unit_test(recurrent_layers_may_be_several_and_go_both_ways),
+        cmocka_unit_test(taps_may_lie_apart),
         cmocka_unit_test(element_by_element_every_operand_passes_once),
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
         cmocka_unit_test(networks_have_the_published_number_of_weights),

@@ -131,6 +131,28 @@ static void a_device_may_be_a_node_itself(void **state)
     end(&t);
 }
 
+/* Two pairs in one box: four of its devices are a node, whose wire is what joins the pairs. */
+static void a_node_may_be_several_groups(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, "Toy]\nnetwork: [{name: pair, topology: full, devices: 2, bandwidth: 8GB/s},"
+              " {name: bus, topology: switch, devices: 2, bandwidth: 1GB/s}");
+    struct ll_measured rows[] = {
+        row("toy", "allreduce", "bytes=1000000;devices=4;devices_per_node=4", 1),
+        row("toy", "allreduce", "bytes=1000000;devices=4;devices_per_node=2", 1),
+        row("toy", "allreduce", "bytes=1000000;devices=2;devices_per_node=2", 1),
+        row("toy", "allreduce", "bytes=1000000;devices=8;devices_per_node=4", 1),
+    };
+    const struct ll_validation *v = validate(&t, rows, 4);
+    assert_int_equal(v->overall.ours.points, 3);
+    assert_true(v->predictions[0].time_s > v->predictions[2].time_s);
+    assert_float_equal(v->predictions[1].time_s, v->predictions[0].time_s, 1e-15);
+    assert_near(v->predictions[0].roofline_s, 1.5e-3, 1e-12);
+    assert_near(v->predictions[2].roofline_s, 1.25e-4, 1e-12);
+    end(&t);
+}
+
 /* One device under three stacks: as anybody drives it, as this source does, as the software of its notes
  * does. */
 static void a_device_answers_under_the_software_that_was_measured(void **state)
@@ -164,6 +186,7 @@ int main(void)
         cmocka_unit_test(the_roofline_is_of_the_type_computed),
         cmocka_unit_test(what_cannot_be_scored_is_counted_by_reason),
         cmocka_unit_test(a_device_may_be_a_node_itself),
+        cmocka_unit_test(a_node_may_be_several_groups),
         cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,56 @@ static void columns_are_made_and_multiplied_image_by_image(void **state)
     assert_near(variants[0].apart_bytes, 4.0 * (4 * 16 * 144 + 4 * 8 * 8 * 16), 0);
 }
 
+/* 4 images of 8 x 8 x 16 to 4 x 4 x 32, each channel on its own to two: elements of 9 taps on the lanes, of
+ * the filters' gradient sums of as many products as there are. */
+static void channels_of_their_own_are_convolved_on_lanes(void **state)
+{
+    (void)state;
+    struct ll_software software = {.one_channel = 0.25, .transform_count = 1, .strided = LL_STRIDED_LIBRARY};
+    struct ll_variant v[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    work.conv.groups = 16;
+    work.flops /= 16;
+    assert_int_equal(ll_variants(&software, &work, v), 1);
+    assert_int_equal(v[0].work.kind, LL_WORK_VECTOR);
+    assert_int_equal(v[0].work.vector.elements, 4 * 8 * 8 * 16);
+    assert_int_equal(v[0].work.flops, work.flops);
+    assert_int_equal(v[0].work.a_bytes, work.a_bytes + work.b_bytes);
+    assert_near(v[0].rate, 0.25, 0);
+    work.conv.pass = LL_CONV_FORWARD;
+    ll_variants(&software, &work, v);
+    assert_int_equal(v[0].work.vector.elements, 4 * 4 * 4 * 32);
+    work.conv.pass = LL_CONV_FILTER;
+    ll_variants(&software, &work, v);
+    assert_int_equal(v[0].work.kind, LL_WORK_REDUCE);
+    assert_int_equal(v[0].work.reduce.in_elements, 4 * 4 * 4 * 32 * 9);
+    assert_int_equal(v[0].work.reduce.out_elements, 32 * 9);
+    work.conv.groups = 8; /* two channels a group are a product */
+    assert_false(ll_on_lanes(&software, &work));
+}
+
+/* Of 8 groups of two channels four make one of eight, for at most nine: four times the products. */
+static void groups_are_joined_with_zeros_between(void **state)
+{
+    (void)state;
+    struct ll_software software = {.join_groups = 9};
+    struct ll_variant v[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    work.conv.groups = 8;
+    work.conv.pass = LL_CONV_FORWARD;
+    assert_int_equal(ll_variants(&software, &work, v), 2);
+    assert_int_equal(v[1].work.conv.groups, 2);
+    assert_int_equal(v[1].work.flops, 4 * work.flops);
+    assert_int_equal(v[1].work.b_bytes, 4 * work.b_bytes);
+    assert_int_equal(v[1].work.c_bytes, work.c_bytes);
+    work.conv.pass = LL_CONV_FILTER;
+    ll_variants(&software, &work, v);
+    assert_int_equal(v[1].work.b_bytes, work.b_bytes);
+    assert_int_equal(v[1].work.c_bytes, 4 * work.c_bytes);
+    software.join_groups = 3;
+    assert_int_equal(ll_variants(&software, &work, v), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +170,8 @@ int main(void)
         cmocka_unit_test(zeros_between_are_multiplied_too),
         cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
         cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),
+        cmocka_unit_test(channels_of_their_own_are_convolved_on_lanes),
+        cmocka_unit_test(groups_are_joined_with_zeros_between),
         cmocka_unit_test(scattering_clears_and_moves_columns_where_windows_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
