@@ -425,6 +425,10 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
         add_input(s, x);
     for (uint64_t more = shape_word(kind, "SAME_N") ? draw(state, 0, 3) : 0; more > 0; more--)
         add_input(s, x);
+    if (kind == LL_OP_DROPOUT_GRAD) {
+        add_input(s, shape_of(LL_BOOL, 2, x.dim));
+        add_real(s, LL_ATTR_KEEP, draw(state, 0, 1) ? 0.75 : 0.25);
+    }
     if (kind == LL_OP_BIAS_ADD)
         add_input(s, row);
     if (kind == LL_OP_SOFTMAX_XENT_GRAD)

@@ -21,9 +21,19 @@ static inline uint64_t twin_DROPOUT(const struct ll_op_view *op, double *const *
     double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
     for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 5) {
         double unit = (double)ll_random_unit((uint32_t)drawn_bits(op, in[1][0], i));
-        out[1][i] = unit < keep ? 1 / keep : 0;
-        out[0][i] = in[0][i] * out[1][i];
+        out[1][i] = unit < keep;
+        out[0][i] = in[0][i] * (out[1][i] / keep);
     }
+    return flops;
+}
+
+/* A product with what is kept, and one over the share. */
+static inline uint64_t twin_DROPOUT_GRAD(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    uint64_t flops = 0;
+    double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++, flops += 2)
+        out[0][i] = in[0][i] * in[1][i] / keep;
     return flops;
 }
 

@@ -43,8 +43,8 @@ ll_shape_rule ll_shape_LAST_DIM, ll_shape_REDUCED, ll_shape_ARGMAX, ll_shape_MAT
 ll_shape_rule ll_shape_CONV2D, ll_shape_CONV_DATA, ll_shape_CONV_FILTER, ll_shape_POOL, ll_shape_POOL_GRAD,
     ll_shape_SPREAD;
 ll_shape_rule ll_shape_BATCH_NORM, ll_shape_NORM_GRAD, ll_shape_NORM_FIXED, ll_shape_LAYER_NORM,
-    ll_shape_LAYER_NORM_GRAD, ll_shape_RMS_NORM, ll_shape_RMS_NORM_GRAD, ll_shape_DROPOUT, ll_shape_SAMPLE,
-    ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
+    ll_shape_LAYER_NORM_GRAD, ll_shape_RMS_NORM, ll_shape_RMS_NORM_GRAD, ll_shape_DROPOUT,
+    ll_shape_DROPOUT_GRAD, ll_shape_SAMPLE, ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
 ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
 
 ll_shape_rule ll_shape_ATTENTION, ll_shape_ATTENTION_GRAD;

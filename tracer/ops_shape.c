@@ -450,17 +450,39 @@ const char *ll_shape_RMS_NORM_GRAD(struct ll_op_view *op)
     return layer_norm_grad(op, 2);
 }
 
-/* x, the number of the step -> y, what x was multiplied with */
-const char *ll_shape_DROPOUT(struct ll_op_view *op)
+static bool keeps_a_share(const struct ll_op_view *op)
 {
     double keep = ll_attr_real(op, LL_ATTR_KEEP, 1);
+    return keep > 0 && keep <= 1;
+}
+
+static const char wants_share[] = "the share that is kept must be above 0 and at most 1";
+
+/* x, the number of the step -> y, which elements were kept: a byte each, as PyTorch's native_dropout and
+ * Korthikanti et al. (Reducing activation recomputation in large transformer models, 2022, 4.1) have it */
+const char *ll_shape_DROPOUT(struct ll_op_view *op)
+{
     if (op->input_count != 2)
         return wants_inputs;
     if (op->in[1].rank != 0)
         return "the number of the step must be a scalar";
-    if (!(keep > 0 && keep <= 1))
-        return "the share that is kept must be above 0 and at most 1";
-    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], op->in[0]});
+    if (!keeps_a_share(op))
+        return wants_share;
+    struct ll_shape kept = op->in[0];
+    kept.dtype = LL_BOOL;
+    return ll_give(op, 2, (const struct ll_shape[]){op->in[0], kept});
+}
+
+/* dy, which elements were kept -> dx */
+const char *ll_shape_DROPOUT_GRAD(struct ll_op_view *op)
+{
+    if (op->input_count != 2)
+        return wants_inputs;
+    if (!ll_same_dims(&op->in[0], &op->in[1]))
+        return wants_same;
+    if (op->in[1].dtype != LL_BOOL)
+        return "what was kept must be a bool for each element";
+    return keeps_a_share(op) ? ll_give(op, 1, op->in) : wants_share;
 }
 
 /* step, classes[rows] -> samples different classes below range, and how often each of the rows' classes and

@@ -208,6 +208,13 @@ void ll_recipe_choice(struct ll_bench *bench, enum ll_op_kind kind, uint64_t ele
     do_op(bench, kind, 3, inputs);
 }
 
+void ll_recipe_kept(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
+    struct ll_value *inputs[] = {x, ll_nn_do2(bench->nn, LL_OP_LESS, x, y)};
+    do_op(bench, kind, 2, inputs);
+}
+
 void ll_recipe_where_it_holds(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     struct ll_value *x = ll_bench_noise(bench, "line", 1, &elements);

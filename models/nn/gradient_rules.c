@@ -182,11 +182,27 @@ void ll_gradient_BATCH_NORM_FIXED(struct ll_nn *nn, const struct ll_gradient_cal
         call->dx[i] = gradient->outputs[i];
 }
 
-/* The second result is what x was multiplied with, which does not depend on x; the step has no gradient. */
+static struct ll_value *kept_of(struct ll_nn *nn, const struct ll_gradient_call *call, struct ll_value *kept)
+{
+    struct ll_value *inputs[] = {call->dy[0], kept};
+    struct ll_attr keep = ll_attr_of_real(LL_ATTR_KEEP, ll_attr_real(&call->op->view, LL_ATTR_KEEP, 1));
+    return ll_nn_do(
+        nn,
+        &(struct ll_nn_call){
+            .kind = LL_OP_DROPOUT_GRAD, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &keep});
+}
+
+/* What is kept does not depend on x, and the step has no gradient. */
 void ll_gradient_DROPOUT(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     if (call->wanted[0] && call->dy[0])
-        call->dx[0] = ll_nn_do2(nn, LL_OP_MUL, call->dy[0], call->op->outputs[1]);
+        call->dx[0] = kept_of(nn, call, call->op->outputs[1]);
+}
+
+void ll_gradient_DROPOUT_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+{
+    if (call->wanted[0] && call->dy[0])
+        call->dx[0] = kept_of(nn, call, call->op->inputs[1]);
 }
 
 /* What flows into the gradient of a cross entropy, from the gradient of a gradient, goes on through the

@@ -13,7 +13,8 @@ enum { GRAIN = 1 << 14 };
 struct drawing {
     uint64_t key;
     const real *x;
-    real *y, *mask;
+    real *y;
+    uint8_t *kept;
     real keep;
 };
 
@@ -24,10 +25,12 @@ LL_FAST static void drop(void *context, uint64_t begin, uint64_t end, uint64_t c
     const uint64_t key = d->key;
     const float keep = (float)d->keep;
     const real *x = d->x, factor = 1 / d->keep;
-    real *restrict y = d->y, *restrict mask = d->mask;
+    real *restrict y = d->y;
+    uint8_t *restrict kept = d->kept;
     for (uint64_t i = begin; i < end; i++) {
-        mask[i] = ll_random_unit((uint32_t)ll_random_bits(key, i)) < keep ? factor : 0;
-        y[i] = x[i] * mask[i];
+        bool stays = ll_random_unit((uint32_t)ll_random_bits(key, i)) < keep;
+        kept[i] = stays;
+        y[i] = x[i] * (stays ? factor : 0);
     }
 }
 
@@ -37,10 +40,27 @@ LL_KERNEL(DROPOUT)
         .key = ll_drawing_key(call->op, call->in[1]),
         .x = call->in[0],
         .y = call->out[0],
-        .mask = call->out[1],
+        .kept = call->out[1],
         .keep = (real)ll_attr_real(call->op, LL_ATTR_KEEP, 1),
     };
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, drop, &drawing);
+}
+
+LL_FAST static void drop_gradient(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct ll_kernel_call *call = context;
+    const real *dy = call->in[0], factor = 1 / (real)ll_attr_real(call->op, LL_ATTR_KEEP, 1);
+    const uint8_t *kept = call->in[1];
+    real *restrict dx = call->out[0];
+    for (uint64_t i = begin; i < end; i++)
+        dx[i] = dy[i] * (kept[i] ? factor : 0);
+}
+
+LL_KERNEL(DROPOUT_GRAD)
+{
+    struct ll_kernel_call job = *call;
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, drop_gradient, &job);
 }
 
 /* Chunk: elements; each takes one number of the stream. */

@@ -295,6 +295,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_CAST same
 #define ll_axes_BENT same
 #define ll_axes_DROPOUT same
+#define ll_axes_DROPOUT_GRAD same
 #define ll_axes_GATED_GRAD same
 #define ll_axes_ASSIGN same
 #define ll_axes_IN_PLACE_1 same

@@ -13,6 +13,7 @@ struct ll_estimated_stage {
     struct ll_state_bytes state, of_experts; /* as a layer's */
     double tied_bytes;                       /* of weights that it reads and the first stage brings */
     double kept_bytes;                       /* of all passes in flight */
+    double carried_bytes;                    /* of all micro-batches */
 };
 
 bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
@@ -65,6 +66,7 @@ static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute re
     add_state(&stage->state, &cost->state);
     add_state(&stage->of_experts, &cost->of_experts);
     stage->kept_bytes += again ? cost->held_bytes : cost->kept_bytes;
+    stage->carried_bytes += cost->carried_bytes;
 }
 
 /* A stage that has no such weight of its own holds another one, with the optimizer's state. Its gradient is
@@ -97,6 +99,7 @@ void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *cost
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         struct ll_estimated_stage *stage = &e->stages[i];
         stage->kept_bytes *= (double)ll_slots_in_flight(&shape, i) / (double)plan->chunks;
+        stage->carried_bytes *= (double)shape.micro_batches;
         if (i > 0)
             count_tied(costs, stage->tied_bytes, stage);
     }
@@ -343,7 +346,7 @@ double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_cos
         const struct ll_estimated_stage *stage = &e->stages[i];
         double bytes = part_bytes(plan, plan->zero >= 3, stage->state.weight, stage->of_experts.weight) +
                        gradient_bytes(plan, &stage->state, &stage->of_experts) + stage->kept_bytes +
-                       passing_bytes(e, costs, plan, i);
+                       stage->carried_bytes + passing_bytes(e, costs, plan, i);
         if (!plan->offload.optimizer)
             bytes += optimizer_bytes(plan, &stage->state, &stage->of_experts);
         most_bytes = fmax(most_bytes, bytes);

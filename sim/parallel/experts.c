@@ -127,6 +127,14 @@ static struct counted count_inputs(const struct spreading *s)
     return counted;
 }
 
+/* Rows of words at the places of experts, of which each device of a product has a share: they are brought
+ * together where the experts are. */
+static bool gathers_rows(const struct ll_op_view *op)
+{
+    return op->kind == LL_OP_ALL_GATHER && op->input_count == 1 && op->in[0].rank > 2 &&
+           counts_experts(&op->in[0]) && op->in[0].role[1] == LL_ROLE_BATCH;
+}
+
 static bool all_results_count_experts(const struct spreading *s)
 {
     for (uint32_t i = 0; i < s->form->view.output_count; i++)
@@ -139,7 +147,8 @@ static bool all_results_count_experts(const struct spreading *s)
 static bool happens_away(const struct spreading *s, struct counted counted)
 {
     bool product = s->form->view.kind == LL_OP_BATCH_MATMUL && counted.at[AWAY] + counted.at[OWN] > 0;
-    return (product || (counted.at[AWAY] > 0 && counted.at[HERE] == 0)) && all_results_count_experts(s);
+    return (product || gathers_rows(&s->form->view) || (counted.at[AWAY] > 0 && counted.at[HERE] == 0)) &&
+           all_results_count_experts(s);
 }
 
 /* Inputs where the op happens; what is the replica's own is as it is. */
@@ -223,7 +232,7 @@ static bool spread_op(struct spreading *s, uint32_t op)
         bring_own(s, ll_op_input(s->trace, op, i));
     struct counted counted = count_inputs(s);
     bool written = true;
-    if (counted.at[AWAY] + counted.at[OWN] == 0)
+    if (counted.at[AWAY] + counted.at[OWN] == 0 && !gathers_rows(&s->form->view))
         ll_rewrite_keep(&s->rewrite, op);
     else
         written = write_op(s, happens_away(s, counted));

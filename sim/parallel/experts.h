@@ -6,6 +6,8 @@
  * N: before a product with such weights an all_to_all takes [experts, places, ...] to [experts / N, N places,
  * ...], and another one brings the results back before anything else reads them. So a layer of experts has
  * two going forward and two going backward, of samples x choices x features (x the capacity) each.
+ * Where the devices of a product have a share of the places each (shard.h), that is what each of them sends;
+ * what experts read is then gathered where they are, and what they make is scattered before it goes back.
  *
  * Experts are known by LL_ROLE_EXPERTS, the first dimension of their weights. */
 #ifndef LL_SIM_PARALLEL_EXPERTS_H

@@ -76,12 +76,18 @@ struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape sh
     return shape;
 }
 
+/* Rows of words: of all of them, or at the places of each expert. */
+static bool holds_time(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim)
+{
+    bool places = holding->routes_own && dim == 1 && shape->role[0] == LL_ROLE_EXPERTS;
+    return shape->role[dim] == LL_ROLE_BATCH && (shape->rank == 2 || places);
+}
+
 int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape)
 {
     int found = -1;
     for (unsigned i = shape->rank; holding->by_time && shape->rank > 1 && i-- > 0;)
-        if (shape->role[i] == LL_ROLE_SEQUENCE ||
-            (shape->role[i] == LL_ROLE_BATCH && found < 0 && shape->rank == 2))
+        if (shape->role[i] == LL_ROLE_SEQUENCE || (found < 0 && holds_time(holding, shape, i)))
             found = (int)i;
     return found >= 0 && ll_divides(holding, shape, (unsigned)found) ? found : -1;
 }

@@ -28,6 +28,7 @@ struct ll_holding {
     struct ll_rewrite rewrite;
     uint64_t ranks, stride;
     bool by_time;            /* sums may be scattered along the steps of time */
+    bool routes_own;         /* a rank chooses experts for its own steps of time: these have their places */
     struct ll_state *states; /* by old tensor */
     uint32_t *copies_of;     /* by old tensor: the first of its copies */
     uint32_t *readers;       /* by old tensor: how many inputs it is */
@@ -49,7 +50,8 @@ bool ll_divides(const struct ll_holding *holding, const struct ll_shape *shape, 
 /* The shape of what a rank holds. */
 struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape shape, struct ll_state state);
 
-/* The dimension along which a sum may be scattered: steps of time, or rows that hold them; -1 for none. */
+/* The dimension along which a sum may be scattered: steps of time, or rows or places of experts that hold
+ * them; -1 for none. */
 int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape);
 
 /* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What cannot or

@@ -22,6 +22,7 @@ struct profiling {
     uint32_t end;      /* of the first step */
     uint32_t boundary; /* its last op going forward; LL_NONE: it has none */
     uint32_t *user;    /* by storage: the op that first reads it or makes it */
+    bool *carried;     /* by storage: each micro-batch has one of its own all the time */
     bool *of_experts;  /* by storage: replicas may have some of it each */
     bool *stays; /* by storage: is there though its layer is computed again (sim/parallel/recompute.h) */
     uint64_t *changes[PARTS];    /* bytes: [2 op] is born with an op, [2 op + 1] dies after it */
@@ -95,6 +96,7 @@ static void sum_states(const struct profiling *p)
         add_state(&cost->state, &p->lives[s]);
         if (p->of_experts[s])
             add_state(&cost->of_experts, &p->lives[s]);
+        cost->carried_bytes += p->carried[s] ? (double)p->lives[s].bytes : 0;
     }
 }
 
@@ -122,9 +124,10 @@ static void sum_read(const struct profiling *p, uint32_t *reader)
 
 /* --- activations --- */
 
-static bool lasts(const struct ll_life *life)
+static bool lasts(const struct profiling *p, uint64_t storage)
 {
-    return life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER ||
+    const struct ll_life *life = &p->lives[storage];
+    return life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER || p->carried[storage] ||
            (life->memory == LL_GRADIENT && life->updates);
 }
 
@@ -159,7 +162,7 @@ static void sum_kept(const struct profiling *p)
 {
     for (uint64_t s = 0; s < p->trace->storage_count; s++) {
         const struct ll_life *life = &p->lives[s];
-        if (life->first == LL_NONE || p->user[s] >= p->end || lasts(life) || !is_kept(p, life))
+        if (life->first == LL_NONE || p->user[s] >= p->end || lasts(p, s) || !is_kept(p, life))
             continue;
         struct ll_layer_cost *cost = cost_of(p, p->user[s]);
         cost->kept_bytes += (double)life->bytes;
@@ -187,7 +190,7 @@ static void find_changes(const struct profiling *p)
 {
     for (uint64_t s = 0; s < p->trace->storage_count; s++) {
         const struct ll_life *life = &p->lives[s];
-        if (life->first == LL_NONE || p->user[s] >= p->end || lasts(life))
+        if (life->first == LL_NONE || p->user[s] >= p->end || lasts(p, s))
             continue;
         enum part part = part_of(p, s);
         uint64_t *born = &p->changes[part][2 * (uint64_t)(part == PASSING ? life->first : p->user[s])];
@@ -268,6 +271,7 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
     p->result = result;
     p->lives = ll_lives(trace, arena);
     p->user = ll_alloc(arena, trace->storage_count + 1, sizeof *p->user);
+    p->carried = ll_find_carried(trace, arena);
     p->of_experts = ll_alloc(arena, trace->storage_count + 1, sizeof *p->of_experts);
     p->stays = ll_alloc(arena, trace->storage_count + 1, sizeof *p->stays);
     p->boundary = ll_end_of_forward(trace);
@@ -279,7 +283,8 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
         if (!p->changes[part] || !p->kept_bytes[part])
             return false;
     }
-    return p->lives && p->user && p->of_experts && p->stays && ll_layers_find(trace, arena, &p->layers);
+    return p->lives && p->user && p->carried && p->of_experts && p->stays &&
+           ll_layers_find(trace, arena, &p->layers);
 }
 
 static void sum_layers(struct profiling *p, bool *handed, uint32_t *reader)

@@ -18,9 +18,10 @@ struct ll_layer_cost {
     double update_start_s; /* of update_s, what starting ops takes, however little they then do */
     struct ll_state_bytes state, of_experts; /* of_experts: of the state, what ll_spread_experts divides */
     double forward_read_bytes, backward_read_bytes; /* of weights, also those that other layers read */
-    double kept_bytes;                              /* from the forward to the backward pass */
-    double held_bytes; /* of kept_bytes, what is kept even where the layer is computed again */
-    double peak_bytes; /* the most that its ops have at once of what it keeps, and of what is not kept */
+    double carried_bytes; /* that a micro-batch has from the step before: keys and values of its sentences */
+    double kept_bytes;    /* from the forward to the backward pass */
+    double held_bytes;    /* of kept_bytes, what is kept even where the layer is computed again */
+    double peak_bytes;    /* the most that its ops have at once of what it keeps, and of what is not kept */
     double again_peak_bytes;     /* the same where it is computed again */
     double handed_bytes;         /* that ops of later layers read of it, going forward */
     uint64_t flops, named_flops; /* as struct ll_layers has them */

@@ -288,6 +288,34 @@ static void finish_results(struct ll_sharding *s, bool settled)
     }
 }
 
+/* Whether an op chooses experts for the rank's own words, or picks and places rows of these. */
+static bool is_of_own_words(const struct ll_sharding *s, uint32_t op)
+{
+    const struct ll_op_view *view = &s->trace->forms[s->trace->ops[op].form].view;
+    bool picks = view->kind == LL_OP_GATHER && view->in[0].role[0] == LL_ROLE_BATCH;
+    bool routes = view->kind == LL_OP_ROUTE, places = view->kind == LL_OP_SEGMENT_SUM;
+    if (!s->holding.routes_own || !(picks || routes || places))
+        return false;
+    struct ll_state words = s->holding.states[ll_op_input(s->trace, op, routes ? 0 : 1)];
+    return !words.free && words.held == LL_HELD_SHARE && words.role == LL_ROLE_SEQUENCE;
+}
+
+/* What is a sum at the places of experts is scattered among these before it is seen as rows: it then goes
+ * back to where its words are by shares. */
+static void scatter_places(struct ll_sharding *s, uint32_t op)
+{
+    const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
+    const struct ll_shape *shape = form->view.input_count ? &form->view.in[0] : NULL;
+    if (!s->holding.routes_own || form->view.kind != LL_OP_RESHAPE || shape->role[0] != LL_ROLE_EXPERTS)
+        return;
+    uint32_t tensor = ll_op_input(s->trace, op, 0);
+    int dim = ll_time_dim(&s->holding, shape);
+    if (s->holding.states[tensor].held == LL_HELD_TERM && dim >= 0)
+        ll_have_state(&s->holding, tensor,
+                      (struct ll_state){LL_HELD_SHARE, (uint8_t)dim, LL_ROLE_SEQUENCE, false}, form->phase,
+                      ll_rewrite_string(&s->holding.rewrite, form->scope));
+}
+
 static bool shard_op(struct ll_sharding *s, uint32_t op)
 {
     const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
@@ -297,8 +325,12 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
         s->holding.states[ll_op_output(s->trace, op, 0)].free = true;
         return true;
     }
+    scatter_places(s, op);
     if (first && first->held == LL_HELD_SHARE)
         held = (struct ll_divided){first->dim, first->role};
+    s->axes.by_position = is_of_own_words(s, op);
+    if (s->axes.by_position)
+        held = (struct ll_divided){0, LL_ROLE_SEQUENCE};
     if (!ll_shard_begin_op(s, op, held))
         return false;
     if (form->phase == LL_PHASE_UPDATE)
@@ -361,6 +393,7 @@ static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_para
     s.holding.ranks = plan->tensor;
     s.holding.stride = 1;
     s.holding.by_time = plan->sequence;
+    s.holding.routes_own = plan->sequence && plan->expert > 1;
     ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
     if (!ll_holding_begin(&s.holding, trace) || !ll_shard_find_updated(&s) || !ll_shard_find_summed(&s))
         ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");

@@ -12,7 +12,9 @@
  *
  * With plan->sequence, sums are reduce_scattered along the steps of time, what lies between products works on
  * a share of them, and an all_gather comes before the next product; what was gathered going forward is
- * gathered once more going backward instead of being kept.
+ * gathered once more going backward instead of being kept. With plan->expert besides each rank chooses
+ * experts for its own steps of time and has a share of their places (as Megatron-core's token dispatcher;
+ * where the places of an expert are no multiple of the ranks these are whole).
  *
  * Where grouped queries have fewer key heads than there are ranks, each is copied to as many as it takes
  * (key_heads.h). The exchange that makes the gradients of such copies one is left out.

@@ -2,6 +2,7 @@
 #include "sim/parallel/spread.h"
 
 #include "sim/parallel/alike.h"
+#include "sim/parallel/bundle.h"
 #include "sim/parallel/context.h"
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
@@ -139,6 +140,16 @@ static bool exchange(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
+static bool bundle(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "with sums put together";
+    if (chain->spread->plan.tensor == 1)
+        return true;
+    struct ll_trace *made = ll_bundle_sums(chain->last, &trouble);
+    return (!made && !trouble) || follow(chain, made, trouble);
+}
+
 static bool offload(struct chain *chain)
 {
     const struct ll_offload *away = &chain->spread->plan.offload;
@@ -196,7 +207,7 @@ static uint32_t twin_of(const struct inside *inside, uint32_t piece)
 static bool add_piece(struct chain chain, uint32_t piece)
 {
     struct ll_spread *spread = chain.spread;
-    if (!cut(&chain, piece) || !exchange(&chain) || !offload(&chain))
+    if (!cut(&chain, piece) || !exchange(&chain) || !bundle(&chain) || !offload(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
         if (ll_same_program(spread->programs[i].trace, chain.last)) {
@@ -230,7 +241,7 @@ static bool add_pieces(struct chain *chain)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 6, CHANGES_OF_PIECE = 3 };
+    enum { CHANGES = 6, CHANGES_OF_PIECE = 4 };
     uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
     spread->piece_count = (uint32_t)pieces;
     spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);

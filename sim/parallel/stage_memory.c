@@ -152,37 +152,36 @@ static bool is_of_samples(const struct ll_shape *shape)
     return false;
 }
 
-/* Bytes of what is brought of the samples and written by an op: the step after begins with it. */
-static uint64_t carried_bytes(const struct ll_trace *program, const struct ll_life *lives, bool *brought)
+bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena)
 {
-    uint64_t bytes = 0;
-    for (uint64_t i = 0; i < program->tensor_count; i++) {
+    bool *brought = ll_alloc(arena, program->storage_count + 1, sizeof *brought);
+    bool *carried = ll_alloc(arena, program->storage_count + 1, sizeof *carried);
+    for (uint64_t i = 0; brought && carried && i < program->tensor_count; i++) {
         const struct ll_tensor *tensor = &program->tensors[i];
         const struct ll_desc *desc = &program->descs[tensor->desc];
         if (tensor->producer == LL_NONE)
             brought[tensor->storage] |= desc->memory == LL_ACTIVATION && is_of_samples(&desc->shape);
-        else if (brought[tensor->storage] &&
-                 program->forms[program->ops[tensor->producer].form].bytes_written > 0) {
-            brought[tensor->storage] = false; /* is counted */
-            bytes = ll_add(bytes, lives[tensor->storage].bytes);
-        }
+        else if (program->forms[program->ops[tensor->producer].form].bytes_written > 0)
+            carried[tensor->storage] |= brought[tensor->storage];
     }
-    return bytes;
+    return brought ? carried : NULL;
 }
 
 /* What all micro-batches carry is there all along, of which a pass alone has that of one. */
 static bool add_carried(const struct ll_trace *program, const struct ll_life *lives, uint64_t micro_batches,
                         struct ll_arena *arena, struct ll_piece_memory *memory)
 {
-    bool *brought = ll_alloc(arena, program->storage_count + 1, sizeof *brought);
+    const bool *carried = ll_find_carried(program, arena);
     struct ll_kind_bytes *kind = &memory->kinds[LL_HOLDS_FEATURE_MAPS];
-    uint64_t bytes = brought ? carried_bytes(program, lives, brought) : 0;
+    uint64_t bytes = 0;
+    for (uint64_t s = 0; carried && s < program->storage_count; s++)
+        bytes = carried[s] ? ll_add(bytes, lives[s].bytes) : bytes;
     uint64_t all = ll_mul(bytes, micro_batches), others = ll_sub(all, bytes);
     add(&memory->peak, LL_ACTIVATION, others);
     add(&memory->lasting, LL_ACTIVATION, all);
     kind->peak = ll_add(kind->peak, others);
     kind->lasting = ll_add(kind->lasting, all);
-    return brought;
+    return carried;
 }
 
 bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory)

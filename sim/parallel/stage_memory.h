@@ -30,6 +30,10 @@ struct ll_piece_memory {
  * out. Pure otherwise. */
 bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory);
 
+/* By storage, whether it is brought of the samples and an op writes it: the step after begins with it, so
+ * that each micro-batch has one of its own all the time. In the arena; NULL when memory ran out. */
+bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena);
+
 /* Bytes of the gradients that a program's backward pass makes and that are used once a step, for which those
  * of several micro-batches are added up. False when memory ran out. */
 bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes);

@@ -9,8 +9,7 @@
  *     and the middle of attention again    s b h / t 34
  *     and all of the layer again           s b h 2 (its input, which they keep whole; divided: 2 / t)
  *
- * They count a byte for each number that dropout keeps or drops; here such a mask has the type of what it is
- * multiplied with, so the second byte of masks is taken off. */
+ * of which a byte for each number that dropout keeps or drops. */
 #include "check.h"
 
 #include "dry_model.h"
@@ -44,12 +43,6 @@ static double kept_bytes(const struct ll_trace *trace)
     for (uint64_t s = 0; s < trace->storage_count; s++)
         if (lives[s].memory == LL_ACTIVATION && lives[s].first < turn && lives[s].last > turn)
             bytes += (double)lives[s].bytes;
-    for (uint32_t op = 0; op < turn; op++) {
-        if (form_of(trace, op)->view.kind != LL_OP_DROPOUT)
-            continue;
-        const struct ll_life *mask = &lives[trace->tensors[ll_op_output(trace, op, 1)].storage];
-        bytes -= mask->last > turn ? (double)mask->bytes / 2 : 0;
-    }
     ll_arena_release(&arena);
     return bytes;
 }

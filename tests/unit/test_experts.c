@@ -6,6 +6,7 @@
 #include "models/model.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
+#include "sim/parallel/shard.h"
 
 enum { LAYERS = 2, EXPERTS = 8, PLACES = 10, HIDDEN = 64, INNER = 96, REPLICAS = 4 };
 
@@ -50,6 +51,41 @@ static void what_experts_read_and_write_crosses_twice_each_way(void **state)
     assert_int_equal(ops[LL_PHASE_FORWARD], 2 * LAYERS);
     assert_int_equal(ops[LL_PHASE_BACKWARD], 2 * LAYERS);
     ll_trace_free(trace);
+    ll_trace_free(replica);
+}
+
+/* With sequences divided among the devices of a product, each sends the words that it has: with 12 places
+ * an expert, 6 of each. What experts read is gathered behind that, and what they make is scattered before it
+ * goes back (Megatron-core's token dispatcher). */
+static void devices_of_a_product_send_their_share_of_words(void **state)
+{
+    (void)state;
+    static const struct ll_setting settings[] = {
+        {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"key_heads", "4"}, {"inner", "96"},
+        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"choices", "2"},   {"capacity", "150"}};
+    struct ll_diags diags = {0};
+    struct ll_parallel divided = plan;
+    divided.sequence = true;
+    struct ll_trace *trace = dry_model("mixture", true, 2, settings, sizeof settings / sizeof *settings);
+    struct ll_trace *rank = ll_shard(trace, &divided, &diags), *replica = rank ? spread(rank) : NULL;
+    assert_non_null(replica);
+    uint64_t ops = 0, gathered = 0, scattered = 0;
+    for (uint32_t i = 0; i < replica->op_count; i++) {
+        const struct ll_form *form = &replica->forms[replica->ops[i].form];
+        bool of_rows = form->view.input_count == 1 && form->view.in[0].rank == 3 &&
+                       form->view.in[0].dim[0] == EXPERTS / REPLICAS;
+        gathered += form->view.kind == LL_OP_ALL_GATHER && of_rows;
+        scattered += form->view.kind == LL_OP_REDUCE_SCATTER && of_rows;
+        if (form->view.kind != LL_OP_ALL_TO_ALL)
+            continue;
+        ops++;
+        assert_int_equal(ll_elements(&form->view.in[0]), EXPERTS * (12 / plan.tensor) * HIDDEN);
+    }
+    assert_int_equal(ops, 2 * 2 * LAYERS);
+    assert_int_equal(gathered, 3 * LAYERS); /* what they read, again going backward, and what flows back */
+    assert_int_equal(scattered, 2 * LAYERS);
+    ll_trace_free(trace);
+    ll_trace_free(rank);
     ll_trace_free(replica);
 }
 
@@ -132,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_experts_read_and_write_crosses_twice_each_way),
+        cmocka_unit_test(devices_of_a_product_send_their_share_of_words),
         cmocka_unit_test(a_replica_has_its_experts_and_as_much_to_do),
         cmocka_unit_test(gradients_of_experts_are_summed_where_these_are),
         cmocka_unit_test(what_cannot_be_divided_is_complained_about),

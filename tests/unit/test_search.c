@@ -347,6 +347,17 @@ static void estimates_of_memory_are_near_with_experts_too(void **state)
     check_memory(dry_model("mixture", true, 2, sizes, 9), 0.8, 1.3);
 }
 
+/* Each micro-batch has keys and values of its own, which are most of what there is. */
+static void estimates_of_memory_are_near_where_sentences_are_carried(void **state)
+{
+    (void)state;
+    skip_under_sanitizer();
+    const struct ll_setting sizes[] = {{"layers", "4"},      {"hidden", "128"},   {"heads", "8"},
+                                       {"key_heads", "8"},   {"inner", "256"},    {"pass", "decode"},
+                                       {"vocabulary", "64"}, {"context", "2048"}, {"seq", "16"}};
+    check_memory(dry_model("llama", false, 2, sizes, 9), 0.9, 1.1);
+}
+
 /* Two nodes of four devices, with a slow network between them. */
 static const char nodes[] =
     "name: nodes\nclock: 1GHz\nunits:\n"
@@ -394,6 +405,7 @@ int main(void)
         cmocka_unit_test(estimates_of_memory_are_near),
         cmocka_unit_test(estimates_of_memory_are_near_where_stages_share_weights),
         cmocka_unit_test(estimates_of_memory_are_near_with_experts_too),
+        cmocka_unit_test(estimates_of_memory_are_near_where_sentences_are_carried),
         cmocka_unit_test(states_are_shared_within_nodes_too),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
     };
