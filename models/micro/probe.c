@@ -41,18 +41,20 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "bandwidth_Bps", faster(before, after));
 }
 
-/* How fast rounds stream that fit into the cache, that are about as large, and that leave nothing in it. */
-static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
+/* How fast rounds stream that fit into the cache, that are about as large, and that leave nothing in it: those
+ * of `beyond` bytes. */
+static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, const char *level, uint64_t size,
+                       uint64_t beyond)
 {
     static const uint64_t eighths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
     enum { ROUNDS = sizeof eighths / sizeof *eighths };
     const char *rounds = "";
     for (size_t i = 0; i <= ROUNDS; i++) {
-        uint64_t bytes = i < ROUNDS ? size / 8 * eighths[i] : memory;
+        uint64_t bytes = i < ROUNDS ? size / 8 * eighths[i] : beyond;
         double Bps = ll_probe_streams(pool, ll_pool_threads(pool), bytes).triad.value;
         rounds = ll_format(facts->arena, "%s%s%" PRIu64 "=%.4g", rounds, i ? " " : "", bytes, Bps);
     }
-    ll_facts_add(facts, "probe.l3.rounds", "%s", rounds);
+    ll_facts_add(facts, ll_format(facts->arena, "probe.%s.rounds", level), "%s", rounds);
 }
 
 /* How fast a part of the cache streams that comes into it for the first time, for the second, and so on. */
@@ -93,7 +95,7 @@ static void add_rates(struct ll_facts *facts)
 
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener)
 {
-    enum { LEAST_MEMORY = 1 << 27 };
+    enum { LEAST_MEMORY = 1 << 27, TIMES_OVER = 8 };
     static const char what[] = "cores and memory";
     uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
     uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
@@ -104,12 +106,14 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
     goes_on = goes_on && ll_tell(listener, what, 0.1);
     if (goes_on && l1)
         add_level(facts, pool, "l1", l1, threads * l1 / 2, l1 / 2);
-    if (goes_on && l2)
+    if (goes_on && l2) {
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
+        add_rounds(facts, pool, "l2", threads * l2, TIMES_OVER * threads * l2);
+    }
     goes_on = goes_on && ll_tell(listener, what, 0.3);
     if (goes_on && l3) {
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
-        add_rounds(facts, pool, l3, largest);
+        add_rounds(facts, pool, "l3", l3, largest);
         add_times(facts, pool, l3, largest);
         add_rests(facts, pool, l3, largest);
     }

@@ -59,7 +59,8 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.clock_hz
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
- *   probe.l3.rounds: BYTES=RATE ..., of triads through so many bytes over and over
+ *   probe.l2.rounds, probe.l3.rounds: BYTES=RATE ..., of triads of all threads through so many bytes in all
+ *   over and over
  *   probe.l3.times: the same, of the first, second and further times that some bytes come around
  *   probe.l3.rests: SECONDS=RATE ..., of the same bytes after that long a rest
  * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of

@@ -38,6 +38,13 @@ static double level_figure(struct header *header, const char *level, const char 
     return figure(header, key);
 }
 
+static const char *level_fact(const struct header *header, const char *level, const char *what)
+{
+    char key[64];
+    snprintf(key, sizeof key, "probe.%s.%s", level, what);
+    return ll_trace_fact(header->trace, key);
+}
+
 /* Rates of one core are measured with one core at work, so that they are right on a machine that has other
  * things to do as well; what cores share is what the busiest test reached. A level is at least as large as
  * what it feeds, of which others may leave it less: then it keeps nothing more than that does. */
@@ -48,12 +55,10 @@ static void add_level(struct header *header, const char *level, const char *scop
            all = level_figure(header, level, "bandwidth_Bps");
     double size = level_figure(header, level, "size_bytes") * instances;
     double latency = level_figure(header, level, "latency_s");
-    struct ll_cache_share held = {(uint64_t)fmin(size, 0x1p60), LL_CACHE_LRU, 1, 0, 0};
-    const struct ll_cache_rates rates = {ll_trace_fact(header->trace, "probe.l3.rounds"),
-                                         ll_trace_fact(header->trace, "probe.l3.times"),
-                                         ll_trace_fact(header->trace, "probe.l3.rests")};
-    if (strcmp(level, "l3") == 0)
-        held = ll_held_of(held.bytes, &rates);
+    const struct ll_cache_rates rates = {level_fact(header, level, "rounds"),
+                                         level_fact(header, level, "times"),
+                                         level_fact(header, level, "rests")};
+    struct ll_cache_share held = ll_held_of((uint64_t)fmin(size, 0x1p60), &rates);
     held.bytes = ll_max(held.bytes, (uint64_t)fmin(least_bytes, 0x1p60));
     double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, fmax(all, held.Bps));
     ll_str_addf(yaml,
@@ -69,9 +74,7 @@ static void add_level(struct header *header, const char *level, const char *scop
 
 static bool has_level(const struct header *header, const char *level)
 {
-    char key[64];
-    snprintf(key, sizeof key, "probe.%s.size_bytes", level);
-    return ll_trace_fact(header->trace, key) != NULL;
+    return level_fact(header, level, "size_bytes") != NULL;
 }
 
 static void add_units(struct header *header, double threads, double clock, struct ll_str *yaml)
@@ -93,7 +96,7 @@ static const char *size_note(const char *level)
 {
     if (strcmp(level, "l3") == 0)
         return "; less where others use it: what was found to keep a stream";
-    return strcmp(level, "l2") == 0 ? ", all cores' together" : "";
+    return strcmp(level, "l2") == 0 ? ", all cores' together: what was found to keep a stream" : "";
 }
 
 static void add_sources(const struct header *header, const char *host, const char *threads,

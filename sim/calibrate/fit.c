@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Least squares of the logarithm of predicted over measured time, found by walking: one figure after the
- * other is multiplied or divided by a factor while that helps, then the factor shrinks. Figures out of a
- * short list (slices, grains) go to their neighbours there. Long ops count more than short ones, with the
- * cube root of their time: most of a step's time is spent in them.
+ * other is multiplied or divided by a factor while that helps, then the factor shrinks. Of figures out of a
+ * short list (slices, grains) all are tried: between none and the right one there may be only worse ones. Long
+ * ops count more than short ones, with the cube root of their time: most of a step's time is spent in them.
  *
  * Different starts are walked from, since a time that memory bounds says nothing of arithmetic. */
 #include "sim/calibrate/fit.h"
@@ -119,13 +119,10 @@ static bool try_value(struct search *search, const struct figure *figure, double
     return false;
 }
 
-static bool try_neighbours(struct search *search, const struct figure *figure, double *loss)
+static bool try_list(struct search *search, const struct figure *figure, double *loss)
 {
     bool better = false;
-    size_t at = 0;
-    while (at + 1 < figure->list_count && figure->list[at] != get(search->kernel, figure))
-        at++;
-    for (size_t i = at > 3 ? at - 3 : 0; i < figure->list_count && i <= at + 3; i++)
+    for (size_t i = 0; i < figure->list_count; i++)
         better |= try_value(search, figure, figure->list[i], loss);
     return better;
 }
@@ -164,7 +161,7 @@ static double walk(struct search *search)
         bool better = false;
         for (size_t i = 0; i < FIGURES; i++)
             if (is_searched(search, &figures[i]))
-                better |= figures[i].list ? try_neighbours(search, &figures[i], &loss)
+                better |= figures[i].list ? try_list(search, &figures[i], &loss)
                                           : try_factor(search, &figures[i], factor, &loss);
         if (!better)
             factor = sqrt(factor);

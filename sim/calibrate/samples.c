@@ -36,19 +36,24 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
 
 /* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
- * many ops is as long as their means together. */
+ * many ops is as long as their means together. What takes many times the median did not work all the time: its
+ * thread had to wait for a processor, which says nothing of the op. */
 static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint32_t place,
                     double *times_ns, struct ll_sample *sample)
 {
     for (uint64_t i = 0; i < count; i++)
         times_ns[i] = (double)trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
+    static const double many = 4;
     ll_sort_numbers(times_ns, count);
+    double middle_ns = times_ns[count / 2];
+    while (times_ns[count - 1] > many * fmax(1, middle_ns))
+        count--;
     uint64_t aside = count / 10;
     double sum_ns = 0;
     for (uint64_t i = aside; i < count - aside; i++)
         sum_ns += times_ns[i];
     sample->time_s = fmax(1, sum_ns) * 1e-9 / (double)(count - 2 * aside);
-    sample->spread = (times_ns[count * 3 / 4] - times_ns[count / 4]) / fmax(1, times_ns[count / 2]);
+    sample->spread = (times_ns[count * 3 / 4] - times_ns[count / 4]) / fmax(1, middle_ns);
 }
 
 static int by_kind(const void *a, const void *b)

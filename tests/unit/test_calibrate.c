@@ -33,9 +33,10 @@ static const struct ll_fact facts[] = {
     {"probe.dram.bandwidth_Bps", "1e10"},
     {"probe.dram.latency_s", "1e-7"},
 };
-enum { FACTS = sizeof facts / sizeof *facts, STEPS = 5 };
+enum { FACTS = sizeof facts / sizeof *facts, STEPS = 15 };
 
-static const uint64_t sizes[] = {1 << 6, 1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 21};
+/* None between what one core does at once and what it does as long as two do it faster. */
+static const uint64_t sizes[] = {1 << 6, 1 << 7, 1 << 8, 1 << 16, 1 << 19, 1 << 21};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 /* What the kernels are; the fit is not told. */
@@ -47,7 +48,8 @@ static struct ll_kernel truth_of(enum ll_op_kind kind)
                                .memory = 0.5,
                                .passes = 1,
                                .reads = 1,
-                               .work = kind == LL_OP_EXP ? 60 : 1};
+                               .work = kind == LL_OP_EXP ? 60 : 1,
+                               .grain = kind == LL_OP_EXP ? 1 << 19 : 0};
     kernel.ops[kind] = true;
     return kernel;
 }
@@ -110,8 +112,9 @@ static struct ll_trace *made_trace_of(const struct ll_machine *base, const struc
         ll_recorder_step_begin(recorder);
         unsigned slower = step % 5 < 3 ? 3 : 1; /* most steps are disturbed */
         for (int i = 0; i < SIZES; i++) {
+            unsigned waits = i == 0 && step % 5 == 3 && step > 5 ? 100 : 1; /* two of six others in one op */
             record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower);
-            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower);
+            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower * waits);
             record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower);
         }
         ll_recorder_step_end(recorder);
@@ -186,6 +189,32 @@ static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(v
     assert_near(2 * machine->units[0].matrix.macs[LL_F32] * machine->clock_hz, 1e11, 1e-3);
     assert_true(machine->levels[1].size_bytes > 16000000 && machine->levels[1].size_bytes < 24000000);
     assert_int_equal(machine->levels[1].cache.policy, LL_CACHE_LRU);
+    ll_machine_free(machine);
+    ll_trace_free(trace);
+}
+
+/* Two cores' caches of 4 MB, of which rounds of 6 MB find all and rounds of 8 MB half. */
+static void a_cores_own_cache_keeps_what_was_found_as_well(void **state)
+{
+    static const struct ll_fact more[] = {
+        {"probe.l2.size_bytes", "4000000"},
+        {"probe.l2.alone_Bps", "6e10"},
+        {"probe.l2.bandwidth_Bps", "1.2e11"},
+        {"probe.l2.latency_s", "5e-9"},
+        {"probe.l2.rounds", "2000000=8e10 6000000=8e10 8400000=3.2e10 12000000=2.26e10 64000000=2e10"}};
+    enum { MORE = sizeof more / sizeof *more };
+    struct ll_fact all[FACTS + MORE];
+    struct ll_diags diags = {0};
+    (void)state;
+    memcpy(all, facts, sizeof facts);
+    memcpy(all + FACTS, more, sizeof more);
+    struct ll_trace *trace = made_trace_of(NULL, all, FACTS + MORE);
+    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
+    assert_non_null(machine);
+    assert_int_equal(machine->levels[1].cache.policy, LL_CACHE_RANDOM);
+    assert_near((double)machine->levels[1].size_bytes, 6e6, 0.1);
+    assert_true(machine->levels[1].cache.affinity);
+    assert_near(machine->levels[1].bandwidth_Bps, 1.2e11, 1e-3);
     ll_machine_free(machine);
     ll_trace_free(trace);
 }
@@ -315,6 +344,9 @@ static void the_kernels_that_made_the_times_are_found_again(void **state)
     for (uint64_t i = 0; i < calibration.fit_count; i++) {
         assert_true(calibration.fits[i].error < 0.03);
         assert_near(calibration.fits[i].spread, 0, 0);
+        const struct ll_kernel *kernel = &calibration.machine->software.kernels[i];
+        if (calibration.fits[i].kind == LL_OP_EXP) /* the largest that one core does, the smallest that two do */
+            assert_in_range((uint64_t)kernel->grain, 4 * sizes[3] + 1, 4 * sizes[4]);
     }
     ll_machine_free(calibration.machine);
     ll_arena_release(&arena);
@@ -480,6 +512,7 @@ int main(void)
         cmocka_unit_test(units_and_levels_are_what_was_probed),
         cmocka_unit_test(a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found),
         cmocka_unit_test(a_shared_cache_is_no_smaller_than_what_it_feeds),
+        cmocka_unit_test(a_cores_own_cache_keeps_what_was_found_as_well),
         cmocka_unit_test(how_a_cache_replaces_is_told_by_how_fast_rounds_are),
         cmocka_unit_test(what_a_cache_lets_in_is_told_by_how_fast_bytes_come_again),
         cmocka_unit_test(what_others_bring_in_is_told_by_how_fast_bytes_come_after_a_rest),
