@@ -345,7 +345,8 @@ static void the_kernels_that_made_the_times_are_found_again(void **state)
         assert_true(calibration.fits[i].error < 0.03);
         assert_near(calibration.fits[i].spread, 0, 0);
         const struct ll_kernel *kernel = &calibration.machine->software.kernels[i];
-        if (calibration.fits[i].kind == LL_OP_EXP) /* the largest that one core does, the smallest that two do */
+        if (calibration.fits[i].kind ==
+            LL_OP_EXP) /* the largest that one core does, the smallest that two do */
             assert_in_range((uint64_t)kernel->grain, 4 * sizes[3] + 1, 4 * sizes[4]);
     }
     ll_machine_free(calibration.machine);
