@@ -41,8 +41,8 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "bandwidth_Bps", faster(before, after));
 }
 
-/* How fast rounds stream that fit into the cache, that are about as large, and that leave nothing in it: those
- * of `beyond` bytes. */
+/* How fast rounds stream that fit into the cache, that are about as large, and that leave nothing in it:
+ * those of `beyond` bytes. */
 static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, const char *level, uint64_t size,
                        uint64_t beyond)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Least squares of the logarithm of predicted over measured time, found by walking: one figure after the
  * other is multiplied or divided by a factor while that helps, then the factor shrinks. Of figures out of a
- * short list (slices, grains) all are tried: between none and the right one there may be only worse ones. Long
- * ops count more than short ones, with the cube root of their time: most of a step's time is spent in them.
+ * short list (slices, grains) all are tried: between none and the right one there may be only worse ones.
+ * Long ops count more than short ones, with the cube root of their time: most of a step's time is spent in
+ * them.
  *
  * Different starts are walked from, since a time that memory bounds says nothing of arithmetic. */
 #include "sim/calibrate/fit.h"

@@ -36,8 +36,8 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
 
 /* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
- * many ops is as long as their means together. What takes many times the median did not work all the time: its
- * thread had to wait for a processor, which says nothing of the op. */
+ * many ops is as long as their means together. What takes many times the median did not work all the time:
+ * its thread had to wait for a processor, which says nothing of the op. */
 static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint32_t place,
                     double *times_ns, struct ll_sample *sample)
 {
