@@ -31,18 +31,26 @@ static double figure(struct header *header, const char *key)
     return 1;
 }
 
+/* What the header calls a fact of a level. */
+struct key {
+    char text[64];
+};
+
+static struct key level_key(const char *level, const char *what)
+{
+    struct key key;
+    snprintf(key.text, sizeof key.text, "probe.%s.%s", level, what);
+    return key;
+}
+
 static double level_figure(struct header *header, const char *level, const char *what)
 {
-    char key[64];
-    snprintf(key, sizeof key, "probe.%s.%s", level, what);
-    return figure(header, key);
+    return figure(header, level_key(level, what).text);
 }
 
 static const char *level_fact(const struct header *header, const char *level, const char *what)
 {
-    char key[64];
-    snprintf(key, sizeof key, "probe.%s.%s", level, what);
-    return ll_trace_fact(header->trace, key);
+    return ll_trace_fact(header->trace, level_key(level, what).text);
 }
 
 /* Rates of one core are measured with one core at work, so that they are right on a machine that has other

@@ -193,7 +193,23 @@ static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(v
     ll_trace_free(trace);
 }
 
-/* Two cores' caches of 4 MB, of which rounds of 6 MB find all and rounds of 8 MB half. */
+/* The machine whose header has some more facts. */
+static struct ll_machine *base_with(const struct ll_fact *more, size_t count)
+{
+    enum { MOST = 16 };
+    struct ll_fact all[FACTS + MOST];
+    struct ll_diags diags = {0};
+    assert_true(count <= MOST);
+    memcpy(all, facts, sizeof facts);
+    memcpy(all + FACTS, more, count * sizeof *more);
+    struct ll_trace *trace = made_trace_of(NULL, all, FACTS + count);
+    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
+    assert_non_null(machine);
+    ll_trace_free(trace);
+    return machine;
+}
+
+/* Two cores' caches of 4 MB, of which rounds of 6 MB find all, longer ones less and less. */
 static void a_cores_own_cache_keeps_what_was_found_as_well(void **state)
 {
     static const struct ll_fact more[] = {
@@ -202,21 +218,13 @@ static void a_cores_own_cache_keeps_what_was_found_as_well(void **state)
         {"probe.l2.bandwidth_Bps", "1.2e11"},
         {"probe.l2.latency_s", "5e-9"},
         {"probe.l2.rounds", "2000000=8e10 6000000=8e10 8400000=3.2e10 12000000=2.26e10 64000000=2e10"}};
-    enum { MORE = sizeof more / sizeof *more };
-    struct ll_fact all[FACTS + MORE];
-    struct ll_diags diags = {0};
     (void)state;
-    memcpy(all, facts, sizeof facts);
-    memcpy(all + FACTS, more, sizeof more);
-    struct ll_trace *trace = made_trace_of(NULL, all, FACTS + MORE);
-    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
-    assert_non_null(machine);
+    struct ll_machine *machine = base_with(more, sizeof more / sizeof *more);
     assert_int_equal(machine->levels[1].cache.policy, LL_CACHE_RANDOM);
     assert_near((double)machine->levels[1].size_bytes, 6e6, 0.1);
     assert_true(machine->levels[1].cache.affinity);
     assert_near(machine->levels[1].bandwidth_Bps, 1.2e11, 1e-3);
     ll_machine_free(machine);
-    ll_trace_free(trace);
 }
 
 /* Others leave less of the shared cache than the cores' own hold together. */
@@ -232,20 +240,12 @@ static void a_shared_cache_is_no_smaller_than_what_it_feeds(void **state)
         {"probe.l3.bandwidth_Bps", "7e10"},
         {"probe.l3.latency_s", "2e-8"},
         {"probe.l3.rounds", "1000000=2e10 8000000=2e10 16000000=2e10 24000000=1.9e10 64000000=1.9e10"}};
-    enum { MORE = sizeof more / sizeof *more };
-    struct ll_fact all[FACTS + MORE];
-    struct ll_diags diags = {0};
     (void)state;
-    memcpy(all, facts, sizeof facts);
-    memcpy(all + FACTS, more, sizeof more);
-    struct ll_trace *trace = made_trace_of(NULL, all, FACTS + MORE);
-    struct ll_machine *machine = ll_calibrate_base(trace, &diags);
-    assert_non_null(machine);
+    struct ll_machine *machine = base_with(more, sizeof more / sizeof *more);
     assert_int_equal(machine->level_count, 4);
     assert_int_equal(machine->levels[1].size_bytes, 2 * 4194304); /* of two threads */
     assert_true(machine->levels[2].size_bytes >= machine->levels[1].size_bytes);
     ll_machine_free(machine);
-    ll_trace_free(trace);
 }
 
 /* Triads at 80 GB/s near and 20 GB/s far. Of x times what it holds, a cache that replaces at random keeps
