@@ -57,6 +57,8 @@ struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass)
         .stride_w = (uint64_t)ll_attr_count(op, LL_ATTR_STRIDE_W, 1),
         .groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1),
         .pass = pass,
+        .dilation_h = (uint64_t)ll_attr_count(op, LL_ATTR_DILATION_H, 1),
+        .dilation_w = (uint64_t)ll_attr_count(op, LL_ATTR_DILATION_W, 1),
     };
 }
 

@@ -44,7 +44,8 @@ struct ll_gemm {
 /* Always the dimensions of the forward convolution, whichever pass. */
 struct ll_conv {
     uint64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, kernel_h, kernel_w, stride_h, stride_w, groups;
-    uint64_t pass; /* enum ll_conv_pass */
+    uint64_t pass;                   /* enum ll_conv_pass */
+    uint64_t dilation_h, dilation_w; /* how far taps lie apart; 0 as 1: side by side */
 };
 
 struct ll_work {

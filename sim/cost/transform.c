@@ -11,7 +11,8 @@ static bool serves(const struct ll_transform *t, const struct ll_work *convoluti
     const struct ll_conv *c = &convolution->conv;
     bool gradient = c->pass != LL_CONV_FILTER || (!t->fused && !t->not_filters);
     return !t->absent && t->rate[convolution->dtype] > 0 && gradient && c->groups == 1 && c->stride_h == 1 &&
-           c->stride_w == 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
+           c->stride_w == 1 && c->dilation_h <= 1 && c->dilation_w <= 1 && filter_fits(t, c->kernel_h) &&
+           filter_fits(t, c->kernel_w);
 }
 
 static uint64_t whole_blocks(uint64_t tiles, uint64_t block)

@@ -144,17 +144,18 @@ static void add_conv_loops(struct ll_nest *nest, const struct ll_nest_conv *conv
 }
 
 /* What stands before the image along an axis. */
-static uint64_t padding(uint64_t in, uint64_t out, uint64_t kernel, uint64_t stride)
+static uint64_t padding(uint64_t in, uint64_t out, uint64_t kernel, uint64_t stride, uint64_t dilation)
 {
-    uint64_t covered = (out - 1) * stride + kernel;
+    uint64_t covered = (out - 1) * stride + (kernel - 1) * dilation + 1;
     return covered > in ? (covered - in) / 2 : 0;
 }
 
-/* Image element: row = out row * stride + kernel row - padding, if there is one. */
+/* Image element: row = out row * stride + kernel row * dilation - padding, if there is one. */
 static struct ll_nest_ref image_of(const struct ll_conv *d, uint64_t element, uint64_t base)
 {
-    uint64_t top = padding(d->in_h, d->out_h, d->kernel_h, d->stride_h);
-    uint64_t left = padding(d->in_w, d->out_w, d->kernel_w, d->stride_w);
+    uint64_t down = ll_max(1, d->dilation_h), along = ll_max(1, d->dilation_w);
+    uint64_t top = padding(d->in_h, d->out_h, d->kernel_h, d->stride_h, down);
+    uint64_t left = padding(d->in_w, d->out_w, d->kernel_w, d->stride_w, along);
     uint64_t pixel = d->in_c * element, line = d->in_w * pixel;
     struct ll_nest_ref image = {.base = base - top * line - left * pixel,
                                 .stride = {[GROUP] = d->in_c / d->groups * element,
@@ -162,13 +163,13 @@ static struct ll_nest_ref image_of(const struct ll_conv *d, uint64_t element, ui
                                            [ROW] = d->stride_h * line,
                                            [COLUMN] = d->stride_w * pixel,
                                            [IN_C] = element,
-                                           [KERNEL_H] = line,
-                                           [KERNEL_W] = pixel}};
+                                           [KERNEL_H] = down * line,
+                                           [KERNEL_W] = along * pixel}};
     add_guard(&image, (struct ll_nest_guard){.offset = -(int64_t)top,
-                                             .slope = {[ROW] = d->stride_h, [KERNEL_H] = 1},
+                                             .slope = {[ROW] = d->stride_h, [KERNEL_H] = down},
                                              .limit = d->in_h});
     add_guard(&image, (struct ll_nest_guard){.offset = -(int64_t)left,
-                                             .slope = {[COLUMN] = d->stride_w, [KERNEL_W] = 1},
+                                             .slope = {[COLUMN] = d->stride_w, [KERNEL_W] = along},
                                              .limit = d->in_w});
     return image;
 }

@@ -31,6 +31,11 @@ static void works_DENSE_GRADS(struct ll_row_works *r)
     ll_row_product(r, (struct ll_gemm){1, k, n, m});
 }
 
+static uint64_t dilation(struct ll_row_works *r, const char *key)
+{
+    return ll_row_text(r, key) ? ll_row_dim(r, key) : 1;
+}
+
 static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
 {
     const struct ll_conv conv = {.batch = ll_row_dim(r, "b"),
@@ -43,7 +48,9 @@ static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
                                  .stride_h = ll_row_dim_or(r, "stride_h", 1),
                                  .stride_w = ll_row_dim_or(r, "stride_w", 1),
                                  .groups = ll_row_dim_or(r, "groups", 1),
-                                 .pass = pass};
+                                 .pass = pass,
+                                 .dilation_h = dilation(r, "dilation_h"),
+                                 .dilation_w = dilation(r, "dilation_w")};
     ll_row_conv(r, conv, ll_row_dim_or(r, "pad_h", 0), ll_row_dim_or(r, "pad_w", 0));
 }
 

@@ -106,8 +106,17 @@ static void convolve(struct walk *w, const struct ll_layer *l, uint64_t beside)
 {
     uint64_t filters = l->number, kernel = l->kernel, stride = l->stride, padding = l->padding,
              groups = l->groups;
-    struct ll_conv conv = {w->batch, w->h,   w->w,   w->c,           0, 0, filters, kernel, kernel,
-                           stride,   stride, groups, LL_CONV_FORWARD};
+    struct ll_conv conv = {.batch = w->batch,
+                           .in_h = w->h,
+                           .in_w = w->w,
+                           .in_c = w->c,
+                           .out_c = filters,
+                           .kernel_h = kernel,
+                           .kernel_w = kernel,
+                           .stride_h = stride,
+                           .stride_w = stride,
+                           .groups = groups,
+                           .pass = LL_CONV_FORWARD};
     cast(w, ll_mul(ll_mul(kernel, kernel), ll_mul(w->c / groups, filters)));
     if (w->passes & FORWARD)
         ll_row_conv(w->r, conv, padding, padding);

@@ -80,16 +80,16 @@ uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uin
 }
 
 /* How far a filter reaches whose taps lie apart. */
-static uint64_t reach(struct ll_row_works *r, const char *dilation, uint64_t taps)
+static uint64_t reach(uint64_t taps, uint64_t dilation)
 {
-    return ll_row_text(r, dilation) ? ll_add(ll_mul(taps - 1, ll_row_dim(r, dilation)), 1) : taps;
+    return taps > 0 && dilation > 1 ? ll_add(ll_mul(taps - 1, dilation), 1) : taps;
 }
 
 void ll_row_conv(struct ll_row_works *r, struct ll_conv c, uint64_t pad_h, uint64_t pad_w)
 {
     static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
-    c.out_h = ll_row_window(r, c.in_h, reach(r, "dilation_h", c.kernel_h), c.stride_h, pad_h);
-    c.out_w = ll_row_window(r, c.in_w, reach(r, "dilation_w", c.kernel_w), c.stride_w, pad_w);
+    c.out_h = ll_row_window(r, c.in_h, reach(c.kernel_h, c.dilation_h), c.stride_h, pad_h);
+    c.out_w = ll_row_window(r, c.in_w, reach(c.kernel_w, c.dilation_w), c.stride_w, pad_w);
     if (c.groups == 0 || c.in_c % c.groups || c.out_c % c.groups) {
         r->trouble = "the channels are no multiple of the groups";
         return;

@@ -42,8 +42,7 @@ struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum 
 /* A matrix product, or a batch of them. */
 struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm);
 
-/* A convolution pass; output extents follow from the rest, whose own are not looked at, and from how far taps
- * lie apart (dilation_h, dilation_w), where the row says it. */
+/* A convolution pass; output extents follow from the rest, its own are not looked at. */
 void ll_row_conv(struct ll_row_works *r, struct ll_conv conv, uint64_t pad_h, uint64_t pad_w);
 
 /* `count` elements, each made of `inputs` others. */

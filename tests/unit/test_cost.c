@@ -176,7 +176,7 @@ static void channels_of_their_own_go_to_lanes_where_software_says_so(void **stat
 {
     (void)state;
     struct ll_machine machine = simple();
-    struct ll_conv conv = {4, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 16, LL_CONV_FORWARD};
+    struct ll_conv conv = {4, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 16, LL_CONV_FORWARD, 1, 1};
     struct ll_work work = conv_work(LL_F16, conv);
     machine.units[0].runs[LL_OP_CONV2D] = true;
     assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 0);

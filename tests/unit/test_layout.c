@@ -20,7 +20,7 @@ static struct ll_work product(uint64_t batch, uint64_t m, uint64_t n, uint64_t k
 static struct ll_work convolution(enum ll_conv_pass pass)
 {
     struct ll_work work = {.kind = LL_WORK_CONV, .dtype = LL_F32, .flops = 2 * 200 * 54 * 8};
-    work.conv = (struct ll_conv){2, 10, 10, 6, 10, 10, 8, 3, 3, 1, 1, 1, pass};
+    work.conv = (struct ll_conv){2, 10, 10, 6, 10, 10, 8, 3, 3, 1, 1, 1, pass, 1, 1};
     uint64_t image = 4 * 200 * 6, result = 4 * 200 * 8, filter = 4 * 54 * 8;
     work.a_bytes = pass == LL_CONV_DATA ? result : image;
     work.b_bytes = pass == LL_CONV_FILTER ? result : filter;

@@ -134,7 +134,9 @@ static void taps_may_lie_apart(void **state)
 {
     (void)state;
     const char *dims = "b=1;c=1;h=9;w=9;k=1;r=3;s=3;dilation_h=2;dilation_w=1";
-    assert_int_equal(good_works("conv2d_fwd", "fp32", dims).at[0].work.flops, 2 * 5 * 7 * 9);
+    struct ll_work work = good_works("conv2d_fwd", "fp32", dims).at[0].work;
+    assert_int_equal(work.flops, 2 * 5 * 7 * 9);
+    assert_int_equal(work.conv.dilation_h, 2);
     assert_non_null(works_of("conv2d_fwd", "fp32", "b=1;c=1;h=9;w=9;k=1;r=3;s=3;dilation_h=5"));
 }
 

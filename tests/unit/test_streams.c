@@ -298,6 +298,44 @@ static void a_convolution_reads_no_padding(void **state)
     assert_same(list_of(&nest), expected);
 }
 
+/* y[h,w] = sum x[h + 2 kh, w + 3 kw] w[kh,kw], by hand. */
+static void taps_that_lie_apart_read_apart(void **state)
+{
+    (void)state;
+    struct ll_nest_conv conv = {.dims = {.batch = 1,
+                                         .in_h = 7,
+                                         .in_w = 6,
+                                         .in_c = 1,
+                                         .out_h = 3,
+                                         .out_w = 3,
+                                         .out_c = 1,
+                                         .kernel_h = 3,
+                                         .kernel_w = 2,
+                                         .stride_h = 1,
+                                         .stride_w = 1,
+                                         .dilation_h = 2,
+                                         .dilation_w = 3,
+                                         .groups = 1},
+                                .element_bytes = {4, 4, 4},
+                                .images = 1,
+                                .rows = 3,
+                                .columns = 3,
+                                .out_c = 1,
+                                .in_c = 1};
+    struct ll_nest nest = ll_nest_convolution(&conv);
+    struct list expected = {0};
+    for (uint64_t h = 0; h < 3; h++)
+        for (uint64_t w = 0; w < 3; w++) {
+            for (uint64_t kh = 0; kh < 3; kh++)
+                for (uint64_t kw = 0; kw < 2; kw++) {
+                    add(&expected, 4 * ((h + 2 * kh) * 6 + w + 3 * kw));
+                    add(&expected, 4096 + 4 * (kh * 2 + kw));
+                }
+            add(&expected, (8192 + 4 * (h * 3 + w)) | LL_CACHE_WRITE);
+        }
+    assert_same(list_of(&nest), expected);
+}
+
 static void a_sweep_touches_each_element_of_each_operand_once(void **state)
 {
     (void)state;
@@ -341,6 +379,7 @@ int main(void)
         cmocka_unit_test(every_stream_is_that_of_its_loops_written_dumbly),
         cmocka_unit_test(blocks_of_blocks_leave_nothing_out),
         cmocka_unit_test(a_convolution_reads_no_padding),
+        cmocka_unit_test(taps_that_lie_apart_read_apart),
         cmocka_unit_test(a_sweep_touches_each_element_of_each_operand_once),
         cmocka_unit_test(a_gather_reads_an_index_and_a_whole_row_for_each_row_it_writes),
     };

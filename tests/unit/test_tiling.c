@@ -115,7 +115,7 @@ static void a_block_of_windows_brings_its_halo(void **state)
 {
     (void)state;
     struct ll_work work =
-        conv_work(LL_F32, (struct ll_conv){1, 10, 10, 64, 8, 8, 1, 3, 3, 1, 1, 1, LL_CONV_FORWARD});
+        conv_work(LL_F32, (struct ll_conv){1, 10, 10, 64, 8, 8, 1, 3, 3, 1, 1, 1, LL_CONV_FORWARD, 1, 1});
     struct ll_task task = ll_task_of(&work, LL_F32);
     assert_near(task.problem.windows.expansion, 64 * 9 / 100.0, 1e-15);
     struct ll_tiling t = ll_tile(&task.problem, 404 + 1e-9);
@@ -132,7 +132,8 @@ static void a_padded_image_that_fits_is_moved_once(void **state)
 {
     (void)state;
     for (uint64_t pass = LL_CONV_FORWARD; pass <= LL_CONV_FILTER; pass++) {
-        struct ll_work work = conv_work(LL_F32, (struct ll_conv){2, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, pass});
+        struct ll_work work =
+            conv_work(LL_F32, (struct ll_conv){2, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1, pass, 1, 1});
         struct ll_task task = ll_task_of(&work, LL_F32);
         assert_near(ll_tile(&task.problem, 1e9).bytes, ll_work_bytes(&work), 1e-15);
     }
@@ -190,7 +191,7 @@ static void windows_are_blocked_as_well_as_trying_everything_does(void **state)
     struct dice dice = {23};
     for (int i = 0; i < 300; i++) {
         struct ll_conv conv = {1, 10, 10, roll_between(&dice, 1, 6), 8, 8, roll_between(&dice, 1, 40), 3, 3,
-                               1, 1,  1,  roll_between(&dice, 0, 2)};
+                               1, 1,  1,  roll_between(&dice, 0, 2), 1, 1};
         struct ll_work work = conv_work(LL_F32, conv);
         struct ll_task task = ll_task_of(&work, LL_F32);
         assert_int_equal(task.problem.windows.image, conv.pass == LL_CONV_DATA ? LL_OPERAND_C : LL_OPERAND_A);

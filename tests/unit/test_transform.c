@@ -107,11 +107,12 @@ static void what_the_transform_is_not_for_is_left_alone(void **state)
 {
     (void)state;
     struct ll_transformed t;
-    struct ll_conv strided = padded, grouped = padded, larger = padded;
+    struct ll_conv strided = padded, grouped = padded, larger = padded, dilated = padded;
     strided.stride_w = 2;
     grouped.groups = 2;
     larger.kernel_h = 5;
-    const struct ll_conv *const others[] = {&strided, &grouped, &larger};
+    dilated.dilation_h = 2;
+    const struct ll_conv *const others[] = {&strided, &grouped, &larger, &dilated};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct ll_work work = conv_work(LL_F32, *others[i]);
         assert_false(ll_transform(&winograd, &work, &t));

@@ -224,7 +224,7 @@ static void groups_are_a_batch_of_small_products(void **state)
 {
     (void)state;
     struct ll_unit unit = array_of(16, 16, LL_WEIGHT_STATIONARY, 1);
-    struct ll_conv grouped = {1, 10, 10, 64, 8, 8, 64, 3, 3, 1, 1, 8, LL_CONV_FORWARD}, one = grouped;
+    struct ll_conv grouped = {1, 10, 10, 64, 8, 8, 64, 3, 3, 1, 1, 8, LL_CONV_FORWARD, 1, 1}, one = grouped;
     one.groups = 1;
     one.in_c = one.out_c = 8;
     struct ll_work grouped_work = conv_work(LL_F32, grouped), one_work = conv_work(LL_F32, one);
@@ -277,7 +277,7 @@ static void a_depthwise_convolution_uses_one_column(void **state)
 {
     (void)state;
     struct ll_unit unit = array_of(16, 16, LL_WEIGHT_STATIONARY, 1);
-    struct ll_conv conv = {1, 10, 10, 32, 8, 8, 32, 3, 3, 1, 1, 32, LL_CONV_FORWARD};
+    struct ll_conv conv = {1, 10, 10, 32, 8, 8, 32, 3, 3, 1, 1, 32, LL_CONV_FORWARD, 1, 1};
     struct ll_work work = conv_work(LL_F32, conv);
     assert_near(way_of(&unit, &work).cycles, 32 * (64 + 2 * 16 + 16 - 2), 0);
     conv.batch = 2;
@@ -290,7 +290,7 @@ static void an_array_reads_each_window_in_full(void **state)
 {
     (void)state;
     struct ll_unit unit = array_of(1000, 1000, LL_OUTPUT_STATIONARY, 1);
-    struct ll_conv conv = {1, 10, 10, 64, 8, 8, 16, 3, 3, 1, 1, 1, LL_CONV_FORWARD};
+    struct ll_conv conv = {1, 10, 10, 64, 8, 8, 16, 3, 3, 1, 1, 1, LL_CONV_FORWARD, 1, 1};
     struct ll_work forward = conv_work(LL_F32, conv);
     assert_near(way_of(&unit, &forward).unit_bytes, 4 * (64 * 9 * 64 + 9 * 64 * 16 + 64 * 16), 1e-15);
     conv.pass = LL_CONV_DATA;
