@@ -247,7 +247,7 @@ static uint64_t window_count(uint64_t in, int64_t before, int64_t after, uint64_
 /* How far a window reaches whose elements lie `dilation` (1) apart; LL_NO_FIT when they cannot. */
 static uint64_t reach(uint64_t kernel, int64_t dilation)
 {
-    return kernel < 1 || dilation < 1 ? LL_NO_FIT : ll_add(ll_mul(kernel - 1, (uint64_t)dilation), 1);
+    return kernel < 1 || dilation < 1 ? LL_NO_FIT : ll_window_reach(kernel, (uint64_t)dilation);
 }
 
 /* The two spatial extents of windows of kh x kw over the image. */

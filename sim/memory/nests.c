@@ -146,7 +146,7 @@ static void add_conv_loops(struct ll_nest *nest, const struct ll_nest_conv *conv
 /* What stands before the image along an axis. */
 static uint64_t padding(uint64_t in, uint64_t out, uint64_t kernel, uint64_t stride, uint64_t dilation)
 {
-    uint64_t covered = (out - 1) * stride + (kernel - 1) * dilation + 1;
+    uint64_t covered = (out - 1) * stride + ll_window_reach(kernel, dilation);
     return covered > in ? (covered - in) / 2 : 0;
 }
 

@@ -31,6 +31,7 @@ static void works_DENSE_GRADS(struct ll_row_works *r)
     ll_row_product(r, (struct ll_gemm){1, k, n, m});
 }
 
+/* 0 is no dilation, where a row says it. */
 static uint64_t dilation(struct ll_row_works *r, const char *key)
 {
     return ll_row_text(r, key) ? ll_row_dim(r, key) : 1;

@@ -79,17 +79,13 @@ uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uin
     return (in + 2 * pad - kernel) / stride + 1;
 }
 
-/* How far a filter reaches whose taps lie apart. */
-static uint64_t reach(uint64_t taps, uint64_t dilation)
-{
-    return taps > 0 && dilation > 1 ? ll_add(ll_mul(taps - 1, dilation), 1) : taps;
-}
-
 void ll_row_conv(struct ll_row_works *r, struct ll_conv c, uint64_t pad_h, uint64_t pad_w)
 {
     static const enum ll_op_kind kinds[] = {LL_OP_CONV2D, LL_OP_CONV2D_DATA, LL_OP_CONV2D_FILTER};
-    c.out_h = ll_row_window(r, c.in_h, reach(c.kernel_h, c.dilation_h), c.stride_h, pad_h);
-    c.out_w = ll_row_window(r, c.in_w, reach(c.kernel_w, c.dilation_w), c.stride_w, pad_w);
+    c.out_h =
+        ll_row_window(r, c.in_h, ll_window_reach(c.kernel_h, ll_max(1, c.dilation_h)), c.stride_h, pad_h);
+    c.out_w =
+        ll_row_window(r, c.in_w, ll_window_reach(c.kernel_w, ll_max(1, c.dilation_w)), c.stride_w, pad_w);
     if (c.groups == 0 || c.in_c % c.groups || c.out_c % c.groups) {
         r->trouble = "the channels are no multiple of the groups";
         return;

@@ -48,6 +48,12 @@ static inline uint64_t ll_ceil_div(uint64_t a, uint64_t b)
     return ll_fits(a) && ll_fits(b) ? a / b + (a % b != 0) : LL_NO_FIT;
 }
 
+/* How far a window of so many taps, at least 1, reaches that lie `apart` (1: side by side). */
+static inline uint64_t ll_window_reach(uint64_t taps, uint64_t apart)
+{
+    return ll_add(ll_mul(taps - 1, apart), 1);
+}
+
 /* 1, 2, 4, ...; LL_NO_FIT is none. */
 static inline bool ll_is_power_of_two(uint64_t value)
 {

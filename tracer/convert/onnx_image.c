@@ -53,7 +53,7 @@ static bool read_pads(struct onnx *o, unsigned dims, struct windows *w)
 
 static uint64_t reach(const struct windows *w, unsigned i)
 {
-    return ll_add(ll_mul(w->kernel[i] - 1, w->dilation[i]), 1);
+    return ll_window_reach(w->kernel[i], w->dilation[i]);
 }
 
 /* SAME: as many windows as strides fit into the image, the padding shared, the odd one behind or in front. */
