@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/micro/micro.h"
 
-#include "models/micro/probe.h"
+#include "models/micro/looks.h"
 #include "models/micro/products.h"
 #include "models/nn/blas.h"
 #include "models/nn/kernel_conv.h"
@@ -160,18 +160,29 @@ static struct ll_nn *build(bool quick, const struct ll_facts *facts)
     return bench.nn;
 }
 
+/* Looks when it is time for one: how long that took, in nanoseconds. */
+static uint64_t look(struct ll_looks *looks, struct ll_pool *pool, double done)
+{
+    uint64_t begin_ns = ll_now_ns();
+    if (done * LL_LOOKS >= looks->count)
+        ll_look_at_shared(looks, pool);
+    return ll_now_ns() - begin_ns;
+}
+
 /* Steps until time is up: the first one only warms up and counts as well, since no step is special to who
- * reads the trace. */
-static void step_all(const struct ll_micro_options *options, struct ll_runner *runner,
-                     struct ll_recorder *recorder)
+ * reads the trace. Looks lie between them and take none of their time. */
+static void step_all(const struct ll_micro_options *options, struct ll_runner *runner, struct ll_pool *pool,
+                     struct ll_recorder *recorder, struct ll_looks *looks)
 {
     enum { LEAST_STEPS = 3 };
     uint64_t begin_ns = ll_now_ns(), step = 0;
+    double done = 0;
     bool goes_on = true;
     while (goes_on && ll_recorder_status(recorder) == LL_OK) {
+        begin_ns += look(looks, pool, done);
         ll_runner_step(runner, step++);
         double passed_s = (double)(ll_now_ns() - begin_ns) * 1e-9;
-        double done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
+        done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
         goes_on = done < 1 || (!options->steps && step < LEAST_STEPS);
         goes_on &= ll_tell(&options->listener, "ops of every kind", done < 1 ? done : 1);
     }
@@ -214,6 +225,19 @@ static void add_facts(const struct ll_micro_options *options, struct ll_pool *po
         ll_probe_facts(pool, facts, &options->listener);
 }
 
+static void measure(const struct ll_micro_options *options, struct ll_runner *runner, struct ll_pool *pool,
+                    struct ll_recorder *recorder, struct ll_facts *facts)
+{
+    struct ll_looks looks = {0};
+    uint64_t known = facts->count;
+    if (!options->quick)
+        looks = ll_looks_at_l3(pool, facts);
+    step_all(options, runner, pool, recorder, &looks);
+    ll_looks_facts(&looks, facts);
+    if (!facts->failed)
+        ll_recorder_facts(recorder, facts->items + known, facts->count - known);
+}
+
 static enum ll_status record(const struct ll_micro_options *options, struct ll_nn *nn, struct ll_pool *pool,
                              struct ll_facts *facts)
 {
@@ -230,8 +254,9 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
     if (recorder) {
         status = ll_runner_record(runner, recorder);
         if (status == LL_OK)
-            step_all(options, runner, recorder);
+            measure(options, runner, pool, recorder, facts);
         enum ll_status closed = ll_recorder_close(recorder);
+        status = status == LL_OK && facts->failed ? LL_NO_MEMORY : status;
         status = status == LL_OK ? closed : status;
     }
     ll_runner_free(runner);

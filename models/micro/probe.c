@@ -3,6 +3,7 @@
  * may keep a part of what streams through it. */
 #include "models/micro/probe.h"
 
+#include "models/micro/looks.h"
 #include "tracer/base/num.h"
 #include "tracer/host.h"
 
@@ -41,49 +42,6 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "bandwidth_Bps", faster(before, after));
 }
 
-/* How fast rounds stream that fit into the cache, that are about as large, and that leave nothing in it:
- * those of `beyond` bytes. */
-static void add_rounds(struct ll_facts *facts, struct ll_pool *pool, const char *level, uint64_t size,
-                       uint64_t beyond)
-{
-    static const uint64_t eighths[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
-    enum { ROUNDS = sizeof eighths / sizeof *eighths };
-    const char *rounds = "";
-    for (size_t i = 0; i <= ROUNDS; i++) {
-        uint64_t bytes = i < ROUNDS ? size / 8 * eighths[i] : beyond;
-        double Bps = ll_probe_streams(pool, ll_pool_threads(pool), bytes).triad.value;
-        rounds = ll_format(facts->arena, "%s%s%" PRIu64 "=%.4g", rounds, i ? " " : "", bytes, Bps);
-    }
-    ll_facts_add(facts, ll_format(facts->arena, "probe.%s.rounds", level), "%s", rounds);
-}
-
-/* How fast a part of the cache streams that comes into it for the first time, for the second, and so on. */
-static void add_times(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
-{
-    double Bps[LL_PROBE_TIMES];
-    const char *times = "";
-    uint64_t bytes = size / 8;
-    if (!ll_probe_times(pool, bytes, ll_min(memory, 4 * size), Bps))
-        return;
-    for (int i = 0; i < LL_PROBE_TIMES; i++)
-        times = ll_format(facts->arena, "%s%s%" PRIu64 "=%.4g", times, i ? " " : "", bytes, Bps[i]);
-    ll_facts_add(facts, "probe.l3.times", "%s", times);
-}
-
-/* How fast the same part streams when others, if there are any, had the cache for a while. */
-static void add_rests(struct ll_facts *facts, struct ll_pool *pool, uint64_t size, uint64_t memory)
-{
-    static const double rests_s[] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128};
-    enum { RESTS = sizeof rests_s / sizeof *rests_s };
-    double Bps[RESTS];
-    const char *rests = "";
-    if (!ll_probe_rests(pool, size / 8, ll_min(memory, 4 * size), RESTS, rests_s, Bps))
-        return;
-    for (size_t i = 0; i < RESTS; i++)
-        rests = ll_format(facts->arena, "%s%s%g=%.4g", rests, i ? " " : "", rests_s[i], Bps[i]);
-    ll_facts_add(facts, "probe.l3.rests", "%s", rests);
-}
-
 static void add_rates(struct ll_facts *facts)
 {
     add_figure(facts, "", "clock_hz", ll_probe_clock());
@@ -93,14 +51,28 @@ static void add_rates(struct ll_facts *facts)
     add_figure(facts, "product", "f64", ll_probe_product_f64());
 }
 
+/* Bytes of a stream of which no cache keeps anything. */
+static uint64_t beyond_caches(const struct ll_pool *pool, const struct ll_facts *facts)
+{
+    enum { LEAST_MEMORY = 1 << 27 };
+    uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
+    uint64_t caches = ll_max(l3, ll_pool_threads(pool) * l2);
+    return ll_max(LEAST_MEMORY, ll_min(16 * caches, ll_facts_number(facts, "host.memory_bytes") / 8));
+}
+
+struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts)
+{
+    return (struct ll_looks){
+        .level = "l3", .size = ll_facts_number(facts, "host.cache.l3"), .beyond = beyond_caches(pool, facts)};
+}
+
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener)
 {
-    enum { LEAST_MEMORY = 1 << 27, TIMES_OVER = 8 };
+    enum { TIMES_OVER = 8 };
     static const char what[] = "cores and memory";
     uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
     uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
-    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), caches = ll_max(l3, threads * l2);
-    uint64_t largest = ll_max(LEAST_MEMORY, ll_min(16 * caches, all / 8));
+    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), largest = beyond_caches(pool, facts);
     bool goes_on = ll_tell(listener, what, 0);
     add_rates(facts);
     goes_on = goes_on && ll_tell(listener, what, 0.1);
@@ -108,15 +80,13 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
         add_level(facts, pool, "l1", l1, threads * l1 / 2, l1 / 2);
     if (goes_on && l2) {
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
-        add_rounds(facts, pool, "l2", threads * l2, TIMES_OVER * threads * l2);
+        struct ll_looks looks = {.level = "l2", .size = threads * l2, .beyond = TIMES_OVER * threads * l2};
+        ll_look_at_rounds(&looks, pool);
+        ll_looks_facts(&looks, facts);
     }
     goes_on = goes_on && ll_tell(listener, what, 0.3);
-    if (goes_on && l3) {
+    if (goes_on && l3)
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
-        add_rounds(facts, pool, "l3", l3, largest);
-        add_times(facts, pool, l3, largest);
-        add_rests(facts, pool, l3, largest);
-    }
     if (goes_on && ll_tell(listener, what, 0.6))
         add_level(facts, pool, "dram", all, largest, largest);
     ll_tell(listener, what, 1);

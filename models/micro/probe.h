@@ -28,6 +28,8 @@ struct ll_streams {
     struct ll_figure update; /* of three arrays in place, out of a fourth */
 };
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
+/* The triads alone. */
+struct ll_figure ll_probe_triads(struct ll_pool *pool, unsigned threads, uint64_t bytes);
 
 /* Triads come around some times through `bytes` of which no cache has anything, since `others` were read
  * before: the rate of each time, in B/s, the median of a few tries. False when memory ran out. */
@@ -59,10 +61,7 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.clock_hz
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
- *   probe.l2.rounds, probe.l3.rounds: BYTES=RATE ..., of triads of all threads through so many bytes in all
- *   over and over
- *   probe.l3.times: the same, of the first, second and further times that some bytes come around
- *   probe.l3.rests: SECONDS=RATE ..., of the same bytes after that long a rest
+ *   probe.l2.rounds (models/micro/looks.h)
  * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of
  * these. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener);

@@ -123,6 +123,18 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
     return streams;
 }
 
+struct ll_figure ll_probe_triads(struct ll_pool *pool, unsigned threads, uint64_t bytes)
+{
+    struct stream s = stream_of(pool, threads, bytes, NULL);
+    s.passes = ll_max(1, LEAST_BYTES / whole_bytes(&s));
+    if (!s.memory)
+        return (struct ll_figure){0};
+    struct ll_figure triads = rate(&s, triad_part);
+    triads.value *= 4.0 / 3;
+    release_stream(&s);
+    return triads;
+}
+
 enum { TRIES = 9 };
 
 /* Bytes that cross a second. */

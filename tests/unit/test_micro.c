@@ -2,6 +2,7 @@
 /* The workload that a calibration measures tries everything, and says of each op why it is there. */
 #include "check.h"
 
+#include "models/micro/looks.h"
 #include "models/micro/micro.h"
 #include "models/micro/probe.h"
 #include "tracer/reader.h"
@@ -72,11 +73,86 @@ static void probes_find_figures(void **state)
     assert_true(is_rate(ll_probe_vector_f32()) && is_rate(ll_probe_vector_f64()));
 }
 
+static const char *fact(const struct ll_facts *facts, const char *key)
+{
+    for (uint64_t i = 0; i < facts->count; i++)
+        if (strcmp(facts->items[i].key, key) == 0)
+            return facts->items[i].value;
+    return NULL;
+}
+
+/* Two looks of five see what is rare; of one look memory ran out before it had measured any times. */
+static void what_most_looks_see_counts_rate_by_rate(void **state)
+{
+    struct ll_looks looks = {.level = "l3", .size = 64, .beyond = 1024, .count = 5};
+    static const double seen[] = {4e9, 90e9, 3e9, 80e9, 5e9};
+    static const bool timed[] = {true, false, true, true, false};
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        looks.timed[i] = timed[i];
+        for (int j = 0; j < LL_LOOK_ROUNDS; j++)
+            looks.rounds[j][i] = seen[i] + j;
+        for (int j = 0; j < LL_PROBE_TIMES; j++)
+            looks.times[j][i] = timed[i] ? seen[i] : -1;
+        for (int j = 0; j < LL_LOOK_RESTS; j++)
+            looks.rests[j][i] = timed[i] ? seen[4 - i] : -1;
+    }
+    ll_looks_facts(&looks, &facts);
+    assert_int_equal(facts.count, 3);
+    assert_string_equal(fact(&facts, "probe.l3.rounds"),
+                        "16=5e+09 24=5e+09 32=5e+09 40=5e+09 48=5e+09 56=5e+09 64=5e+09 80=5e+09 96=5e+09 "
+                        "128=5e+09 1024=5e+09");
+    assert_string_equal(fact(&facts, "probe.l3.times"), "8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09");
+    assert_string_equal(
+        fact(&facts, "probe.l3.rests"),
+        "0.002=5e+09 0.004=5e+09 0.008=5e+09 0.016=5e+09 0.032=5e+09 0.064=5e+09 0.128=5e+09");
+    ll_arena_release(&arena);
+}
+
+/* A host without such a cache, and looks that never came. */
+static void no_looks_tell_nothing(void **state)
+{
+    struct ll_looks none = {.level = "l3"};
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    (void)state;
+    ll_look_at_shared(&none, NULL);
+    ll_look_at_rounds(&none, NULL);
+    ll_looks_facts(&none, &facts);
+    assert_int_equal(none.count, 0);
+    assert_int_equal(facts.count, 0);
+    ll_arena_release(&arena);
+}
+
+/* A look of a cache as small as that of any core; more than there is room for do not count. */
+static void looks_find_rates(void **state)
+{
+    struct ll_looks looks = {.level = "l3", .size = 1 << 14, .beyond = 1 << 18};
+    struct ll_pool *pool = ll_pool_new(1);
+    (void)state;
+    assert_non_null(pool);
+    ll_look_at_shared(&looks, pool);
+    assert_int_equal(looks.count, 1);
+    assert_true(looks.timed[0]);
+    for (int i = 0; i < LL_LOOK_ROUNDS; i++)
+        assert_true(isfinite(looks.rounds[i][0]) && looks.rounds[i][0] > 0);
+    assert_true(looks.times[0][0] > 0 && looks.rests[0][0] > 0);
+    looks.count = LL_LOOKS;
+    ll_look_at_shared(&looks, pool);
+    assert_int_equal(looks.count, LL_LOOKS);
+    ll_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_that_runs_here_is_tried_cold_and_warm),
         cmocka_unit_test(probes_find_figures),
+        cmocka_unit_test(what_most_looks_see_counts_rate_by_rate),
+        cmocka_unit_test(no_looks_tell_nothing),
+        cmocka_unit_test(looks_find_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a cache keeps, looked at again and again.
+ *
+ * Neighbours of a virtual machine share its last cache, and where a processor has several the host moves its
+ * cores from one to another within seconds, so that one look may see what is rare. Looks are spread over a
+ * calibration; what counts is their median, rate by rate. One thread at a time. */
+#ifndef LL_MICRO_LOOKS_H
+#define LL_MICRO_LOOKS_H
+
+#include "models/micro/probe.h"
+
+enum { LL_LOOKS = 5, LL_LOOK_ROUNDS = 11, LL_LOOK_RESTS = 7 };
+
+struct ll_looks {
+    const char *level;
+    uint64_t size, beyond; /* bytes of the cache; of a stream of which it keeps nothing. size 0: no cache */
+    unsigned count;        /* looks so far, LL_LOOKS at most */
+    bool timed[LL_LOOKS];  /* the looks that measured times and rests: memory may run out */
+    double rounds[LL_LOOK_ROUNDS][LL_LOOKS]; /* B/s */
+    double times[LL_PROBE_TIMES][LL_LOOKS];
+    double rests[LL_LOOK_RESTS][LL_LOOKS];
+};
+
+/* None yet, at the last cache of the host that these facts describe. Pure. */
+struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts);
+
+/* Looks once more: how fast triads of all threads stream through parts of the cache, through more than it
+ * holds and through `beyond` bytes. A look at what others share, too: some seconds. */
+void ll_look_at_rounds(struct ll_looks *looks, struct ll_pool *pool);
+void ll_look_at_shared(struct ll_looks *looks, struct ll_pool *pool);
+
+/* The medians as facts, none without looks:
+ *   probe.LEVEL.rounds: BYTES=RATE ..., of triads of all threads through so many bytes in all over and over
+ * and of those who looked at what is shared
+ *   probe.LEVEL.times: the same, of the first, second and further times that some bytes come around
+ *   probe.LEVEL.rests: SECONDS=RATE ..., of the same bytes after that long a rest */
+void ll_looks_facts(const struct ll_looks *looks, struct ll_facts *facts);
+
+#endif
