@@ -14,14 +14,16 @@ enum { LL_LOOKS = 5, LL_LOOK_ROUNDS = 11, LL_LOOK_RESTS = 7 };
 struct ll_looks {
     const char *level;
     uint64_t size, beyond; /* bytes of the cache; of a stream of which it keeps nothing. size 0: no cache */
-    unsigned count;        /* looks so far, LL_LOOKS at most */
-    bool timed[LL_LOOKS];  /* the looks that measured times and rests: memory may run out */
-    double rounds[LL_LOOK_ROUNDS][LL_LOOKS]; /* B/s */
-    double times[LL_PROBE_TIMES][LL_LOOKS];
-    double rests[LL_LOOK_RESTS][LL_LOOKS];
+    unsigned count,
+        timed; /* looks so far, LL_LOOKS at most; those for whose times and rests there was memory */
+    double rounds[LL_LOOKS][LL_LOOK_ROUNDS]; /* B/s, each row a look */
+    double times[LL_LOOKS][LL_PROBE_TIMES];
+    double rests[LL_LOOKS][LL_LOOK_RESTS];
 };
 
-/* None yet, at the last cache of the host that these facts describe. Pure. */
+/* None yet, at the second-level caches of all threads' cores together, or at the last cache of the host that
+ * these facts describe. Pure. */
+struct ll_looks ll_looks_at_l2(const struct ll_pool *pool, const struct ll_facts *facts);
 struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts);
 
 /* Looks once more: how fast triads of all threads stream through parts of the cache, through more than it

@@ -228,12 +228,16 @@ static void add_facts(const struct ll_micro_options *options, struct ll_pool *po
 static void measure(const struct ll_micro_options *options, struct ll_runner *runner, struct ll_pool *pool,
                     struct ll_recorder *recorder, struct ll_facts *facts)
 {
-    struct ll_looks looks = {0};
+    struct ll_looks l2 = {0}, l3 = {0};
     uint64_t known = facts->count;
-    if (!options->quick)
-        looks = ll_looks_at_l3(pool, facts);
-    step_all(options, runner, pool, recorder, &looks);
-    ll_looks_facts(&looks, facts);
+    if (!options->quick) {
+        l2 = ll_looks_at_l2(pool, facts);
+        l3 = ll_looks_at_l3(pool, facts);
+    }
+    ll_look_at_rounds(&l2, pool);
+    step_all(options, runner, pool, recorder, &l3);
+    ll_looks_facts(&l2, facts);
+    ll_looks_facts(&l3, facts);
     if (!facts->failed)
         ll_recorder_facts(recorder, facts->items + known, facts->count - known);
 }

@@ -3,7 +3,6 @@
  * may keep a part of what streams through it. */
 #include "models/micro/probe.h"
 
-#include "models/micro/looks.h"
 #include "tracer/base/num.h"
 #include "tracer/host.h"
 
@@ -51,8 +50,7 @@ static void add_rates(struct ll_facts *facts)
     add_figure(facts, "product", "f64", ll_probe_product_f64());
 }
 
-/* Bytes of a stream of which no cache keeps anything. */
-static uint64_t beyond_caches(const struct ll_pool *pool, const struct ll_facts *facts)
+uint64_t ll_probe_beyond(const struct ll_pool *pool, const struct ll_facts *facts)
 {
     enum { LEAST_MEMORY = 1 << 27 };
     uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
@@ -60,30 +58,19 @@ static uint64_t beyond_caches(const struct ll_pool *pool, const struct ll_facts 
     return ll_max(LEAST_MEMORY, ll_min(16 * caches, ll_facts_number(facts, "host.memory_bytes") / 8));
 }
 
-struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts)
-{
-    return (struct ll_looks){
-        .level = "l3", .size = ll_facts_number(facts, "host.cache.l3"), .beyond = beyond_caches(pool, facts)};
-}
-
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener)
 {
-    enum { TIMES_OVER = 8 };
     static const char what[] = "cores and memory";
     uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
     uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
-    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), largest = beyond_caches(pool, facts);
+    uint64_t all = ll_facts_number(facts, "host.memory_bytes"), largest = ll_probe_beyond(pool, facts);
     bool goes_on = ll_tell(listener, what, 0);
     add_rates(facts);
     goes_on = goes_on && ll_tell(listener, what, 0.1);
     if (goes_on && l1)
         add_level(facts, pool, "l1", l1, threads * l1 / 2, l1 / 2);
-    if (goes_on && l2) {
+    if (goes_on && l2)
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
-        struct ll_looks looks = {.level = "l2", .size = threads * l2, .beyond = TIMES_OVER * threads * l2};
-        ll_look_at_rounds(&looks, pool);
-        ll_looks_facts(&looks, facts);
-    }
     goes_on = goes_on && ll_tell(listener, what, 0.3);
     if (goes_on && l3)
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);

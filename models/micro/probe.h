@@ -21,15 +21,17 @@ struct ll_figure {
 
 /* Streaming through `bytes` of memory in all, a part of its own for each of the first `threads` threads of
  * the pool: bytes that cross a second, all threads together. What is written crosses twice, since caches
- * fetch a line before it is written to. Zeros when memory ran out. */
+ * fetch a line before it is written to. All three, or the triads alone. Zeros when memory ran out. */
 struct ll_streams {
     struct ll_figure read;   /* B/s of s += a */
     struct ll_figure triad;  /* of a = b + x c */
     struct ll_figure update; /* of three arrays in place, out of a fourth */
 };
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
-/* The triads alone. */
 struct ll_figure ll_probe_triads(struct ll_pool *pool, unsigned threads, uint64_t bytes);
+
+/* Bytes of a stream of which no cache of the host that these facts describe keeps anything. Pure. */
+uint64_t ll_probe_beyond(const struct ll_pool *pool, const struct ll_facts *facts);
 
 /* Triads come around some times through `bytes` of which no cache has anything, since `others` were read
  * before: the rate of each time, in B/s, the median of a few tries. False when memory ran out. */
@@ -61,7 +63,6 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.clock_hz
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
- *   probe.l2.rounds (models/micro/looks.h)
  * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of
  * these. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener);

@@ -110,14 +110,26 @@ static void release_stream(struct stream *s)
         ll_probe_release(s->memory, whole_bytes(s));
 }
 
-struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes)
+static struct stream long_stream(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
     struct stream s = stream_of(pool, threads, bytes, NULL);
     s.passes = ll_max(1, LEAST_BYTES / whole_bytes(&s));
+    return s;
+}
+
+static struct ll_figure triad_rate(struct stream *s)
+{
+    struct ll_figure triads = rate(s, triad_part);
+    triads.value *= 4.0 / 3;
+    return triads;
+}
+
+struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes)
+{
+    struct stream s = long_stream(pool, threads, bytes);
     if (!s.memory)
         return (struct ll_streams){0};
-    struct ll_streams streams = {rate(&s, read_part), rate(&s, triad_part), rate(&s, update_part)};
-    streams.triad.value *= 4.0 / 3;
+    struct ll_streams streams = {rate(&s, read_part), triad_rate(&s), rate(&s, update_part)};
     streams.update.value *= 7.0 / 4;
     release_stream(&s);
     return streams;
@@ -125,12 +137,10 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
 
 struct ll_figure ll_probe_triads(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
-    struct stream s = stream_of(pool, threads, bytes, NULL);
-    s.passes = ll_max(1, LEAST_BYTES / whole_bytes(&s));
-    if (!s.memory)
-        return (struct ll_figure){0};
-    struct ll_figure triads = rate(&s, triad_part);
-    triads.value *= 4.0 / 3;
+    struct stream s = long_stream(pool, threads, bytes);
+    struct ll_figure triads = {0};
+    if (s.memory)
+        triads = triad_rate(&s);
     release_stream(&s);
     return triads;
 }
