@@ -91,7 +91,7 @@ all_tests() {
     # shellcheck disable=SC2086
     need $test_packages
     for tree in release debug clang; do build "$tree"; done
-    build tsan test_pool prop_kernels
+    build tsan test_pool test_pool_settle prop_kernels
     echo 'subdirs(release debug clang tsan)' >build/CTestTestfile.cmake
     ctest --test-dir build --output-on-failure --no-label-summary -j "$(nproc)"
 }

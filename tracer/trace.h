@@ -77,8 +77,9 @@ struct ll_step {
  * model, mode (train, infer), batch, pruned (the pattern of its weights), products (the type of those of
  * weights, where it is one of their own), native (yes, no), and param.KEY for each parameter, parameters,
  * seed, threads, host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on,
- * program.build_id, library.NAME (build id), blas.core, blas.better_core (what this CPU could run),
- * blas.config, blas.threads, clock.resolution_ns, leadline (version). A dry run has nothing
+ * host.round_trip_ns (ll_pool_round_trip_s; behind the steps), program.build_id, library.NAME (build id),
+ * blas.core, blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns,
+ * leadline (version). A dry run has nothing
  * about the host. */
 struct ll_fact {
     const char *key, *value;

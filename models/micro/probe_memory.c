@@ -86,7 +86,7 @@ static void run_stream(void *context)
 static struct ll_figure rate(struct stream *s, ll_pool_body *body)
 {
     s->body = body;
-    return ll_rate_of(run_stream, s,
+    return ll_rate_of(s->threads > 1 ? s->pool : NULL, run_stream, s,
                       (double)s->passes * (double)s->threads * (double)s->floats * sizeof(float));
 }
 
@@ -171,6 +171,7 @@ bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, doubl
     double tries[LL_PROBE_TIMES][TRIES];
     bool ready = open_both(pool, bytes, others, &s, &away);
     for (int i = 0; ready && i < TRIES; i++) {
+        ll_pool_settle(pool);
         run_stream(&away);
         for (int j = 0; j < LL_PROBE_TIMES; j++)
             tries[j][i] = timed_triad(&s);
@@ -203,6 +204,7 @@ bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_
     for (size_t i = 0; ready && i < count; i++) {
         double tries[TRIES];
         for (int try = 0; try < TRIES; try++) {
+            ll_pool_settle(pool);
             run_stream(&away);
             for (int time = 0; time < LL_PROBE_TIMES; time++)
                 run_stream(&s);
@@ -253,7 +255,7 @@ struct ll_figure ll_probe_latency(uint64_t bytes)
     if (!memory)
         return (struct ll_figure){0, 0};
     struct ring ring = {string_lines(memory, lines), ll_max(STEPS, ll_min(lines, 4 * STEPS))};
-    struct ll_figure figure = ll_rate_of(walk, &ring, (double)ring.steps);
+    struct ll_figure figure = ll_rate_of(NULL, walk, &ring, (double)ring.steps);
     figure.value = 1 / figure.value;
     ll_probe_release(memory, lines * LINE_BYTES);
     return figure;

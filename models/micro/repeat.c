@@ -10,7 +10,7 @@
 
 enum { RUNS = 128, LEAST_RUNS = 8 };
 
-struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount)
+struct ll_figure ll_rate_of(struct ll_pool *pool, void (*body)(void *context), void *context, double amount)
 {
     static const uint64_t enough_ns = 1000000000;
     double rates[RUNS];
@@ -18,6 +18,7 @@ struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double a
     body(context);
     for (uint64_t begin_ns = ll_now_ns(), start_ns = begin_ns;
          runs < LEAST_RUNS || (runs < RUNS && start_ns - begin_ns < enough_ns); runs++) {
+        ll_pool_settle(pool);
         start_ns = ll_now_ns();
         body(context);
         rates[runs] = amount * 1e9 / (double)(ll_now_ns() - start_ns + 1);

@@ -6,8 +6,9 @@
 #include "models/micro/probe.h"
 
 /* Runs body(context) a hundred times or so, or a few times where that takes a second, after once to warm up:
- * `amount` over the time of the best run. */
-struct ll_figure ll_rate_of(void (*body)(void *context), void *context, double amount);
+ * `amount` over the time of the best run. The pool that the body runs on is settled before each; NULL: this
+ * thread alone. */
+struct ll_figure ll_rate_of(struct ll_pool *pool, void (*body)(void *context), void *context, double amount);
 
 /* Zeroed memory in huge pages where there are any, as kernels find it (models/nn/runner.c). NULL when there
  * is none. */

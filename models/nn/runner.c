@@ -358,6 +358,7 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step)
     struct stretch ops = ops_of(runner->nn, program);
     if (!runner->options.dry_run)
         fill_feeds(runner, ops, step);
+    ll_pool_settle(runner->options.pool);
     enum ll_denormals before = ll_denormals();
     ll_set_denormals(LL_DENORMALS_ZERO);
     if (runner->options.rehearse && runner->op_count == 0)

@@ -276,12 +276,15 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
     const char *cpu = ll_trace_fact(trace, "host.cpu"), *cores = ll_trace_fact(trace, "host.cores");
     const char *blas = ll_trace_fact(trace, "blas.core"), *threads = ll_trace_fact(trace, "threads");
     threads = threads ? threads : ll_trace_fact(trace, "blas.threads");
+    const char *trip_ns = ll_trace_fact(trace, "host.round_trip_ns");
     struct ll_str line = {0};
     if (!cpu)
         return;
     ll_str_addf(&line, "recorded on %s, %s cores", cpu, cores ? cores : "?");
     if (blas)
         ll_str_addf(&line, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
+    if (trip_ns)
+        ll_str_addf(&line, "; %s ns from thread to thread and back", trip_ns);
     ll_end_line(&line, ll_screen_width(), out);
 }
 

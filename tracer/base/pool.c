@@ -7,61 +7,17 @@
  * Who waits spins before it sleeps, for longer than the largest chunk of an op usually takes: the next op of
  * a training step follows as soon as the slowest thread is done, and to wake a processor that has gone idle
  * takes as long as a small op, on a virtual machine some tens of microseconds. Where somebody else wants the
- * processor, who spins gives it away.
- *
- * Who is woken up on a virtual machine often finds itself on the processor of whoever woke it, since an idle
- * one looks as if it had been taken away; it takes the system up to a tenth of a second to part them. So
- * threads that are timed are spread. */
+ * processor, who spins gives it away. */
 #define _GNU_SOURCE
 #include "tracer/base/pool.h"
 
 #include "tracer/base/clock.h"
-#include "tracer/base/denormals.h"
+#include "tracer/base/pool_parts.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-enum { SPINS = 256, PATIENCE_NS = 10000000, MOST_CPUS = 1 << 20 };
-
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
-/* Chunks of a thread's share that nobody has taken; on a line of its own. */
-struct share {
-    _Alignas(64) atomic_uint_fast64_t left;
-};
-
-/* Some of the CPUs that there may be; `set` NULL: not known. */
-struct cpus {
-    cpu_set_t *set;
-    size_t bytes;
-};
-
-struct ll_pool {
-    pthread_mutex_t lock;
-    pthread_cond_t wake, done;
-    unsigned worker_count;
-    pthread_t *workers;
-    struct share *shares;            /* worker_count + 1 */
-    atomic_uint_fast64_t job;        /* how many there have been */
-    atomic_uint_fast64_t unfinished; /* chunks of this job */
-    atomic_uint started;             /* workers that know their index */
-    atomic_bool stopping;
-    /* Of the job; read only by who has taken a chunk of it. */
-    uint64_t count, grain, chunk_count;
-    ll_pool_body *body;
-    void *context;
-    struct cpus before;          /* the caller's CPUs before it was spread; of no set: it was not */
-    enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
-};
+enum { SPINS = 256, PATIENCE_NS = 10000000 };
 
 static _Thread_local unsigned worker_index; /* 0 in the thread that owns the pool */
 
@@ -123,7 +79,7 @@ static bool spin_until(bool (*holds)(struct ll_pool *, uint_fast64_t), struct ll
         for (int i = 0; i < SPINS; i++) {
             if (holds(pool, job))
                 return true;
-            relax();
+            ll_relax();
         }
         sched_yield();
         end_ns = end_ns ? end_ns : ll_now_ns() + PATIENCE_NS;
@@ -153,32 +109,6 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Those that the calling thread may use, to be freed with CPU_FREE. The system has nothing to say into a set
- * of fewer than it could have. */
-static struct cpus usable_cpus(void)
-{
-    for (size_t most = CPU_SETSIZE; most <= MOST_CPUS; most *= 2) {
-        struct cpus cpus = {CPU_ALLOC(most), CPU_ALLOC_SIZE(most)};
-        if (!cpus.set || sched_getaffinity(0, cpus.bytes, cpus.set) == 0)
-            return cpus;
-        CPU_FREE(cpus.set);
-    }
-    return (struct cpus){NULL, 0};
-}
-
-static unsigned count_cpus(const struct cpus *cpus)
-{
-    return cpus->set ? (unsigned)CPU_COUNT_S(cpus->bytes, cpus->set) : 0;
-}
-
-unsigned ll_pool_usable_cpus(void)
-{
-    struct cpus cpus = usable_cpus();
-    unsigned count = count_cpus(&cpus);
-    CPU_FREE(cpus.set);
-    return count > 0 ? count : 1;
-}
-
 struct ll_pool *ll_pool_new(unsigned threads)
 {
     if (threads == 0)
@@ -190,7 +120,7 @@ struct ll_pool *ll_pool_new(unsigned threads)
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->workers = calloc(threads, sizeof *pool->workers);
-    pool->shares = aligned_alloc(_Alignof(struct share), threads * sizeof *pool->shares);
+    pool->shares = aligned_alloc(_Alignof(struct ll_pool_share), threads * sizeof *pool->shares);
     for (unsigned i = 0; pool->shares && i < threads; i++)
         atomic_init(&pool->shares[i].left, 0);
     while (pool->workers && pool->shares && pool->worker_count + 1 < threads) {
@@ -215,64 +145,13 @@ void ll_pool_free(struct ll_pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->worker_count; i++)
         pthread_join(pool->workers[i], NULL);
-    if (pool->before.set)
-        sched_setaffinity(0, pool->before.bytes, pool->before.set);
-    CPU_FREE(pool->before.set);
+    ll_pool_restore_caller(pool);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->done);
     free(pool->shares);
     free(pool->workers);
     free(pool);
-}
-
-/* The part of these CPUs that is one thread's, by their numbers; into `mine`, a set of the same size. */
-static void take_part(const struct cpus *all, unsigned part, unsigned parts, struct cpus *mine)
-{
-    unsigned count = count_cpus(all), seen = 0;
-    CPU_ZERO_S(mine->bytes, mine->set);
-    for (size_t cpu = 0; seen < count; cpu++)
-        if (CPU_ISSET_S(cpu, all->bytes, all->set) && seen++ * parts / count == part)
-            CPU_SET_S(cpu, mine->bytes, mine->set);
-}
-
-/* The caller stays where it is: of several programs each has its callers on processors of their own. */
-static unsigned part_at_hand(const struct cpus *all, unsigned parts, struct cpus *scratch)
-{
-    int cpu = sched_getcpu();
-    for (unsigned part = 0; part < parts && cpu >= 0; part++) {
-        take_part(all, part, parts, scratch);
-        if (CPU_ISSET_S((size_t)cpu, scratch->bytes, scratch->set))
-            return part;
-    }
-    return 0;
-}
-
-/* False when the system forbids it. */
-static bool spread(const struct ll_pool *pool, const struct cpus *all, struct cpus *scratch)
-{
-    unsigned threads = ll_pool_threads(pool), first = part_at_hand(all, threads, scratch);
-    take_part(all, first, threads, scratch);
-    if (sched_setaffinity(0, scratch->bytes, scratch->set) != 0)
-        return false;
-    for (unsigned i = 0; i < pool->worker_count; i++) {
-        take_part(all, (first + 1 + i) % threads, threads, scratch);
-        pthread_setaffinity_np(pool->workers[i], scratch->bytes, scratch->set);
-    }
-    return true;
-}
-
-void ll_pool_spread(struct ll_pool *pool)
-{
-    unsigned threads = ll_pool_threads(pool);
-    if (threads < 2 || pool->before.set)
-        return;
-    struct cpus all = usable_cpus(), scratch = {CPU_ALLOC(8 * all.bytes), all.bytes};
-    if (count_cpus(&all) >= threads && scratch.set && spread(pool, &all, &scratch))
-        pool->before = all;
-    else
-        CPU_FREE(all.set);
-    CPU_FREE(scratch.set);
 }
 
 unsigned ll_pool_threads(const struct ll_pool *pool)

@@ -24,6 +24,16 @@ unsigned ll_pool_threads(const struct ll_pool *pool);
  * happens with fewer CPUs than threads, or where the system forbids it. */
 void ll_pool_spread(struct ll_pool *pool);
 
+/* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks how far its
+ * threads' processors are from each other and, where the host of a virtual machine has put them behind
+ * different caches, gets it to put them together. That takes half a second or so and is tried for two, and a
+ * twentieth of the time since the pool was spread. Looks 50 times a second at most, for some microseconds. */
+void ll_pool_settle(struct ll_pool *pool);
+
+/* The longest round trip, in seconds, of a line of memory between the caches of two threads with which
+ * ll_pool_settle has returned so far; 0 when it has not looked, or did not get an answer. */
+double ll_pool_round_trip_s(const struct ll_pool *pool);
+
 /* CPUs that the calling thread may use, at least 1. */
 unsigned ll_pool_usable_cpus(void);
 

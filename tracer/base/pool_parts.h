@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pool consists of. Internal to the pool: its jobs (pool.c), where its threads are (pool_spread.c),
+ * how far these places are from each other (pool_trip.c), and bringing them together (pool_settle.c). */
+#ifndef LL_BASE_POOL_PARTS_H
+#define LL_BASE_POOL_PARTS_H
+
+#include "tracer/base/denormals.h"
+#include "tracer/base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Chunks of a thread's share that nobody has taken; on a line of its own. */
+struct ll_pool_share {
+    _Alignas(64) atomic_uint_fast64_t left;
+};
+
+/* Some of the CPUs that there may be; `set` NULL: not known. */
+struct ll_cpus {
+    cpu_set_t *set;
+    size_t bytes;
+};
+
+/* Times by ll_now_ns. */
+struct ll_pool_nearness {
+    uint64_t spread_ns; /* when the threads were spread */
+    uint64_t looked_ns; /* the last look; 0: none */
+    uint64_t spent_ns;  /* on bringing threads together */
+    double longest_s;   /* round trip with which a piece of work began */
+};
+
+struct ll_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    unsigned worker_count;
+    pthread_t *workers;
+    struct ll_pool_share *shares;    /* worker_count + 1 */
+    atomic_uint_fast64_t job;        /* how many there have been */
+    atomic_uint_fast64_t unfinished; /* chunks of this job */
+    atomic_uint started;             /* workers that know their index */
+    atomic_bool stopping;
+    /* Of the job; read only by who has taken a chunk of it. */
+    uint64_t count, grain, chunk_count;
+    ll_pool_body *body;
+    void *context;
+    enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
+    struct ll_cpus before;       /* the caller's CPUs before it was spread; of no set: it was not */
+    struct ll_pool_nearness nearness;
+};
+
+/* The caller gets its CPUs back, if the pool was spread. */
+void ll_pool_restore_caller(struct ll_pool *pool);
+
+/* Whether this is a virtual machine whose host may move its CPUs about; false where that is not known. */
+bool ll_cpus_are_virtual(void);
+
+/* Seconds that a line of memory takes from one thread's cache to another's and back, the longest among those
+ * of one thread and each of the others; 0 when they did not meet. Some microseconds. By the owner. */
+double ll_pool_trip(struct ll_pool *pool);
+
+/* What one does while one waits for another thread's word. */
+static inline void ll_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+#endif
