@@ -34,6 +34,7 @@ struct pass {
     bool *needed;               /* depends on a value asked for */
     struct ll_value **gradient; /* what has arrived whole so far */
     struct rows **rows;
+    bool *is_sum;           /* of pieces that were added here: nobody else has seen it */
     struct pieces **pieces; /* as_tensorflow: what has not been added to it yet */
     uint32_t *readers;      /* how many inputs of ops on the way a value is */
 };
@@ -80,13 +81,30 @@ static struct ll_value *accumulator(struct ll_nn *nn, const struct ll_value *at)
     return zeros;
 }
 
+/* Over the sum, as PyTorch's autograd adds; TensorFlow's has memory of its own for each. */
+static struct ll_value *add_over(struct ll_nn *nn, struct ll_value *sum, struct ll_value *dx)
+{
+    const struct ll_attr over = {.key = LL_ATTR_IN_PLACE, .count = 0};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){sum, dx},
+                                             .attr_count = 1,
+                                             .attrs = &over});
+}
+
 /* Adds it to what has arrived before. */
 static void add(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, struct ll_value *dx)
 {
     struct ll_value **sum = &pass->gradient[at->index];
     if (!*sum && is_read_by_loop(nn, pass, at))
         *sum = accumulator(nn, at);
-    *sum = *sum ? ll_nn_do2(nn, LL_OP_ADD, *sum, dx) : dx;
+    if (!*sum) {
+        *sum = dx;
+        return;
+    }
+    bool over = pass->is_sum[at->index] && !nn->as_tensorflow;
+    *sum = over ? add_over(nn, *sum, dx) : ll_nn_do2(nn, LL_OP_ADD, *sum, dx);
+    pass->is_sum[at->index] = true;
 }
 
 static void arrive(struct ll_nn *nn, struct pass *pass, const struct ll_value *at, struct ll_value *dx)
@@ -283,11 +301,11 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
     const char *scope = nn->scope;
     enum ll_phase phase = nn->phase;
     struct pass pass = {
-        calloc(nn->value_count, sizeof *pass.needed), calloc(nn->value_count, sizeof(struct ll_value *)),
-        calloc(nn->value_count, sizeof(struct rows *)), calloc(nn->value_count, sizeof(struct pieces *)),
-        calloc(nn->value_count, sizeof *pass.readers)};
+        calloc(nn->value_count, sizeof *pass.needed),     calloc(nn->value_count, sizeof(struct ll_value *)),
+        calloc(nn->value_count, sizeof(struct rows *)),   calloc(nn->value_count, sizeof *pass.is_sum),
+        calloc(nn->value_count, sizeof(struct pieces *)), calloc(nn->value_count, sizeof *pass.readers)};
     nn->phase = LL_PHASE_BACKWARD;
-    if (!pass.needed || !pass.gradient || !pass.rows || !pass.pieces || !pass.readers)
+    if (!pass.needed || !pass.gradient || !pass.rows || !pass.is_sum || !pass.pieces || !pass.readers)
         ll_nn_fail(nn, "memory ran out");
     else {
         mark_needed(nn, values, count, &pass);
@@ -300,6 +318,7 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
     free(pass.needed);
     free(pass.gradient);
     free(pass.rows);
+    free(pass.is_sum);
     free(pass.pieces);
     free(pass.readers);
 }

@@ -88,9 +88,11 @@ static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, body, &j);
 }
 
+/* The result may lie where an input of its shape does. */
 #define LL_LINES(element, first, second, result)                                                             \
     for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count)                \
-        for (uint64_t k = 0; k < at.count; k++) {                                                            \
+        _Pragma("omp simd") for (uint64_t k = 0; k < at.count; k++)                                          \
+        {                                                                                                    \
             const element a = first, b = second;                                                             \
             out[k] = result;                                                                                 \
         }
@@ -107,7 +109,7 @@ static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
         for (uint64_t i = begin; i < end; i += at.rows * at.count) {                                         \
             at = lines_from(j, i, end);                                                                      \
             const element *as = (const element *)j->a + at.a, *bs = (const element *)j->b + at.b;            \
-            type *restrict out = (type *)j->out + i;                                                         \
+            type *out = (type *)j->out + i;                                                                  \
             if (a_runs && b_runs)                                                                            \
                 LL_LINES(element, as[k], bs[k], result)                                                      \
             else if (a_runs)                                                                                 \

@@ -249,6 +249,18 @@ LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real
         out[i] = x[i] / divisor;
 }
 
+/* The first line fills the others, of which some go at a time where they are short: what is there already is
+ * copied as long as it is near. */
+static void repeat_first(real *lines, uint64_t length, uint64_t count)
+{
+    enum { NEAR = 1024 };
+    uint64_t most = ll_max(1, NEAR / length);
+    for (uint64_t done = 1, more; done < count; done += more) {
+        more = ll_min(ll_min(done, most), count - done);
+        memcpy(lines + done * length, lines, more * length * sizeof(real));
+    }
+}
+
 /* Chunk: lines of the wide result, each a line of the input over the divisor. */
 LL_FAST static void repeat_lines(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -261,9 +273,10 @@ LL_FAST static void repeat_lines(void *context, uint64_t begin, uint64_t end, ui
         count = ll_min(end - line, r->middle - line % r->middle);
         if (r->inner == 1)
             fill(out, count, *x / divisor);
-        else
-            for (uint64_t i = 0; i < count; i++, out += r->inner)
-                copy_over(out, x, r->inner, divisor);
+        else {
+            copy_over(out, x, r->inner, divisor);
+            repeat_first(out, r->inner, count);
+        }
     }
 }
 

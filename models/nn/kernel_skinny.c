@@ -6,7 +6,8 @@
  *   A B     eight rows of B at a time, each a stream of its own, are added to a strip of C that stays in the
  *           first-level cache
  *   A B^T   a piece of four rows of B at a time against a piece of two rows of A, so that eight sums grow
- *           side by side and the pieces of A stay in the first-level cache
+ *           side by side and the pieces of A stay in the first-level cache; where all of A stays there, one
+ *           row of B after the other: a single stream comes from memory faster than four
  *
  * No sum's order depends on where chunks begin. */
 #include "models/nn/kernel_skinny.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-enum { DEPTH = 8, STRIP = 512, PIECE = 512, ROWS = 64 };
+enum { DEPTH = 8, STRIP = 512, PIECE = 512, ROWS = 64, FEW = 4, FEW_BYTES = 1 << 14 };
 
 /* c += sum_i a[i] b[i], eight rows of b. */
 LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_t ldb, real *restrict c,
@@ -103,6 +104,33 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         memcpy((real *)p->c + row * p->ldc + begin, c[row], (end - begin) * sizeof(real));
 }
 
+/* The products of two rows of A with one of B. */
+LL_INLINE void two_dots(const real *a0, const real *a1, const real *b, uint64_t count, real dots[2])
+{
+    real s0 = 0, s1 = 0;
+#pragma omp simd reduction(+ : s0, s1)
+    for (uint64_t i = 0; i < count; i++) {
+        s0 += a0[i] * b[i];
+        s1 += a1[i] * b[i];
+    }
+    memcpy(dots, (real[2]){s0, s1}, 2 * sizeof(real));
+}
+
+LL_FAST static void single_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct ll_blas_product *p = context;
+    const real *a = p->a, *b = p->b;
+    for (uint64_t j = begin; j < end; j++)
+        for (uint64_t i = 0; i < p->m; i += 2) {
+            real dots[2], *c = (real *)p->c + i * p->ldc + j;
+            two_dots(a + i * p->lda, a + ll_min(i + 1, p->m - 1) * p->lda, b + j * p->ldb, p->k, dots);
+            c[0] = dots[0];
+            if (i + 1 < p->m)
+                c[p->ldc] = dots[1];
+        }
+}
+
 /* As many columns at a time, at most, that all threads get about as many: whole lines of the cache. */
 static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
 {
@@ -118,5 +146,7 @@ void LL_REAL(ll_skinny_product)(const struct ll_blas_product *product, struct ll
     uint64_t work = job.n * job.k * ll_max(2 * job.m, sizeof(real));
     unsigned threads = (unsigned)ll_min(ll_pool_threads(pool), ll_max(1, work / LL_SKINNY_GRAIN));
     uint64_t chunk = even_chunk(job.n, job.transpose_b ? ROWS : STRIP, threads);
-    ll_pool_run(threads > 1 ? pool : NULL, job.n, chunk, job.transpose_b ? rows : columns, &job);
+    bool few = job.m <= FEW && job.m * job.k <= FEW_BYTES / sizeof(real);
+    ll_pool_body *by_rows = few ? single_rows : rows;
+    ll_pool_run(threads > 1 ? pool : NULL, job.n, chunk, job.transpose_b ? by_rows : columns, &job);
 }

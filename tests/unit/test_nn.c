@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+#include "models/nn/gradient.h"
 #include "models/nn/nn.h"
 #include "models/nn/runner.h"
 
@@ -92,6 +93,52 @@ static void memory_is_shared_by_what_looks_at_it(void **state)
     assert_ptr_equal(w->next, updated);
     assert_int_equal(updated->memory, LL_WEIGHT);
     assert_string_equal(updated->name, "w");
+    ll_nn_free(nn);
+}
+
+/* Half the sum of (4 w)^2, w being read four times. */
+static struct ll_value *read_often(struct ll_nn *nn, struct ll_value *w)
+{
+    struct ll_value *sum = ll_nn_do1(nn, LL_OP_RELU, w);
+    for (int i = 0; i < 3; i++)
+        sum = ll_nn_do2(nn, LL_OP_ADD, sum, ll_nn_do1(nn, LL_OP_RELU, w));
+    return ll_nn_do1(nn, LL_OP_L2_LOSS, sum);
+}
+
+/* The first sum has memory of its own: what has arrived before it may be somebody else's, too. */
+static void gradients_are_added_over_their_sum(void **state)
+{
+    (void)state;
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *w = matrix(nn, "w", 3, 5), *dw, *sums[3];
+    ll_nn_gradients(nn, read_often(nn, w), &w, 1, &dw);
+    ll_nn_keep(dw);
+    sums[2] = dw;
+    for (int i = 2; i > 0; i--)
+        sums[i - 1] = sums[i]->producer->inputs[0];
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sums[i]->producer->view.kind, LL_OP_ADD);
+    assert_ptr_equal(sums[2]->root, sums[0]);
+    assert_ptr_equal(sums[1]->root, sums[0]);
+    assert_ptr_not_equal(sums[0]->producer->inputs[0]->root, sums[0]);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){0}, &status);
+    ll_runner_step(runner, 0);
+    assert_true(ll_runner_element(runner, dw, 14) == 16);
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
+/* TensorFlow's graphs have an op that adds all pieces at once. */
+static void tensorflow_adds_gradients_elsewhere(void **state)
+{
+    (void)state;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_value *w = matrix(nn, "w", 3, 5), *dw;
+    nn->as_tensorflow = true;
+    ll_nn_gradients(nn, read_often(nn, w), &w, 1, &dw);
+    for (uint64_t i = 0; i < nn->op_count; i++)
+        assert_ptr_equal(nn->ops[i]->outputs[0]->root, nn->ops[i]->outputs[0]);
     ll_nn_free(nn);
 }
 
@@ -255,6 +302,8 @@ int main(void)
         cmocka_unit_test(a_size_past_64_bits_is_trouble),
         cmocka_unit_test(parameters_are_weights_and_flops_are_products),
         cmocka_unit_test(memory_is_shared_by_what_looks_at_it),
+        cmocka_unit_test(gradients_are_added_over_their_sum),
+        cmocka_unit_test(tensorflow_adds_gradients_elsewhere),
         cmocka_unit_test(a_variable_becomes_what_is_carried),
         cmocka_unit_test(what_an_update_does_not_leave_behind_is_no_state),
         cmocka_unit_test(programs_share_variables_and_take_turns),

@@ -24,8 +24,8 @@ unsigned ll_pool_threads(const struct ll_pool *pool);
  * happens with fewer CPUs than threads, or where the system forbids it. */
 void ll_pool_spread(struct ll_pool *pool);
 
-/* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks how far its
- * threads' processors are from each other and, where the host of a virtual machine has put them behind
+/* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks how far
+ * its threads' processors are from each other and, where the host of a virtual machine has put them behind
  * different caches, gets it to put them together. That takes half a second or so and is tried for two, and a
  * twentieth of the time since the pool was spread. Looks 50 times a second at most, for some microseconds. */
 void ll_pool_settle(struct ll_pool *pool);
