@@ -21,7 +21,7 @@
 /* Adds the ops that compute the gradients of `loss` (a scalar) with respect to `count` values, and writes the
  * results to `gradients`; NULL where the loss does not depend on a value. Only what these need is computed:
  * the first layer's input has no gradient unless it is asked for. A value that is used several times has the
- * sum, added up in the order in which the uses are met going backward, from the third on over what is there. */
+ * sum, in the order in which the uses are met going backward; from the third on they are added over it. */
 void ll_nn_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values, size_t count,
                      struct ll_value **gradients);
 
