@@ -7,6 +7,7 @@
 #include "models/nn/kernel_detect.h"
 #include "models/nn/kernel_layer_norm.h"
 #include "models/nn/kernel_lrn.h"
+#include "models/nn/kernel_matmul.h"
 #include "models/nn/kernel_norm.h"
 #include "models/nn/kernel_rank.h"
 #include "models/nn/kernel_reduce.h"
@@ -28,6 +29,7 @@ static const struct {
 
 /* Kinds that need scratch memory; the others need none. */
 static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, unsigned threads) = {
+    [LL_OP_MATMUL] = ll_matmul_workspace,
     [LL_OP_CONV2D] = ll_conv_workspace,
     [LL_OP_CONV2D_DATA] = ll_conv_data_workspace,
     [LL_OP_CONV2D_FILTER] = ll_conv_filter_workspace,
