@@ -210,14 +210,17 @@ static bool goes_on(const struct run *run)
            (!run->recorder || ll_recorder_status(run->recorder) == LL_OK);
 }
 
-/* How far apart the threads' processors were, as far as there were several and they were asked. */
-static enum ll_status record_distance(const struct run *run)
+/* How far apart the threads' processors were, as far as there were several and they were asked, and that the
+ * first step was rehearsed, if it was. */
+static enum ll_status record_circumstances(const struct run *run)
 {
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
     double trip_s = ll_pool_round_trip_s(run->pool);
     if (trip_s > 0)
         ll_facts_add(&facts, "host.round_trip_ns", "%.0f", trip_s * 1e9);
+    if (ll_runner_rehearsed(run->runner))
+        ll_facts_add(&facts, "rehearsed", "yes");
     enum ll_status status = facts.failed ? LL_NO_MEMORY : LL_OK;
     if (status == LL_OK)
         ll_recorder_facts(run->recorder, facts.items, facts.count);
@@ -255,7 +258,7 @@ static bool evaluate(struct run *run, struct ll_scores *scores)
 static bool close_all(struct run *run, bool good)
 {
     if (run->recorder) {
-        enum ll_status noted = record_distance(run), status = close_trace(run);
+        enum ll_status noted = record_circumstances(run), status = close_trace(run);
         status = status == LL_OK ? noted : status;
         if (good && status != LL_OK)
             good = fail(run, status, goal(run));

@@ -77,10 +77,10 @@ struct ll_step {
  * model, mode (train, infer), batch, pruned (the pattern of its weights), products (the type of those of
  * weights, where it is one of their own), native (yes, no), and param.KEY for each parameter, parameters,
  * seed, threads, host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on,
- * host.round_trip_ns (ll_pool_round_trip_s; behind the steps), program.build_id, library.NAME (build id),
- * blas.core, blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns,
- * leadline (version). A dry run has nothing
- * about the host. */
+ * program.build_id, library.NAME (build id), blas.core, blas.better_core (what this CPU could run),
+ * blas.config, blas.threads, clock.resolution_ns, leadline (version). A dry run has nothing
+ * about the host. Behind the steps of a native run: host.round_trip_ns (ll_pool_round_trip_s), and rehearsed
+ * (yes) where the ops of the first step had run before it, so that it found what they leave. */
 struct ll_fact {
     const char *key, *value;
 };

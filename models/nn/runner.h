@@ -15,7 +15,7 @@ struct ll_runner_options {
     struct ll_pool *pool; /* NULL: this thread alone */
     uint64_t seed;        /* of the variables' first contents */
     bool dry_run;         /* compute nothing; no memory for values */
-    bool rehearse;        /* run a small network's ops once before its first step, without effect */
+    bool rehearse;        /* run a small network's ops for a while before its first step, without effect */
 };
 
 struct ll_runner;
@@ -41,6 +41,9 @@ void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step);
 /* LL_STRAY_INDEX when in a step or program run so far an index lay outside of what it indexes: a row was then
  * read as zeros, or left out, and no result can be trusted. Else LL_OK. */
 enum ll_status ll_runner_status(const struct ll_runner *runner);
+
+/* Whether the ops of the first step had all run when it began. */
+bool ll_runner_rehearsed(const struct ll_runner *runner);
 
 /* How many ops the steps had so far, and the result of the last one's program: NaN when it has none, and in a
  * dry run. */

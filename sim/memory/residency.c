@@ -14,7 +14,9 @@
  *
  * An op that moves less than the tensors it is given (a gather) counts with what it moves. Nobody knows which
  * part that is, so it finds nothing, and its bytes take a place of their own that is never met again. What
- * comes from the host is not on the line before somebody reads it, but how far back that was is known. */
+ * comes from the host is not on the line before somebody reads it, but how far back that was is known.
+ *
+ * The ops of a step that was rehearsed are walked twice: they find what they have left the first time. */
 #include "sim/memory/residency.h"
 
 #include "sim/memory/allocators.h"
@@ -34,6 +36,7 @@ struct track {
     uint64_t arrived;    /* 1 + index of the reuse by which the host has written it since; 0: none */
     uint64_t arrival;    /* and its place */
     bool read_since;
+    bool was_there; /* before the trace began */
 };
 
 /* What the dead left at addresses that nobody has taken since. */
@@ -49,6 +52,8 @@ struct walk {
     uint64_t total_bytes; /* standing on the line */
     uint64_t limit_bytes; /* an access counts with at most this, so that no sum passes 64 bits */
     uint64_t *first;
+    uint64_t rehearsal; /* operands of the first step's rehearsal, whose reuses lie before all others */
+    bool rehearses;     /* that step comes for the first time */
     struct ll_reuse *reuses;
     struct ll_chains births, deaths;
     const uint64_t *addresses; /* by storage; NULL when together they are too many: then nobody takes over */
@@ -202,7 +207,8 @@ static bool bury(struct walk *walk, uint32_t storage)
 {
     struct track *track = &walk->tracks[storage];
     uint64_t address = walk->addresses[storage];
-    if (track->place == 0 || track->size_bytes == 0)
+    bool lives_on = walk->rehearses && track->was_there;
+    if (track->place == 0 || track->size_bytes == 0 || lives_on)
         return true;
     struct remains remains = {address, track->size_bytes, track->place, track->latest};
     track->place = 0;
@@ -296,7 +302,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
 {
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    struct ll_reuse *reuse = &walk->reuses[walk->first[op]];
+    struct ll_reuse *reuse = &walk->reuses[walk->first[op] - (walk->rehearses ? walk->rehearsal : 0)];
     bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
     struct ll_reuse nothing = {.distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = form->view.kind};
     for (uint32_t i = 0; i < form->view.input_count; i++, reuse++) {
@@ -315,6 +321,15 @@ static bool visit_op(struct walk *walk, uint32_t op)
             write_operand(walk, tensor, form->bytes_written, reuse);
     }
     return each_of(walk, &walk->deaths, op, bury) && right;
+}
+
+static bool visit_ops(struct walk *walk, uint64_t count, bool rehearses)
+{
+    bool right = true;
+    walk->rehearses = rehearses;
+    for (uint64_t op = 0; op < count && right; op++)
+        right = visit_op(walk, (uint32_t)op);
+    return right;
 }
 
 static bool dies(enum ll_memory_class memory)
@@ -340,23 +355,40 @@ static void measure_storages(struct walk *walk)
         struct track *track = &walk->tracks[trace->tensors[i].storage];
         uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[i].desc].shape);
         track->size_bytes = ll_max(track->size_bytes, bytes);
+        track->was_there |= trace->tensors[i].producer == LL_NONE;
     }
     walk->limit_bytes = LL_NO_FIT / (walk->count + 1);
 }
 
-/* Offsets of the ops' operands; how many there are in all, LL_NO_FIT when memory ran out. */
-static uint64_t lay_out(const struct ll_trace *trace, struct ll_arena *arena, uint64_t **first)
+static uint64_t operands_of(const struct ll_trace *trace, uint64_t op)
 {
-    uint64_t count = 0;
-    *first = ll_alloc(arena, trace->op_count + 1, sizeof **first);
-    if (!*first)
+    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    return (uint64_t)view->input_count + view->output_count;
+}
+
+/* Ops of the first step, where they had run once when it began. */
+static uint64_t rehearsed_ops(const struct ll_trace *trace)
+{
+    bool rehearsed = ll_trace_fact(trace, "rehearsed") != NULL && trace->step_count > 0;
+    return rehearsed && trace->steps[0].first_op == 0 ? trace->steps[0].op_count : 0;
+}
+
+/* Offsets of the ops' operands, behind those of the rehearsal; how many there are in all, LL_NO_FIT when
+ * memory ran out. */
+static uint64_t lay_out(struct walk *walk, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = walk->trace;
+    for (uint64_t op = 0, rehearsed = rehearsed_ops(trace); op < rehearsed; op++)
+        walk->rehearsal += operands_of(trace, op);
+    uint64_t count = walk->rehearsal;
+    walk->first = ll_alloc(arena, trace->op_count + 1, sizeof *walk->first);
+    if (!walk->first)
         return LL_NO_FIT;
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-        (*first)[op] = count;
-        count += (uint64_t)view->input_count + view->output_count;
+        walk->first[op] = count;
+        count += operands_of(trace, op);
     }
-    (*first)[trace->op_count] = count;
+    walk->first[trace->op_count] = count;
     return count;
 }
 
@@ -376,7 +408,7 @@ static bool find_addresses(struct walk *walk, struct ll_arena *arena)
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena)
 {
     struct walk walk = {.trace = trace};
-    walk.count = lay_out(trace, arena, &walk.first);
+    walk.count = lay_out(&walk, arena);
     if (!ll_fits(walk.count))
         return NULL;
     struct ll_residency *residency = ll_alloc(arena, 1, sizeof *residency);
@@ -386,8 +418,7 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     bool ready = residency && walk.reuses && walk.tracks && walk.line && find_addresses(&walk, arena);
     if (ready) {
         measure_storages(&walk);
-        for (uint64_t op = 0; op < trace->op_count && ready; op++)
-            ready = visit_op(&walk, (uint32_t)op);
+        ready = visit_ops(&walk, rehearsed_ops(trace), true) && visit_ops(&walk, trace->op_count, false);
         settle_all(&walk);
         *residency = (struct ll_residency){walk.first, walk.reuses};
     }

@@ -53,6 +53,9 @@
  * unless it holds them, so that what counts is the distance `since` these addresses were touched last, by
  * whomever.
  *
+ * Nothing is on chip when a trace begins, unless it says that its first step was `rehearsed`: then what that
+ * step leaves is there.
+ *
  * Views share the storage they show; an op that moves no byte touches nothing. Inputs are touched in their
  * order, then outputs. */
 #ifndef LL_SIM_MEMORY_RESIDENCY_H
@@ -65,7 +68,7 @@ struct ll_reuse {
     uint64_t bytes;
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
     uint64_t since;    /* the same for what is read; for what is written, since its addresses were touched */
-    uint64_t before;   /* 1 + index of the reuse that touched them then; 0: none */
+    uint64_t before;   /* 1 + index of the reuse that touched them then; 0: none, in no rehearsal either */
     /* What the host has written since, and nobody has touched: */
     uint64_t arrived;       /* 1 + index of the reuse by which it came; 0: it did not */
     uint64_t since_arrival; /* bytes touched since then */
@@ -82,7 +85,7 @@ struct ll_clock {
 
 struct ll_residency {
     const uint64_t *first; /* op_count + 1 offsets: op's operands are reuses[first[op]..first[op + 1]) */
-    const struct ll_reuse *reuses; /* inputs, then outputs */
+    const struct ll_reuse *reuses; /* inputs, then outputs; before first[0] those of a rehearsal */
 };
 
 /* All distances of a trace, in time n log n for n operands. NULL when memory ran out. Lives in the arena;

@@ -284,7 +284,9 @@ static void a_rehearsal_changes_nothing(void **state)
     descend(nn, w);
     ll_nn_carry(nn, s, ll_nn_do2(nn, LL_OP_ADD, s, s));
     struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.rehearse = true}, &status);
+    assert_false(ll_runner_rehearsed(runner));
     ll_runner_step(runner, 0);
+    assert_true(ll_runner_rehearsed(runner));
     ll_runner_step(runner, 1);
     assert_true(((double *)ll_runner_data(runner, w))[0] == 0.5);
     assert_true(((double *)ll_runner_data(runner, s))[1] == 4);

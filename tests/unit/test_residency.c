@@ -331,6 +331,37 @@ static void an_op_that_reads_a_part_counts_with_that_part(void **state)
     ll_arena_release(&arena);
 }
 
+/* The ops of a step that had run before it find what these have left: op 0 what op 3 has read. */
+static void a_rehearsed_step_begins_with_what_it_leaves(void **state)
+{
+    (void)state;
+    struct hand hand;
+    struct ll_arena arena = {0};
+    struct ll_fact fact = {"rehearsed", "yes"};
+    struct ll_step step = {.op_count = 4, .complete = true};
+    hand_trace(&hand);
+    hand.trace.steps = &step;
+    hand.trace.step_count = 1;
+    const struct ll_residency *cold = ll_residency_new(&hand.trace, &arena);
+    hand.trace.facts = &fact;
+    hand.trace.fact_count = 1;
+    const struct ll_residency *warm = ll_residency_new(&hand.trace, &arena);
+    assert_int_equal(cold->first[0], 0);
+    assert_int_equal(warm->first[0], 8);
+    assert_int_equal(warm->first[4], 16);
+    const struct ll_reuse *reuses = &warm->reuses[warm->first[0]];
+    assert_int_equal(reuses[0].distance, 100);
+    assert_int_equal(reuses[0].before, 7);
+    assert_int_equal(reuses[1].distance, 1000);
+    assert_int_equal(reuses[1].before, 8);
+    assert_true(reuses[2].distance == LL_NO_FIT && reuses[3].distance == LL_NO_FIT);
+    for (int i = 0; i < 8; i++)
+        assert_true(warm->reuses[i].distance == cold->reuses[i].distance);
+    for (int i = 4; i < 8; i++)
+        assert_true(reuses[i].distance == cold->reuses[i].distance);
+    ll_arena_release(&arena);
+}
+
 /* Op 0 writes a vector and a table, op 1 reads both, op 2 overwrites the vector, which nobody reads again.
  * The first vector ends on chip, after the table stood before it; the second, and the table, a weight, must
  * go out. */
@@ -391,6 +422,7 @@ int main(void)
         cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
+        cmocka_unit_test(a_rehearsed_step_begins_with_what_it_leaves),
         cmocka_unit_test(the_last_write_goes_out_unless_it_was_used),
         cmocka_unit_test(what_is_read_in_parts_goes_out_first),
     };
