@@ -472,6 +472,12 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     recorder->long_ns_before = recorder->meter.long_ns;
 }
 
+void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns)
+{
+    recorder->origin_ns += paused_ns;
+    recorder->step_begin_ns += paused_ns;
+}
+
 /* Times by our clock include what lies between the ops; by another clock only the ops tell the time. */
 static void time_step(struct ll_recorder *recorder, struct ll_step *step, uint64_t now_ns)
 {

@@ -38,6 +38,9 @@ uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc);
 void ll_recorder_step_begin(struct ll_recorder *recorder);
 void ll_recorder_step_end(struct ll_recorder *recorder);
 
+/* The program stood still for so long, between two ops of its own: what is recorded knows nothing of it. */
+void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns);
+
 /* One op. `form` describes all but the outputs' names: the caller fills kind, inputs (tensor numbers),
  * attributes, outputs (descs). Counts and aliases follow from the op table. Returns the number of the first
  * output (outputs are numbered one after the other), LL_NONE when stopped. */

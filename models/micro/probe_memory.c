@@ -171,7 +171,7 @@ bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, doubl
     double tries[LL_PROBE_TIMES][TRIES];
     bool ready = open_both(pool, bytes, others, &s, &away);
     for (int i = 0; ready && i < TRIES; i++) {
-        ll_pool_settle(pool);
+        ll_pool_settle(pool, ll_now_ns());
         run_stream(&away);
         for (int j = 0; j < LL_PROBE_TIMES; j++)
             tries[j][i] = timed_triad(&s);
@@ -204,7 +204,7 @@ bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_
     for (size_t i = 0; ready && i < count; i++) {
         double tries[TRIES];
         for (int try = 0; try < TRIES; try++) {
-            ll_pool_settle(pool);
+            ll_pool_settle(pool, ll_now_ns());
             run_stream(&away);
             for (int time = 0; time < LL_PROBE_TIMES; time++)
                 run_stream(&s);

@@ -18,7 +18,7 @@ struct ll_figure ll_rate_of(struct ll_pool *pool, void (*body)(void *context), v
     body(context);
     for (uint64_t begin_ns = ll_now_ns(), start_ns = begin_ns;
          runs < LEAST_RUNS || (runs < RUNS && start_ns - begin_ns < enough_ns); runs++) {
-        ll_pool_settle(pool);
+        ll_pool_settle(pool, ll_now_ns());
         start_ns = ll_now_ns();
         body(context);
         rates[runs] = amount * 1e9 / (double)(ll_now_ns() - start_ns + 1);

@@ -340,6 +340,15 @@ static void rehearse(struct ll_runner *runner, struct stretch ops)
     free(before);
 }
 
+/* Waits for a good moment, which is no part of the step: for how long, in nanoseconds. */
+static uint64_t pause_step(struct ll_runner *runner, uint64_t now_ns)
+{
+    uint64_t paused_ns = ll_pool_settle(runner->options.pool, now_ns);
+    if (paused_ns > 0 && runner->recorder)
+        ll_recorder_pause(runner->recorder, paused_ns);
+    return paused_ns;
+}
+
 static double time_ops(struct ll_runner *runner, struct stretch ops)
 {
     struct ll_recorder *recorder = runner->recorder;
@@ -347,6 +356,7 @@ static double time_ops(struct ll_runner *runner, struct stretch ops)
     uint64_t begin_ns = native ? ll_now_ns() : 0, now_ns = begin_ns;
     for (uint64_t i = ops.begin; i < ops.end; i++) {
         struct prepared *prepared = &runner->prepared[i];
+        begin_ns += native ? pause_step(runner, now_ns) : 0;
         uint64_t start_ns = native ? ll_now_ns() : 0;
         if (native)
             prepared->kernel(&prepared->call);
@@ -364,7 +374,7 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step)
     struct stretch ops = ops_of(runner->nn, program);
     if (!runner->options.dry_run)
         fill_feeds(runner, ops, step);
-    ll_pool_settle(runner->options.pool);
+    ll_pool_settle(runner->options.pool, ll_now_ns());
     enum ll_denormals before = ll_denormals();
     ll_set_denormals(LL_DENORMALS_ZERO);
     if (runner->options.rehearse && runner->op_count == 0)

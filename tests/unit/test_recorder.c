@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include "loop.h"
+#include "tracer/base/clock.h"
 #include "tracer/format.h"
 #include "tracer/reader.h"
 
@@ -227,6 +228,40 @@ static void times_of_another_clock_make_the_times_of_the_steps(void **state)
 }
 
 /* How large it is, tests/bench says: a number that depends on the day is no test. */
+/* Two ops with a pause of ten milliseconds between them. */
+static void a_pause_is_no_part_of_a_step(void **state)
+{
+    (void)state;
+    const uint64_t pause_ns = 10000000;
+    struct ll_recorder *recorder = open_recorder();
+    struct ll_shape shape = {.rank = 1, .dtype = LL_F32, .dim = {4}};
+    uint32_t desc = ll_recorder_desc(recorder, "x", &shape, LL_ACTIVATION);
+    uint32_t input = ll_recorder_tensor(recorder, desc);
+    struct ll_record record = {.kind = LL_OP_RELU,
+                               .phase = LL_PHASE_FORWARD,
+                               .scope = ll_recorder_string(recorder, ""),
+                               .inputs = &input,
+                               .input_count = 1,
+                               .outputs = &desc,
+                               .output_count = 1,
+                               .duration_ns = 1};
+    uint64_t begin_ns = ll_now_ns(), first_ns;
+    ll_recorder_step_begin(recorder);
+    record.start_ns = first_ns = ll_now_ns();
+    ll_recorder_op(recorder, &record);
+    nanosleep(&(struct timespec){.tv_nsec = (long)pause_ns}, NULL);
+    ll_recorder_pause(recorder, pause_ns);
+    record.start_ns = ll_now_ns();
+    ll_recorder_op(recorder, &record);
+    ll_recorder_step_end(recorder);
+    uint64_t end_ns = ll_now_ns();
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    struct ll_trace *trace = read_whole(getpid());
+    assert_true(trace->steps[0].wall_ns + pause_ns <= end_ns - begin_ns);
+    assert_int_equal(trace->ops[1].start_ns - trace->ops[0].start_ns, record.start_ns - first_ns - pause_ns);
+    ll_trace_free(trace);
+}
+
 static void the_cost_of_recording_is_measured_in_every_step(void **state)
 {
     (void)state;
@@ -344,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_monotonous_dry_run_is_padded_and_read),
         cmocka_unit_test(what_a_dimension_means_and_attributes_are_kept),
         cmocka_unit_test(times_of_another_clock_make_the_times_of_the_steps),
+        cmocka_unit_test(a_pause_is_no_part_of_a_step),
         cmocka_unit_test(the_cost_of_recording_is_measured_in_every_step),
         cmocka_unit_test(an_op_that_ran_elsewhere_costs_its_step_nothing),
         cmocka_unit_test(a_full_disk_stops_the_recording_and_keeps_what_is_there),

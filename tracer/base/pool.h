@@ -24,11 +24,14 @@ unsigned ll_pool_threads(const struct ll_pool *pool);
  * happens with fewer CPUs than threads, or where the system forbids it. */
 void ll_pool_spread(struct ll_pool *pool);
 
-/* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks how far
- * its threads' processors are from each other and, where the host of a virtual machine has put them behind
- * different caches, gets it to put them together. That takes half a second or so and is tried for two, and a
- * twentieth of the time since the pool was spread. Looks 50 times a second at most, for some microseconds. */
-void ll_pool_settle(struct ll_pool *pool);
+/* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks whether
+ * this is a good moment, and on a virtual machine waits for one. Where the host has put the threads'
+ * processors behind different caches it is got to put them together, in half a second or so; where
+ * neighbours share their cores it waits until they do not, for some milliseconds. Either takes two seconds
+ * at most, and where it has ever helped a tenth of the time since the pool was spread. Looks every two
+ * milliseconds at most, for some microseconds. now_ns is by ll_now_ns, of just now; returns how long all
+ * this took, in nanoseconds, 0 without a look. */
+uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns);
 
 /* The longest round trip, in seconds, of a line of memory between the caches of two threads with which
  * ll_pool_settle has returned so far; 0 when it has not looked, or did not get an answer. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pool consists of. Internal to the pool: its jobs (pool.c), where its threads are (pool_spread.c),
- * how far these places are from each other (pool_trip.c), and bringing them together (pool_settle.c). */
+ * what is seen from these places (pool_look.c), and making the best of it (pool_settle.c). */
 #ifndef LL_BASE_POOL_PARTS_H
 #define LL_BASE_POOL_PARTS_H
 
@@ -24,11 +24,14 @@ struct ll_cpus {
 };
 
 /* Times by ll_now_ns. */
-struct ll_pool_nearness {
-    uint64_t spread_ns; /* when the threads were spread */
-    uint64_t looked_ns; /* the last look; 0: none */
-    uint64_t spent_ns;  /* on bringing threads together */
-    double longest_s;   /* round trip with which a piece of work began */
+struct ll_pool_quiet {
+    uint64_t spread_ns;           /* when the threads were spread */
+    uint64_t looked_ns;           /* the last look; 0: none */
+    uint64_t together_ns;         /* spent on bringing threads together, */
+    uint64_t alone_ns;            /* on waiting for cores that nobody shares */
+    bool was_together, was_alone; /* whether either has ever helped */
+    double widest;                /* additions at a time, the most so far */
+    double longest_s;             /* round trip with which a piece of work began */
 };
 
 struct ll_pool {
@@ -47,7 +50,7 @@ struct ll_pool {
     void *context;
     enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
     struct ll_cpus before;       /* the caller's CPUs before it was spread; of no set: it was not */
-    struct ll_pool_nearness nearness;
+    struct ll_pool_quiet quiet;
 };
 
 /* The caller gets its CPUs back, if the pool was spread. */
@@ -56,9 +59,15 @@ void ll_pool_restore_caller(struct ll_pool *pool);
 /* Whether this is a virtual machine whose host may move its CPUs about; false where that is not known. */
 bool ll_cpus_are_virtual(void);
 
-/* Seconds that a line of memory takes from one thread's cache to another's and back, the longest among those
- * of one thread and each of the others; 0 when they did not meet. Some microseconds. By the owner. */
-double ll_pool_trip(struct ll_pool *pool);
+struct ll_pool_look {
+    double
+        trip_s; /* of a line of memory from one thread's cache to another's and back, the longest among those
+                    * of one thread and each of the others; 0 when they did not meet */
+    double width; /* additions at a time of the core that makes fewest; 0: not known */
+};
+
+/* Some microseconds. By the owner. */
+struct ll_pool_look ll_pool_look(struct ll_pool *pool);
 
 /* What one does while one waits for another thread's word. */
 static inline void ll_relax(void)

@@ -1,38 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host moves the processors of a virtual machine about. Where its chip has several last caches, two of them
- * may lie behind different ones, though the machine is told that they share one: a line then takes 310 to
- * 350 ns from one to the other and back, in place of 50 (two virtual processors of Zen 4), and a small
- * network's step takes up to half as long again. While both are busy the host leaves them there, for some
- * 14 s in the mean; one that sleeps and is woken by the other is put beside it, as whoever is woken for is
- * thought to share data: after 0.4 s of that they were together again. */
+/* What a virtual machine's work takes depends on where its host puts its processors, and beside whom.
+ *
+ * Apart: where the host's chip has several last caches, two processors may lie behind different ones,
+ * though the machine is told that they share one. A line then takes 310 to 350 ns from one to the other and
+ * back, in place of 50 (Zen 4), and a small network's step up to half as long again. While both are busy
+ * the host leaves them there, for some 14 s in the mean; one that sleeps and is woken by the other is put
+ * beside it, as whoever is woken is thought to share data with who wakes it: after 0.4 s of that they were
+ * together again.
+ *
+ * Crowded: a neighbour's work may run on the other hyperthread of a core, which then adds 2 to 3 numbers at
+ * a time in place of 3.7, and takes up to twice as long. Such work lasts some 20 ms, less for who sleeps
+ * meanwhile, since whoever wakes up is put where nobody is. */
 #define _GNU_SOURCE
 #include "tracer/base/clock.h"
 #include "tracer/base/pool_parts.h"
 
 #include <time.h>
 
-enum { TURNS = 20, TURN_NS = 1000000 };
+enum { TURNS = 20, TURN_NS = 1000000, NAP_NS = 100000 };
 
 /* Lines that cross a chip between two last caches take longer, those within one do not: 50 to 130 ns were
  * measured on Zen 4, Zen 5 and Xeons. */
 static const double near_s = 200e-9;
 
-static const uint64_t between_looks_ns = 20000000;
+/* A core that has itself alone adds about as many numbers at a time as it ever did; any that this is built
+ * for adds four, or nearly so. */
+static const double least_width = 3.3, full_share = 0.9;
 
-/* For bringing threads together: so much, and a twentieth of the time since they were spread. */
-static const uint64_t patience_ns = 2000000000, patience_part = 20;
+static const uint64_t between_looks_ns = 2000000;
+
+/* For waiting, of each kind: so much, and a part of the time since the threads were spread if it has ever
+ * helped. */
+static const uint64_t patience_ns = 2000000000, patience_part = 10;
 
 /* One thread rests and wakes the others, a turn after the other; they sleep in between. */
 struct waking {
     pthread_mutex_t lock;
     pthread_cond_t next;
-    unsigned turn, present;
+    unsigned turn, turns, present;
+    long turn_ns;
 };
 
 static void wake_all(struct waking *waking)
 {
-    for (unsigned turn = 1; turn <= TURNS; turn++) {
-        nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+    for (unsigned turn = 1; turn <= waking->turns; turn++) {
+        nanosleep(&(struct timespec){.tv_nsec = waking->turn_ns}, NULL);
         pthread_mutex_lock(&waking->lock);
         waking->turn = turn;
         pthread_cond_broadcast(&waking->next);
@@ -46,53 +58,87 @@ static void take_turns(void *context, uint64_t begin, uint64_t end, uint64_t chu
     (void)begin, (void)end, (void)chunk;
     pthread_mutex_lock(&waking->lock);
     unsigned self = waking->present++;
-    while (self > 0 && waking->turn < TURNS)
+    while (self > 0 && waking->turn < waking->turns)
         pthread_cond_wait(&waking->next, &waking->lock);
     pthread_mutex_unlock(&waking->lock);
     if (self == 0)
         wake_all(waking);
 }
 
-static void wake_each_other(struct ll_pool *pool)
+static void sleep_and_wake(struct ll_pool *pool, unsigned turns, long turn_ns)
 {
-    struct waking waking = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    struct waking waking = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, turns, 0, turn_ns};
     ll_pool_run(pool, ll_pool_threads(pool), 1, take_turns, &waking);
 }
 
-static bool is_patient(const struct ll_pool_nearness *nearness, uint64_t now_ns)
+static bool is_patient(const struct ll_pool_quiet *quiet, uint64_t spent_ns, bool has_helped)
 {
-    return nearness->spent_ns < patience_ns + (now_ns - nearness->spread_ns) / patience_part;
+    uint64_t passed_ns = ll_now_ns() - quiet->spread_ns;
+    return spent_ns < patience_ns + (has_helped ? passed_ns / patience_part : 0);
 }
 
-/* Until they are, or patience ends; how far they are then. */
-static double bring_together(struct ll_pool *pool, double trip_s)
+static bool are_apart(struct ll_pool_look look)
 {
-    uint64_t begin_ns = ll_now_ns();
-    while (trip_s > near_s && is_patient(&pool->nearness, begin_ns)) {
-        wake_each_other(pool);
-        trip_s = ll_pool_trip(pool);
-        uint64_t now_ns = ll_now_ns();
-        pool->nearness.spent_ns += now_ns - begin_ns;
-        begin_ns = now_ns;
+    return look.trip_s > near_s;
+}
+
+static bool is_crowded(const struct ll_pool_quiet *quiet, struct ll_pool_look look)
+{
+    double whole = quiet->widest > least_width ? quiet->widest : least_width;
+    return look.width > 0 && look.width < full_share * whole;
+}
+
+static struct ll_pool_look look_again(struct ll_pool *pool)
+{
+    struct ll_pool_look look = ll_pool_look(pool);
+    if (look.width > pool->quiet.widest)
+        pool->quiet.widest = look.width;
+    return look;
+}
+
+/* Sleeps in such turns as long as it has to and may; how things are then. */
+static struct ll_pool_look bring_together(struct ll_pool *pool, struct ll_pool_look look)
+{
+    struct ll_pool_quiet *quiet = &pool->quiet;
+    while (are_apart(look) && is_patient(quiet, quiet->together_ns, quiet->was_together)) {
+        uint64_t begin_ns = ll_now_ns();
+        sleep_and_wake(pool, TURNS, TURN_NS);
+        look = look_again(pool);
+        quiet->was_together |= !are_apart(look);
+        quiet->together_ns += ll_now_ns() - begin_ns;
     }
-    return trip_s;
+    return look;
 }
 
-void ll_pool_settle(struct ll_pool *pool)
+static struct ll_pool_look wait_alone(struct ll_pool *pool, struct ll_pool_look look)
+{
+    struct ll_pool_quiet *quiet = &pool->quiet;
+    while (is_crowded(quiet, look) && is_patient(quiet, quiet->alone_ns, quiet->was_alone)) {
+        uint64_t begin_ns = ll_now_ns();
+        sleep_and_wake(pool, 1, NAP_NS);
+        look = look_again(pool);
+        quiet->was_alone |= !is_crowded(quiet, look);
+        quiet->alone_ns += ll_now_ns() - begin_ns;
+    }
+    return look;
+}
+
+uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
 {
     if (!pool || !pool->before.set)
-        return;
-    struct ll_pool_nearness *nearness = &pool->nearness;
-    if (nearness->looked_ns && ll_now_ns() - nearness->looked_ns < between_looks_ns)
-        return;
-    double trip_s = ll_pool_trip(pool);
-    if (trip_s > near_s && ll_cpus_are_virtual())
-        trip_s = bring_together(pool, trip_s);
-    nearness->longest_s = trip_s > nearness->longest_s ? trip_s : nearness->longest_s;
-    nearness->looked_ns = ll_now_ns();
+        return 0;
+    struct ll_pool_quiet *quiet = &pool->quiet;
+    if (quiet->looked_ns && now_ns - quiet->looked_ns < between_looks_ns)
+        return 0;
+    struct ll_pool_look look = look_again(pool);
+    if (ll_cpus_are_virtual())
+        look = wait_alone(pool, bring_together(pool, look));
+    quiet->longest_s = look.trip_s > quiet->longest_s ? look.trip_s : quiet->longest_s;
+    quiet->looked_ns = ll_now_ns();
+    return quiet->looked_ns - now_ns;
 }
 
 double ll_pool_round_trip_s(const struct ll_pool *pool)
 {
-    return pool ? pool->nearness.longest_s : 0;
+    return pool ? pool->quiet.longest_s : 0;
 }

@@ -82,7 +82,7 @@ void ll_pool_spread(struct ll_pool *pool)
     struct ll_cpus all = usable_cpus(), scratch = {CPU_ALLOC(8 * all.bytes), all.bytes};
     if (count_cpus(&all) >= threads && scratch.set && spread(pool, &all, &scratch)) {
         pool->before = all;
-        pool->nearness.spread_ns = ll_now_ns();
+        pool->quiet.spread_ns = ll_now_ns();
     } else
         CPU_FREE(all.set);
     CPU_FREE(scratch.set);

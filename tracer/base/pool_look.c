@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads meet; the first one there asks each of the others in turn, over one line of memory that goes
- * from cache to cache and back. Who comes late is not waited for: then there is no answer. */
+/* All threads meet. Each counts how many additions its core makes at a time; then the first one there asks
+ * each of the others in turn, over one line of memory that goes from cache to cache and back. Who comes
+ * late is not waited for: then there is no answer. */
 #include "tracer/base/clock.h"
 #include "tracer/base/pool_parts.h"
 
-enum { TRIPS = 32, ROUNDS = 8, WAIT_NS = 2000000 };
+enum { TRIPS = 32, ROUNDS = 3, WAIT_NS = 2000000 };
 
 static const unsigned over = UINT32_MAX;
 
@@ -13,6 +14,7 @@ struct meeting {
     _Alignas(64) atomic_uint present; /* each arrival's number is that of the thread */
     unsigned threads;
     double longest_s;
+    _Atomic(double) narrowest;
 };
 
 /* False when it does not within the wait. */
@@ -74,21 +76,70 @@ static void answer(struct meeting *meeting, unsigned self)
             ll_relax();
 }
 
+#ifdef __x86_64__
+enum { IN_A_ROW = 4096, SIDE_BY_SIDE = 8192 };
+#define LL_ADD(a, b, c, d) "add $1, %" #a "; add $1, %" #b "; add $1, %" #c "; add $1, %" #d ";"
+
+/* Nanoseconds of additions of which each waits for the one before, and of some of which eight never do. */
+static uint64_t in_a_row_ns(void)
+{
+    uint64_t begin_ns = ll_now_ns(), a = 0;
+    for (int i = 0; i < IN_A_ROW; i += 16)
+        __asm__ volatile(LL_ADD(0, 0, 0, 0) LL_ADD(0, 0, 0, 0) LL_ADD(0, 0, 0, 0) LL_ADD(0, 0, 0, 0)
+                         : "+r"(a)::"cc");
+    return ll_now_ns() - begin_ns;
+}
+
+static uint64_t side_by_side_ns(void)
+{
+    uint64_t begin_ns = ll_now_ns(), a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    for (int i = 0; i < SIDE_BY_SIDE; i += 16)
+        __asm__ volatile(LL_ADD(0, 1, 2, 3) LL_ADD(4, 5, 6, 7) LL_ADD(0, 1, 2, 3) LL_ADD(4, 5, 6, 7)
+                         : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h)::"cc");
+    return ll_now_ns() - begin_ns;
+}
+
+static double width(void)
+{
+    uint64_t row_ns = UINT64_MAX, side_ns = UINT64_MAX;
+    for (int round = 0; round < 2; round++) {
+        uint64_t row = in_a_row_ns(), side = side_by_side_ns();
+        row_ns = row < row_ns ? row : row_ns;
+        side_ns = side < side_ns ? side : side_ns;
+    }
+    return (double)row_ns / IN_A_ROW * SIDE_BY_SIDE / (double)(side_ns + 1);
+}
+#else
+static double width(void)
+{
+    return 0;
+}
+#endif
+
+static void note_width(struct meeting *meeting)
+{
+    double mine = width(), narrowest = atomic_load(&meeting->narrowest);
+    while (mine < narrowest && !atomic_compare_exchange_weak(&meeting->narrowest, &narrowest, mine))
+        ;
+}
+
 static void meet(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     struct meeting *meeting = context;
     (void)begin, (void)end, (void)chunk;
     unsigned self = atomic_fetch_add(&meeting->present, 1);
+    note_width(meeting);
     if (self == 0)
         ask_all(meeting);
     else
         answer(meeting, self);
 }
 
-double ll_pool_trip(struct ll_pool *pool)
+struct ll_pool_look ll_pool_look(struct ll_pool *pool)
 {
-    struct meeting meeting = {.threads = ll_pool_threads(pool)};
-    if (meeting.threads > 1)
-        ll_pool_run(pool, meeting.threads, 1, meet, &meeting);
-    return meeting.longest_s;
+    struct meeting meeting = {.threads = ll_pool_threads(pool), .narrowest = 1e9};
+    if (meeting.threads < 2)
+        return (struct ll_pool_look){0, 0};
+    ll_pool_run(pool, meeting.threads, 1, meet, &meeting);
+    return (struct ll_pool_look){meeting.longest_s, meeting.narrowest};
 }
