@@ -474,6 +474,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
 
 void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns)
 {
+    digest_timed(recorder); /* what was before the pause stays where it was */
     recorder->origin_ns += paused_ns;
     recorder->step_begin_ns += paused_ns;
 }

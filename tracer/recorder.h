@@ -38,7 +38,8 @@ uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc);
 void ll_recorder_step_begin(struct ll_recorder *recorder);
 void ll_recorder_step_end(struct ll_recorder *recorder);
 
-/* The program stood still for so long, between two ops of its own: what is recorded knows nothing of it. */
+/* The program stood still for so long until now, behind the last op that was told: the times of the steps
+ * and of what follows know nothing of it. Takes some microseconds. */
 void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns);
 
 /* One op. `form` describes all but the outputs' names: the caller fills kind, inputs (tensor numbers),

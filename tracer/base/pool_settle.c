@@ -27,7 +27,7 @@ static const double near_s = 200e-9;
  * for adds four, or nearly so. */
 static const double least_width = 3.3, full_share = 0.9;
 
-static const uint64_t between_looks_ns = 2000000;
+static const uint64_t between_looks_ns = 4000000;
 
 /* For waiting, of each kind: so much, and a part of the time since the threads were spread if it has ever
  * helped. */
