@@ -67,11 +67,12 @@ static void ask_all(struct meeting *meeting)
     atomic_store(&meeting->line, over);
 }
 
+/* Who answers late finds another word on the line than that which it read, and leaves it. */
 static void answer(struct meeting *meeting, unsigned self)
 {
     for (unsigned asked; (asked = atomic_load_explicit(&meeting->line, memory_order_acquire)) != over;)
         if (asked == 2 * self)
-            atomic_store_explicit(&meeting->line, asked + 1, memory_order_release);
+            atomic_compare_exchange_strong(&meeting->line, &asked, asked + 1);
         else
             ll_relax();
 }
