@@ -18,16 +18,26 @@ program_of() {
     cut -d' ' -f1 "/proc/$1/task/$1/children"
 }
 
-# The trace can be read, whole or as far as it goes. Of what was killed soon there may be none, or one without ops. How many ops it has is added to what the traces before it had.
+# Until the recording is under way: the recorder of a workload first waits for a virtual machine's processors
+# to settle, for seconds if need be. Half of the kills do not wait for that.
+under_way() { # of so many KiB
+    tries=0
+    until [ -n "$(find "$here/t.llt" -size +"$1"k 2>/dev/null)" ] || [ $((tries += 1)) -gt 1000 ]; do
+        sleep 0.01
+    done
+}
+
+# The trace can be read, whole or as far as it goes. Of what was killed before it was under way there may be
+# none, or one without ops. How many ops it has is added to what the traces before it had.
 ops=0 none=0
-look() { # after how long
+look() { # after how long; whether it was under way
     "$leadline" verify "$here/t.llt" >"$here/said" 2>&1
     status=$?
-    if ! [ -s "$here/t.llt" ] || { [ "${1#0.}" -lt 300 ] && grep -q 'no op can be read' "$here/said"; }; then
+    if ! [ -s "$here/t.llt" ] || { [ "$2" = no ] && grep -q 'no op can be read' "$here/said"; }; then
         none=$((none + 1))
         return
     fi
-    counted=$(sed -n 's/.*[ :] *\([0-9][0-9]*\) ops.*/\1/p' "$here/said")
+    counted=$(sed -n 's/.*[ :] *\([0-9][0-9]*\) ops\{0,1\} .*/\1/p' "$here/said")
     ops=$((ops + ${counted:-0}))
     if [ $status -gt 1 ] || [ "${counted:-0}" = 0 ]; then
         echo "$what, killed after $1 s: status $status: $(cat "$here/said")"
@@ -42,15 +52,16 @@ kill_often() {
     while [ $((i += 1)) -le "$kills" ]; do
         rm -f "$here/t.llt"
         "$@" </dev/null >/dev/null 2>&1 &
-        recorder=$! child='' after=$(moment)
+        recorder=$! child='' after=$(moment) going=no
         [ "$what" = "recorder of a workload" ] || child=$(program_of $recorder)
+        [ $((i % 2)) = 0 ] || { under_way 8 && going=yes; }
         victim=$recorder
         [ "$what" = program ] && victim=$child
         sleep "$after"
         kill -9 "$victim" 2>/dev/null
         wait $recorder 2>/dev/null
         [ -z "$child" ] || kill -9 "$child" 2>/dev/null
-        look "$after"
+        look "$after" "$going"
     done
     echo "$what: $kills times, $ops ops in all, $none times nothing yet"
     if [ $((2 * none)) -gt "$kills" ] || [ "$ops" = 0 ]; then
