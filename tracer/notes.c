@@ -11,6 +11,16 @@ bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes)
     return ll_grow(&notes->bytes, &notes->capacity, ll_max(ll_add(notes->size, bytes), FIRST_CAPACITY), 1);
 }
 
+bool ll_notes_prepare(struct ll_notes *notes)
+{
+    if (notes->capacity)
+        return true;
+    if (!ll_notes_grow(notes, FIRST_CAPACITY))
+        return false;
+    memset(notes->bytes, 0, FIRST_CAPACITY);
+    return true;
+}
+
 static unsigned char *put(unsigned char *to, const void *items, uint64_t size)
 {
     if (size)

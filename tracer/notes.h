@@ -34,6 +34,10 @@ static inline uint64_t ll_note_bytes(const struct ll_record *record)
 /* Makes room for so many bytes behind the last note. False when memory ran out. */
 __attribute__((cold)) bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes);
 
+/* Before the first note: room for some, which the system has really given, as that takes longer than a small
+ * op. False when memory ran out. */
+bool ll_notes_prepare(struct ll_notes *notes);
+
 /* Copies a record and all it points to behind the last note. False when memory ran out. */
 bool ll_notes_copy(struct ll_notes *notes, const struct ll_record *record);
 

@@ -466,6 +466,8 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     recorder->timed = false;
     recorder->step_number = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
     recorder->step = (struct ll_step){.first_op = (uint32_t)recorder->op_count, .complete = true};
+    if (!ll_notes_prepare(&recorder->notes))
+        stop(recorder, LL_NO_MEMORY);
     recorder->step_begin_ns = ll_now_ns();
     ll_meter_renew(&recorder->meter);
     recorder->calls_before = recorder->meter.calls;
