@@ -178,6 +178,7 @@ bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work)
     work->flops = ll_op_flops(op);
     work->a_bytes = ll_op_bytes_read(op);
     work->c_bytes = ll_op_bytes_written(op);
+    work->in_place = op->output_count > 0 && ll_op_alias(op, 0) < op->input_count && work->a_bytes > 0;
     return row_of(op->kind)->work(op, work) && ll_fits(work->flops) && ll_fits(work->a_bytes) &&
            ll_fits(work->b_bytes) && ll_fits(work->c_bytes);
 }

@@ -56,8 +56,9 @@ struct ll_work {
      * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
      * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
     uint64_t a_bytes, b_bytes, c_bytes;
-    uint64_t lines;   /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
-    uint64_t along_k; /* of a plain product: enum ll_lines_along, of the operands whose runs go along k */
+    uint64_t lines;    /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
+    uint64_t in_place; /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
+    uint64_t along_k;  /* of a plain product: enum ll_lines_along, of the operands whose runs go along k */
     /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and are
      * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. */
     uint64_t kept, of;

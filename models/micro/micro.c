@@ -6,6 +6,7 @@
 #include "models/nn/blas.h"
 #include "models/nn/kernel_conv.h"
 #include "models/nn/kernel_skinny.h"
+#include "models/nn/kernel_thin.h"
 #include "models/nn/kernel_transpose.h"
 #include "models/nn/runner.h"
 #include "tracer/base/clock.h"
@@ -79,17 +80,20 @@ static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t tur
     bench->turn = 0;
 }
 
-static bool has_few_rows(const struct ll_micro_product *product)
+/* Whether all it does is to read the right matrix once, or to write the result once. */
+static bool is_stream(const struct ll_micro_product *p)
 {
-    return product->batch == 0 && product->m <= LL_SKINNY_ROWS;
+    bool few_terms = p->transpose_a && !p->transpose_b && p->k <= LL_THIN_DEPTH;
+    return p->batch == 0 && (p->m <= LL_SKINNY_ROWS || few_terms);
 }
 
-/* Weights of few rows are read at each step of a recurrent network; a cache that sees a stream for the first
- * time does not keep all of it, so they are read some times more before they count as warm. */
+/* Weights of few rows are read at each step of a recurrent network, and their gradients written; a cache that
+ * sees a stream for the first time does not keep all of it, so it comes some times more before it counts as
+ * warm. */
 static void warm_up(struct ll_bench *bench, const struct ll_micro_product *product)
 {
     ll_nn_push(bench->nn, "again");
-    for (int i = 0; i < REPEATS && has_few_rows(product); i++)
+    for (int i = 0; i < REPEATS && is_stream(product); i++)
         ll_bench_product(bench, product, false);
     ll_nn_pop(bench->nn);
 }
@@ -99,7 +103,7 @@ static void warm_up(struct ll_bench *bench, const struct ll_micro_product *produ
 static void build_products(struct ll_bench *bench, bool quick)
 {
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        int last = has_few_rows(&products[i]) ? HANDED - 1 : HANDED;
+        int last = is_stream(&products[i]) ? HANDED - 1 : HANDED;
         for (int pass = 0; pass <= last && (!quick || products[i].n <= QUICK_SIDE); pass++) {
             if (pass == 1)
                 warm_up(bench, &products[i]);
@@ -217,6 +221,8 @@ static void add_facts(const struct ll_micro_options *options, struct ll_pool *po
     ll_facts_add(facts, "threads", "%u", ll_pool_threads(pool));
     ll_facts_add(facts, "matmul.few_rows", "%u", LL_SKINNY_ROWS);
     ll_facts_add(facts, "matmul.few_rows.grain", "%u", LL_SKINNY_GRAIN);
+    ll_facts_add(facts, "matmul.few_terms", "%u", LL_THIN_DEPTH);
+    ll_facts_add(facts, "matmul.few_terms.grain", "%u", LL_THIN_GRAIN);
     add_cuts(facts);
     ll_facts_add(facts, "blas.core", "%s", ll_blas_facts().core);
     if (ll_blas_facts().better_core)

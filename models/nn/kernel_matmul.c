@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C = op(A) op(B), cut into slices of rows or columns of C, whichever are more. A slice's size depends on the
- * shapes alone, so does then every bit of the result. Few rows go another way (kernel_skinny.c).
+ * shapes alone, so does then every bit of the result. Few rows go another way (kernel_skinny.c), and so do
+ * sums of few terms (kernel_thin.c).
  *
  * A transposed B is packed by OpenBLAS a few columns at a time out of many rows side by side. Where these lie
  * a page apart they all meet in one set of the first-level cache, which holds fewer, and a product of 32 rows
@@ -8,6 +9,7 @@
 #include "models/nn/kernel_matmul.h"
 #include "models/nn/blas.h"
 #include "models/nn/kernel_skinny.h"
+#include "models/nn/kernel_thin.h"
 
 #include <string.h>
 
@@ -132,6 +134,8 @@ LL_KERNEL(MATMUL)
     struct product product = {whole, is_copied(tb, whole.k, sizeof(real)) ? call->workspace : NULL};
     if (is_skinny(whole.m, ta))
         LL_REAL(ll_skinny_product)(&whole, call->pool);
+    else if (ta && !tb && whole.k > 0 && whole.k <= LL_THIN_DEPTH)
+        LL_REAL(ll_thin_product)(&whole, call->pool);
     else if (whole.m >= whole.n)
         by_rows(&product, call->pool);
     else

@@ -10,7 +10,7 @@
 static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
 {
     return a->kind == b->kind && a->most_rows == b->most_rows && a->transposed == b->transposed &&
-           a->folds == b->folds;
+           a->most_terms == b->most_terms && a->folds == b->folds;
 }
 
 static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener *listener,
@@ -34,6 +34,8 @@ static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener
         if (right && kernel->rows > 0)
             kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows%s", kernel->name, kernel->rows,
                                      kernel->transposed ? "_transposed" : "");
+        if (right && kernel->terms > 0)
+            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_terms", kernel->name, kernel->terms);
         if (right && kernel->folds)
             kernel->name = ll_format(&machine->arena, "%s_along_lines", kernel->name);
         right = right && kernel->name &&

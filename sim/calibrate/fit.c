@@ -217,7 +217,7 @@ static bool any_lines(const struct search *search)
     return any;
 }
 
-static struct ll_kernel kernel_at(const struct start *start, const struct search *search)
+static struct ll_kernel kernel_at(const struct start *start, const struct search *search, double fetches)
 {
     const struct ll_sample *sample = &search->samples->at[search->first];
     struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
@@ -231,12 +231,14 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
                                .work = 1,
                                .rows = sample->most_rows,
                                .transposed = sample->transposed,
+                               .terms = sample->most_terms,
                                .folds = sample->folds};
     kernel.ops[sample->kind] = true;
     kernel.line_s = search->lines ? 1e-9 : 0;
     if (!ll_is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
+        kernel.rewrites = fetches;
         return kernel;
     }
     kernel.packing_Bps = start->packing_Bps;
@@ -247,6 +249,35 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     kernel.slice_step = sample->cut.slice_step;
     kernel.slice_most = sample->cut.slice_most;
     return kernel;
+}
+
+/* The best that is reached from any start; *least: its loss. */
+static struct ll_kernel best_of_starts(struct search *search, double fetches, double *least)
+{
+    struct ll_kernel best = {0};
+    *least = INFINITY;
+    for (size_t i = 0; i < (search->product ? STARTS : STARTS_OF_OTHERS); i++) {
+        *search->kernel = kernel_at(&starts[i], search, fetches);
+        double loss = walk(search);
+        if (loss < *least)
+            best = *search->kernel;
+        *least = fmin(*least, loss);
+    }
+    return best;
+}
+
+/* Caches fetch the lines that an op writes, so its result is moved twice, unless the kernel writes whole
+ * lines past them, as copies do. Where operands are all as large, that is hard to tell from a smaller share
+ * of the bandwidth: it takes clearly smaller errors to say so. */
+static struct ll_kernel search_best(struct search *search)
+{
+    static const double clearly = 0.8;
+    double fetching, plain;
+    struct ll_kernel best = best_of_starts(search, 1, &fetching);
+    if (search->product)
+        return best;
+    struct ll_kernel past = best_of_starts(search, 0, &plain);
+    return plain < clearly * fetching ? past : best;
 }
 
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
@@ -266,15 +297,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
     bool own = samples->at[first].cut.grain > 0;
     search.peak = search.product && !own ? samples->library_share : 1;
     search.lines = any_lines(&search);
-    double least = INFINITY;
-    for (size_t i = 0; i < (search.product ? STARTS : STARTS_OF_OTHERS); i++) {
-        *search.kernel = kernel_at(&starts[i], &search);
-        double loss = walk(&search);
-        if (loss < least)
-            *kernel = *search.kernel;
-        least = fmin(least, loss);
-    }
-    *search.kernel = *kernel;
+    *search.kernel = search_best(&search);
     tidy(&search);
     bool right = ll_fit_shapes(machine, samples, first, count, arena);
     *kernel = *search.kernel;

@@ -61,6 +61,8 @@ static int by_kind(const void *a, const void *b)
     const struct ll_sample *x = a, *y = b;
     if (x->kind != y->kind)
         return (x->kind > y->kind) - (x->kind < y->kind);
+    if (x->most_terms != y->most_terms)
+        return x->most_terms ? -1 : 1;
     if (x->most_rows != y->most_rows)
         return x->most_rows == 0 ? 1 : y->most_rows == 0 ? -1 : x->most_rows < y->most_rows ? -1 : 1;
     if (x->transposed != y->transposed)
@@ -168,7 +170,12 @@ static struct ll_cut cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
 /* Which of a product's kernels runs it, and how. */
 static void class_product(const struct ll_trace *trace, struct ll_sample *sample)
 {
-    uint64_t few_rows = count_of(trace, "matmul.few_rows");
+    uint64_t few_rows = count_of(trace, "matmul.few_rows"), few_terms = count_of(trace, "matmul.few_terms");
+    if (!sample->work.along_k && sample->work.gemm.k <= few_terms) {
+        sample->most_terms = few_terms;
+        sample->cut.grain = count_of(trace, "matmul.few_terms.grain");
+        return;
+    }
     sample->most_rows = class_of(sample->work.gemm.m, few_rows);
     if (sample->most_rows == few_rows) {
         sample->transposed = sample->work.along_k & LL_LINES_OF_B;

@@ -12,7 +12,8 @@ struct ll_sample {
     struct ll_work work;
     uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
     bool transposed;    /* whether that kernel is for transposed right operands */
-    bool folds;         /* whether it is for reductions along lines, where the kind has others, too */
+    uint64_t most_terms; /* of the kernel that is to run it, if that is one for sums of few terms; else 0 */
+    bool folds;          /* whether it is for reductions along lines, where the kind has others, too */
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
     struct ll_cut {
         uint64_t slice, slice_elements, slice_step, slice_most, grain;
@@ -29,8 +30,8 @@ struct ll_arrival {
 };
 
 struct ll_samples {
-    /* By kind, those with most_rows first and fewest first of them, transposed ones and
-     * those that fold before others, then in the order of the trace. */
+    /* By kind, those with most_terms first, of the others those with most_rows and fewest first of them,
+     * transposed ones and those that fold before others, then in the order of the trace. */
     struct ll_sample *at;
     uint64_t count;
     struct ll_arrival *arrivals;

@@ -190,11 +190,17 @@ static void time_levels(const struct sized *s, const struct ll_way *way, uint64_
                         struct ll_cost *cost, struct ll_explain *why)
 {
     uint64_t count = s->unit.count, near = ll_near_levels(s->machine);
-    double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
+        double again = ll_layout_rewriting(s->kernel, &s->task, l);
         struct feed feed = feed_of(s, way, l, cost, why);
         double bytes = cost->level_price[l];
+        if (again > 1)
+            ll_say(why,
+                   "%s, the result is moved %.10g times more: %.10g * (1 + %.10g * %" PRIu64
+                   " / %.10g) = %.10g B",
+                   level->name, s->kernel->rewrites, bytes, s->kernel->rewrites, s->task.work->c_bytes,
+                   ll_work_bytes(s->task.work), bytes * again);
         cost->level_s[l] = bytes * again / feed.all_Bps;
         cost->level_first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
         if (bytes > cost->level_bytes[l])
@@ -244,10 +250,9 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t first, uint6
 static struct ll_paces paces_of(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost)
 {
     struct ll_paces paces = {.compute_s = powered_s(s, way, cost, NULL) - cost->compute_first_s};
-    double again = ll_layout_rewriting(s->kernel, &s->task);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         struct feed feed = feed_of(s, way, l, cost, NULL);
-        paces.s_per_byte[l] = again / feed.all_Bps;
+        paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l) / feed.all_Bps;
         paces.first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
     }
     return paces;

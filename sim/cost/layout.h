@@ -25,7 +25,9 @@ uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_wo
  * doublings, `each_s` for each layer. */
 double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why);
 
-/* How much longer the levels take for a product whose result is moved again (`rewrites`), at least 1. */
-double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task);
+/* How much longer a level takes for work whose result is moved again (`rewrites`), at least 1: a product's at
+ * every level; other work's where it does not overwrite what was read, and not next to the unit, since it is
+ * caches that fetch the lines that are written. Pure. */
+double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level);
 
 #endif

@@ -170,9 +170,10 @@ static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const st
 {
     bool product = work->kind == LL_WORK_GEMM, is_long = product && work->gemm.m > kernel->rows;
     bool plain = product && !(work->along_k & LL_LINES_OF_B);
+    bool many = product && (work->gemm.k > kernel->terms || work->along_k);
     bool folds = work->kind == LL_WORK_REDUCE && work->reduce.folds;
     return kernel->ops[kind] && !(kernel->rows > 0 && is_long) && !(kernel->transposed && plain) &&
-           !(kernel->folds && !folds);
+           !(kernel->terms > 0 && many) && !(kernel->folds && !folds);
 }
 
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,

@@ -175,6 +175,7 @@ struct ll_kernel {
     double serial;     /* share of the time of all but the slowest part that does not overlap with it */
     double work;       /* machine operations per algorithmic FLOP, at least 1; not of products */
     double index;      /* further operations per element of the result */
+    double rewrites;   /* further times that the result is moved (sim/cost/layout.h) */
     uint64_t units;    /* the most units that it can use; 0: all */
     double grain;      /* replaces the software's; 0: does not */
 
@@ -189,6 +190,7 @@ struct ll_kernel {
     /* Of products. */
     uint64_t rows;   /* the most rows of the result; larger products go to the next kernel; 0: any */
     bool transposed; /* only with a right operand whose lines go along k; others go to the next kernel */
+    uint64_t terms;  /* the most of a sum, with no operand whose lines go along k; 0: any products */
 
     bool
         folds; /* only reductions along lines, whose elements become one each; others go to the next kernel */
@@ -202,7 +204,6 @@ struct ll_kernel {
     uint64_t slice_elements, slice_step, slice_most;
     double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
     double line_s;      /* to start a line of a convolution's window, or of the elements of an op */
-    double rewrites;    /* further times that the result is moved */
 
     const struct ll_seen *seen;
     uint64_t seen_count;

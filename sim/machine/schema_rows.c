@@ -334,6 +334,9 @@ static const struct ll_field kernel_fields[] = {
     {.key = "transposed", .type = LL_TYPE_BOOL, AT(transposed), .otherwise = "false",
      .help = "whether it runs only matrix products with a transposed right operand; others go to the next "
              "kernel"},
+    {.key = "terms", .type = LL_TYPE_WHOLE, AT(terms), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "it runs only matrix products of a transposed left operand and a plain right one that sum at most so "
+             "many terms; others go to the next kernel; 0: any"},
     {.key = "folds", .type = LL_TYPE_BOOL, AT(folds), .otherwise = "false",
      .help = "whether it runs only reductions along lines, as a sum over the last dimension, where neighbours become "
              "one element; others, which add lines to lines, go to the next kernel"},
@@ -356,8 +359,8 @@ static const struct ll_field kernel_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to start a line: of a convolution's window, or of the elements along which an op works"},
     {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
-     .help = "how many further times a matrix product's result is moved, as when it is cleared first and "
-             "then added to"},
+     .help = "how many further times the result is moved: a matrix product's, as when it is cleared first and then "
+             "added to; of other work, as when caches fetch the lines that it writes, which it has not read"},
     {.key = "seen", .type = LL_TYPE_SEEN, AT(seen), .count_offset = offsetof(struct ll_kernel, seen_count),
      .help = "measured shapes and how many times as long they took as the other keys say, near the unit / in the "
              "outermost memory: m x n x k of a matrix product, else lines x bytes read x bytes written; similar work "

@@ -168,7 +168,7 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
     for (size_t i = 0; i < task->row_count; i++) {
         const struct ll_measured *row = &task->rows[i];
         struct sample *sample = &t->samples[t->count];
-        if (!ll_machine_measured(task->machine, row))
+        if (!ll_machine_measured(task->machine, row) || row->time_s == 0)
             continue;
         *sample = (struct sample){.log_time = log(row->time_s)};
         bool good = !ll_measured_works(row, task->machine, &sample->works) && !sample->works.failed &&

@@ -298,6 +298,10 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
     for (uint64_t k = begin; k < end; k++) {
         uint64_t i = all->order[k];
         all->predictions[i] = (struct ll_prediction){.row = &all->rows[i]};
+        if (all->rows[i].time_s == 0) {
+            all->predictions[i].unscored = "no time was measured";
+            continue;
+        }
         if (all->row_machines[i] && all->stepped[i].is_step)
             predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &last, &all->predictions[i]);
         else if (all->row_machines[i] && !is_shared(&all->rows[i], all->row_machines[i]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products whose right operand has rows a page apart, which random ops do not have: by columns and by rows of
- * the result, in both types, alone and by several threads. Whole numbers, so that sums are exact. */
+/* Products as random ops seldom are: of a right operand that has rows a page apart, by columns and by rows of
+ * the result; of few rows; of few terms. In both types, alone and by several threads. Whole numbers, so that
+ * sums are exact. */
 #include "check.h"
 
 #include "models/nn/blas.h"
@@ -28,11 +29,14 @@ static void *operand(const struct ll_shape *shape, uint64_t stride)
     return matrix;
 }
 
-static void check_product(enum ll_dtype dtype, uint64_t m, uint64_t n, uint64_t k, unsigned threads)
+/* Of A and B^T, or A^T and B. */
+static void check_turned(enum ll_attr_key which, enum ll_dtype dtype, uint64_t m, uint64_t n, uint64_t k,
+                         unsigned threads)
 {
-    struct ll_attr turned = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
-    struct ll_shape in[] = {{.rank = 2, .dtype = (uint8_t)dtype, .dim = {m, k}},
-                            {.rank = 2, .dtype = (uint8_t)dtype, .dim = {n, k}}},
+    bool ta = which == LL_ATTR_TRANSPOSE_A;
+    struct ll_attr turned = {.key = which, .count = 1};
+    struct ll_shape in[] = {{.rank = 2, .dtype = (uint8_t)dtype, .dim = {ta ? k : m, ta ? m : k}},
+                            {.rank = 2, .dtype = (uint8_t)dtype, .dim = {ta ? k : n, ta ? n : k}}},
                     out = {0};
     struct ll_op_view op = {
         .kind = LL_OP_MATMUL, .input_count = 2, .in = in, .out = &out, .attr_count = 1, .attrs = &turned};
@@ -47,7 +51,8 @@ static void check_product(enum ll_dtype dtype, uint64_t m, uint64_t n, uint64_t 
         for (uint64_t j = 0; j < n; j += 7) {
             double sum = 0;
             for (uint64_t l = 0; l < k; l++)
-                sum += element(a, dtype, i * k + l) * element(b, dtype, j * k + l);
+                sum += element(a, dtype, ta ? l * m + i : i * k + l) *
+                       element(b, dtype, ta ? l * n + j : j * k + l);
             assert_true(element(c, dtype, i * n + j) == sum);
         }
     ll_pool_free(pool);
@@ -55,6 +60,11 @@ static void check_product(enum ll_dtype dtype, uint64_t m, uint64_t n, uint64_t 
     free(c);
     free(b);
     free(a);
+}
+
+static void check_product(enum ll_dtype dtype, uint64_t m, uint64_t n, uint64_t k, unsigned threads)
+{
+    check_turned(LL_ATTR_TRANSPOSE_B, dtype, m, n, k, threads);
 }
 
 static void rows_a_page_apart_are_multiplied_as_any(void **state)
@@ -80,11 +90,23 @@ static void few_rows_meet_one_row_of_weights_after_the_other(void **state)
     }
 }
 
+/* Strips of each width, whole and in part, by one thread and by several; one term too many as well. */
+static void few_terms_are_summed_row_by_row(void **state)
+{
+    (void)state;
+    for (uint64_t k = 1; k <= 5; k++) {
+        check_turned(LL_ATTR_TRANSPOSE_A, LL_F32, 40, 5000, k, 3);
+        check_turned(LL_ATTR_TRANSPOSE_A, LL_F64, 301, 1030, k, 2);
+        check_turned(LL_ATTR_TRANSPOSE_A, LL_F32, 7, 3, k, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_a_page_apart_are_multiplied_as_any),
         cmocka_unit_test(few_rows_meet_one_row_of_weights_after_the_other),
+        cmocka_unit_test(few_terms_are_summed_row_by_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

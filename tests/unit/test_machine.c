@@ -207,6 +207,14 @@ static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &few), &kernels[1]);
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &many), &kernels[2]);
     assert_near(ll_machine_kernel(&machine, LL_OP_ADD, &few)->compute, 1, 0);
+    kernels[0] = (struct ll_kernel){.terms = 4};
+    kernels[0].ops[LL_OP_MATMUL] = true;
+    struct ll_work thin = {.kind = LL_WORK_GEMM, .gemm = {1, 64, 64, 4}}, thick = thin, plain = thin;
+    thick.gemm.k = 5;
+    plain.along_k = LL_LINES_OF_A;
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &thin), &kernels[0]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &thick), &kernels[2]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &plain), &kernels[2]);
 }
 
 static void a_kernel_may_be_for_reductions_along_lines(void **state)

@@ -360,8 +360,10 @@ static void rows_are_read_and_wrong_ones_have_a_place(void **state)
     ll_arena_release(&arena);
     snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,soon,n\n", header);
     expect_complaint(text, 2, 19, "`soon` is no time in seconds: expected a number above zero");
-    snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,0,n\n", header);
-    expect_complaint(text, 2, 19, "`0` is no time in seconds: expected a number above zero");
+    snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,-1,n\n", header);
+    expect_complaint(text, 2, 19, "`-1` is no time in seconds: expected a number above zero");
+    snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1,1 s,n\n", header);
+    expect_complaint(text, 2, 19, "`1 s` is no time in seconds: expected a number above zero");
     snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1;n=2;mm=3;m=4,1,n\n", header);
     expect_complaint(text, 2, 15, "`m` stands twice in `m=1;n=2;mm=3;m=4`");
     snprintf(text, sizeof text, "%ss,h,gemm\n", header);
@@ -379,12 +381,32 @@ static void all_wrong_rows_are_found_at_once(void **state)
     size_t count;
     char text[512];
     snprintf(text, sizeof text,
-             "%ss,h,gemm,fp32,m=1,-1,n\ns,h,gemm,fp32,m=1,1,n\ns,h\ns,h,gemm,fp32,m=1,inf,n\n", header);
+             "%ss,h,gemm,fp32,m=1,-1,n\ns,h,gemm,fp32,m=1,1,n\ns,h\ns,h,gemm,fp32,m=1,fast,n\n", header);
     assert_null(ll_measured_read(text, strlen(text), "d.csv", &arena, &diags, &count));
     assert_int_equal(diags.count, 3);
     assert_int_equal(diags.kept[2].place.line, 5);
     ll_diags_release(&diags);
     ll_arena_release(&arena);
+}
+
+static void rows_without_a_time_are_kept(void **state)
+{
+    (void)state;
+    static const char *const none[] = {"0", "nan", "", "inf", "0.0"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        size_t count;
+        char text[256];
+        snprintf(text, sizeof text, "%ss,h,gemm,fp32,m=1;n=2,%s,n\ns,h,gemm,fp32,m=1;n=2,0.5,n\n", header,
+                 none[i]);
+        const struct ll_measured *rows =
+            ll_measured_read(text, strlen(text), "d.csv", &arena, &diags, &count);
+        assert_int_equal(count, 2);
+        assert_true(rows[0].time_s == 0);
+        assert_true(rows[1].time_s == 0.5);
+        ll_arena_release(&arena);
+    }
 }
 
 int main(void)
@@ -404,6 +426,7 @@ int main(void)
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
+        cmocka_unit_test(rows_without_a_time_are_kept),
         cmocka_unit_test(all_wrong_rows_are_found_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, release);

@@ -134,7 +134,7 @@ static void a_core_is_measured_by_its_best(void **state)
     ll_pool_free(pool);
 }
 
-/* Two seconds, and none more when that has not helped; a tenth of the 22 seconds since, and of the waiting
+/* Two seconds, and none more when that has not helped; a quarter of the 7 seconds since, and of the waiting
  * itself, when it once has. */
 static void patience_ends_and_grows_again_where_it_helps(void **state)
 {
@@ -148,7 +148,7 @@ static void patience_ends_and_grows_again_where_it_helps(void **state)
         assert_true(ll_pool_round_trip_s(pool) == apart_s);
         int rests = host.rests;
         pool->quiet.was_together = helped;
-        pass_ms(20000);
+        pass_ms(5000);
         settle(pool);
         if (helped)
             assert_in_range(host.rests - rests, 200, 2700); /* fewer on a slow machine */

@@ -28,7 +28,7 @@ void ll_pool_spread(struct ll_pool *pool);
  * this is a good moment, and on a virtual machine waits for one. Where the host has put the threads'
  * processors behind different caches it is got to put them together, in half a second or so; where
  * neighbours share their cores it waits until they do not, for some milliseconds. Either takes two seconds
- * at most, and where it has ever helped a tenth of the time since the pool was spread. Looks every four
+ * at most, and where it has ever helped a quarter of the time since the pool was spread. Looks every four
  * milliseconds at most, for some microseconds. now_ns is by ll_now_ns, of just now; returns how long all
  * this took, in nanoseconds, 0 without a look. */
 uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns);

@@ -31,7 +31,7 @@ static const uint64_t between_looks_ns = 4000000;
 
 /* For waiting, of each kind: so much, and a part of the time since the threads were spread if it has ever
  * helped. */
-static const uint64_t patience_ns = 2000000000, patience_part = 10;
+static const uint64_t patience_ns = 2000000000, patience_part = 4;
 
 /* One thread rests and wakes the others, a turn after the other; they sleep in between. */
 struct waking {

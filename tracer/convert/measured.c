@@ -45,15 +45,27 @@ static const char *find_again(const char *dims)
     return NULL;
 }
 
+/* A time above zero; 0 where the field says that none was measured, as data of others do in one way or
+ * another; below that it is neither. */
+static double time_of(const char *text)
+{
+    char *end;
+    double time_s = ll_strtod(text, &end);
+    if (*text == '\0')
+        return 0;
+    if (end == text || *end || time_s < 0)
+        return -1;
+    return isfinite(time_s) ? time_s : 0;
+}
+
 static bool take_row(struct ll_csv *csv, const struct ll_csv_field *fields, size_t count,
                      struct ll_measured *row)
 {
-    char *end;
     if (count != COLUMNS)
         return ll_complain(csv->diags, ll_csv_place(csv, NULL), "expected %d fields, not %zu", COLUMNS,
                            count);
-    double time_s = ll_strtod(fields[TIME].text, &end);
-    if (end == fields[TIME].text || *end || !(time_s > 0) || !isfinite(time_s))
+    double time_s = time_of(fields[TIME].text);
+    if (time_s < 0)
         return ll_complain(csv->diags, ll_csv_place(csv, &fields[TIME]),
                            "`%.40s` is no time in seconds: expected a number above zero", fields[TIME].text);
     const char *again = find_again(fields[DIMS].text);

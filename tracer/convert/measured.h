@@ -16,7 +16,7 @@
 
 struct ll_measured {
     const char *source, *hardware, *op, *dtype, *dims, *notes;
-    double time_s;
+    double time_s; /* 0: none was measured (the field is empty, 0, nan or inf) */
     uint64_t line;
 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products that sum few terms. */
+#ifndef LL_NN_KERNEL_THIN_H
+#define LL_NN_KERNEL_THIN_H
+
+#include "models/nn/blas.h"
+#include "tracer/base/pool.h"
+
+/* Up to so many terms an element of the result takes less to compute than to write. */
+enum { LL_THIN_DEPTH = 4 };
+
+/* For so many FLOPs, or bytes of the operands and the result if more, a thread is woken. */
+enum { LL_THIN_GRAIN = 1 << 19 };
+
+/* C = A^T B for k up to LL_THIN_DEPTH; beta is 0. Same bits at any number of threads. */
+void ll_thin_product_f32(const struct ll_blas_product *product, struct ll_pool *pool);
+void ll_thin_product_f64(const struct ll_blas_product *product, struct ll_pool *pool);
+
+#endif
