@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "tracer/ops.h"
+#include "tracer/work.h"
 
 enum { NONE = -1, UNSAID = -1 };
 
@@ -41,10 +42,37 @@ static void results_take_over_what_the_row_or_the_attribute_says(void **state)
     }
 }
 
+/* What is written over what was read needs no fetching. */
+static void work_says_whether_it_is_in_place(void **state)
+{
+    (void)state;
+    const struct ll_attr over = {.key = LL_ATTR_IN_PLACE, .count = 0};
+    struct ll_shape in[] = {{.rank = 1, .dtype = LL_F32, .dim = {8}},
+                            {.rank = 1, .dtype = LL_F32, .dim = {8}}},
+                    out[] = {in[0], in[0]};
+    struct ll_work work;
+    for (uint32_t attrs = 0; attrs < 2; attrs++) {
+        const struct ll_op_view add = {.kind = LL_OP_ADD,
+                                       .input_count = 2,
+                                       .output_count = 1,
+                                       .in = in,
+                                       .out = out,
+                                       .attr_count = attrs,
+                                       .attrs = &over};
+        assert_true(ll_op_lower(&add, &work));
+        assert_int_equal(work.in_place, attrs);
+    }
+    const struct ll_op_view sgd = {
+        .kind = LL_OP_SGD, .input_count = 2, .output_count = 1, .in = in, .out = out};
+    assert_true(ll_op_lower(&sgd, &work));
+    assert_int_equal(work.in_place, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_take_over_what_the_row_or_the_attribute_says),
+        cmocka_unit_test(work_says_whether_it_is_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
