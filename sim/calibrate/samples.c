@@ -94,20 +94,21 @@ static double span_ns(const struct ll_trace *trace, uint32_t step)
     return (double)ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
 }
 
-/* Leaves out the steps in which somebody else was at work for long: those that took longer than the calm ones
- * by a tenth, since among calm ones they differ by less. A quarter of the steps, at least, is taken for calm.
- * What others do now and then belongs to the machine as its user finds it. How many are left; spans: room for
- * twice as many. */
+/* Leaves out the steps in which somebody else was at work for long: those that took longer than the calmest
+ * tenth by a twentieth, since calm ones hardly differ by more. A quarter of the steps, at least, is taken for
+ * calm. What others do now and then belongs to the machine as its user finds it. How many are left; spans:
+ * room for twice as many. */
 static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, double *spans)
 {
-    static const double longer = 1.1;
+    static const double longer = 1.05;
     double *sorted = spans + count;
     uint64_t left = 0;
     for (uint64_t i = 0; i < count; i++)
         spans[i] = sorted[i] = span_ns(trace, steps[i]);
     ll_sort_numbers(sorted, count);
+    double calm_ns = fmax(longer * sorted[count / 10], sorted[count / 4]);
     for (uint64_t i = 0; i < count; i++)
-        if (spans[i] <= longer * sorted[count / 4])
+        if (spans[i] <= calm_ns)
             steps[left++] = steps[i];
     return left;
 }
