@@ -217,7 +217,7 @@ static bool any_lines(const struct search *search)
     return any;
 }
 
-static struct ll_kernel kernel_at(const struct start *start, const struct search *search, double fetches)
+static struct ll_kernel kernel_at(const struct start *start, const struct search *search)
 {
     const struct ll_sample *sample = &search->samples->at[search->first];
     struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
@@ -238,7 +238,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     if (!ll_is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
-        kernel.rewrites = fetches;
+        kernel.rewrites = 1;
         return kernel;
     }
     kernel.packing_Bps = start->packing_Bps;
@@ -252,12 +252,12 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
 }
 
 /* The best that is reached from any start; *least: its loss. */
-static struct ll_kernel best_of_starts(struct search *search, double fetches, double *least)
+static struct ll_kernel best_of_starts(struct search *search, double *least)
 {
     struct ll_kernel best = {0};
     *least = INFINITY;
     for (size_t i = 0; i < (search->product ? STARTS : STARTS_OF_OTHERS); i++) {
-        *search->kernel = kernel_at(&starts[i], search, fetches);
+        *search->kernel = kernel_at(&starts[i], search);
         double loss = walk(search);
         if (loss < *least)
             best = *search->kernel;
@@ -272,12 +272,13 @@ static struct ll_kernel best_of_starts(struct search *search, double fetches, do
 static struct ll_kernel search_best(struct search *search)
 {
     static const double clearly = 0.8;
-    double fetching, plain;
-    struct ll_kernel best = best_of_starts(search, 1, &fetching);
+    double fetching;
+    struct ll_kernel best = best_of_starts(search, &fetching);
     if (search->product)
         return best;
-    struct ll_kernel past = best_of_starts(search, 0, &plain);
-    return plain < clearly * fetching ? past : best;
+    *search->kernel = best;
+    search->kernel->rewrites = 0;
+    return walk(search) < clearly * fetching ? *search->kernel : best;
 }
 
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
