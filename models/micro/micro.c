@@ -83,8 +83,7 @@ static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t tur
 /* Whether all it does is to read the right matrix once, or to write the result once. */
 static bool is_stream(const struct ll_micro_product *p)
 {
-    bool few_terms = p->transpose_a && !p->transpose_b && p->k <= LL_THIN_DEPTH;
-    return p->batch == 0 && (p->m <= LL_SKINNY_ROWS || few_terms);
+    return p->batch == 0 && (p->m <= LL_SKINNY_ROWS || ll_is_thin(p->transpose_a, p->transpose_b, p->k));
 }
 
 /* Weights of few rows are read at each step of a recurrent network, and their gradients written; a cache that

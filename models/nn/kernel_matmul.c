@@ -134,7 +134,7 @@ LL_KERNEL(MATMUL)
     struct product product = {whole, is_copied(tb, whole.k, sizeof(real)) ? call->workspace : NULL};
     if (is_skinny(whole.m, ta))
         LL_REAL(ll_skinny_product)(&whole, call->pool);
-    else if (ta && !tb && whole.k > 0 && whole.k <= LL_THIN_DEPTH)
+    else if (ll_is_thin(ta, tb, whole.k))
         LL_REAL(ll_thin_product)(&whole, call->pool);
     else if (whole.m >= whole.n)
         by_rows(&product, call->pool);

@@ -12,6 +12,12 @@ enum { LL_THIN_DEPTH = 4 };
 /* For so many FLOPs, or bytes of the operands and the result if more, a thread is woken. */
 enum { LL_THIN_GRAIN = 1 << 19 };
 
+/* Whether that is such a product. */
+static inline bool ll_is_thin(bool transpose_a, bool transpose_b, uint64_t k)
+{
+    return transpose_a && !transpose_b && k > 0 && k <= LL_THIN_DEPTH;
+}
+
 /* C = A^T B for k up to LL_THIN_DEPTH; beta is 0. Same bits at any number of threads. */
 void ll_thin_product_f32(const struct ll_blas_product *product, struct ll_pool *pool);
 void ll_thin_product_f64(const struct ll_blas_product *product, struct ll_pool *pool);

@@ -238,7 +238,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     if (!ll_is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
-        kernel.rewrites = 1;
+        kernel.rewrites = !sample->work.in_place;
         return kernel;
     }
     kernel.packing_Bps = start->packing_Bps;
