@@ -3,8 +3,8 @@
  * is that they stream through once. OpenBLAS copies them into blocks first, which takes longer than the
  * product.
  *
- *   A B     eight rows of B at a time, each a stream of its own, are added to a strip of C that stays in the
- *           first-level cache
+ *   A B     eight rows of B at a time, each a stream of its own, are added to strips of two rows of C. The longer
+ *           a strip, the faster they come from memory
  *   A B^T   a piece of four rows of B at a time against a piece of two rows of A, so that eight sums grow
  *           side by side and the pieces of A stay in the first-level cache; where all of A stays there, one
  *           row of B after the other: a single stream comes from memory faster than four
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { DEPTH = 8, STRIP = 512, PIECE = 512, ROWS = 64, FEW = 4, FEW_BYTES = 1 << 14 };
+enum { DEPTH = 8, STRIP = 1024, PIECE = 512, ROWS = 64, FEW = 4, FEW_BYTES = 1 << 14 };
 
 /* c += sum_i a[i] b[i], eight rows of b. */
 LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_t ldb, real *restrict c,
@@ -28,10 +28,36 @@ LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_
                a[6] * b6[j] + a[7] * b7[j];
 }
 
+/* The same for two rows of C. */
+LL_INLINE void add_twice_eight(const real *restrict a, const real *restrict a_next, const real *restrict b,
+                               uint64_t ldb, real *restrict c, real *restrict c_next, uint64_t count)
+{
+    const real *b1 = b + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb, *b4 = b3 + ldb, *b5 = b4 + ldb, *b6 = b5 + ldb,
+               *b7 = b6 + ldb;
+    for (uint64_t j = 0; j < count; j++) {
+        c[j] = c[j] + a[0] * b[j] + a[1] * b1[j] + a[2] * b2[j] + a[3] * b3[j] + a[4] * b4[j] + a[5] * b5[j] +
+               a[6] * b6[j] + a[7] * b7[j];
+        c_next[j] = c_next[j] + a_next[0] * b[j] + a_next[1] * b1[j] + a_next[2] * b2[j] + a_next[3] * b3[j] +
+                    a_next[4] * b4[j] + a_next[5] * b5[j] + a_next[6] * b6[j] + a_next[7] * b7[j];
+    }
+}
+
 LL_INLINE void add_one(real a, const real *restrict b, real *restrict c, uint64_t count)
 {
     for (uint64_t j = 0; j < count; j++)
         c[j] += a * b[j];
+}
+
+/* Adds the products of A's columns i..i + DEPTH with eight rows of B to a strip of C, packed. */
+LL_INLINE void add_rows(const struct ll_blas_product *p, uint64_t i, const real *b, real *c, uint64_t count)
+{
+    const real *a = (const real *)p->a + i;
+    uint64_t pairs = p->m / 2 * 2;
+    for (uint64_t row = 0; row < pairs; row += 2)
+        add_twice_eight(a + row * p->lda, a + (row + 1) * p->lda, b, p->ldb, c + row * count,
+                        c + (row + 1) * count, count);
+    if (pairs < p->m)
+        add_eight(a + pairs * p->lda, b, p->ldb, c + pairs * count, count);
 }
 
 /* The strip of C grows in a packed buffer: rows a power of two apart would share few places of the cache. */
@@ -41,15 +67,15 @@ LL_FAST static void columns(void *context, uint64_t begin, uint64_t end, uint64_
     const struct ll_blas_product *p = context;
     const real *a = p->a, *b = (const real *)p->b + begin;
     uint64_t whole = p->k / DEPTH * DEPTH, count = end - begin;
-    real c[LL_SKINNY_ROWS][STRIP] = {0};
+    real c[LL_SKINNY_ROWS * STRIP];
+    memset(c, 0, p->m * count * sizeof(real));
     for (uint64_t i = 0; i < whole; i += DEPTH)
-        for (uint64_t row = 0; row < p->m; row++)
-            add_eight(a + row * p->lda + i, b + i * p->ldb, p->ldb, c[row], count);
+        add_rows(p, i, b + i * p->ldb, c, count);
     for (uint64_t i = whole; i < p->k; i++)
         for (uint64_t row = 0; row < p->m; row++)
-            add_one(a[row * p->lda + i], b + i * p->ldb, c[row], count);
+            add_one(a[row * p->lda + i], b + i * p->ldb, c + row * count, count);
     for (uint64_t row = 0; row < p->m; row++)
-        memcpy((real *)p->c + row * p->ldc + begin, c[row], count * sizeof(real));
+        memcpy((real *)p->c + row * p->ldc + begin, c + row * count, count * sizeof(real));
 }
 
 /* The products of two rows of A with four rows of B. At an edge a row stands there twice. */
