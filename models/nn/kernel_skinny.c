@@ -3,8 +3,8 @@
  * is that they stream through once. OpenBLAS copies them into blocks first, which takes longer than the
  * product.
  *
- *   A B     eight rows of B at a time, each a stream of its own, are added to strips of two rows of C. The longer
- *           a strip, the faster they come from memory
+ *   A B     eight rows of B at a time, each a stream of its own, are added to strips of two rows of C. The
+ *           longer a strip, the faster they come from memory
  *   A B^T   a piece of four rows of B at a time against a piece of two rows of A, so that eight sums grow
  *           side by side and the pieces of A stay in the first-level cache; where all of A stays there, one
  *           row of B after the other: a single stream comes from memory faster than four
