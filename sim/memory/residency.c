@@ -55,6 +55,7 @@ struct walk {
     uint64_t rehearsal; /* operands of the first step's rehearsal, whose reuses lie before all others */
     bool rehearses;     /* that step comes for the first time */
     struct ll_reuse *reuses;
+    uint64_t first_of_op; /* index of the first reuse of the op that is visited */
     struct ll_chains births, deaths;
     const uint64_t *addresses; /* by storage; NULL when together they are too many: then nobody takes over */
     struct remains *remains;
@@ -258,13 +259,27 @@ static void settle(struct walk *walk, struct track *track, bool stayed)
     track->write = 0;
 }
 
+/* This op has read what it overwrites, element by element: the two are one access. */
+static void touch_in_place(struct walk *walk, struct track *track, struct ll_reuse *reuse)
+{
+    const struct ll_reuse *read = &walk->reuses[track->latest - 1];
+    reuse->since = read->since;
+    reuse->before = read->before;
+    reuse->arrived = read->arrived;
+    reuse->since_arrival = read->since_arrival;
+    track->latest = (uint64_t)(reuse - walk->reuses) + 1;
+}
+
 static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
 {
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
     if (!touches_whole(walk, tensor, moved, reuse))
         return;
     bool fresh = track->place == 0;
-    touch(walk, track, reuse);
+    if (!fresh && track->latest > walk->first_of_op)
+        touch_in_place(walk, track, reuse);
+    else
+        touch(walk, track, reuse);
     if (fresh) {
         reuse->since = track->inherited;
         reuse->before = track->heir_of;
@@ -304,6 +319,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     struct ll_reuse *reuse = &walk->reuses[walk->first[op] - (walk->rehearses ? walk->rehearsal : 0)];
     bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
+    walk->first_of_op = (uint64_t)(reuse - walk->reuses);
     struct ll_reuse nothing = {.distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = form->view.kind};
     for (uint32_t i = 0; i < form->view.input_count; i++, reuse++) {
         *reuse = nothing;

@@ -57,7 +57,8 @@
  * step leaves is there.
  *
  * Views share the storage they show; an op that moves no byte touches nothing. Inputs are touched in their
- * order, then outputs. */
+ * order, then outputs, except where an op overwrites what it reads: each element is read and written at once,
+ * so that its write finds on chip what its read does, and the rest of the op's operands come behind it. */
 #ifndef LL_SIM_MEMORY_RESIDENCY_H
 #define LL_SIM_MEMORY_RESIDENCY_H
 
