@@ -83,7 +83,7 @@ static void record_op(struct ll_recorder *recorder, const struct ll_machine *bas
     if (kind == LL_OP_MATMUL)
         in[1].dim[0] = in[1].dim[1] = columns;
     assert_null(ll_op_infer(&view));
-    snprintf(scope, sizeof scope, "cold/%s", ll_op_name(kind));
+    snprintf(scope, sizeof scope, "warm/%s", ll_op_name(kind));
     uint32_t inputs[2], outputs[1];
     for (uint32_t i = 0; i < view.input_count; i++)
         inputs[i] = ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "x", &in[i], LL_WEIGHT));
@@ -401,9 +401,11 @@ static void record_pass(struct ll_recorder *recorder, const char *pass, struct l
                                                  .duration_ns = 1000 * size});
 }
 
+/* For the first time, which counts for large ops alone, and again. */
 static void record_view(struct ll_recorder *recorder, struct ll_op_view *view, uint64_t size)
 {
     record_pass(recorder, "cold", view, size);
+    record_pass(recorder, "warm", view, size);
 }
 
 /* Four rows out of a table of so many, and so many rows out of one of two, each twice. */
@@ -414,8 +416,7 @@ static void record_gathers(struct ll_recorder *recorder, uint64_t size)
                     out[LL_MAX_OUTPUTS] = {{.rank = 0}};
     struct ll_op_view view = {LL_OP_GATHER, .input_count = 2, .in = in, .out = out};
     for (int table = 0; table < 2; table++) {
-        record_pass(recorder, "cold", &view, size);
-        record_pass(recorder, "warm", &view, size);
+        record_view(recorder, &view, size);
         in[0].dim[0] = 2;
         in[1].dim[0] = size;
     }
@@ -452,7 +453,8 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
                                           {"conv2d.slice_most", "384"},
                                           {"transpose.past", "4096"}};
     static const char *const names[] = {"conv2d", "sum_along_lines", "sum", "max", "gather"};
-    static const uint64_t samples[] = {5, 5, 5, 5, 3 * 5};
+    /* Each size again, and what is more than 16 KiB for the first time, too. */
+    static const uint64_t samples[] = {5 + 3, 5 + 2, 5 + 2, 5 + 2, 5 + 5 + 3};
     char path[] = "classes.XXXXXX";
     enum ll_status status;
     struct ll_diags diags = {0};
