@@ -28,8 +28,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What a small op takes when it comes for the first time after others is mostly the way of its code through the
- * caches. In a network of small ops it is there. */
+/* What a small op takes when it comes for the first time after others is mostly the way of its code through
+ * the caches. In a network of small ops it is there. */
 static bool is_small(const struct ll_form *form)
 {
     enum { SMALL_BYTES = 1 << 14 };
