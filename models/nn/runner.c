@@ -319,16 +319,39 @@ void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step)
     carry_over(runner, program, false);
 }
 
+/* Copies the variables that these ops overwrite to `saved`, or back from there; how many bytes these are,
+ * some counted twice. A NULL `saved` copies nothing. */
+static uint64_t copy_overwritten(const struct ll_runner *runner, struct stretch ops, char *saved, bool back)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = ops.begin; i < ops.end; i++) {
+        const struct ll_nn_op *op = runner->nn->ops[i];
+        for (uint32_t j = 0; j < op->view.output_count; j++) {
+            const struct ll_value *value = op->outputs[j], *variable = value->root;
+            if (variable->producer || value->version == 0)
+                continue;
+            uint64_t size = ll_size_bytes(&variable->shape);
+            char *there = (char *)runner->memory + runner->plan.offset[variable->index];
+            if (saved)
+                memcpy(back ? there : saved + bytes, back ? saved + bytes : there, size);
+            bytes = ll_add(bytes, size);
+        }
+    }
+    return bytes;
+}
+
 /* What the first step would pay for: code is read in, libraries take their buffers, threads wake up, caches
- * fill. That counts where a step is short; then values are few, and soon put back as they were. */
+ * fill. That counts where a step is short; then variables are few, and soon put back as they were. The others
+ * stay where they are in the caches. */
 static void rehearse(struct ll_runner *runner, struct stretch ops)
 {
     static const uint64_t most_bytes = UINT64_C(64) << 20, enough_ns = 20000000, most_ns = 100000000;
-    uint64_t bytes = runner->plan.total_bytes, begin_ns = ll_now_ns(), passed_ns = 0;
-    void *before = bytes <= most_bytes ? malloc(bytes) : NULL;
-    if (!before)
+    uint64_t begin_ns = ll_now_ns(), passed_ns = 0;
+    bool small = runner->plan.total_bytes <= most_bytes;
+    char *saved = small ? malloc(ll_max(1, copy_overwritten(runner, ops, NULL, false))) : NULL;
+    if (!saved)
         return;
-    memcpy(before, runner->memory, bytes);
+    copy_overwritten(runner, ops, saved, false);
     do {
         uint64_t i = ops.begin;
         for (; i < ops.end && passed_ns < most_ns; i++, passed_ns = ll_now_ns() - begin_ns)
@@ -336,8 +359,8 @@ static void rehearse(struct ll_runner *runner, struct stretch ops)
         runner->rehearsed |= i == ops.end;
         passed_ns = ll_now_ns() - begin_ns;
     } while (passed_ns < enough_ns);
-    memcpy(runner->memory, before, bytes);
-    free(before);
+    copy_overwritten(runner, ops, saved, true);
+    free(saved);
 }
 
 /* Waits for a good moment, for so many nanoseconds, which are no part of the step; a look alone takes less
