@@ -17,28 +17,29 @@
 
 enum { DEPTH = 8, STRIP = 1024, PIECE = 512, ROWS = 64, FEW = 4, FEW_BYTES = 1 << 14 };
 
-/* c += sum_i a[i] b[i], eight rows of b. */
+/* c + sum_i a[i] b[i][j], eight rows of b. */
+LL_INLINE real plus_eight(real c, const real *restrict a, const real *restrict b, uint64_t ldb, uint64_t j)
+{
+    const real *b4 = b + 4 * ldb;
+    return c + a[0] * b[j] + a[1] * b[ldb + j] + a[2] * b[2 * ldb + j] + a[3] * b[3 * ldb + j] +
+           a[4] * b4[j] + a[5] * b4[ldb + j] + a[6] * b4[2 * ldb + j] + a[7] * b4[3 * ldb + j];
+}
+
+/* Adds the products of a row of A to one of C, */
 LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_t ldb, real *restrict c,
                          uint64_t count)
 {
-    const real *b1 = b + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb, *b4 = b3 + ldb, *b5 = b4 + ldb, *b6 = b5 + ldb,
-               *b7 = b6 + ldb;
     for (uint64_t j = 0; j < count; j++)
-        c[j] = c[j] + a[0] * b[j] + a[1] * b1[j] + a[2] * b2[j] + a[3] * b3[j] + a[4] * b4[j] + a[5] * b5[j] +
-               a[6] * b6[j] + a[7] * b7[j];
+        c[j] = plus_eight(c[j], a, b, ldb, j);
 }
 
-/* The same for two rows of C. */
+/* and those of two rows to two. */
 LL_INLINE void add_twice_eight(const real *restrict a, const real *restrict a_next, const real *restrict b,
                                uint64_t ldb, real *restrict c, real *restrict c_next, uint64_t count)
 {
-    const real *b1 = b + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb, *b4 = b3 + ldb, *b5 = b4 + ldb, *b6 = b5 + ldb,
-               *b7 = b6 + ldb;
     for (uint64_t j = 0; j < count; j++) {
-        c[j] = c[j] + a[0] * b[j] + a[1] * b1[j] + a[2] * b2[j] + a[3] * b3[j] + a[4] * b4[j] + a[5] * b5[j] +
-               a[6] * b6[j] + a[7] * b7[j];
-        c_next[j] = c_next[j] + a_next[0] * b[j] + a_next[1] * b1[j] + a_next[2] * b2[j] + a_next[3] * b3[j] +
-                    a_next[4] * b4[j] + a_next[5] * b5[j] + a_next[6] * b6[j] + a_next[7] * b7[j];
+        c[j] = plus_eight(c[j], a, b, ldb, j);
+        c_next[j] = plus_eight(c_next[j], a_next, b, ldb, j);
     }
 }
 
