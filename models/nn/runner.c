@@ -319,9 +319,12 @@ void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step)
     carry_over(runner, program, false);
 }
 
-/* Copies the variables that these ops overwrite to `saved`, or back from there; how many bytes these are,
- * some counted twice. A NULL `saved` copies nothing. */
-static uint64_t copy_overwritten(const struct ll_runner *runner, struct stretch ops, char *saved, bool back)
+enum copying { COUNT, SAVE, PUT_BACK };
+
+/* Copies the variables that these ops overwrite to `saved`, or back from there, or only counts; how many
+ * bytes these are, some counted twice. */
+static uint64_t copy_overwritten(const struct ll_runner *runner, struct stretch ops, enum copying how,
+                                 char *saved)
 {
     uint64_t bytes = 0;
     for (uint64_t i = ops.begin; i < ops.end; i++) {
@@ -332,8 +335,10 @@ static uint64_t copy_overwritten(const struct ll_runner *runner, struct stretch 
                 continue;
             uint64_t size = ll_size_bytes(&variable->shape);
             char *there = (char *)runner->memory + runner->plan.offset[variable->index];
-            if (saved)
-                memcpy(back ? there : saved + bytes, back ? saved + bytes : there, size);
+            if (how == SAVE)
+                memcpy(saved + bytes, there, size);
+            else if (how == PUT_BACK)
+                memcpy(there, saved + bytes, size);
             bytes = ll_add(bytes, size);
         }
     }
@@ -348,10 +353,10 @@ static void rehearse(struct ll_runner *runner, struct stretch ops)
     static const uint64_t most_bytes = UINT64_C(64) << 20, enough_ns = 20000000, most_ns = 100000000;
     uint64_t begin_ns = ll_now_ns(), passed_ns = 0;
     bool small = runner->plan.total_bytes <= most_bytes;
-    char *saved = small ? malloc(ll_max(1, copy_overwritten(runner, ops, NULL, false))) : NULL;
+    char *saved = small ? malloc(ll_max(1, copy_overwritten(runner, ops, COUNT, NULL))) : NULL;
     if (!saved)
         return;
-    copy_overwritten(runner, ops, saved, false);
+    copy_overwritten(runner, ops, SAVE, saved);
     do {
         uint64_t i = ops.begin;
         for (; i < ops.end && passed_ns < most_ns; i++, passed_ns = ll_now_ns() - begin_ns)
@@ -359,7 +364,7 @@ static void rehearse(struct ll_runner *runner, struct stretch ops)
         runner->rehearsed |= i == ops.end;
         passed_ns = ll_now_ns() - begin_ns;
     } while (passed_ns < enough_ns);
-    copy_overwritten(runner, ops, saved, true);
+    copy_overwritten(runner, ops, PUT_BACK, saved);
     free(saved);
 }
 

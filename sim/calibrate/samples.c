@@ -23,13 +23,11 @@ static bool picks_rows(const struct ll_form *form)
     return names && form->bytes_read < bytes;
 }
 
-static bool begins_with(const char *text, const char *with)
+static bool is_pass(const char *scope, const char *pass)
 {
-    return strncmp(text, with, strlen(with)) == 0;
+    return strncmp(scope, pass, strlen(pass)) == 0;
 }
 
-/* What a small op takes when it comes for the first time after others is mostly the way of its code through
- * the caches. In a network of small ops it is there. */
 static bool is_small(const struct ll_form *form)
 {
     enum { SMALL_BYTES = 1 << 14 };
@@ -37,14 +35,16 @@ static bool is_small(const struct ll_form *form)
 }
 
 /* Whether the op is there to be measured: its scope ends with its own kind. Others only prepare. Rows that
- * are picked a second time are still near, which nobody can tell by the table; networks pick other ones. */
+ * are picked a second time are still near, which nobody can tell by the table; networks pick other ones. What
+ * another small op takes when it comes for the first time is mostly the way of its code through the caches;
+ * in a network of small ops it is there. */
 static bool is_measured(const struct ll_trace *trace, uint32_t op)
 {
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     const char *scope = trace->strings[form->scope], *slash = strrchr(scope, '/');
-    bool own = slash && form->view.kind < LL_OP_COUNT && strcmp(slash + 1, ll_op_name(form->view.kind)) == 0;
-    return own &&
-           !(picks_rows(form) ? begins_with(scope, "warm/") : begins_with(scope, "cold/") && is_small(form));
+    if (!slash || form->view.kind >= LL_OP_COUNT || strcmp(slash + 1, ll_op_name(form->view.kind)) != 0)
+        return false;
+    return picks_rows(form) ? !is_pass(scope, "warm/") : !is_pass(scope, "cold/") || !is_small(form);
 }
 
 /* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
