@@ -51,6 +51,7 @@ struct search {
     const struct ll_samples *samples;
     uint64_t first, count;
     bool product;
+    bool own;    /* a product's kernel of our own, which writes the result once */
     double peak; /* share of the unit's rate that such kernels reach at most */
     bool lines;  /* a sample has more than one: what they cost can be told */
 };
@@ -131,7 +132,8 @@ static bool try_list(struct search *search, const struct figure *figure, double 
 static bool try_factor(struct search *search, const struct figure *figure, double factor, double *loss)
 {
     double value = get(search->kernel, figure);
-    double most = figure->offset == AT(compute) ? search->peak : figure->most;
+    bool once = search->own && figure->offset == AT(rewrites);
+    double most = figure->offset == AT(compute) ? search->peak : once ? 1 : figure->most;
     return try_value(search, figure, fmin(value * factor, most), loss) ||
            try_value(search, figure, fmax(value / factor, figure->least), loss);
 }
@@ -242,7 +244,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
         return kernel;
     }
     kernel.packing_Bps = start->packing_Bps;
-    kernel.rewrites = start->rewrites;
+    kernel.rewrites = search->own ? fmin(start->rewrites, 1) : start->rewrites;
     kernel.grain = (double)sample->cut.grain;
     kernel.slice = is_told(&sample->cut) ? sample->cut.slice : start->slice;
     kernel.slice_elements = sample->cut.slice_elements;
@@ -295,8 +297,8 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .first = first,
                             .count = count,
                             .product = ll_is_product(&samples->at[first].work)};
-    bool own = samples->at[first].cut.grain > 0;
-    search.peak = search.product && !own ? samples->library_share : 1;
+    search.own = search.product && samples->at[first].cut.grain > 0;
+    search.peak = search.product && !search.own ? samples->library_share : 1;
     search.lines = any_lines(&search);
     *search.kernel = search_best(&search);
     tidy(&search);
