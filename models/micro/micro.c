@@ -197,7 +197,12 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
 /* How the kernels cut their work, by the names of the ops. */
 static void add_cuts(struct ll_facts *facts)
 {
+    unsigned small = ll_blas_facts().small;
     ll_facts_add(facts, "matmul.slice", "%u", LL_PRODUCT_SLICE);
+    if (small > 0) {
+        ll_facts_add(facts, "matmul.small", "%u", small);
+        ll_facts_add(facts, "batch_matmul.small", "%u", small);
+    }
     static const char *const windows[] = {"conv2d", "conv2d_data_grad"};
     static const struct {
         const char *key;

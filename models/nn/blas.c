@@ -41,6 +41,7 @@ static bool find(void *library, const char *name, void *function)
 }
 
 static const char best_core[] = "SkylakeX"; /* of OpenBLAS 0.3.21, for a CPU that has_avx512 */
+enum { SMALL = 100 * 100 * 100 };           /* its products of no more multiply-adds are not copied first */
 
 static void open_library(void)
 {
@@ -70,7 +71,8 @@ struct ll_blas_facts ll_blas_facts(void)
 {
     assert(blas.status == LL_OK && blas.core);
     static const char *const lesser[] = {"Haswell", "Zen", "Sandybridge", "Nehalem", "Prescott", "Core2"};
-    struct ll_blas_facts facts = {blas.core(), NULL, blas.config(), (unsigned)blas.get_threads()};
+    struct ll_blas_facts facts = {blas.core(), NULL, blas.config(), (unsigned)blas.get_threads(), 0};
+    facts.small = strcmp(facts.core, best_core) == 0 ? SMALL : 0;
     for (size_t i = 0; i < sizeof lesser / sizeof lesser[0] && has_avx512(); i++)
         if (strcmp(facts.core, lesser[i]) == 0)
             facts.better_core = best_core;

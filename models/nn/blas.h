@@ -24,6 +24,7 @@ enum ll_status ll_blas_open(void);
 struct ll_blas_facts {
     const char *core, *better_core, *config;
     unsigned threads;
+    unsigned small; /* the most multiply-adds of a product that is not copied first, B as it is; 0: all are */
 };
 struct ll_blas_facts ll_blas_facts(void);
 

@@ -250,6 +250,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     kernel.slice_elements = sample->cut.slice_elements;
     kernel.slice_step = sample->cut.slice_step;
     kernel.slice_most = sample->cut.slice_most;
+    kernel.small = sample->cut.small;
     return kernel;
 }
 

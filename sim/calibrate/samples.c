@@ -171,7 +171,8 @@ static struct ll_cut cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
     } figures[] = {{"slice", offsetof(struct ll_cut, slice)},
                    {"slice_elements", offsetof(struct ll_cut, slice_elements)},
                    {"slice_step", offsetof(struct ll_cut, slice_step)},
-                   {"slice_most", offsetof(struct ll_cut, slice_most)}};
+                   {"slice_most", offsetof(struct ll_cut, slice_most)},
+                   {"small", offsetof(struct ll_cut, small)}};
     struct ll_cut cut = {0};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         char key[64];
@@ -191,12 +192,11 @@ static void class_product(const struct ll_trace *trace, struct ll_sample *sample
         return;
     }
     sample->most_rows = class_of(sample->work.gemm.m, few_rows);
-    if (sample->most_rows == few_rows) {
-        sample->transposed = sample->work.along_k & LL_LINES_OF_B;
+    sample->transposed = sample->most_rows > 0 && (sample->work.along_k & LL_LINES_OF_B);
+    if (sample->most_rows == few_rows)
         sample->cut.grain = count_of(trace, "matmul.few_rows.grain");
-    } else {
+    else
         sample->cut = cut_of(trace, LL_OP_MATMUL);
-    }
 }
 
 /* A kind of which all reductions go along lines has one kernel for all. */

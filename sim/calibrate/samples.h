@@ -16,7 +16,7 @@ struct ll_sample {
     bool folds;          /* whether it is for reductions along lines, where the kind has others, too */
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
     struct ll_cut {
-        uint64_t slice, slice_elements, slice_step, slice_most, grain;
+        uint64_t slice, slice_elements, slice_step, slice_most, small, grain;
     } cut;
     uint32_t op;                       /* in the trace */
     double time_s;                     /* the mean over the steps, without the extremes */

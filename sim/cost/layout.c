@@ -18,6 +18,9 @@
  *       copies = ceil(slices / units)                                         of the other operand
  *       layout = max(lines * busiest, windows * copies) * line + (cut * busiest + other * copies) / packing
  *
+ * Libraries multiply a slice of at most `small` multiply-adds in place and copy nothing (OpenBLAS 0.3 under
+ * AVX-512: 100^3, sgemm_small_kernel_permit).
+ *
  * Work that is no product goes along lines too (unbroken runs of elements), and pays `line` for each that it
  * begins; the units share them evenly. */
 #include "sim/cost/layout.h"
@@ -33,6 +36,8 @@ struct sides {
     uint64_t length, parts; /* of the side that is cut, and the products that share it */
     double cut_elements;    /* of the operand on that side */
     double cut_bytes, other_bytes;
+    bool transposed; /* lines of a product's right operand go along k */
+    double macs;     /* of a product; 0: of a convolution, of which no slice counts as small */
     /* Lines of windows, and windows of which each slice takes a part (0: none is cut). */
     double lines, windows;
 };
@@ -63,15 +68,20 @@ static struct sides sides_of_product(const struct ll_task *task)
     const struct ll_gemm *d = &task->problem.dims;
     double a = ll_operand_bytes(&task->problem, LL_OPERAND_A);
     double b = ll_operand_bytes(&task->problem, LL_OPERAND_B);
+    double macs = ll_gemm_macs(d);
+    bool transposed = task->work->along_k & LL_LINES_OF_B;
     if (d->batch > 1)
-        return (struct sides){.length = d->batch, .parts = 1, .cut_bytes = a + b};
+        return (struct sides){
+            .length = d->batch, .parts = 1, .cut_bytes = a + b, .transposed = transposed, .macs = macs};
     bool by_rows = d->m >= d->n;
     uint64_t length = ll_max(d->m, d->n);
     return (struct sides){.length = length,
                           .parts = 1,
                           .cut_elements = (double)length * (double)d->k,
                           .cut_bytes = by_rows ? a : b,
-                          .other_bytes = by_rows ? b : a};
+                          .other_bytes = by_rows ? b : a,
+                          .transposed = transposed,
+                          .macs = macs};
 }
 
 /* Lines of a slice; 0: a product is dealt evenly. */
@@ -108,6 +118,8 @@ static struct ll_layout begin_lines(const struct ll_kernel *kernel, const struct
 struct dealt {
     uint64_t units, length, slice, slices; /* length: of one product; slice 0: evenly */
     double busiest, copies;                /* its share of all work, and slices that it gets */
+    double slice_macs;
+    bool in_place; /* a slice is small */
     double lines_s, packing_s;
 };
 
@@ -120,7 +132,9 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
     d.copies = (double)s->parts * (double)ll_ceil_div(d.slices / s->parts, units);
     d.lines_s = fmax(s->lines * d.busiest, s->windows * d.copies) * kernel->line_s;
     double bytes = s->cut_bytes * d.busiest + s->other_bytes / (double)s->parts * d.copies;
-    d.packing_s = kernel->packing_Bps > 0 ? bytes / kernel->packing_Bps : 0;
+    d.slice_macs = s->macs / (double)s->length * (double)ll_min(slice, s->length);
+    d.in_place = d.slice_macs > 0 && d.slice_macs <= (double)kernel->small && !s->transposed;
+    d.packing_s = kernel->packing_Bps > 0 && !d.in_place ? bytes / kernel->packing_Bps : 0;
     return d;
 }
 
@@ -137,7 +151,10 @@ static void tell(const struct ll_kernel *kernel, const struct sides *s, const st
     if (kernel->line_s > 0)
         ll_say(why, "laid out, lines found: max(%.10g * %.10g, %.10g * %.10g) * %.10g = %.10g s", s->lines,
                d->busiest, s->windows, d->copies, kernel->line_s, d->lines_s);
-    if (kernel->packing_Bps > 0)
+    if (kernel->packing_Bps > 0 && d->in_place)
+        ll_say(why, "a slice has %.10g multiply-adds, no more than %" PRIu64 ": nothing is copied",
+               d->slice_macs, kernel->small);
+    else if (kernel->packing_Bps > 0)
         ll_say(why, "laid out, bytes copied: (%.10g * %.10g + %.10g * %.10g) / %.10g = %.10g s", s->cut_bytes,
                d->busiest, s->other_bytes / (double)s->parts, d->copies, kernel->packing_Bps, d->packing_s);
 }

@@ -203,7 +203,8 @@ struct ll_kernel {
      * number). */
     uint64_t slice_elements, slice_step, slice_most;
     double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
-    double line_s;      /* to start a line of a convolution's window, or of the elements of an op */
+    uint64_t small; /* multiply-adds of a slice up to which nothing is copied, unless lines of B go along k */
+    double line_s;  /* to start a line of a convolution's window, or of the elements of an op */
 
     const struct ll_seen *seen;
     uint64_t seen_count;

@@ -355,6 +355,9 @@ static const struct ll_field kernel_fields[] = {
     {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "bandwidth at which a unit copies a matrix product's operands before it multiplies them"},
+    {.key = "small", .type = LL_TYPE_WHOLE, AT(small), .min = 0, .max = 0x1p40, .otherwise = "0",
+     .help = "the most multiply-adds of a matrix product's slice for which nothing is copied, where the right operand "
+             "is not transposed"},
     {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to start a line: of a convolution's window, or of the elements along which an op works"},

@@ -74,6 +74,28 @@ static void each_slice_copies_the_other_operand_again(void **state)
     assert_near(layout_of(&kernel, &few, 1).layout_s, (98 * 30 * 4 + 2 * 1200) / 1e9, 1e-12);
 }
 
+/* Slices of 50 x 10 x 30 multiply-adds. */
+static void small_slices_are_multiplied_in_place(void **state)
+{
+    struct ll_kernel kernel = {.slice = 50, .packing_Bps = 1e9, .small = 15000};
+    (void)state;
+    struct ll_work work = product(1, 200, 10, 30), stack = product(7, 50, 10, 30);
+    assert_near(layout_of(&kernel, &work, 2).layout_s, 0, 0);
+    assert_near(layout_of(&kernel, &stack, 7).layout_s, 0, 0);
+    work.along_k = LL_LINES_OF_B;
+    assert_near(layout_of(&kernel, &work, 1).layout_s, (24000 + 4 * 1200) / 1e9, 1e-12);
+    work.along_k = LL_LINES_OF_A;
+    assert_near(layout_of(&kernel, &work, 1).layout_s, 0, 0);
+    kernel.small--;
+    assert_near(layout_of(&kernel, &work, 1).layout_s, (24000 + 4 * 1200) / 1e9, 1e-12);
+    kernel.small = 1 << 20; /* windows are copied all the same */
+    struct ll_work conv = convolution(LL_CONV_FORWARD);
+    assert_true(layout_of(&kernel, &conv, 1).layout_s > 0);
+    struct ll_work short_side = product(1, 40, 10, 30); /* the slice is no longer than the product */
+    kernel.small = 40 * 10 * 30;
+    assert_near(layout_of(&kernel, &short_side, 1).layout_s, 0, 0);
+}
+
 /* Two images of 10 x 10, windows of 54 elements: 200 lines. */
 static void slices_hold_so_many_elements_of_what_is_cut(void **state)
 {
@@ -163,6 +185,7 @@ int main(void)
         cmocka_unit_test(without_a_word_about_it_a_product_is_dealt_evenly),
         cmocka_unit_test(whole_slices_leave_units_idle),
         cmocka_unit_test(each_slice_copies_the_other_operand_again),
+        cmocka_unit_test(small_slices_are_multiplied_in_place),
         cmocka_unit_test(slices_hold_so_many_elements_of_what_is_cut),
         cmocka_unit_test(phases_of_strides_are_cut_one_by_one),
         cmocka_unit_test(windows_are_gathered_line_by_line),
