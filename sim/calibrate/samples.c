@@ -99,31 +99,55 @@ static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
     return count;
 }
 
-static double span_ns(const struct ll_trace *trace, uint32_t step)
+/* A stretch of the list: places `first` to before `end` of each step. */
+struct stretch {
+    uint32_t first, end;
+};
+
+static double span_ns(const struct ll_trace *trace, uint32_t step, struct stretch stretch)
 {
-    const struct ll_op *first = &trace->ops[trace->steps[step].first_op];
-    const struct ll_op *last = first + trace->steps[step].op_count - 1;
+    const struct ll_op *ops = &trace->ops[trace->steps[step].first_op];
+    const struct ll_op *first = &ops[stretch.first], *last = &ops[stretch.end - 1];
     uint64_t end_ns = ll_add(last->start_ns, last->duration_ns);
     return (double)ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
 }
 
-/* Leaves out the steps in which somebody else was at work for long: those that took longer than the calmest
- * tenth by a twentieth, since calm ones hardly differ by more. A quarter of the steps, at least, is taken for
- * calm. What others do now and then belongs to the machine as its user finds it. How many are left; spans:
- * room for twice as many. */
-static uint64_t calm_steps(const struct ll_trace *trace, uint32_t *steps, uint64_t count, double *spans)
+/* The stretch from `first` on that takes a part of the step that is long beside what others do now and then,
+ * and short beside how long they stay away. */
+static struct stretch stretch_of(const struct ll_trace *trace, uint32_t step, uint32_t first)
+{
+    enum { STRETCHES = 32 };
+    struct stretch all = {0, trace->steps[step].op_count}, stretch = {first, first + 1};
+    double long_ns = span_ns(trace, step, all) / STRETCHES;
+    while (stretch.end < all.end && span_ns(trace, step, stretch) < long_ns)
+        stretch.end++;
+    return stretch;
+}
+
+/* What steps are compared by. */
+struct calm {
+    const uint32_t *steps; /* all of them */
+    uint64_t count;
+    uint32_t *calm; /* those of which the stretch at hand was calm */
+    uint64_t calm_count;
+    double *spans; /* room for twice as many */
+};
+
+/* Leaves out the steps in which somebody else was at work for long in this stretch: those that took longer
+ * than the calmest tenth by a twentieth, since calm ones hardly differ by more. A quarter of the steps, at
+ * least, is taken for calm. What others do now and then belongs to the machine as its user finds it. */
+static void find_calm(const struct ll_trace *trace, struct stretch stretch, struct calm *c)
 {
     static const double longer = 1.05;
-    double *sorted = spans + count;
-    uint64_t left = 0;
-    for (uint64_t i = 0; i < count; i++)
-        spans[i] = sorted[i] = span_ns(trace, steps[i]);
-    ll_sort_numbers(sorted, count);
-    double calm_ns = fmax(longer * sorted[count / 10], sorted[count / 4]);
-    for (uint64_t i = 0; i < count; i++)
-        if (spans[i] <= calm_ns)
-            steps[left++] = steps[i];
-    return left;
+    double *sorted = c->spans + c->count;
+    for (uint64_t i = 0; i < c->count; i++)
+        c->spans[i] = sorted[i] = span_ns(trace, c->steps[i], stretch);
+    ll_sort_numbers(sorted, c->count);
+    double calm_ns = fmax(longer * sorted[c->count / 10], sorted[c->count / 4]);
+    c->calm_count = 0;
+    for (uint64_t i = 0; i < c->count; i++)
+        if (c->spans[i] <= calm_ns)
+            c->calm[c->calm_count++] = c->steps[i];
 }
 
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
@@ -217,36 +241,49 @@ static void add_arrival(const struct ll_trace *trace, const struct ll_sample *sa
     samples->arrivals[samples->arrival_count++] = (struct ll_arrival){(double)bytes, sample->time_s};
 }
 
-static bool gather(const struct ll_trace *trace, const uint32_t *steps, uint64_t count,
-                   struct ll_arena *arena, struct ll_samples *samples)
+/* The op at this place, if it is there to be measured. */
+static void add_sample(const struct ll_trace *trace, const struct calm *calm, uint32_t place,
+                       double *times_ns, struct ll_samples *samples)
 {
-    const struct ll_step *last = &trace->steps[steps[0]];
-    double *times = ll_alloc(arena, count, sizeof *times);
+    uint32_t op = trace->steps[calm->steps[0]].first_op + place;
+    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    struct ll_sample sample = {.op = op, .kind = view->kind};
+    bool arrives = view->kind == LL_OP_HOST_INPUT;
+    if (!arrives && (!is_measured(trace, op) || !ll_op_lower(view, &sample.work)))
+        return;
+    time_of(trace, calm->calm, calm->calm_count, place, times_ns, &sample);
+    if (arrives) {
+        add_arrival(trace, &sample, samples);
+        return;
+    }
+    if (view->kind == LL_OP_MATMUL)
+        class_product(trace, &sample);
+    else
+        sample.cut = cut_of(trace, view->kind);
+    sample.folds = sample.work.kind == LL_WORK_REDUCE && sample.work.reduce.folds;
+    samples->at[samples->count++] = sample;
+}
+
+static bool gather(const struct ll_trace *trace, struct calm *calm, struct ll_arena *arena,
+                   struct ll_samples *samples)
+{
+    const struct ll_step *last = &trace->steps[calm->steps[0]];
+    double *times = ll_alloc(arena, calm->count, sizeof *times);
     double *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     samples->arrivals = ll_alloc(arena, last->op_count, sizeof *samples->arrivals);
     if (!times || !gaps || !samples->at || !samples->arrivals)
         return false;
     samples->library_share = library_share(trace);
-    samples->gap_s = gap_of(trace, last, gaps);
+    find_calm(trace, (struct stretch){0, last->op_count}, calm);
+    samples->gap_s = gap_of(trace, &trace->steps[calm->calm[0]], gaps);
+    struct stretch stretch = {0, 0};
     for (uint32_t place = 0; place < last->op_count; place++) {
-        uint32_t op = last->first_op + place;
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-        struct ll_sample sample = {.op = op, .kind = view->kind};
-        if (view->kind == LL_OP_HOST_INPUT) {
-            time_of(trace, steps, count, place, times, &sample);
-            add_arrival(trace, &sample, samples);
-            continue;
+        if (place == stretch.end) {
+            stretch = stretch_of(trace, calm->steps[0], place);
+            find_calm(trace, stretch, calm);
         }
-        if (!is_measured(trace, op) || !ll_op_lower(view, &sample.work))
-            continue;
-        if (view->kind == LL_OP_MATMUL)
-            class_product(trace, &sample);
-        else
-            sample.cut = cut_of(trace, view->kind);
-        sample.folds = sample.work.kind == LL_WORK_REDUCE && sample.work.reduce.folds;
-        time_of(trace, steps, count, place, times, &sample);
-        samples->at[samples->count++] = sample;
+        add_sample(trace, calm, place, times, samples);
     }
     class_reductions(samples);
     qsort(samples->at, samples->count, sizeof *samples->at, by_kind);
@@ -272,15 +309,16 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struc
                                        struct ll_arena *arena, struct ll_diags *diags)
 {
     struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
-    uint32_t *steps = ll_alloc(arena, micro->step_count + 1, sizeof *steps);
-    double *spans = ll_alloc(arena, ll_mul(2, micro->step_count + 1), sizeof *spans);
-    uint64_t count = samples && steps && spans ? like_steps(micro, steps) : 0;
-    if (count > 0 && micro->steps[steps[0]].op_count > 0) {
-        count = calm_steps(micro, steps, count, spans);
-        if (gather(micro, steps, count, arena, samples) && samples->count > 0 &&
-            find_on_chip(micro, machine, arena, samples))
-            return samples;
-    }
+    uint64_t most = micro->step_count + 1;
+    uint32_t *steps = ll_alloc(arena, most, sizeof *steps);
+    struct calm calm = {.steps = steps,
+                        .calm = ll_alloc(arena, most, sizeof *calm.calm),
+                        .spans = ll_alloc(arena, ll_mul(2, most), sizeof *calm.spans)};
+    if (samples && steps && calm.calm && calm.spans)
+        calm.count = like_steps(micro, steps);
+    if (calm.count > 0 && micro->steps[steps[0]].op_count > 0 && gather(micro, &calm, arena, samples) &&
+        samples->count > 0 && find_on_chip(micro, machine, arena, samples))
+        return samples;
     ll_complain(diags, (struct ll_place){0}, "the trace has no ops that were measured for a calibration");
     return NULL;
 }
