@@ -49,34 +49,52 @@ LL_INLINE void add_one(real a, const real *restrict b, real *restrict c, uint64_
         c[j] += a * b[j];
 }
 
-/* Adds the products of A's columns i..i + DEPTH with eight rows of B to a strip of C, packed. */
-LL_INLINE void add_rows(const struct ll_blas_product *p, uint64_t i, const real *b, real *c, uint64_t count)
+/* Adds the products of A's columns i..i + DEPTH with eight rows of B to a strip of C. */
+LL_INLINE void add_rows(const struct ll_blas_product *p, uint64_t i, const real *b, real *c, uint64_t ldc,
+                        uint64_t count)
 {
     const real *a = (const real *)p->a + i;
     uint64_t pairs = p->m / 2 * 2;
     for (uint64_t row = 0; row < pairs; row += 2)
-        add_twice_eight(a + row * p->lda, a + (row + 1) * p->lda, b, p->ldb, c + row * count,
-                        c + (row + 1) * count, count);
+        add_twice_eight(a + row * p->lda, a + (row + 1) * p->lda, b, p->ldb, c + row * ldc,
+                        c + (row + 1) * ldc, count);
     if (pairs < p->m)
-        add_eight(a + pairs * p->lda, b, p->ldb, c + pairs * count, count);
+        add_eight(a + pairs * p->lda, b, p->ldb, c + pairs * ldc, count);
 }
 
-/* The strip of C grows in a packed buffer: rows a power of two apart would share few places of the cache. */
+/* The strip of C grows in a buffer of its own. A load waits for a store before it whose address ends in the
+ * same 12 bits, as if it read what was stored. Rows of B are often a multiple of half a page apart; beside
+ * each other at the same place of half a page, B and C take up to half as long again. So C's rows begin a
+ * quarter and three quarters of half a page behind B's, by turns. */
+enum { HALF_PAGE = 2048 / sizeof(real), QUARTER = HALF_PAGE / 4, MOST_APART = STRIP + HALF_PAGE / 2 };
+
+static uint64_t rows_apart(uint64_t count)
+{
+    return ll_ceil_div(count + HALF_PAGE / 2, HALF_PAGE) * HALF_PAGE - HALF_PAGE / 2;
+}
+
+static real *behind(const real *b, real *buffer)
+{
+    uint64_t place = (uintptr_t)b / sizeof(real) + QUARTER - (uintptr_t)buffer / sizeof(real);
+    return buffer + place % HALF_PAGE;
+}
+
 LL_FAST static void columns(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct ll_blas_product *p = context;
     const real *a = p->a, *b = (const real *)p->b + begin;
-    uint64_t whole = p->k / DEPTH * DEPTH, count = end - begin;
-    real c[LL_SKINNY_ROWS * STRIP];
-    memset(c, 0, p->m * count * sizeof(real));
+    uint64_t whole = p->k / DEPTH * DEPTH, count = end - begin, ldc = rows_apart(count);
+    real buffer[HALF_PAGE + LL_SKINNY_ROWS * MOST_APART], *c = behind(b, buffer);
+    for (uint64_t row = 0; row < p->m; row++)
+        memset(c + row * ldc, 0, count * sizeof(real));
     for (uint64_t i = 0; i < whole; i += DEPTH)
-        add_rows(p, i, b + i * p->ldb, c, count);
+        add_rows(p, i, b + i * p->ldb, c, ldc, count);
     for (uint64_t i = whole; i < p->k; i++)
         for (uint64_t row = 0; row < p->m; row++)
-            add_one(a[row * p->lda + i], b + i * p->ldb, c + row * count, count);
+            add_one(a[row * p->lda + i], b + i * p->ldb, c + row * ldc, count);
     for (uint64_t row = 0; row < p->m; row++)
-        memcpy((real *)p->c + row * p->ldc + begin, c + row * count, count * sizeof(real));
+        memcpy((real *)p->c + row * p->ldc + begin, c + row * ldc, count * sizeof(real));
 }
 
 /* The products of two rows of A with four rows of B. At an edge a row stands there twice. */
