@@ -70,10 +70,10 @@ static double true_s(const struct ll_machine *base, const struct ll_op_view *vie
     return timing.time_s + timing.overhead_s;
 }
 
-/* One op on operands of its own; how long it takes is what the truth says times `slower`, or nothing without
- * a base. */
+/* One op on operands of its own, from *now_ns on; how long it takes is what the truth says times `slower`, or
+ * nothing of interest without a base. */
 static void record_op(struct ll_recorder *recorder, const struct ll_machine *base, enum ll_op_kind kind,
-                      uint64_t rows, uint64_t columns, double slower)
+                      uint64_t rows, uint64_t columns, double slower, uint64_t *now_ns)
 {
     struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {rows, columns}}},
                     out[LL_MAX_OUTPUTS] = {{.rank = 0}};
@@ -94,9 +94,10 @@ static void record_op(struct ll_recorder *recorder, const struct ll_machine *bas
                                .input_count = view.input_count,
                                .outputs = outputs,
                                .output_count = 1,
-                               .start_ns = 1,
+                               .start_ns = *now_ns,
                                .duration_ns = base ? (uint64_t)(true_s(base, &view) * 1e9 * slower) : 1000};
     ll_recorder_op(recorder, &record);
+    *now_ns += record.duration_ns;
 }
 
 static struct ll_trace *made_trace_of(const struct ll_machine *base, const struct ll_fact *header,
@@ -109,14 +110,18 @@ static struct ll_trace *made_trace_of(const struct ll_machine *base, const struc
     struct ll_recorder *recorder = ll_recorder_open(path, header, fact_count, &status);
     assert_non_null(recorder);
     static const double slow[] = {1.2, 3, 1.2, 1, 1}; /* most steps are disturbed, some not by much */
+    uint64_t now_ns = 1;
     for (int step = 0; step < STEPS; step++) {
         ll_recorder_step_begin(recorder);
-        double slower = slow[step % 5];
+        /* Others than before in what comes behind the last but one of the long ops. */
+        double slower = slow[step % 5], later = slow[(step + 1) % 5];
         for (int i = 0; i < SIZES; i++) {
             unsigned waits = i == 0 && step % 5 == 3 && step > 5 ? 100 : 1; /* two of six others in one op */
-            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower);
-            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower * waits);
-            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower);
+            slower = i == SIZES - 1 ? later : slower;
+            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower, &now_ns);
+            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower * waits, &now_ns);
+            slower = i == SIZES - 2 ? later : slower;
+            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower, &now_ns);
         }
         ll_recorder_step_end(recorder);
     }
@@ -170,7 +175,7 @@ static void units_and_levels_are_what_was_probed(void **state)
 /* The library may be told to use half of the registers; the third-level cache is shared with others. */
 static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(void **state)
 {
-    struct ll_fact changed[FACTS + 5];
+    struct ll_fact changed[FACTS + 6];
     struct ll_diags diags = {0};
     (void)state;
     memcpy(changed, facts, sizeof facts);
@@ -184,7 +189,7 @@ static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(v
         {"probe.l3.latency_s", "2e-8"},
         {"probe.l3.rounds", "8000000=8e10 16000000=8e10 24000000=2e10 33554432=2e10 64000000=2e10"}};
     memcpy(changed + FACTS, more, sizeof more);
-    struct ll_trace *trace = made_trace_of(NULL, changed, FACTS + 5);
+    struct ll_trace *trace = made_trace_of(NULL, changed, FACTS + 6);
     struct ll_machine *machine = ll_calibrate_base(trace, &diags);
     assert_non_null(machine);
     assert_near(2 * machine->units[0].matrix.macs[LL_F32] * machine->clock_hz, 1e11, 1e-3);
@@ -422,7 +427,22 @@ static void record_gathers(struct ll_recorder *recorder, uint64_t size)
     }
 }
 
-/* Sums along lines and across them, maxima along lines alone, a convolution. */
+/* 32 rows, the right operand as it is and transposed. */
+static void record_products(struct ll_recorder *recorder, uint64_t size)
+{
+    struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {32, size}},
+                             {.dtype = LL_F32, .rank = 2, .dim = {size, 48}}},
+                    out[LL_MAX_OUTPUTS] = {{.rank = 0}};
+    struct ll_attr transposed = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
+    struct ll_op_view view = {LL_OP_MATMUL, .input_count = 2, .in = in, .out = out, .attrs = &transposed};
+    record_view(recorder, &view, size);
+    in[1].dim[0] = 48;
+    in[1].dim[1] = size;
+    view.attr_count = 1;
+    record_view(recorder, &view, size);
+}
+
+/* Products, sums along lines and across them, maxima along lines alone, a convolution. */
 static void record_classes(struct ll_recorder *recorder, uint64_t size)
 {
     struct ll_shape in[2] = {{.dtype = LL_F32, .rank = 2, .dim = {size, 8}}},
@@ -440,21 +460,26 @@ static void record_classes(struct ll_recorder *recorder, uint64_t size)
     view = (struct ll_op_view){LL_OP_CONV2D, .input_count = 2, .in = in, .out = out};
     record_view(recorder, &view, size);
     record_gathers(recorder, size);
+    record_products(recorder, size);
 }
 
-/* The header says how convolutions are cut and what is written past the caches; a kind that has reductions of
- * both sorts gets two kernels; rows that are picked out of more do not count when they are picked again. */
+/* The header says how products and convolutions are cut and what is written past the caches; products of some
+ * rows get a kernel for each sort of right operand, a kind that has reductions of both sorts two; rows that are picked out of more do not count when they are picked again. */
 static void kernels_are_as_the_header_and_the_shapes_say(void **state)
 {
-    struct ll_fact all[FACTS + 5];
-    static const struct ll_fact more[] = {{"conv2d.slice", "96"},
-                                          {"conv2d.slice_elements", "262144"},
-                                          {"conv2d.slice_step", "32"},
-                                          {"conv2d.slice_most", "384"},
-                                          {"transpose.past", "4096"}};
-    static const char *const names[] = {"conv2d", "sum_along_lines", "sum", "max", "gather"};
+    struct ll_fact all[FACTS + 6];
+    static const struct ll_fact more[] = {{"conv2d.slice", "96"},      {"conv2d.slice_elements", "262144"},
+                                          {"conv2d.slice_step", "32"}, {"conv2d.slice_most", "384"},
+                                          {"transpose.past", "4096"},  {"matmul.small", "1000000"}};
+    static const char *const names[] = {"matmul_of_64_rows_transposed",
+                                        "matmul_of_64_rows",
+                                        "conv2d",
+                                        "sum_along_lines",
+                                        "sum",
+                                        "max",
+                                        "gather"};
     /* Each size again, and what is more than 16 KiB for the first time, too. */
-    static const uint64_t samples[] = {5 + 3, 5 + 2, 5 + 2, 5 + 2, 5 + 5 + 3};
+    static const uint64_t samples[] = {5 + 4, 5 + 4, 5 + 3, 5 + 2, 5 + 2, 5 + 2, 5 + 5 + 3};
     char path[] = "classes.XXXXXX";
     enum ll_status status;
     struct ll_diags diags = {0};
@@ -464,7 +489,7 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
     memcpy(all, facts, sizeof facts);
     memcpy(all + FACTS, more, sizeof more);
     close(mkstemp(path));
-    struct ll_recorder *recorder = ll_recorder_open(path, all, FACTS + 5, &status);
+    struct ll_recorder *recorder = ll_recorder_open(path, all, FACTS + 6, &status);
     assert_non_null(recorder);
     ll_recorder_step_begin(recorder);
     for (uint64_t size = 16; size <= 4096; size *= 4)
@@ -479,12 +504,14 @@ static void kernels_are_as_the_header_and_the_shapes_say(void **state)
     assert_int_equal(software->kernel_count, sizeof names / sizeof *names);
     for (size_t i = 0; i < software->kernel_count; i++) {
         assert_string_equal(software->kernels[i].name, names[i]);
-        assert_int_equal(software->kernels[i].folds, i == 1);
+        assert_int_equal(software->kernels[i].transposed, i == 0);
+        assert_int_equal(software->kernels[i].small, i < 2 ? 1000000 : 0);
+        assert_int_equal(software->kernels[i].folds, i == 3);
         assert_int_equal(calibration.fits[i].samples, samples[i]);
     }
     assert_int_equal(software->past_bytes, 4096);
     assert_true(software->past_ops[LL_OP_TRANSPOSE] && !software->past_ops[LL_OP_CONV2D]);
-    const struct ll_kernel *conv = &software->kernels[0];
+    const struct ll_kernel *conv = &software->kernels[2];
     assert_int_equal(conv->slice, 96);
     assert_int_equal(conv->slice_elements, 262144);
     assert_int_equal(conv->slice_step, 32);
