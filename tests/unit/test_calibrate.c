@@ -464,7 +464,8 @@ static void record_classes(struct ll_recorder *recorder, uint64_t size)
 }
 
 /* The header says how products and convolutions are cut and what is written past the caches; products of some
- * rows get a kernel for each sort of right operand, a kind that has reductions of both sorts two; rows that are picked out of more do not count when they are picked again. */
+ * rows get a kernel for each sort of right operand, a kind that has reductions of both sorts two; rows that
+ * are picked out of more do not count when they are picked again. */
 static void kernels_are_as_the_header_and_the_shapes_say(void **state)
 {
     struct ll_fact all[FACTS + 6];
