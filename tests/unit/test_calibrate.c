@@ -175,7 +175,7 @@ static void units_and_levels_are_what_was_probed(void **state)
 /* The library may be told to use half of the registers; the third-level cache is shared with others. */
 static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(void **state)
 {
-    struct ll_fact changed[FACTS + 6];
+    struct ll_fact changed[FACTS + 5];
     struct ll_diags diags = {0};
     (void)state;
     memcpy(changed, facts, sizeof facts);
@@ -189,7 +189,7 @@ static void a_core_does_what_its_registers_do_and_a_cache_keeps_what_was_found(v
         {"probe.l3.latency_s", "2e-8"},
         {"probe.l3.rounds", "8000000=8e10 16000000=8e10 24000000=2e10 33554432=2e10 64000000=2e10"}};
     memcpy(changed + FACTS, more, sizeof more);
-    struct ll_trace *trace = made_trace_of(NULL, changed, FACTS + 6);
+    struct ll_trace *trace = made_trace_of(NULL, changed, FACTS + 5);
     struct ll_machine *machine = ll_calibrate_base(trace, &diags);
     assert_non_null(machine);
     assert_near(2 * machine->units[0].matrix.macs[LL_F32] * machine->clock_hz, 1e11, 1e-3);
