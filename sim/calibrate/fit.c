@@ -129,11 +129,18 @@ static bool try_list(struct search *search, const struct figure *figure, double 
     return better;
 }
 
+/* Of results that are written once, caches may fetch each line before. */
+static double most_rewrites(const struct search *search, double most)
+{
+    return search->own ? 1 : most;
+}
+
 static bool try_factor(struct search *search, const struct figure *figure, double factor, double *loss)
 {
     double value = get(search->kernel, figure);
-    bool once = search->own && figure->offset == AT(rewrites);
-    double most = figure->offset == AT(compute) ? search->peak : once ? 1 : figure->most;
+    double most = figure->offset == AT(compute)    ? search->peak
+                  : figure->offset == AT(rewrites) ? most_rewrites(search, figure->most)
+                                                   : figure->most;
     return try_value(search, figure, fmin(value * factor, most), loss) ||
            try_value(search, figure, fmax(value / factor, figure->least), loss);
 }
@@ -244,7 +251,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
         return kernel;
     }
     kernel.packing_Bps = start->packing_Bps;
-    kernel.rewrites = search->own ? fmin(start->rewrites, 1) : start->rewrites;
+    kernel.rewrites = fmin(start->rewrites, most_rewrites(search, start->rewrites));
     kernel.grain = (double)sample->cut.grain;
     kernel.slice = is_told(&sample->cut) ? sample->cut.slice : start->slice;
     kernel.slice_elements = sample->cut.slice_elements;
