@@ -41,6 +41,16 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
     add_figure(facts, level, "bandwidth_Bps", faster(before, after));
 }
 
+/* Blocks that the caches of a core hold, still there or displaced. */
+static void add_invalidation(struct ll_facts *facts, struct ll_pool *pool, uint64_t l2, uint64_t l3)
+{
+    if (l2 == 0 || ll_pool_threads(pool) < 2)
+        return;
+    ll_facts_add(facts, "probe.l2.invalidation_s", "%.4g", ll_probe_invalidation(pool, l2 / 4, 0));
+    if (l3 > 0)
+        ll_facts_add(facts, "probe.l3.invalidation_s", "%.4g", ll_probe_invalidation(pool, l2 / 4, 2 * l2));
+}
+
 static void add_rates(struct ll_facts *facts)
 {
     add_figure(facts, "", "clock_hz", ll_probe_clock());
@@ -71,6 +81,8 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
         add_level(facts, pool, "l1", l1, threads * l1 / 2, l1 / 2);
     if (goes_on && l2)
         add_level(facts, pool, "l2", l2, threads * l2 / 2, l2 / 2);
+    if (goes_on)
+        add_invalidation(facts, pool, l2, l3);
     goes_on = goes_on && ll_tell(listener, what, 0.3);
     if (goes_on && l3)
         add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);

@@ -43,6 +43,11 @@ bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, doubl
 bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_t count,
                     const double *rests_s, double *Bps);
 
+/* Seconds that it takes a thread longer to write a line when another one has read it, too, in a block of so
+ * many bytes of which each thread of the pool writes a part; each has read `away` bytes of its own in between
+ * (0: none). 0 when it takes no longer, with one thread, or when memory ran out. */
+double ll_probe_invalidation(struct ll_pool *pool, uint64_t bytes, uint64_t away);
+
 /* Seconds of one access that waits for the one before, in no order over so many bytes. Zeros when memory ran
  * out. */
 struct ll_figure ll_probe_latency(uint64_t bytes);
@@ -63,7 +68,9 @@ struct ll_figure ll_probe_product_f64(void);
  *   probe.clock_hz
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
  *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
- * for the levels l1, l2, l3 as far as the host has them, and dram. Whoever ends it early gets the first of
+ * for the levels l1, l2, l3 as far as the host has them, and dram; and where several threads have an l2 each
+ *   probe.l2.invalidation_s, probe.l3.invalidation_s: of a line that is there, or no further in than there
+ * Whoever ends it early gets the first of
  * these. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener);
 

@@ -22,15 +22,6 @@ struct stream {
     ll_pool_body *body;
 };
 
-LL_FAST static float sum_of(const float *x, uint64_t count)
-{
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (uint64_t i = 0; i < count; i++)
-        sum += x[i];
-    return sum;
-}
-
 LL_FAST static void add_scaled(float *restrict a, const float *restrict b, const float *restrict c, float x,
                                uint64_t count)
 {
@@ -43,7 +34,7 @@ static void read_part(void *context, uint64_t begin, uint64_t end, uint64_t chun
     struct stream *s = context;
     (void)end;
     for (uint64_t pass = 0; pass < s->passes; pass++)
-        s->sums[chunk % 64] += sum_of(s->memory + begin * s->floats, s->floats);
+        s->sums[chunk % 64] += ll_probe_sum(s->memory + begin * s->floats, s->floats);
 }
 
 static void triad_part(void *context, uint64_t begin, uint64_t end, uint64_t chunk)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "models/micro/repeat.h"
 
+#include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/order.h"
 
@@ -40,4 +41,13 @@ void *ll_probe_memory(uint64_t bytes)
 void ll_probe_release(void *memory, uint64_t bytes)
 {
     munmap(memory, bytes);
+}
+
+LL_FAST float ll_probe_sum(const float *x, uint64_t count)
+{
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (uint64_t i = 0; i < count; i++)
+        sum += x[i];
+    return sum;
 }

@@ -74,8 +74,11 @@ static void add_level(struct header *header, const char *level, const char *scop
                 "latency: %.4gns, scope: %s",
                 level, held.bytes, bandwidth, alone, latency * 1e9, scope);
     if (strcmp(level, "dram") != 0)
-        ll_str_addf(yaml, ", cache: {policy: %s, admission: %.4g, affinity: %s, corunners: %.4gB/s}",
+        ll_str_addf(yaml,
+                    ", cache: {policy: %s, admission: %.4g, affinity: %s, invalidation: %.4gs, "
+                    "corunners: %.4gB/s}",
                     ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
+                    ll_trace_number(header->trace, level_key(level, "invalidation_s").text, 0),
                     held.corunners_Bps);
     ll_str_addf(yaml, "}\n");
 }
@@ -127,7 +130,13 @@ static void add_sources(const struct header *header, const char *host, const cha
                     unit_sources[i].path, host, threads, unit_sources[i].how,
                     i == 2 && core ? ", kernels " : "", i == 2 && core ? core : "");
     static const char *const levels[] = {"l1", "l2", "l3", "dram"};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        if (level_fact(header, levels[i], "invalidation_s"))
+            ll_str_addf(
+                yaml,
+                "  %s.cache.invalidation: \"measured by leadline calibrate on %s, threads %s: writing "
+                "what all threads have read\"\n",
+                levels[i], host, threads);
         if (has_level(header, levels[i]))
             ll_str_addf(yaml,
                         "  %s.size: \"hwloc and the kernel on %s%s\"\n"
@@ -135,6 +144,7 @@ static void add_sources(const struct header *header, const char *host, const cha
                         "reading, a triad and an update\"\n"
                         "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
                         levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
+    }
 }
 
 /* How our kernels go about it. */

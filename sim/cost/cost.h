@@ -24,6 +24,7 @@
 
 #include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
+#include "sim/machine/leftovers.h"
 #include "tracer/ops.h"
 
 #include <stdbool.h>
@@ -107,9 +108,11 @@ static inline double ll_timing_alone_s(const struct ll_timing *timing)
 }
 
 /* The op's time when saved_bytes[l] of the traffic out of level l did not happen, because earlier ops left
- * data further in (sim/memory/residency.h). NULL when nothing was saved; more than there is counts as all
+ * data further in (sim/memory/residency.h), and shared_bytes[l] are overwritten of which other units have to
+ * drop their copies: line by line, each in the level's `invalidation`, shared by the units that work, and
+ * behind what they compute meanwhile. NULL when nothing was left; more saved than there is counts as all
  * there is. */
-void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
-                  struct ll_timing *timing, struct ll_explain *why);
+void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why);
 
 #endif

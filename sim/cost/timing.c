@@ -35,6 +35,32 @@ static double wait_for(const struct ll_machine *machine, const struct ll_cost *c
     return wait_s * left / line;
 }
 
+/* Of a level: until other units have dropped their copies of what is overwritten. */
+static double drop_s(const struct ll_level *level, double units, double shared_bytes, struct ll_explain *why)
+{
+    double line = (double)level->cache.line_bytes, line_s = level->cache.invalidation_s;
+    if (shared_bytes == 0)
+        return 0;
+    double time_s = shared_bytes / line * line_s / units;
+    ll_say(why, "%s, lines that other units have as well: %.10g / %.10g * %.10g / %.10g = %.10g s",
+           level->name, shared_bytes, line, line_s, units, time_s);
+    return time_s;
+}
+
+/* What that takes beyond computing: a unit goes on while its writes wait. */
+static double invalidation_s(const struct ll_machine *machine, const struct ll_cost *cost,
+                             const struct ll_leftovers *found, struct ll_explain *why)
+{
+    double units = (double)ll_max(cost->units_used, 1), all_s = 0;
+    for (uint64_t l = 0; found && l < machine->level_count; l++)
+        all_s += drop_s(&machine->levels[l], units, found->shared_bytes[l], why);
+    double beyond_s = fmax(0, all_s - cost->compute_s);
+    if (all_s > 0)
+        ll_say(why, "which goes on behind computing: max(0, %.10g - %.10g) = %.10g s", all_s, cost->compute_s,
+               beyond_s);
+    return beyond_s;
+}
+
 static struct stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
                                 double saved_bytes, struct ll_explain *why)
 {
@@ -136,8 +162,8 @@ static double serial_s(const struct ll_cost *cost, const struct stage *stages, u
     return cost->serial * others_s;
 }
 
-void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, const double *saved_bytes,
-                  struct ll_timing *timing, struct ll_explain *why)
+void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why)
 {
     struct stage stages[MAX_STAGES] = {{cost->compute_s, cost->compute_first_s, 0}};
     uint64_t count = FIRST_LEVEL + machine->level_count;
@@ -149,7 +175,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {
         struct stage *stage = &stages[FIRST_LEVEL + l];
-        *stage = level_stage(machine, cost, l, saved_bytes ? saved_bytes[l] : 0, why);
+        *stage = level_stage(machine, cost, l, found ? found->saved_bytes[l] : 0, why);
         first_s += stage->first_s;
         waits_s += stage->wait_s;
     }
@@ -157,7 +183,8 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost, 
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
     if (cost->gap_s > 0)
         ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);
-    double apart_s = cost->apart_s + cost->gap_s + serial_s(cost, stages, count, sets_pace, why);
+    double apart_s = cost->apart_s + cost->gap_s + invalidation_s(machine, cost, found, why) +
+                     serial_s(cost, stages, count, sets_pace, why);
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
     for (uint64_t i = 0; i < count; i++)
         if (sets_pace[i] && i != slowest)

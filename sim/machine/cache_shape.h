@@ -33,8 +33,9 @@ struct ll_cache_level {
     double admission;  /* share of the lines that come for the first time that it lets in; 0: all */
     uint64_t seed;     /* of RANDOM, and of admission */
     /* For what ops find of earlier ones alone (sim/memory/residency.h): */
-    bool affinity;        /* it stands for the units' own caches, taken together */
-    double corunners_Bps; /* what programs that are not simulated bring into it */
+    bool affinity;         /* it stands for the units' own caches, taken together */
+    double invalidation_s; /* to have other units drop their copies of a line that is overwritten */
+    double corunners_Bps;  /* what programs that are not simulated bring into it */
 };
 
 /* Why no such caches, innermost first, can be: a static sentence, and which level it is about; NULL when they

@@ -223,6 +223,10 @@ static const struct ll_field cache_fields[] = {
     {.key = "affinity", .type = LL_TYPE_BOOL, AT(affinity), .otherwise = "false",
      .help = "whether it stands for the units' own caches, as large as all of them: products, and ops that are "
              "none, then find only what their like have left there"},
+    {.key = "invalidation", .type = LL_TYPE_QUANTITY, AT(invalidation_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "of a line that an op overwrites there while other units have copies of it, until they have dropped "
+             "them: where all have read it, as each reads the operand of a product that is not cut"},
     {.key = "corunners", .type = LL_TYPE_QUANTITY, AT(corunners_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 0,
      .max = MOST_BPS, .otherwise = "0B/s",
      .help = "what programs that run beside this one, and are not simulated, bring into it: the longer something "

@@ -106,6 +106,14 @@ bool ll_heap_take(struct ll_heap *heap, uint32_t chunk, uint64_t bytes, uint64_t
     return list(heap, number);
 }
 
+static bool spare(struct ll_heap *heap, uint32_t chunk)
+{
+    if (!ll_grow((void **)&heap->spare, &heap->spare_capacity, heap->spare_count + 1u, sizeof *heap->spare))
+        return false;
+    heap->spare[heap->spare_count++] = chunk;
+    return true;
+}
+
 /* The second of two neighbours, neither of which is listed, becomes part of the first. */
 static bool join(struct ll_heap *heap, uint32_t first, uint32_t second)
 {
@@ -115,10 +123,7 @@ static bool join(struct ll_heap *heap, uint32_t first, uint32_t second)
     if (b->after != NONE)
         heap->chunks[b->after].before = first;
     heap->last = heap->last == second ? first : heap->last;
-    if (!ll_grow((void **)&heap->spare, &heap->spare_capacity, heap->spare_count + 1u, sizeof *heap->spare))
-        return false;
-    heap->spare[heap->spare_count++] = second;
-    return true;
+    return spare(heap, second);
 }
 
 bool ll_heap_give(struct ll_heap *heap, uint32_t chunk)
@@ -157,4 +162,17 @@ bool ll_heap_stretch(struct ll_heap *heap, uint64_t bytes)
     heap->chunks[last].bytes = bytes;
     heap->end = end;
     return list(heap, last);
+}
+
+bool ll_heap_trim(struct ll_heap *heap)
+{
+    uint32_t last = heap->last;
+    if (heap->end == 0 || !heap->chunks[last].free)
+        return true;
+    unlist(heap, last);
+    heap->end = heap->chunks[last].address;
+    heap->last = heap->chunks[last].before;
+    if (heap->last != NONE)
+        heap->chunks[heap->last].after = NONE;
+    return spare(heap, last);
 }

@@ -52,4 +52,7 @@ bool ll_heap_give(struct ll_heap *heap, uint32_t chunk);
  * a free one of them to its segment. */
 bool ll_heap_stretch(struct ll_heap *heap, uint64_t bytes);
 
+/* Ends the address space before the chunk at its end, if that is free. False when memory ran out. */
+bool ll_heap_trim(struct ll_heap *heap);
+
 #endif

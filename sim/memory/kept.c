@@ -214,19 +214,58 @@ static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held
     return kept;
 }
 
+/* Of the bytes that a use overwrites, those that the level has and that every unit has read since they were
+ * written last. */
+static double shared_by_all(const struct asking *asking, const struct ll_reuse *reuse,
+                            const struct ll_level *level)
+{
+    enum { MOST_USES = 8 };
+    uint64_t bytes = reuse->bytes;
+    struct ll_round round = {bytes, 0};
+    double shared = 0;
+    for (int use = 0; use < MOST_USES; use++) {
+        const struct ll_reuse *last = before(asking, reuse);
+        round.bytes = ll_add(round.bytes, since(asking, reuse));
+        if (!last || !ll_fits(round.bytes) || last->written)
+            break;
+        if (last->everywhere)
+            shared = fmax(shared, ll_level_keeps(level, ll_min(bytes, last->bytes), round));
+        reuse = last;
+    }
+    return shared;
+}
+
+static double shared_bytes(const struct asking *asking, uint32_t op, const struct ll_level *level)
+{
+    double bytes = 0;
+    if (!level->cache_given || level->cache.invalidation_s == 0)
+        return 0;
+    for (uint64_t i = asking->residency->first[op]; i < asking->residency->first[op + 1]; i++) {
+        const struct ll_reuse *reuse = &asking->residency->reuses[i];
+        if (reuse->written && !reuse->by_host)
+            bytes += shared_by_all(asking, reuse, level);
+    }
+    return bytes;
+}
+
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_clock clock, double saved_bytes[LL_MAX_LEVELS])
+                        uint64_t held, struct ll_clock clock, struct ll_leftovers *found)
 {
     const struct asking asking = {residency, machine, clock};
-    double in_registers = kept_bytes(&asking, op, held, NULL, NULL), saved = in_registers;
+    double in_registers = kept_bytes(&asking, op, held, NULL, NULL), saved = in_registers, shared_inside = 0;
     const struct ll_level *inside = NULL;
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        saved_bytes[l] = saved;
+        found->saved_bytes[l] = saved;
+        found->shared_bytes[l] = 0;
         if (l + 1 >= machine->level_count) {
             saved = in_registers;
         } else if (shared(machine, l)) {
-            saved = fmax(saved, kept_bytes(&asking, op, held, &machine->levels[l], inside));
-            inside = machine->levels[l].cache_given ? &machine->levels[l] : inside;
+            const struct ll_level *level = &machine->levels[l];
+            double shared_here = fmax(shared_inside, shared_bytes(&asking, op, level));
+            saved = fmax(saved, kept_bytes(&asking, op, held, level, inside));
+            found->shared_bytes[l] = shared_here - shared_inside;
+            shared_inside = shared_here;
+            inside = level->cache_given ? level : inside;
         }
     }
 }

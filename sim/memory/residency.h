@@ -40,6 +40,10 @@
  * each op and finds what it has left there itself. Products are cut otherwise than other ops, so that neither
  * finds what the other has left.
  *
+ * Of a product the operand that is not cut is read by every unit (`everywhere`), and each has its lines in
+ * its own caches then. Whoever overwrites them, still there or in a cache that all share, has the other units
+ * drop theirs first, line by line; that takes time (`invalidation`), though nothing is moved.
+ *
  * A level is not asked for what one further in keeps.
  *
  * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
@@ -57,12 +61,13 @@
  * step leaves is there.
  *
  * Views share the storage they show; an op that moves no byte touches nothing. Inputs are touched in their
- * order, then outputs, except where an op overwrites what it reads: each element is read and written at once,
- * so that its write finds on chip what its read does, and the rest of the op's operands come behind it. */
+ * order, but those that every unit reads last, then outputs, except where an op overwrites what it reads:
+ * each element is read and written at once, so that its write finds on chip what its read does, and the rest
+ * of the op's operands come behind it. */
 #ifndef LL_SIM_MEMORY_RESIDENCY_H
 #define LL_SIM_MEMORY_RESIDENCY_H
 
-#include "sim/machine/machine.h"
+#include "sim/machine/leftovers.h"
 #include "tracer/trace.h"
 
 struct ll_reuse {
@@ -76,6 +81,7 @@ struct ll_reuse {
     uint32_t op;
     enum ll_op_kind kind;
     bool written, by_host;
+    bool everywhere; /* every unit that works reads all of it */
 };
 
 /* How long the device had worked when ops began. */
@@ -93,14 +99,16 @@ struct ll_residency {
  * immutable, may be shared by threads. */
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena);
 
-/* Fills saved_bytes[l] (LL_MAX_LEVELS of them) with the bytes of this op's operands, each counted once, that
- * need not pass between level l and the levels further in, which are caches if they say so (`cache`).
+/* What this op finds, for each level (LL_MAX_LEVELS of them). saved_bytes[l]: bytes of its operands, each
+ * counted once, that need not pass between level l and the levels further in, which are caches if they say so
+ * (`cache`). shared_bytes[l]: bytes that it overwrites, of which other units have copies, and which are in
+ * level l and not further in; none where the level has no `invalidation`.
  * Memories of which there are several, and those that some operand passes by, keep nothing for the next op,
  * and the innermost level saves nothing of its own traffic. Operands whose bit is set in `held` pass through
  * registers (fusion) and save all of their bytes at every level; bit i is operand i, inputs first, up to 64
  * of them. The clock knows when this op and those before it began. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_clock clock, double saved_bytes[LL_MAX_LEVELS]);
+                        uint64_t held, struct ll_clock clock, struct ll_leftovers *found);
 
 /* What comes between two uses of the same bytes. */
 struct ll_round {

@@ -322,13 +322,13 @@ static void run_exchange(struct run *run, uint32_t seq)
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
-                        const double saved[LL_MAX_LEVELS], double time_s, struct ll_op_detail *detail)
+                        const struct ll_leftovers *found, double time_s, struct ll_op_detail *detail)
 {
     detail->compute_cycles = cost->compute_cycles;
     detail->stall_cycles = fmax(0, time_s * cost->clock_hz - cost->compute_cycles);
     detail->utilization = cost->utilization;
     for (uint64_t l = 0; l < machine->level_count; l++) {
-        double left = fmax(0, cost->level_bytes[l] - saved[l]);
+        double left = fmax(0, cost->level_bytes[l] - found->saved_bytes[l]);
         detail->traffic_bytes[l] = left;
         detail->written_bytes[l] = left > 0 ? cost->level_written[l] * (left / cost->level_bytes[l]) : 0;
     }
@@ -356,19 +356,19 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
 {
     const struct ll_prepared *prepared = run->prepared;
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
-    double saved[LL_MAX_LEVELS];
+    struct ll_leftovers found;
     struct ll_timing timing;
-    ll_save_traffic(prepared, run->machine, seq, run->begun_s, saved);
-    ll_time_op(prepared, run->machine, seq, &run->costs[form], saved, &timing, NULL);
+    ll_save_traffic(prepared, run->machine, seq, run->begun_s, &found);
+    ll_time_op(prepared, run->machine, seq, &run->costs[form], &found, &timing, NULL);
     run->ops[i].unit = run->costs[form].unit;
     run->ops[i].bound = timing.bound;
     run->parts[i].exposed_s = timing.exposed_s;
     enum stream stream = stream_of(&prepared->works[form]);
     if (stream != STREAM_DEVICE)
         timing.overhead_s = timing.behind_s = 0;
-    const struct ll_slowed slowed = {prepared, run->machine, seq, &run->costs[form], saved, timing.time_s};
+    const struct ll_slowed slowed = {prepared, run->machine, seq, &run->costs[form], &found, timing.time_s};
     place_op(run, seq, 1u << stream, &timing, stream == STREAM_DEVICE && !run->apart ? &slowed : NULL);
-    fill_detail(run->machine, &run->costs[form], saved, run->ops[i].time_s, detail);
+    fill_detail(run->machine, &run->costs[form], &found, run->ops[i].time_s, detail);
 }
 
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
@@ -376,12 +376,12 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
     const struct ll_prepared *prepared = result->prepared;
     uint32_t form = prepared->trace->ops[seq].form;
     struct ll_op_detail detail = {0};
-    double saved[LL_MAX_LEVELS];
+    struct ll_leftovers found;
     if (prepared->works[form].kind == LL_WORK_COLLECTIVE)
         detail.price = &result->prices[form];
     else if (prepared->works[form].kind != LL_WORK_WAIT) {
-        ll_save_traffic(prepared, result->machine, seq, result->begun_s, saved);
-        fill_detail(result->machine, &result->costs[form], saved,
+        ll_save_traffic(prepared, result->machine, seq, result->begun_s, &found);
+        fill_detail(result->machine, &result->costs[form], &found,
                     result->ops[seq - prepared->first_op].time_s, &detail);
         enum ll_op_kind kind = prepared->trace->forms[form].view.kind;
         detail.bounds = ll_cost_bounds(result->machine, kind, &prepared->works[form]);

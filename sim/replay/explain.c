@@ -89,13 +89,13 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     struct ll_cost cost;
     struct ll_timing timing;
     const char *trouble;
-    double saved[LL_MAX_LEVELS];
+    struct ll_leftovers found;
     if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
                     why, &trouble))
         return false;
-    ll_save_traffic(prepared, result->machine, seq, result->begun_s, saved);
-    ll_time_op(prepared, result->machine, seq, &cost, saved, &timing, why);
-    const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, saved, timing.time_s};
+    ll_save_traffic(prepared, result->machine, seq, result->begun_s, &found);
+    ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
+    const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
     tell_taken(result, slowed, &timing, why);
     tell_start(result, seq, &timing, why);
     return true;

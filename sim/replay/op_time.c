@@ -20,11 +20,11 @@
 
 /* What residency and fusion take off the op's traffic. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     const double *begun_s, double saved[LL_MAX_LEVELS])
+                     const double *begun_s, struct ll_leftovers *found)
 {
     struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
     const struct ll_clock clock = {begun_s, prepared->first_op};
-    ll_residency_saved(prepared->residency, machine, seq, fused.held, clock, saved);
+    ll_residency_saved(prepared->residency, machine, seq, fused.held, clock, found);
 }
 
 /* Whether the op takes as long as it was recorded to take. */
@@ -55,14 +55,14 @@ static struct ll_cost cost_here(const struct ll_cost *cost, bool follows)
     return here;
 }
 
-/* The op's time on an empty stream: residency and fusion, which left `saved`, take traffic off its cost. */
+/* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
+                const struct ll_cost *cost, const struct ll_leftovers *found, struct ll_timing *timing,
                 struct ll_explain *why)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
     struct ll_cost whole = cost_here(cost, follows);
-    ll_cost_time(machine, &whole, saved, timing, why);
+    ll_cost_time(machine, &whole, found, timing, why);
     if (follows) {
         timing->overhead_s = timing->behind_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
@@ -102,7 +102,7 @@ static double without_units_s(const struct ll_slowed *slowed, const struct ll_ne
     if (less.compute_first_s > 0)
         ll_say(why, "compute, first piece: %.10g / (1 - %.10g) = %.10g s", slowed->cost->compute_first_s,
                level->units_taken, less.compute_first_s);
-    ll_cost_time(slowed->machine, &less, slowed->saved, &timing, why);
+    ll_cost_time(slowed->machine, &less, slowed->found, &timing, why);
     return timing.time_s;
 }
 

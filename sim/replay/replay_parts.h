@@ -15,11 +15,11 @@ struct ll_op_parts {
 
 /* What residency and fusion take off the op's traffic; begun_s as struct ll_result has it. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     const double *begun_s, double saved[LL_MAX_LEVELS]);
+                     const double *begun_s, struct ll_leftovers *found);
 
 /* The op's time on an empty stream, of `saved` traffic less than its cost says. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const double saved[LL_MAX_LEVELS], struct ll_timing *timing,
+                const struct ll_cost *cost, const struct ll_leftovers *found, struct ll_timing *timing,
                 struct ll_explain *why);
 
 /* When the device begins the work of an op that starts at start_s and is late by late_s. */
@@ -35,7 +35,7 @@ struct ll_slowed {
     const struct ll_machine *machine;
     uint32_t seq;
     const struct ll_cost *cost;
-    const double *saved;
+    const struct ll_leftovers *found;
     double alone_s;
 };
 

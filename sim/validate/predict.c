@@ -28,12 +28,12 @@ static double roofline_s(const struct ll_machine *machine, const struct ll_work 
 /* How much of an element-wise op's traffic a fusing stack leaves out: one operand comes from registers, and
  * the result takes the place of the leader's. */
 static void save_held(const struct ll_work *work, const struct ll_cost *cost, uint64_t level_count,
-                      double saved_bytes[LL_MAX_LEVELS])
+                      struct ll_leftovers *left)
 {
     double moved = (double)work->a_bytes + (double)work->c_bytes;
     double held = moved > 0 ? fmin(1, 2 * (double)work->c_bytes / moved) : 0;
     for (uint64_t l = 0; l < level_count; l++)
-        saved_bytes[l] = held * cost->level_bytes[l];
+        left->saved_bytes[l] = held * cost->level_bytes[l];
 }
 
 /* A row of one op was measured by repeating it on the same operands. A cache in front of the outermost memory
@@ -41,7 +41,7 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
  * longer sweep finds nothing of itself. Results alternate between two blocks, since the next one is asked for
  * while the last is still held. */
 static void save_repeated(const struct ll_machine *machine, const struct ll_work *work,
-                          const struct ll_cost *cost, double saved_bytes[LL_MAX_LEVELS])
+                          const struct ll_cost *cost, struct ll_leftovers *left)
 {
     uint64_t outermost = machine->level_count - 1;
     double bytes = (double)work->a_bytes + (double)work->b_bytes + 2 * (double)work->c_bytes;
@@ -49,7 +49,7 @@ static void save_repeated(const struct ll_machine *machine, const struct ll_work
         return;
     uint64_t instances = ll_machine_instances(machine, outermost - 1);
     if (bytes <= (double)machine->levels[outermost - 1].size_bytes * (double)instances)
-        saved_bytes[outermost] = cost->level_bytes[outermost];
+        left->saved_bytes[outermost] = cost->level_bytes[outermost];
 }
 
 /* The smallest group of the network that holds so many devices, as bridged pairs on one bus do four; 0: none
@@ -151,18 +151,19 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
 {
     struct ll_cost cost;
     struct ll_timing timing;
-    double saved_bytes[LL_MAX_LEVELS] = {0}, times = (double)part->times;
+    struct ll_leftovers left = {0};
+    double times = (double)part->times;
     bool follows = joins(machine, part, before);
     if (part->work.kind == LL_WORK_COLLECTIVE)
         return predict_exchange(machine, part, p, trouble);
     if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, trouble))
         return false;
     if (repeated)
-        save_repeated(machine, &part->work, &cost, saved_bytes);
+        save_repeated(machine, &part->work, &cost, &left);
     cost.gap_s = follows ? 0 : cost.gap_s;
     if (follows)
-        save_held(&part->work, &cost, machine->level_count, saved_bytes);
-    ll_cost_time(machine, &cost, saved_bytes, &timing, NULL);
+        save_held(&part->work, &cost, machine->level_count, &left);
+    ll_cost_time(machine, &cost, &left, &timing, NULL);
     if (part->work.kind == LL_WORK_HOST) {
         coming->host_s += timing.time_s;
         return true;

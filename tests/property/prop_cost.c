@@ -15,7 +15,7 @@ static uint64_t first_seed;
 struct sample {
     struct ll_machine machine;
     struct ll_work work;
-    double saved[LL_MAX_LEVELS];
+    struct ll_leftovers found;
 };
 
 /* Some units skip zeros, and some right operands have some. */
@@ -51,7 +51,7 @@ static struct sample sample_of(uint64_t seed, struct dice *dice)
     bool shared = false;
     for (uint64_t l = 0; l < s.machine.level_count; l++) {
         if (shared)
-            s.saved[l] = fmax(l ? s.saved[l - 1] : 0, roll_real(dice, 0, most));
+            s.found.saved_bytes[l] = fmax(l ? s.found.saved_bytes[l - 1] : 0, roll_real(dice, 0, most));
         shared = shared || s.machine.levels[l].scope == LL_SCOPE_DEVICE;
     }
     return s;
@@ -66,11 +66,11 @@ static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_
 }
 
 static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_work *work,
-                                  const double *saved)
+                                  const struct ll_leftovers *found)
 {
     struct ll_cost cost = cost_of(machine, work);
     struct ll_timing timing;
-    ll_cost_time(machine, &cost, saved, &timing, NULL);
+    ll_cost_time(machine, &cost, found, &timing, NULL);
     return timing;
 }
 
@@ -114,14 +114,14 @@ static void time_is_at_most_all_parts_in_series(void **state)
             claim(cost.level_first_s[l] <= cost.level_s[l] * (1 + 1e-12), seed,
                   "a first piece larger than all");
             series_s += cost.level_s[l] + cost.level_wait_s[l];
-            double left = fmax(0, cost.level_bytes[l] - s.saved[l]);
+            double left = fmax(0, cost.level_bytes[l] - s.found.saved_bytes[l]);
             left_s += left > 0 ? cost.level_s[l] * left / cost.level_bytes[l] + cost.level_wait_s[l] : 0;
         }
         struct ll_bounds bounds = ll_cost_bounds(&s.machine, LL_OP_MATMUL, &s.work);
         claim(bounds.pipelined_s >= bounds.bound_s, seed, "faster tile by tile than the bound");
         claim(bounds.bound_s == timing.time_s, seed, "another bound than the time on an empty machine");
         claim(timing.time_s <= series_s * (1 + 1e-12), seed, "slower than one after the other");
-        claim(timing_of(&s.machine, &s.work, s.saved).time_s <= left_s * (1 + 1e-12), seed,
+        claim(timing_of(&s.machine, &s.work, &s.found).time_s <= left_s * (1 + 1e-12), seed,
               "slower than what is left, one after the other");
         claim(timing.exposed_s >= 0 && timing.exposed_s <= timing.time_s, seed, "more exposed than there is");
     }
@@ -133,7 +133,7 @@ static void savings_never_slow_down(void **state)
     struct dice dice;
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
-        double with_s = timing_of(&s.machine, &s.work, s.saved).time_s;
+        double with_s = timing_of(&s.machine, &s.work, &s.found).time_s;
         claim(with_s <= timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12), seed, "saving costs time");
     }
 }
@@ -302,8 +302,8 @@ static void a_better_machine_is_never_slower(void **state)
                       timing_of(&s.machine, &s.work, NULL).time_s * (1 + 1e-12),
                   seed, ways[i].text);
             claim(!choice_is_sure(&s.machine) ||
-                      timing_of(&better, &s.work, s.saved).time_s <=
-                          timing_of(&s.machine, &s.work, s.saved).time_s * (1 + 1e-12),
+                      timing_of(&better, &s.work, &s.found).time_s <=
+                          timing_of(&s.machine, &s.work, &s.found).time_s * (1 + 1e-12),
                   seed, ways[i].text);
         }
 }
@@ -371,8 +371,8 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
             twice.levels[l].write_Bps *= 2;
             twice.levels[l].unit_Bps *= 2;
         }
-        double once_s = timing_of(&s.machine, &s.work, s.saved).time_s;
-        assert_near(2 * timing_of(&twice, &s.work, s.saved).time_s, once_s, 1e-12);
+        double once_s = timing_of(&s.machine, &s.work, &s.found).time_s;
+        assert_near(2 * timing_of(&twice, &s.work, &s.found).time_s, once_s, 1e-12);
     }
 }
 

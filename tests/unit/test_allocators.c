@@ -123,6 +123,12 @@ static void a_heap_gives_the_addresses_of_one_that_looks_at_every_byte(void **st
             assert_int_equal(heap.end, dumb.end);
         }
         taken[which] = !taken[which];
+        if (ll_random_below(&random, 8) == 0) {
+            while (dumb.end > 0 && dumb.owner[dumb.end - 1] == 0)
+                dumb.end--;
+            assert_true(ll_heap_trim(&heap));
+            assert_int_equal(heap.end, dumb.end);
+        }
     }
     ll_heap_release(&heap);
 }

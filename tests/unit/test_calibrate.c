@@ -223,12 +223,15 @@ static void a_cores_own_cache_keeps_what_was_found_as_well(void **state)
         {"probe.l2.alone_Bps", "6e10"},
         {"probe.l2.bandwidth_Bps", "1.2e11"},
         {"probe.l2.latency_s", "5e-9"},
+        {"probe.l2.invalidation_s", "6.5e-9"},
         {"probe.l2.rounds", "2000000=8e10 6000000=8e10 8400000=3.2e10 12000000=2.26e10 64000000=2e10"}};
     (void)state;
     struct ll_machine *machine = base_with(more, sizeof more / sizeof *more);
     assert_int_equal(machine->levels[1].cache.policy, LL_CACHE_RANDOM);
     assert_near((double)machine->levels[1].size_bytes, 6e6, 0.1);
     assert_true(machine->levels[1].cache.affinity);
+    assert_near(machine->levels[1].cache.invalidation_s, 6.5e-9, 1e-15);
+    assert_near(machine->levels[0].cache.invalidation_s, 0, 0);
     assert_near(machine->levels[1].bandwidth_Bps, 1.2e11, 1e-3);
     ll_machine_free(machine);
 }

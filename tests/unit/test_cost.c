@@ -47,10 +47,10 @@ static struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind 
 }
 
 static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost,
-                                  const double *saved)
+                                  const struct ll_leftovers *found)
 {
     struct ll_timing timing;
-    ll_cost_time(machine, cost, saved, &timing, NULL);
+    ll_cost_time(machine, cost, found, &timing, NULL);
     return timing;
 }
 
@@ -255,13 +255,32 @@ static void what_was_left_inside_is_not_moved_again(void **state)
     struct ll_machine machine = simple();
     struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4000, .c_bytes = 4000};
     struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
-    double saved[LL_MAX_LEVELS] = {0, 0, 6000};
-    struct ll_timing timing = timing_of(&machine, &cost, saved);
+    struct ll_leftovers found = {.saved_bytes = {0, 0, 6000}};
+    struct ll_timing timing = timing_of(&machine, &cost, &found);
     assert_near(timing.time_s, 4e-6, 1e-15);
     assert_int_equal(timing.bound, LL_BOUND_LEVEL + 1);
-    saved[1] = saved[2] = 1e9;
-    assert_near(timing_of(&machine, &cost, saved).time_s, 2e-6,
+    found.saved_bytes[1] = found.saved_bytes[2] = 1e9;
+    assert_near(timing_of(&machine, &cost, &found).time_s, 2e-6,
                 1e-15); /* 8000 bytes out of four local ones */
+}
+
+/* 4096 bytes are 64 lines, of 20 ns each, which the units share; computing hides as much as it takes. */
+static void others_drop_what_is_overwritten_while_the_unit_computes(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    machine.levels[1].cache.line_bytes = 64;
+    machine.levels[1].cache.invalidation_s = 20e-9;
+    struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4000, .c_bytes = 4096};
+    struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
+    struct ll_leftovers found = {.shared_bytes = {0, 4096, 0}};
+    double drop_s = 64 * 20e-9 / (double)cost.units_used;
+    const double computing_s[] = {0, drop_s / 4, drop_s, 2 * drop_s};
+    for (size_t i = 0; i < sizeof computing_s / sizeof *computing_s; i++) {
+        cost.compute_s = computing_s[i];
+        assert_near(timing_of(&machine, &cost, &found).time_s,
+                    timing_of(&machine, &cost, NULL).time_s + fmax(0, drop_s - computing_s[i]), 1e-15);
+    }
 }
 
 static void a_tiny_op_waits_for_its_dependent_accesses(void **state)
@@ -272,8 +291,8 @@ static void a_tiny_op_waits_for_its_dependent_accesses(void **state)
     struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4, .c_bytes = 4};
     struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
     assert_int_equal(timing_of(&machine, &cost, NULL).bound, LL_BOUND_DEPENDENCY);
-    double saved[LL_MAX_LEVELS] = {0, 0, 8};
-    assert_true(timing_of(&machine, &cost, saved).time_s < 1e-7);
+    struct ll_leftovers found = {.saved_bytes = {0, 0, 8}};
+    assert_true(timing_of(&machine, &cost, &found).time_s < 1e-7);
 }
 
 /* 10 steps of 1 x 1000 x 100: 200 kB of weights fit in half of the shared 1 MB once, in half of 300 kB never.
@@ -518,6 +537,7 @@ int main(void)
         cmocka_unit_test(what_private_memories_share_is_moved_to_each),
         cmocka_unit_test(the_slowest_stage_sets_the_pace),
         cmocka_unit_test(what_was_left_inside_is_not_moved_again),
+        cmocka_unit_test(others_drop_what_is_overwritten_while_the_unit_computes),
         cmocka_unit_test(a_tiny_op_waits_for_its_dependent_accesses),
         cmocka_unit_test(resident_weights_are_moved_once),
         cmocka_unit_test(flops_beside_the_products_take_time_too),

@@ -98,7 +98,8 @@ static bool check_line(const char *line, double *claimed)
 }
 
 /* Every line of how the work's time on the machine, with something saved, comes about. */
-static void follow(const struct ll_machine *machine, const struct ll_work *work, const double *saved)
+static void follow(const struct ll_machine *machine, const struct ll_work *work,
+                   const struct ll_leftovers *found)
 {
     struct ll_explain why = {0};
     struct ll_cost cost;
@@ -106,7 +107,7 @@ static void follow(const struct ll_machine *machine, const struct ll_work *work,
     const char *trouble;
     double claimed = 0;
     assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &why, &trouble));
-    ll_cost_time(machine, &cost, saved, &timing, &why);
+    ll_cost_time(machine, &cost, found, &timing, &why);
     uint64_t formulas = 0;
     for (uint64_t l = 0; l < why.line_count; l++)
         formulas += check_line(why.lines[l], &claimed);
@@ -123,9 +124,9 @@ static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
     for (int i = 0; i < 5000; i++) {
         struct ll_machine machine = random_machine(&dice);
         struct ll_work work = random_work(&dice);
-        double saved[LL_MAX_LEVELS] = {0};
-        saved[machine.level_count - 1] = roll_between(&dice, 0, 1) ? (double)work.a_bytes : 0;
-        follow(&machine, &work, saved);
+        struct ll_leftovers found = {0};
+        found.saved_bytes[machine.level_count - 1] = roll_between(&dice, 0, 1) ? (double)work.a_bytes : 0;
+        follow(&machine, &work, &found);
     }
 }
 

@@ -83,11 +83,12 @@ static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
         struct ll_machine machine = two_levels(bytes, LL_SCOPE_DEVICE, 4);
         machine.levels[0].cache = cache;
         machine.levels[0].cache_given = true;
-        double saved[LL_MAX_LEVELS], hits[TIMES];
+        struct ll_leftovers found;
+        double hits[TIMES];
         hits_of_times(&cache, round / 64, hits);
         for (uint32_t j = 0; j < TIMES; j++) {
-            ll_residency_saved(&residency, &machine, j, 0, timeless, saved);
-            double off = saved[1] / (double)round - hits[j]; /* it fills empty places first */
+            ll_residency_saved(&residency, &machine, j, 0, timeless, &found);
+            double off = found.saved_bytes[1] / (double)round - hits[j]; /* it fills empty places first */
             assert_true(fabs(off) < (cache.admission < 0.2 ? 0.12 : 0.06));
         }
     }
@@ -147,11 +148,11 @@ static void check_rest(enum ll_cache_policy policy, double share, double others)
     machine.levels[0].cache_given = true;
     machine.levels[0].cache.corunners_Bps = others * (double)lines * 64;
     static const double begun_s[] = {0, 0, 0, 1};
-    double saved[LL_MAX_LEVELS];
-    ll_residency_saved(&residency, &machine, 6, 0, (struct ll_clock){begun_s, 3}, saved);
-    assert_true(fabs(saved[1] / (double)(mine * 64) - hits) < 0.06);
-    ll_residency_saved(&residency, &machine, 6, 0, timeless, saved);
-    assert_near(saved[1] / (double)(mine * 64), 1, 0.06);
+    struct ll_leftovers found;
+    ll_residency_saved(&residency, &machine, 6, 0, (struct ll_clock){begun_s, 3}, &found);
+    assert_true(fabs(found.saved_bytes[1] / (double)(mine * 64) - hits) < 0.06);
+    ll_residency_saved(&residency, &machine, 6, 0, timeless, &found);
+    assert_near(found.saved_bytes[1] / (double)(mine * 64), 1, 0.06);
 }
 
 static void others_displace_what_rests_as_in_a_simulated_cache(void **state)
@@ -186,13 +187,67 @@ static void private_caches_find_what_ops_of_the_same_cut_have_left(void **state)
                                               .kind = j % 2 == 0 ? LL_OP_MATMUL : LL_OP_ADD};
             }
             const struct ll_residency residency = {first, reuses};
-            double saved[LL_MAX_LEVELS];
+            struct ll_leftovers found;
             machine.levels[0].cache.affinity = affinity;
             for (uint32_t op = 0; op < 4; op++) {
-                ll_residency_saved(&residency, &machine, op, 0, timeless, saved);
-                assert_near(saved[1], op >= back && (!affinity || back == 2) ? 1000 : 0, 0);
+                ll_residency_saved(&residency, &machine, op, 0, timeless, &found);
+                assert_near(found.saved_bytes[1], op >= back && (!affinity || back == 2) ? 1000 : 0, 0);
             }
         }
+}
+
+/* What op 3 overwrites was written by op 0, read by op 1, by all units or not, and read, or written, by op 2.
+ * It is in the caches of the units, or in the one that they share, or in none. */
+static void what_all_units_have_read_is_dropped_by_the_others_when_it_is_overwritten(void **state)
+{
+    (void)state;
+    static const uint64_t first[] = {0, 1, 2, 3, 4};
+    static const struct {
+        bool everywhere, written;
+        uint64_t since;
+        double near, far;
+    } cases[] = {{true, false, 0, 1000, 0}, /* in their own caches */
+                 {true, false, 5000, 0, 1000},
+                 {true, false, 50000, 0, 0}, /* in none */
+                 {false, false, 0, 0, 0},
+                 {true, true, 0, 0, 0}};
+    struct ll_machine machine = two_levels(4000, LL_SCOPE_DEVICE, 4);
+    machine.level_count = 3;
+    machine.levels[2] = machine.levels[1];
+    machine.levels[1] = machine.levels[0];
+    machine.levels[1].size_bytes = 20000;
+    for (int l = 0; l < 2; l++) {
+        machine.levels[l].cache_given = true;
+        machine.levels[l].cache.invalidation_s = 1e-9;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_reuse reuses[4];
+        for (uint32_t op = 0; op < 4; op++)
+            reuses[op] = (struct ll_reuse){.bytes = 1000,
+                                           .since = op == 3 ? cases[i].since : 0,
+                                           .before = op,
+                                           .op = op,
+                                           .kind = LL_OP_ADD,
+                                           .written = op == 0 || op == 3};
+        reuses[0].since = LL_NO_FIT;
+        reuses[1].everywhere = cases[i].everywhere;
+        reuses[2].written = cases[i].written;
+        const struct ll_residency residency = {first, reuses};
+        struct ll_leftovers found;
+        for (uint32_t op = 0; op < 3; op++) {
+            ll_residency_saved(&residency, &machine, op, 0, timeless, &found);
+            assert_near(found.shared_bytes[0] + found.shared_bytes[1],
+                        op == 2 && cases[i].written ? 1000 * cases[i].everywhere : 0, 0);
+        }
+        ll_residency_saved(&residency, &machine, 3, 0, timeless, &found);
+        assert_near(found.shared_bytes[0], cases[i].near, 0);
+        assert_near(found.shared_bytes[1], cases[i].far, 0);
+        assert_near(found.shared_bytes[2], 0, 0);
+        machine.levels[0].cache.invalidation_s = machine.levels[1].cache.invalidation_s = 0;
+        ll_residency_saved(&residency, &machine, 3, 0, timeless, &found);
+        assert_near(found.shared_bytes[0] + found.shared_bytes[1], 0, 0);
+        machine.levels[0].cache.invalidation_s = machine.levels[1].cache.invalidation_s = 1e-9;
+    }
 }
 
 /* A cache of so many bytes; op 1 reads what op 0, or the host, has written, 500 bytes later. */
@@ -207,12 +262,12 @@ static double found_behind(const struct ll_reuse *write, bool by_host, uint64_t 
     *(by_host ? &reuses[1].arrived : &reuses[1].before) = 1;
     *(by_host ? &reuses[1].since_arrival : &reuses[1].since) = 500;
     const struct ll_residency residency = {first, reuses};
-    double saved[LL_MAX_LEVELS];
+    struct ll_leftovers found;
     machine->levels[0].size_bytes = bytes;
-    ll_residency_saved(&residency, machine, 0, 0, timeless, saved);
-    assert_near(saved[1], 0, 0);
-    ll_residency_saved(&residency, machine, 1, 0, timeless, saved);
-    return saved[1];
+    ll_residency_saved(&residency, machine, 0, 0, timeless, &found);
+    assert_near(found.saved_bytes[1], 0, 0);
+    ll_residency_saved(&residency, machine, 1, 0, timeless, &found);
+    return found.saved_bytes[1];
 }
 
 static void what_the_host_brings_is_found_where_it_came_through_the_caches(void **state)
@@ -265,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_larger_cache_finds_no_less_but_for_what_it_lets_in),
         cmocka_unit_test(others_displace_what_rests_as_in_a_simulated_cache),
         cmocka_unit_test(private_caches_find_what_ops_of_the_same_cut_have_left),
+        cmocka_unit_test(what_all_units_have_read_is_dropped_by_the_others_when_it_is_overwritten),
         cmocka_unit_test(what_the_host_brings_is_found_where_it_came_through_the_caches),
         cmocka_unit_test(what_is_written_past_the_caches_is_not_found),
         cmocka_unit_test(a_scratchpad_keeps_what_fits),

@@ -71,6 +71,13 @@ static void probes_find_figures(void **state)
     assert_true(is_rate(ll_probe_latency(1 << 14)));
     assert_true(is_rate(ll_probe_clock()));
     assert_true(is_rate(ll_probe_vector_f32()) && is_rate(ll_probe_vector_f64()));
+    assert_near(ll_probe_invalidation(NULL, 1 << 14, 0), 0, 0);
+    struct ll_pool *pool = ll_pool_new(2);
+    for (int away = 0; away < 2; away++) {
+        double line_s = ll_probe_invalidation(pool, 1 << 14, (uint64_t)away << 16);
+        assert_true(line_s >= 0 && line_s < 1);
+    }
+    ll_pool_free(pool);
 }
 
 static const char *fact(const struct ll_facts *facts, const char *key)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
+#include "dry_model.h"
 #include "samples.h"
 #include "toy_trace.h"
 #include "two_levels.h"
@@ -86,6 +87,22 @@ static void agrees_with_arrival(const struct words *w, const struct ll_reuse *re
     *arrival = (struct arrival){0};
 }
 
+/* The use of that index reads the tensor. */
+static void agrees_with_words(struct words *w, uint32_t tensor, uint64_t index,
+                              const struct ll_residency *residency, uint64_t *touched,
+                              struct arrival *arrivals)
+{
+    const struct ll_reuse *reuse = &residency->reuses[index];
+    uint32_t storage = w->trace->tensors[tensor].storage;
+    assert_int_equal(reuse->bytes, tensor_bytes(w->trace, tensor));
+    assert_true(reuse->distance == distance_of(w, tensor));
+    assert_true(reuse->since == reuse->distance);
+    assert_int_equal(reuse->before, touched[storage]);
+    agrees_with_arrival(w, reuse, &arrivals[storage]);
+    touched[storage] = index + 1;
+    stamp(w, tensor, ++w->time);
+}
+
 /* The read of what the output overwrites, the last of them; NULL: there is none. */
 static const struct ll_reuse *read_in_place(const struct ll_trace *trace,
                                             const struct ll_residency *residency, uint32_t op,
@@ -116,16 +133,13 @@ static void distances_agree_with_the_times_of_single_words(void **state)
         for (uint32_t op = 0; op < trace->op_count; op++) {
             const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
             const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
-            for (uint32_t i = 0; i < view->input_count; i++, reuse++) {
-                uint32_t tensor = ll_op_input(trace, op, i);
-                assert_int_equal(reuse->bytes, tensor_bytes(trace, tensor));
-                assert_true(reuse->distance == distance_of(&w, tensor));
-                assert_true(reuse->since == reuse->distance);
-                assert_int_equal(reuse->before, touched[trace->tensors[tensor].storage]);
-                agrees_with_arrival(&w, reuse, &arrivals[trace->tensors[tensor].storage]);
-                touched[trace->tensors[tensor].storage] = (uint64_t)(reuse - residency->reuses) + 1;
-                stamp(&w, tensor, ++w.time);
-            }
+            for (int everywhere = 0; everywhere < 2; everywhere++)
+                for (uint32_t i = 0; i < view->input_count; i++)
+                    if (reuse[i].everywhere == everywhere)
+                        agrees_with_words(&w, ll_op_input(trace, op, i),
+                                          (uint64_t)(reuse - residency->reuses) + i, residency, touched,
+                                          arrivals);
+            reuse += view->input_count;
             bool host = view->kind == LL_OP_HOST_INPUT;
             for (uint32_t i = 0; i < view->output_count; i++) {
                 const struct ll_reuse *read = read_in_place(trace, residency, op, i);
@@ -199,12 +213,12 @@ static double saved_in_all(const struct ll_trace *trace, const struct ll_residen
 {
     double sum = 0;
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        double saved[LL_MAX_LEVELS];
+        struct ll_leftovers found;
         const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        ll_residency_saved(residency, machine, op, 0, timeless, saved);
-        assert_near(saved[0], 0, 0);
-        assert_true(saved[1] <= (double)form->bytes_read + (double)form->bytes_written);
-        sum += saved[1];
+        ll_residency_saved(residency, machine, op, 0, timeless, &found);
+        assert_near(found.saved_bytes[0], 0, 0);
+        assert_true(found.saved_bytes[1] <= (double)form->bytes_read + (double)form->bytes_written);
+        sum += found.saved_bytes[1];
     }
     return sum;
 }
@@ -242,20 +256,58 @@ static void a_cache_saves_writes_by_when_their_addresses_were_touched(void **sta
         struct ll_machine machine = two_levels(20000, LL_SCOPE_DEVICE, 4);
         machine.levels[0].cache_given = true;
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            double saved[LL_MAX_LEVELS];
+            struct ll_leftovers found;
             uint64_t kept = 0;
             for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
                 const struct ll_reuse *reuse = &residency->reuses[i];
                 kept += ll_add(reuse->since, reuse->bytes) <= 20000 ? reuse->bytes : 0;
                 differ += reuse->since != reuse->distance;
             }
-            ll_residency_saved(residency, &machine, op, 0, timeless, saved);
-            assert_near(saved[1], (double)kept, 0);
+            ll_residency_saved(residency, &machine, op, 0, timeless, &found);
+            assert_near(found.saved_bytes[1], (double)kept, 0);
         }
         ll_arena_release(&arena);
         ll_trace_free(trace);
     }
     assert_true(differ > 0);
+}
+
+/* Products of which either side of the result is longer, and a convolution with its gradients. */
+static void what_is_not_cut_is_read_by_every_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        enum ll_op_kind kind;
+    } kinds[] = {{"seq2seq", LL_OP_MATMUL},
+                 {"alexnet", LL_OP_CONV2D},
+                 {"alexnet", LL_OP_CONV2D_DATA},
+                 {"alexnet", LL_OP_CONV2D_FILTER},
+                 {"alexnet", LL_OP_RELU}};
+    uint64_t left = 0, right = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct ll_trace *trace = dry_model(kinds[k].model, true, 8, NULL, 0);
+        struct ll_arena arena = {0};
+        const struct ll_residency *residency = ll_residency_new(trace, &arena);
+        assert_non_null(residency);
+        for (uint32_t op = 0; op < trace->op_count; op++) {
+            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
+            if (view->kind != kinds[k].kind)
+                continue;
+            bool wide = view->out[0].dim[0] < view->out[0].dim[1];
+            bool first = kinds[k].kind == LL_OP_MATMUL ? wide : kinds[k].kind == LL_OP_CONV2D_FILTER;
+            bool second = kinds[k].kind == LL_OP_MATMUL ? !wide : kinds[k].kind != LL_OP_RELU;
+            assert_int_equal(reuse[0].everywhere, first);
+            if (view->input_count > 1)
+                assert_int_equal(reuse[1].everywhere, second);
+            left += first;
+            right += second;
+        }
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+    assert_true(left > 0 && right > 0);
 }
 
 static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
@@ -282,10 +334,10 @@ static void operands_that_pass_through_registers_save_all_their_traffic(void **s
     struct ll_machine machine = two_levels(1, LL_SCOPE_DEVICE, 1);
     uint32_t op = (uint32_t)trace->op_count - 1;
     const struct ll_reuse *second = &residency->reuses[residency->first[op] + 1];
-    double saved[LL_MAX_LEVELS];
-    ll_residency_saved(residency, &machine, op, 2, timeless, saved);
-    assert_near(saved[0], (double)second->bytes, 0);
-    assert_near(saved[1], (double)second->bytes, 0);
+    struct ll_leftovers found;
+    ll_residency_saved(residency, &machine, op, 2, timeless, &found);
+    assert_near(found.saved_bytes[0], (double)second->bytes, 0);
+    assert_near(found.saved_bytes[1], (double)second->bytes, 0);
     ll_arena_release(&arena);
     ll_trace_free(trace);
 }
@@ -439,6 +491,7 @@ int main(void)
         cmocka_unit_test(writes_agree_with_following_each_to_its_end),
         cmocka_unit_test(a_larger_memory_never_saves_less_and_never_more_than_there_is),
         cmocka_unit_test(a_cache_saves_writes_by_when_their_addresses_were_touched),
+        cmocka_unit_test(what_is_not_cut_is_read_by_every_unit),
         cmocka_unit_test(memories_of_several_units_keep_nothing_for_the_next_op),
         cmocka_unit_test(operands_that_pass_through_registers_save_all_their_traffic),
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
