@@ -78,7 +78,7 @@ double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_s
     const char *trouble;
     if (!ll_cost_op(machine, sample->kind, &sample->work, &cost, NULL, &trouble))
         return 0;
-    ll_cost_time(machine, &cost, &sample->left, &timing, NULL);
+    ll_cost_time(machine, &cost, &sample->found, &timing, NULL);
     return ll_timing_alone_s(&timing);
 }
 

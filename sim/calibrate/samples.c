@@ -301,7 +301,7 @@ static bool find_on_chip(const struct ll_trace *trace, const struct ll_machine *
         begun_s[op] = (double)trace->ops[op].start_ns * 1e-9;
     for (uint64_t i = 0; i < samples->count; i++)
         ll_residency_saved(residency, machine, samples->at[i].op, 0, (struct ll_clock){begun_s, 0},
-                           &samples->at[i].left);
+                           &samples->at[i].found);
     return true;
 }
 

@@ -111,21 +111,21 @@ static bool dies(struct allocating *a, uint32_t storage, uint64_t *live_bytes)
 
 /* Programs that plan their memory plan one step, and each step is laid out so: it does not see how far the
  * one before it has come. */
-static bool begin_step(struct allocating *a, uint32_t op, uint32_t *step)
+static bool begin_steps(struct allocating *a, uint32_t op, uint64_t *step)
 {
-    if (*step == a->trace->step_count || a->trace->steps[*step].first_op != op)
-        return true;
-    ++*step;
-    return a->allocator != LL_ALLOCATOR_ARENA || ll_heap_trim(&a->heap);
+    uint64_t before = *step;
+    while (*step < a->trace->step_count && a->trace->steps[*step].first_op <= op)
+        ++*step;
+    return *step == before || a->allocator != LL_ALLOCATOR_ARENA || ll_heap_trim(&a->heap);
 }
 
 static bool play(struct allocating *a, const struct ll_chains *births, const struct ll_chains *deaths)
 {
     uint64_t live_bytes = 0;
-    uint32_t step = 0;
+    uint64_t step = 0;
     bool right = true;
     for (uint32_t op = 0; right && op < a->trace->op_count; op++) {
-        right = begin_step(a, op, &step);
+        right = begin_steps(a, op, &step);
         for (uint32_t s = births->first[op]; right && s != LL_NONE; s = births->next[s])
             right = is_born(a, s, &live_bytes);
         a->allocated->live_bytes = ll_max(a->allocated->live_bytes, live_bytes);
