@@ -313,36 +313,36 @@ static bool from_host(const struct ll_form *form)
            (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
 }
 
-/* Whether every unit reads all of this input: of a product the operand that is not cut with the result's
- * longer side (sim/cost/layout.c), of a convolution its filter and what its filter's gradient is made of. */
-static bool is_everywhere(const struct ll_op_view *view, uint32_t input)
+/* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the
+ * result's longer side (sim/cost/layout.c), of a convolution its filter, or both that a filter's gradient is
+ * made of. */
+static unsigned read_by_all(const struct ll_op_view *view)
 {
+    enum { FIRST = 1, SECOND = 2 };
     struct ll_work work;
-    switch (view->kind) {
-    case LL_OP_CONV2D:
-    case LL_OP_CONV2D_DATA:
-        return input == 1;
-    case LL_OP_CONV2D_FILTER:
-        return true;
-    case LL_OP_MATMUL:
-        return ll_op_lower(view, &work) && work.kind == LL_WORK_GEMM &&
-               input == (work.gemm.m >= work.gemm.n ? 1 : 0);
-    default:
-        return false;
-    }
+    bool product = view->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind));
+    if (!product || !ll_op_lower(view, &work))
+        return 0;
+    if (work.kind == LL_WORK_CONV)
+        return work.conv.pass == LL_CONV_FILTER ? FIRST | SECOND : SECOND;
+    bool alone = work.kind == LL_WORK_GEMM && work.gemm.batch == 1;
+    return !alone ? 0 : work.gemm.m >= work.gemm.n ? SECOND : FIRST;
 }
 
 /* What every unit reads it reads again and again, until the op ends: behind the others. */
-static void read_operands(struct walk *walk, uint32_t op, bool everywhere, struct ll_reuse *reuses)
+static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuses)
 {
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
-        if (is_everywhere(&form->view, i) != everywhere)
-            continue;
-        reuses[i].everywhere = everywhere;
-        read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, &reuses[i]);
-    }
+    unsigned by_all = read_by_all(&form->view);
+    for (int last = 0; last < 2; last++)
+        for (uint32_t i = 0; i < form->view.input_count; i++) {
+            bool everywhere = i < 2 && (by_all >> i & 1);
+            if (everywhere != last)
+                continue;
+            reuses[i].everywhere = everywhere;
+            read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, &reuses[i]);
+        }
 }
 
 static bool visit_op(struct walk *walk, uint32_t op)
@@ -355,10 +355,8 @@ static bool visit_op(struct walk *walk, uint32_t op)
     struct ll_reuse nothing = {.distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = form->view.kind};
     for (uint32_t i = 0; i < form->view.input_count; i++)
         reuse[i] = nothing;
-    if (!idle) {
-        read_operands(walk, op, false, reuse);
-        read_operands(walk, op, true, reuse);
-    }
+    if (!idle)
+        read_operands(walk, op, reuse);
     reuse += form->view.input_count;
     bool right = each_of(walk, &walk->births, op, bear);
     nothing.written = true;
