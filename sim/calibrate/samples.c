@@ -47,15 +47,22 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
     return picks_rows(form) ? !is_pass(scope, "warm/") : !is_pass(scope, "cold/") || !is_small(form);
 }
 
+/* Some of the steps. */
+struct steps {
+    uint32_t *at;
+    uint64_t count;
+};
+
 /* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
  * many ops is as long as their means together. What takes many times the median did not work all the time:
  * its thread had to wait for a processor, which says nothing of the op. */
-static void time_of(const struct ll_trace *trace, const uint32_t *steps, uint64_t count, uint32_t place,
-                    double *times_ns, struct ll_sample *sample)
+static void time_of(const struct ll_trace *trace, const struct steps *steps, uint32_t place, double *times_ns,
+                    struct ll_sample *sample)
 {
+    uint64_t count = steps->count;
     for (uint64_t i = 0; i < count; i++)
-        times_ns[i] = (double)trace->ops[trace->steps[steps[i]].first_op + place].duration_ns;
+        times_ns[i] = (double)trace->ops[trace->steps[steps->at[i]].first_op + place].duration_ns;
     static const double many = 4;
     ll_sort_numbers(times_ns, count);
     double middle_ns = times_ns[count / 2];
@@ -112,50 +119,91 @@ static double span_ns(const struct ll_trace *trace, uint32_t step, struct stretc
     return (double)ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
 }
 
-/* The stretch from `first` on that takes a part of the step that is long beside what others do now and then,
- * and short beside how long they stay away. */
-static struct stretch stretch_of(const struct ll_trace *trace, uint32_t step, uint32_t first)
+/* The stretch from `first` on, within another, that takes at least so long in this step. */
+static struct stretch stretch_of(const struct ll_trace *trace, uint32_t step, uint32_t first, uint32_t end,
+                                 double long_ns)
 {
-    enum { STRETCHES = 32 };
-    struct stretch all = {0, trace->steps[step].op_count}, stretch = {first, first + 1};
-    double long_ns = span_ns(trace, step, all) / STRETCHES;
-    while (stretch.end < all.end && span_ns(trace, step, stretch) < long_ns)
+    struct stretch stretch = {first, first + 1};
+    while (stretch.end < end && span_ns(trace, step, stretch) < long_ns)
         stretch.end++;
     return stretch;
 }
 
-/* What steps are compared by. */
+/* Leaves those of which the stretch took at most so many times what it took in the calmest tenth of them; a
+ * quarter of them, at least. spans: room for twice as many. */
+static void leave_calm(const struct ll_trace *trace, struct stretch stretch, double longer,
+                       const struct steps *all, struct steps *calm, double *spans)
+{
+    double *sorted = spans + all->count;
+    for (uint64_t i = 0; i < all->count; i++)
+        spans[i] = sorted[i] = span_ns(trace, all->at[i], stretch);
+    ll_sort_numbers(sorted, all->count);
+    double calm_ns = fmax(longer * sorted[all->count / 10], sorted[all->count / 4]);
+    calm->count = 0;
+    for (uint64_t i = 0; i < all->count; i++)
+        if (spans[i] <= calm_ns)
+            calm->at[calm->count++] = all->at[i];
+}
+
+/* Who else is at work on the machine: for long, or for a moment. */
 struct calm {
-    const uint32_t *steps; /* all of them */
-    uint64_t count;
-    uint32_t *calm; /* those of which the stretch at hand was calm */
-    uint64_t calm_count;
-    double *spans; /* room for twice as many */
+    struct steps all, calm, quiet; /* in the long stretch at hand, and in the short one of these */
+    struct stretch stretch, moment;
+    double *spans;
 };
 
-/* Leaves out the steps in which somebody else was at work for long in this stretch: those that took longer
- * than the calmest tenth by a twentieth, since calm ones hardly differ by more. A quarter of the steps, at
- * least, is taken for calm. What others do now and then belongs to the machine as its user finds it. */
-static void find_calm(const struct ll_trace *trace, struct stretch stretch, struct calm *c)
+/* What calm steps hardly differ by. */
+static const double calm_longer = 1.05;
+
+static struct stretch whole_list(const struct ll_trace *trace, const struct calm *c)
 {
-    static const double longer = 1.05;
-    double *sorted = c->spans + c->count;
-    for (uint64_t i = 0; i < c->count; i++)
-        c->spans[i] = sorted[i] = span_ns(trace, c->steps[i], stretch);
-    ll_sort_numbers(sorted, c->count);
-    double calm_ns = fmax(longer * sorted[c->count / 10], sorted[c->count / 4]);
-    c->calm_count = 0;
-    for (uint64_t i = 0; i < c->count; i++)
-        if (c->spans[i] <= calm_ns)
-            c->calm[c->calm_count++] = c->steps[i];
+    return (struct stretch){0, trace->steps[c->all.at[0]].op_count};
+}
+
+/* Leaves out the steps in which somebody else was at work for long, in the stretch around this place. A
+ * stretch is long beside what others do now and then, and short beside how long they stay away. What others
+ * do now and then belongs to the machine as its user finds it. */
+static void find_calm(const struct ll_trace *trace, uint32_t place, struct calm *c)
+{
+    enum { STRETCHES = 32 };
+    struct stretch whole = whole_list(trace, c);
+    double long_ns = span_ns(trace, c->all.at[0], whole) / STRETCHES;
+    c->stretch = stretch_of(trace, c->all.at[0], place, whole.end, long_ns);
+    leave_calm(trace, c->stretch, calm_longer, &c->all, &c->calm, c->spans);
+}
+
+/* From `first` on, ops that are short beside a moment, as many as fill one, or an op that is not. */
+static struct stretch moment_of(const struct ll_trace *trace, uint32_t step, uint32_t first, uint32_t end)
+{
+    enum { MOMENT_NS = 500000, SHORT_NS = MOMENT_NS / 4 };
+    const struct ll_op *ops = &trace->ops[trace->steps[step].first_op];
+    struct stretch moment = {first, first};
+    for (uint64_t ns = 0; moment.end < end && ns < MOMENT_NS && ops[moment.end].duration_ns <= SHORT_NS;)
+        ns += ops[moment.end++].duration_ns;
+    moment.end += moment.end == first;
+    return moment;
+}
+
+/* Of these, those in which nobody was beside it in the moment around this place. A neighbour on the other
+ * hyperthreads makes whatever it meets 1.4 to twice as long, for a millisecond or more; of ops that are short
+ * beside that, it meets all or none. A network of short ops goes through some steps in between, and these are
+ * what its user sees of it. A longer op meets its share of neighbours in every network. */
+static void find_quiet(const struct ll_trace *trace, uint32_t place, struct calm *c)
+{
+    static const double longer = 1.2;
+    c->moment = moment_of(trace, c->calm.at[0], place, c->stretch.end);
+    bool is_short = c->moment.end - c->moment.first > 1;
+    leave_calm(trace, c->moment, is_short ? longer : INFINITY, &c->calm, &c->quiet, c->spans);
 }
 
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
  * are longer than those of networks with as small ops, since its large ops displace what the recorder works
  * on. */
-static double gap_of(const struct ll_trace *trace, const struct ll_step *step, double *gaps_ns)
+static double gap_of(const struct ll_trace *trace, struct calm *c, double *gaps_ns)
 {
     uint64_t count = 0;
+    leave_calm(trace, whole_list(trace, c), calm_longer, &c->all, &c->calm, c->spans);
+    const struct ll_step *step = &trace->steps[c->calm.at[0]];
     for (uint32_t i = step->first_op; i + 1 < step->first_op + step->op_count; i++) {
         uint64_t end_ns = ll_add(trace->ops[i].start_ns, trace->ops[i].duration_ns);
         gaps_ns[count++] = (double)ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
@@ -245,13 +293,13 @@ static void add_arrival(const struct ll_trace *trace, const struct ll_sample *sa
 static void add_sample(const struct ll_trace *trace, const struct calm *calm, uint32_t place,
                        double *times_ns, struct ll_samples *samples)
 {
-    uint32_t op = trace->steps[calm->steps[0]].first_op + place;
+    uint32_t op = trace->steps[calm->all.at[0]].first_op + place;
     const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
     struct ll_sample sample = {.op = op, .kind = view->kind};
     bool arrives = view->kind == LL_OP_HOST_INPUT;
     if (!arrives && (!is_measured(trace, op) || !ll_op_lower(view, &sample.work)))
         return;
-    time_of(trace, calm->calm, calm->calm_count, place, times_ns, &sample);
+    time_of(trace, &calm->quiet, place, times_ns, &sample);
     if (arrives) {
         add_arrival(trace, &sample, samples);
         return;
@@ -267,22 +315,20 @@ static void add_sample(const struct ll_trace *trace, const struct calm *calm, ui
 static bool gather(const struct ll_trace *trace, struct calm *calm, struct ll_arena *arena,
                    struct ll_samples *samples)
 {
-    const struct ll_step *last = &trace->steps[calm->steps[0]];
-    double *times = ll_alloc(arena, calm->count, sizeof *times);
+    const struct ll_step *last = &trace->steps[calm->all.at[0]];
+    double *times = ll_alloc(arena, calm->all.count, sizeof *times);
     double *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     samples->arrivals = ll_alloc(arena, last->op_count, sizeof *samples->arrivals);
     if (!times || !gaps || !samples->at || !samples->arrivals)
         return false;
     samples->library_share = library_share(trace);
-    find_calm(trace, (struct stretch){0, last->op_count}, calm);
-    samples->gap_s = gap_of(trace, &trace->steps[calm->calm[0]], gaps);
-    struct stretch stretch = {0, 0};
+    samples->gap_s = gap_of(trace, calm, gaps);
     for (uint32_t place = 0; place < last->op_count; place++) {
-        if (place == stretch.end) {
-            stretch = stretch_of(trace, calm->steps[0], place);
-            find_calm(trace, stretch, calm);
-        }
+        if (place == calm->stretch.end)
+            find_calm(trace, place, calm);
+        if (place == calm->stretch.first || place == calm->moment.end)
+            find_quiet(trace, place, calm);
         add_sample(trace, calm, place, times, samples);
     }
     class_reductions(samples);
@@ -310,14 +356,15 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struc
 {
     struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
     uint64_t most = micro->step_count + 1;
-    uint32_t *steps = ll_alloc(arena, most, sizeof *steps);
-    struct calm calm = {.steps = steps,
-                        .calm = ll_alloc(arena, most, sizeof *calm.calm),
+    struct calm calm = {.all = {ll_alloc(arena, most, sizeof *calm.all.at), 0},
+                        .calm = {ll_alloc(arena, most, sizeof *calm.calm.at), 0},
+                        .quiet = {ll_alloc(arena, most, sizeof *calm.quiet.at), 0},
                         .spans = ll_alloc(arena, ll_mul(2, most), sizeof *calm.spans)};
-    if (samples && steps && calm.calm && calm.spans)
-        calm.count = like_steps(micro, steps);
-    if (calm.count > 0 && micro->steps[steps[0]].op_count > 0 && gather(micro, &calm, arena, samples) &&
-        samples->count > 0 && find_on_chip(micro, machine, arena, samples))
+    if (samples && calm.all.at && calm.calm.at && calm.quiet.at && calm.spans)
+        calm.all.count = like_steps(micro, calm.all.at);
+    if (calm.all.count > 0 && micro->steps[calm.all.at[0]].op_count > 0 &&
+        gather(micro, &calm, arena, samples) && samples->count > 0 &&
+        find_on_chip(micro, machine, arena, samples))
         return samples;
     ll_complain(diags, (struct ll_place){0}, "the trace has no ops that were measured for a calibration");
     return NULL;

@@ -117,11 +117,12 @@ static struct ll_trace *made_trace_of(const struct ll_machine *base, const struc
         double slower = slow[step % 5], later = slow[(step + 1) % 5];
         for (int i = 0; i < SIZES; i++) {
             unsigned waits = i == 0 && step % 5 == 3 && step > 5 ? 100 : 1; /* two of six others in one op */
+            double beside = i < 3 && step % 10 == 4 ? 1.8 : 1; /* in half of the calm steps, for a moment */
             slower = i == SIZES - 1 ? later : slower;
-            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower, &now_ns);
-            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower * waits, &now_ns);
+            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower * beside, &now_ns);
+            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower * beside * waits, &now_ns);
             slower = i == SIZES - 2 ? later : slower;
-            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower, &now_ns);
+            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower * beside, &now_ns);
         }
         ll_recorder_step_end(recorder);
     }
