@@ -147,7 +147,7 @@ static void leave_calm(const struct ll_trace *trace, struct stretch stretch, dou
 
 /* Who else is at work on the machine: for long, or for a moment. */
 struct calm {
-    struct steps all, calm, quiet; /* in the long stretch at hand, and in the short one of these */
+    struct steps all, calm, quiet; /* in the stretch at hand, and in the moment */
     struct stretch stretch, moment;
     double *spans;
 };
@@ -184,16 +184,18 @@ static struct stretch moment_of(const struct ll_trace *trace, uint32_t step, uin
     return moment;
 }
 
-/* Of these, those in which nobody was beside it in the moment around this place. A neighbour on the other
- * hyperthreads makes whatever it meets 1.4 to twice as long, for a millisecond or more; of ops that are short
- * beside that, it meets all or none. A network of short ops goes through some steps in between, and these are
- * what its user sees of it. A longer op meets its share of neighbours in every network. */
+/* Of all, those in which nobody was beside it in the moment around this place. A neighbour on the other
+ * hyperthreads makes whatever it meets 1.4 to twice as long, for a millisecond or for seconds, whatever the
+ * rest of the stretch waits for; of ops that are short beside that, it meets all or none. A network of short
+ * ops goes through many steps without. A longer op meets its share of neighbours in every network. */
 static void find_quiet(const struct ll_trace *trace, uint32_t place, struct calm *c)
 {
-    static const double longer = 1.2;
+    static const double longer = 1.1;
     c->moment = moment_of(trace, c->calm.at[0], place, c->stretch.end);
-    bool is_short = c->moment.end - c->moment.first > 1;
-    leave_calm(trace, c->moment, is_short ? longer : INFINITY, &c->calm, &c->quiet, c->spans);
+    if (c->moment.end - c->moment.first > 1)
+        leave_calm(trace, c->moment, longer, &c->all, &c->quiet, c->spans);
+    else
+        leave_calm(trace, c->moment, INFINITY, &c->calm, &c->quiet, c->spans);
 }
 
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
