@@ -93,9 +93,9 @@ static struct ll_trace *measured(const struct ll_args *args, int *status)
 /* Who describes a machine should know that it was not left alone. Of a virtual machine whose neighbours were
  * quiet, times of an op differed by 9 % in the median over the kernels, and by 22 % when they were not; then
  * products of few rows were found 20 % slower than a few minutes before. */
-static void say_disturbed(const struct ll_calibration *c)
+static void say_disturbed(const struct ll_trace *trace, const struct ll_calibration *c)
 {
-    static const double much = 0.15;
+    static const double much = 0.15, often = 0.2;
     double spreads[LL_MAX_KERNELS];
     struct ll_human text;
     for (uint64_t i = 0; i < c->fit_count; i++)
@@ -106,6 +106,13 @@ static void say_disturbed(const struct ll_calibration *c)
                 "the times of an op differ by %s (half of them, in the median over the kernels): others were "
                 "at work on this machine; calibrate again when it is quieter\n",
                 ll_percent(&text, middle));
+    double crowded = ll_trace_number(trace, "host.crowded", 0);
+    if (crowded > often)
+        fprintf(
+            stderr,
+            "at %s of the looks somebody was on the other hyperthread of a core, however long was waited: "
+            "this machine alone is faster than it is described\n",
+            ll_percent(&text, crowded));
 }
 
 static int report(const struct ll_calibration *c)
@@ -164,7 +171,7 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
     int status = ll_write_file(output_of(args), &yaml) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE)
         status = (ll_flag(args, "json") ? report_json : report)(&calibration);
-    say_disturbed(&calibration);
+    say_disturbed(trace, &calibration);
     ll_machine_free(calibration.machine);
     return status;
 }

@@ -116,6 +116,22 @@ static void who_shares_a_core_naps_until_it_is_alone(void **state)
     assert_true(settle(pool) >= 500000);
     assert_int_equal(host.looks, 6);
     assert_int_equal(host.rests, 5);
+    assert_true(ll_pool_crowded_share(pool) == 0);
+    ll_pool_free(pool);
+}
+
+static void who_is_never_alone_is_told(void **state)
+{
+    (void)state;
+    struct ll_pool *pool = spread_pool(true, 0, 0);
+    if (!pool)
+        skip();
+    assert_true(ll_pool_crowded_share(pool) == 0);
+    settle(pool);
+    host.alone_from = INT32_MAX;
+    pass_ms(4);
+    settle(pool);
+    assert_true(ll_pool_crowded_share(pool) == 0.5);
     ll_pool_free(pool);
 }
 
@@ -227,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_good_moment_is_taken_at_once),
         cmocka_unit_test(threads_apart_wake_each_other_until_they_are_near),
         cmocka_unit_test(who_shares_a_core_naps_until_it_is_alone),
+        cmocka_unit_test(who_is_never_alone_is_told),
         cmocka_unit_test(a_core_is_measured_by_its_best),
         cmocka_unit_test(patience_ends_and_grows_again_where_it_helps),
         cmocka_unit_test(nobody_moves_the_processors_of_a_real_machine),

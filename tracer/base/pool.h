@@ -37,6 +37,10 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns);
  * ll_pool_settle has returned so far; 0 when it has not looked, or did not get an answer. */
 double ll_pool_round_trip_s(const struct ll_pool *pool);
 
+/* Of the looks of ll_pool_settle so far, the share after which somebody still was on the other hyperthread of
+ * a thread's core, though it may have waited; 0 when it has not looked. */
+double ll_pool_crowded_share(const struct ll_pool *pool);
+
 /* CPUs that the calling thread may use, at least 1. */
 unsigned ll_pool_usable_cpus(void);
 

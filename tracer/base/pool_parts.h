@@ -32,6 +32,7 @@ struct ll_pool_quiet {
     bool was_together, was_alone; /* whether either has ever helped */
     double widest;                /* additions at a time, the most so far */
     double longest_s;             /* round trip with which a piece of work began */
+    uint64_t looks, crowded;      /* pieces of work before which it looked, and those that began crowded */
 };
 
 struct ll_pool {

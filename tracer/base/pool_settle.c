@@ -134,6 +134,8 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
     if (ll_cpus_are_virtual())
         look = wait_alone(pool, bring_together(pool, look));
     quiet->longest_s = look.trip_s > quiet->longest_s ? look.trip_s : quiet->longest_s;
+    quiet->looks++;
+    quiet->crowded += is_crowded(quiet, look);
     quiet->looked_ns = ll_now_ns();
     return quiet->looked_ns - now_ns;
 }
@@ -141,4 +143,9 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
 double ll_pool_round_trip_s(const struct ll_pool *pool)
 {
     return pool ? pool->quiet.longest_s : 0;
+}
+
+double ll_pool_crowded_share(const struct ll_pool *pool)
+{
+    return pool && pool->quiet.looks > 0 ? (double)pool->quiet.crowded / (double)pool->quiet.looks : 0;
 }
