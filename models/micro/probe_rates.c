@@ -42,25 +42,15 @@ struct ll_figure ll_probe_clock(void)
     {                                                                                                        \
         type *seeds = context;                                                                               \
         const type##bytes zero = {0}, factor = zero + (type)0.999, more = zero + (type)0.001;                \
-        type##bytes a = zero + seeds[0], b = zero + seeds[1], c = zero + seeds[2], d = zero + seeds[3],      \
-                    e = zero + seeds[4], f = zero + seeds[5], g = zero + seeds[6], h = zero + seeds[7],      \
-                    i = zero + seeds[8], j = zero + seeds[9], k = zero + seeds[10], l = zero + seeds[11];    \
-        for (uint64_t round = 0; round < ROUNDS; round++) {                                                  \
-            a = a * factor + more;                                                                           \
-            b = b * factor + more;                                                                           \
-            c = c * factor + more;                                                                           \
-            d = d * factor + more;                                                                           \
-            e = e * factor + more;                                                                           \
-            f = f * factor + more;                                                                           \
-            g = g * factor + more;                                                                           \
-            h = h * factor + more;                                                                           \
-            i = i * factor + more;                                                                           \
-            j = j * factor + more;                                                                           \
-            k = k * factor + more;                                                                           \
-            l = l * factor + more;                                                                           \
-        }                                                                                                    \
-        a += b + c + d + e + f + g + h + i + j + k + l;                                                      \
-        seeds[0] = a[0]; /* so that nothing is left out */                                                   \
+        type##bytes vectors[VECTORS], sum = zero;                                                            \
+        for (int i = 0; i < VECTORS; i++)                                                                    \
+            vectors[i] = zero + seeds[i];                                                                    \
+        for (uint64_t round = 0; round < ROUNDS; round++)                                                    \
+            for (int i = 0; i < VECTORS; i++)                                                                \
+                vectors[i] = vectors[i] * factor + more;                                                     \
+        for (int i = 0; i < VECTORS; i++)                                                                    \
+            sum += vectors[i];                                                                               \
+        seeds[0] = sum[0]; /* so that nothing is left out */                                                 \
     }
 GROWING(float, 16)
 GROWING(float, 32)

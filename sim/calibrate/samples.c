@@ -148,6 +148,7 @@ static void leave_calm(const struct ll_trace *trace, struct stretch stretch, dou
 /* Who else is at work on the machine: for long, or for a moment. */
 struct calm {
     struct steps all, calm, quiet; /* in the stretch at hand, and in the moment */
+    const struct steps *counted;   /* either of the two, for the ops of the moment */
     struct stretch stretch, moment;
     double *spans;
 };
@@ -192,10 +193,10 @@ static void find_quiet(const struct ll_trace *trace, uint32_t place, struct calm
 {
     static const double longer = 1.1;
     c->moment = moment_of(trace, c->calm.at[0], place, c->stretch.end);
-    if (c->moment.end - c->moment.first > 1)
+    bool is_short = c->moment.end - c->moment.first > 1;
+    if (is_short)
         leave_calm(trace, c->moment, longer, &c->all, &c->quiet, c->spans);
-    else
-        leave_calm(trace, c->moment, INFINITY, &c->calm, &c->quiet, c->spans);
+    c->counted = is_short ? &c->quiet : &c->calm;
 }
 
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
@@ -301,7 +302,7 @@ static void add_sample(const struct ll_trace *trace, const struct calm *calm, ui
     bool arrives = view->kind == LL_OP_HOST_INPUT;
     if (!arrives && (!is_measured(trace, op) || !ll_op_lower(view, &sample.work)))
         return;
-    time_of(trace, &calm->quiet, place, times_ns, &sample);
+    time_of(trace, calm->counted, place, times_ns, &sample);
     if (arrives) {
         add_arrival(trace, &sample, samples);
         return;
@@ -329,7 +330,7 @@ static bool gather(const struct ll_trace *trace, struct calm *calm, struct ll_ar
     for (uint32_t place = 0; place < last->op_count; place++) {
         if (place == calm->stretch.end)
             find_calm(trace, place, calm);
-        if (place == calm->stretch.first || place == calm->moment.end)
+        if (place == calm->moment.end)
             find_quiet(trace, place, calm);
         add_sample(trace, calm, place, times, samples);
     }
