@@ -95,6 +95,7 @@ static bool lower(struct attended a, uint64_t products, uint64_t key_bytes, stru
 {
     work->kind = LL_WORK_GEMM;
     work->gemm = (struct ll_gemm){a.stacks, a.rows, a.seen, ll_mul(products, a.features)};
+    work->along_k = LL_LINES_ELSEWHERE;
     work->a_bytes = ll_sub(work->a_bytes, key_bytes);
     work->b_bytes = key_bytes;
     return ll_fits(a.stacks) && ll_fits(work->a_bytes);

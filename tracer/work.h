@@ -35,7 +35,7 @@ enum ll_work_kind {
 enum ll_conv_pass { LL_CONV_FORWARD, LL_CONV_DATA, LL_CONV_FILTER };
 
 /* Operands of a product whose unbroken runs in memory go along k; bits. */
-enum ll_lines_along { LL_LINES_OF_A = 1, LL_LINES_OF_B = 2 };
+enum ll_lines_along { LL_LINES_OF_A = 1, LL_LINES_OF_B = 2, LL_LINES_ELSEWHERE = 4 };
 
 struct ll_gemm {
     uint64_t batch, m, n, k;
@@ -58,7 +58,9 @@ struct ll_work {
     uint64_t a_bytes, b_bytes, c_bytes;
     uint64_t lines;    /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
     uint64_t in_place; /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
-    uint64_t along_k;  /* of a plain product: enum ll_lines_along, of the operands whose runs go along k */
+    uint64_t
+        along_k; /* of a plain product: enum ll_lines_along, of the operands whose runs go along k; or that
+                        * runs go along none of its sides, which stand for something else */
     /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and are
      * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. */
     uint64_t kept, of;

@@ -21,12 +21,28 @@ static bool can_run(const struct ll_machine *machine, const struct ll_unit *unit
 }
 
 /* Special kernels take single plain products whose sides suit them. */
-static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+static bool sides_suit(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
     uint64_t align = unit->align;
     return align == 0 || (work->kind == LL_WORK_GEMM && d->batch == 1 &&
                           (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
+}
+
+/* Kernels that load pieces of lines take products whose lines are whole pieces: they run along n and k, but
+ * for a left operand that is given transposed, whose m is not asked. Convolutions are another library's. */
+static bool lines_suit(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = work->kind == LL_WORK_SEQUENCE ? &work->sequence.step : &work->gemm;
+    uint64_t each = ll_dtype_bytes((enum ll_dtype)work->dtype), piece = unit->line_align;
+    bool asked = piece > 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
+                 (work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE);
+    return !asked || (d->n * each % piece == 0 && d->k * each % piece == 0);
+}
+
+static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+{
+    return sides_suit(unit, work) && lines_suit(unit, work);
 }
 
 /* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */

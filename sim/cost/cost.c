@@ -427,10 +427,14 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
 {
     if (variant->apart_bytes == 0)
         return 0;
-    double share = doer->kernel->memory * (variant->transform ? variant->transform->memory : 1);
-    double memory_Bps = ll_machine_memory_Bps(doer->machine) * share;
-    double passes_s = variant->apart_bytes / memory_Bps;
-    ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
+    double share = doer->kernel->memory * (variant->apart_share > 0 ? variant->apart_share : 1);
+    double memory_Bps = ll_machine_memory_Bps(doer->machine) * share, start_s = variant->apart_start_s;
+    double passes_s = variant->apart_bytes / memory_Bps + start_s;
+    if (start_s > 0)
+        ll_say(why, "passes apart: %.10g / %.10g + %.10g = %.10g s", variant->apart_bytes, memory_Bps,
+               start_s, passes_s);
+    else
+        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s += passes_s;
     return passes_s;

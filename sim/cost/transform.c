@@ -6,13 +6,24 @@ static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
     return kernel >= t->least_filter && kernel <= t->most_filter && kernel < t->size;
 }
 
+/* Of stride 1, the image with its padding is as large as the result and what a filter reaches beyond it. */
+static bool image_fits(const struct ll_transform *t, uint64_t in, uint64_t out, uint64_t kernel)
+{
+    return t->most_image == 0 || ll_max(in, out + kernel - 1) <= t->most_image;
+}
+
+static bool pass_served(const struct ll_transform *t, enum ll_conv_pass pass)
+{
+    return pass == LL_CONV_FILTER ? !t->fused && !t->not_filters : !t->only_filters;
+}
+
 static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
 {
     const struct ll_conv *c = &convolution->conv;
-    bool gradient = c->pass != LL_CONV_FILTER || (!t->fused && !t->not_filters);
-    return !t->absent && t->rate[convolution->dtype] > 0 && gradient && c->groups == 1 && c->stride_h == 1 &&
-           c->stride_w == 1 && c->dilation_h <= 1 && c->dilation_w <= 1 && filter_fits(t, c->kernel_h) &&
-           filter_fits(t, c->kernel_w);
+    return !t->absent && t->rate[convolution->dtype] > 0 && pass_served(t, c->pass) && c->groups == 1 &&
+           c->stride_h == 1 && c->stride_w == 1 && c->dilation_h <= 1 && c->dilation_w <= 1 &&
+           filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w) &&
+           image_fits(t, c->in_h, c->out_h, c->kernel_h) && image_fits(t, c->in_w, c->out_w, c->kernel_w);
 }
 
 static uint64_t whole_blocks(uint64_t tiles, uint64_t block)

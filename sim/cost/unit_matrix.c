@@ -15,6 +15,12 @@
  * small tile spends a larger share of its time on that. And no step of k is shorter than its loads and the
  * barrier behind them.
  *
+ * A unit whose registers hold the results of several tiles (`resident`) has as many in progress: while some
+ * wait for loads and barriers, or drain, others multiply. The tiles of a unit then take
+ *
+ *       rounds = ceil(tiles of the unit / tiles in progress)
+ *       cycles = steps * (max(tiles * (multiply + feed), rounds * step) + tiles * waits) + rounds * fill
+ *
  * Where the lines of an operand run along k, each step reads a piece of every line of its tile, and the next
  * line is as far away in memory as a line is long. Lines longer than `reach` are not all at hand: addresses
  * are translated anew, rows of the memory opened anew. Tiles that begin together ask for the same lines at
@@ -51,6 +57,8 @@ struct layout {
     double multiply_cycles, feed_cycles, step_cycles; /* of one step */
     double wait_cycles;                               /* of one step, for lines along k */
     double tile_cycles, join_cycles;
+    double abreast, rounds; /* tiles in progress in a unit; how often until all are done */
+    double cycles;          /* of all tiles of a unit */
 };
 
 /* One step of a tile's k. Pipes see elements of the computed type. */
@@ -128,6 +136,17 @@ static uint32_t parts_choices(const struct ll_matrix *matrix)
     return choices;
 }
 
+/* All tiles of a unit, several in progress. */
+static void time_rounds(const struct ll_unit *unit, struct layout *l)
+{
+    double result = (double)l->tile.m * (double)l->tile.n;
+    l->abreast = fmin(l->waves, fmax(1, floor((double)unit->matrix.resident / result)));
+    l->rounds = ceil(l->waves / l->abreast);
+    double busy = l->waves * (l->multiply_cycles + l->feed_cycles);
+    double step = fmax(busy, l->rounds * unit->matrix.step_cycles) + l->waves * l->wait_cycles;
+    l->cycles = (double)l->steps * step + l->rounds * unit->matrix.fill_cycles;
+}
+
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
@@ -144,6 +163,10 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     time_step(unit, task, &l);
     l.wait_cycles = time_waits(unit, task, &l, NULL);
     l.tile_cycles = (double)l.steps * (l.step_cycles + l.wait_cycles) + unit->matrix.fill_cycles;
+    if (unit->matrix.resident > 0)
+        time_rounds(unit, &l);
+    else
+        l.cycles = l.waves * l.tile_cycles;
     l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
     return l;
 }
@@ -231,6 +254,22 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
         tell_start(unit, task, &soonest, &smallest, why);
 }
 
+static void tell_rounds(const struct ll_unit *unit, const struct layout *l, const struct ll_way *way,
+                        struct ll_explain *why)
+{
+    ll_say(why, "tiles of a unit: ceil(%.10g / %" PRIu64 ") = %.10g", l->tiles, unit->count, l->waves);
+    ll_say(why,
+           "of these in progress at once: min(%.10g, max(1, floor(%" PRIu64 " / (%" PRIu64 " * %" PRIu64
+           ")))) = %.10g",
+           l->waves, unit->matrix.resident, l->tile.m, l->tile.n, l->abreast);
+    ll_say(why, "rounds: ceil(%.10g / %.10g) = %.10g", l->waves, l->abreast, l->rounds);
+    ll_say(why,
+           "all of them: %" PRIu64 " * (max(%.10g * %.10g, %.10g * %.10g) + %.10g * %.10g) + %.10g * %.10g + "
+           "%.10g = %.10g cycles",
+           l->steps, l->waves, l->multiply_cycles + l->feed_cycles, l->rounds, unit->matrix.step_cycles,
+           l->waves, l->wait_cycles, l->rounds, unit->matrix.fill_cycles, l->join_cycles, way->cycles);
+}
+
 static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                        const struct ll_way *way, struct ll_explain *why)
 {
@@ -263,8 +302,11 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
            "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
            " = %.10g",
            l->tiles, l->steps, l->tile.m, l->tile.n, l->tile.k, way->macs);
-    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
-           l->tile_cycles, l->join_cycles, way->cycles);
+    if (unit->matrix.resident > 0)
+        tell_rounds(unit, l, way, why);
+    else
+        ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles,
+               unit->count, l->tile_cycles, l->join_cycles, way->cycles);
 }
 
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -277,7 +319,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
         .at_work = l.tiles / l.waves,
-        .cycles = l.waves * l.tile_cycles + l.join_cycles,
+        .cycles = l.cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
         .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
     };

@@ -67,6 +67,7 @@ struct ll_matrix {
     double fill_cycles;          /* before the first product of a tile leaves the pipeline */
     double feed;                 /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
     double step_cycles;          /* least cycles of a step along a tile's k */
+    uint64_t resident;           /* elements of results of the tiles in progress at once; 0: one tile */
     double join_cycles;          /* to start adding up partial sums, when units share k */
     uint64_t most_parts;         /* of k, for as many units: 1, 2, 4, ... */
     uint64_t filter_waves;       /* of tiles, that the parts of a filter's gradient may take; at least 1 */
@@ -92,6 +93,7 @@ struct ll_unit {
     bool runs[LL_OP_COUNT];  /* op kinds that it runs */
     bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
     uint64_t align;          /* runs unbatched products with two sides divisible by this; 0: any work */
+    uint64_t line_align;     /* runs products whose n and k are multiples of so many bytes; 0: any work */
     struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
     union {
         struct ll_systolic systolic;
@@ -186,6 +188,8 @@ struct ll_kernel {
     double kept; /* share of rows in progress that a cache keeps, for each part of it that they leave free */
     uint64_t side; /* rows that a unit processes in parallel; 0: elements are divided evenly */
     bool rounds;   /* a unit starts the next rows only when all of those are done */
+    uint64_t
+        row_multiple; /* only rows of a multiple of so many elements; others go to the next kernel; 0: any */
 
     /* Of products. */
     uint64_t rows;   /* the most rows of the result; larger products go to the next kernel; 0: any */
@@ -216,10 +220,11 @@ struct ll_transform {
     const char *name;
     uint64_t size;                      /* input points of a tile along one axis */
     uint64_t least_filter, most_filter; /* that it serves, along both axes */
+    uint64_t most_image;                /* with its padding, along both axes; 0: any */
     uint64_t products;                  /* real multiplications per point */
     bool fused;                         /* tiles are transformed as they are loaded and stored */
     bool absent;                        /* the library, or this use of it, does not have it */
-    bool not_filters;                   /* not used for gradients of filters */
+    bool not_filters, only_filters;     /* not used for gradients of filters; for nothing else */
     double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
     struct ll_tile tiles[LL_MAX_TILES]; /* its own menu on matrix units */
     uint64_t tile_count;                /* 0: the unit's menu */
@@ -256,6 +261,10 @@ struct ll_software {
     double scattering; /* share of its rate that a product reaches while it scatters */
     enum ll_convolving convolving;
     uint64_t join_groups; /* channels up to which groups are joined, zeros between; 0: none are */
+    /* By dtype, for kernels that want channels last: share of the bandwidth that the passes reach in which the
+     * operands of a convolution are laid out anew; 0: they are taken as they are. */
+    double relaid[LL_DTYPE_COUNT];
+    double relaid_start_s; /* to start these passes */
     double one_channel; /* share of their rate that lanes reach where a group is one channel; 0: as others */
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */

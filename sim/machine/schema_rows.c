@@ -117,6 +117,9 @@ static const struct ll_field matrix_fields[] = {
     {.key = "step_cycles", .type = LL_TYPE_NUMBER, AT(matrix.step_cycles), .min = 0, .max = MOST_RATE,
      .otherwise = "0",
      .help = "the fewest cycles for one step along a tile's k: its loads and the barrier after them"},
+    {.key = "resident", .type = LL_TYPE_WHOLE, AT(matrix.resident), .min = 0, .max = MOST_BYTES, .otherwise = "0",
+     .help = "elements of results that a unit keeps in its registers: of so many tiles that together have no "
+             "more, one multiplies while others wait for loads and barriers; 0: it has one tile at a time"},
     {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
     {.key = "most_parts", .type = LL_TYPE_WHOLE, AT(matrix.most_parts), .min = 1, .max = MOST_UNITS,
@@ -179,6 +182,10 @@ static const struct ll_field unit_fields[] = {
      .help = "share of the peak rate that it sustains"},
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),
      .help = "op classes or kinds that it runs; when not given, all that no other unit lists"},
+    {.key = "line_align", .type = LL_TYPE_SIZE, AT(line_align), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = MOST_BYTES, .otherwise = "0B",
+     .help = "it only takes products whose n and k are multiples of so many bytes, but for convolutions; other "
+             "work goes to the next unit"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
      .help = "it only takes unbatched matrix products with at least two of m, n and k divisible by this; "
              "other work goes to the next unit. When not given, it takes all work"},
@@ -341,6 +348,9 @@ static const struct ll_field kernel_fields[] = {
     {.key = "terms", .type = LL_TYPE_WHOLE, AT(terms), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "it runs only matrix products of a transposed left operand and a plain right one that sum at most so "
              "many terms; others go to the next kernel; 0: any"},
+    {.key = "row_multiple", .type = LL_TYPE_WHOLE, AT(row_multiple), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "it runs only ops along rows of a multiple of so many elements, as kernels that load vectors do; others "
+             "go to the next kernel; 0: any"},
     {.key = "folds", .type = LL_TYPE_BOOL, AT(folds), .otherwise = "false",
      .help = "whether it runs only reductions along lines, as a sum over the last dimension, where neighbours become "
              "one element; others, which add lines to lines, go to the next kernel"},
@@ -387,6 +397,8 @@ static const struct ll_field transform_fields[] = {
      .help = "smallest filter that it serves, along either axis"},
     {.key = "most_filter", .type = LL_TYPE_WHOLE, AT(most_filter), .required = true, .min = 1, .max = 1024,
      .help = "largest filter that it serves, along either axis"},
+    {.key = "most_image", .type = LL_TYPE_WHOLE, AT(most_image), .min = 0, .max = 65536, .otherwise = "0",
+     .help = "largest image, with its padding, that it serves, along either axis; 0: any"},
     {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
      .help = "real multiplications per point: 1 for Winograd, 2 for Fourier transforms of real images"},
     {.key = "rate", .type = LL_TYPE_DTYPES, AT(rate), .required = true, .min = POSITIVE, .max = 1,
@@ -408,6 +420,8 @@ static const struct ll_field transform_fields[] = {
     {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
      .help = "whether the library does not use it for the gradient of filters; fused ones are never used "
              "for it"},
+    {.key = "only_filters", .type = LL_TYPE_BOOL, AT(only_filters), .otherwise = "false",
+     .help = "whether the library uses it for the gradient of filters alone"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS,
      .help = "time to start it, instead of that of other convolutions"},
@@ -484,6 +498,12 @@ static const struct ll_field software_fields[] = {
     {.key = "join_groups", .type = LL_TYPE_WHOLE, AT(join_groups), .min = 0, .max = 65536, .otherwise = "0",
      .help = "channels up to which groups of a convolution are joined to larger ones, with zeros between, where "
              "that is faster; 0: they are never"},
+    {.key = "relaid", .type = LL_TYPE_DTYPES, AT(relaid), .min = 0, .max = 1,
+     .help = "by dtype: share of the outermost level's bandwidth that the passes reach in which operands and result of a "
+             "convolution are laid out anew, because its kernels want channels last; 1x1 filters of stride 1 need "
+             "none. 0, and of dtypes not given: they are taken as they are"},
+    {.key = "relaid_start", .type = LL_TYPE_QUANTITY, AT(relaid_start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s", .help = "time to start these passes"},
     {.key = "one_channel", .type = LL_TYPE_NUMBER, AT(one_channel), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of their rate that vector lanes reach in convolutions whose groups take one channel each, "
              "element by element (needs a vector unit for them); 0: those are convolved as others are"},

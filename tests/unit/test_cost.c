@@ -172,6 +172,26 @@ static void a_product_goes_to_the_first_unit_that_its_sides_suit(void **state)
     assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &one).unit, 0);
 }
 
+/* Of f16, 16 bytes are 8 elements: n and k are asked, m and convolutions are not, nor products whose sides
+ * stand for something else. */
+static void a_product_goes_to_the_first_unit_that_its_lines_suit(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work whole = gemm_work(LL_F16, 1, 65, 64, 64), n = gemm_work(LL_F16, 1, 64, 65, 64),
+                   k = gemm_work(LL_F16, 1, 64, 64, 65);
+    machine.units[0].line_align = 16;
+    machine.units[machine.unit_count++] = machine.units[0];
+    machine.units[2].line_align = 0;
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &whole).unit, 0);
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &n).unit, 2);
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &k).unit, 2);
+    n.along_k = LL_LINES_ELSEWHERE;
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &n).unit, 0);
+    machine.unit_count--;
+    assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &k).unit, 0);
+}
+
 static void channels_of_their_own_go_to_lanes_where_software_says_so(void **state)
 {
     (void)state;
@@ -532,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),
         cmocka_unit_test(channels_of_their_own_go_to_lanes_where_software_says_so),
         cmocka_unit_test(a_product_goes_to_the_first_unit_that_its_sides_suit),
+        cmocka_unit_test(a_product_goes_to_the_first_unit_that_its_lines_suit),
         cmocka_unit_test(a_dtype_that_no_unit_lists_is_computed_in_a_wider_one),
         cmocka_unit_test(devices_that_exchange_data_are_not_asked_of_one),
         cmocka_unit_test(what_private_memories_share_is_moved_to_each),

@@ -37,6 +37,8 @@ static double base(const char **at)
 {
     if (next_is(at, "ceil("))
         return ceil(in_brackets(at));
+    if (next_is(at, "floor("))
+        return floor(in_brackets(at));
     bool most = next_is(at, "max("), least = !most && next_is(at, "min(");
     if (most || least) {
         double a = sum(at);

@@ -127,10 +127,11 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
     static const char expected[] =
         "{\"name\":\"Toy\",\"kind\":\"custom\",\"clock\":1000000000,\"units\":[{\"name\":\"array\",\"model\":"
         "\"systolic\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"runs\":[\"matrix\",\"conv\"],"
-        "\"rows\":8,"
+        "\"line_align\":0,\"rows\":8,"
         "\"cols\":16,\"dataflow\":\"ws\",\"overlap_folds\":false,\"accumulators\":0,\"macs\":{\"bf16\":1,"
         "\"int8\":2}},{\"name\":"
-        "\"simd\",\"model\":\"vector\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"lanes\":16,"
+        "\"simd\",\"model\":\"vector\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"line_align\":0,"
+        "\"lanes\":16,"
         "\"flops\":"
         "{\"f32\":2}}],\"memory\":[{\"name\":\"sram\",\"size\":1048576,\"bandwidth\":64000000000,"
         "\"efficiency\":1,"
@@ -142,7 +143,8 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"step_overhead\":0,\"barrier\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":"
         "\"none\","
         "\"convolution\":\"direct\","
-        "\"strided_gradient\":\"exact\",\"scattering\":1,\"join_groups\":0,\"one_channel\":0,\"mapping\":"
+        "\"strided_gradient\":\"exact\",\"scattering\":1,\"join_groups\":0,\"relaid_start\":0,\"one_"
+        "channel\":0,\"mapping\":"
         "\"closed_form\","
         "\"objective\":\"time\","
         "\"past\":0,\"past_ops\":[],\"early_updates\":false,\"collectives\":"
@@ -189,6 +191,19 @@ static void levels_of_one_size_are_allowed(void **state)
                        "  - {name: far, size: 1GiB, bandwidth: 10GB/s}\n");
     assert_non_null(machine);
     ll_machine_free(machine);
+}
+
+static void a_kernel_may_be_for_rows_of_whole_vectors(void **state)
+{
+    (void)state;
+    struct ll_machine machine = {.software = {.kernel_count = 2}};
+    struct ll_kernel *kernels = machine.software.kernels;
+    kernels[0].ops[LL_OP_LAYER_NORM] = kernels[1].ops[LL_OP_LAYER_NORM] = true;
+    kernels[0].row_multiple = 4;
+    struct ll_work whole = {.kind = LL_WORK_VECTOR, .vector = {.elements = 36, .row = 12}}, uneven = whole;
+    uneven.vector.row = 9;
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_LAYER_NORM, &whole), &kernels[0]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_LAYER_NORM, &uneven), &kernels[1]);
 }
 
 static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
@@ -278,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_unit_without_a_clock_has_the_machines),
         cmocka_unit_test(levels_of_one_size_are_allowed),
         cmocka_unit_test(an_op_goes_to_the_first_kernel_that_takes_it),
+        cmocka_unit_test(a_kernel_may_be_for_rows_of_whole_vectors),
         cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),

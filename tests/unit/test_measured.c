@@ -159,6 +159,13 @@ static void element_by_element_every_operand_passes_once(void **state)
     works = good_works("layernorm_bwd", "fp32", "b=3;h=5");
     assert_int_equal(works.at[0].work.vector.row, 5);
     expect_bytes(&works.at[0].work, 2 * 60, 0, 60);
+    works = good_works("attention_fwd", "fp16", "b=2;heads=3;seq=5;dim=4;causal=1");
+    assert_string_equal(works.family, "attention");
+    assert_int_equal(works.at[0].work.flops, 2 * 2 * 2 * 3 * 5 * 3 * 4); /* a row sees 3 keys in the mean */
+    expect_bytes(&works.at[0].work, 240, 480, 240);
+    works = good_works("attention_bwd", "fp16", "b=2;heads=3;seq=5;dim=4");
+    assert_int_equal(works.at[0].work.flops, 5 * 2 * 2 * 3 * 5 * 5 * 4);
+    expect_bytes(&works.at[0].work, 3 * 240, 480, 3 * 240);
     works = good_works("maxpool_bwd", "fp32", "b=1;c=2;h=4;w=4;oh=2;ow=2;r=2;s=2");
     expect_bytes(&works.at[0].work, 4 * (32 + 2 * 8), 0, 4 * 32);
 }

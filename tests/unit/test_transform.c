@@ -52,6 +52,25 @@ static void passes_of_their_own_move_every_operand_in_both_domains(void **state)
     assert_near(t.apart_bytes, direct + points, 0);
 }
 
+/* 14 outputs and what a filter of 3 reaches beyond them are 16. */
+static void images_and_passes_that_a_library_leaves_out_are_not_served(void **state)
+{
+    (void)state;
+    struct ll_transform narrow = winograd, filters = winograd;
+    struct ll_work work = conv_work(LL_F32, padded), gradient = work;
+    struct ll_transformed t;
+    gradient.conv.pass = LL_CONV_FILTER;
+    narrow.most_image = 16;
+    assert_true(ll_transform(&narrow, &work, &t));
+    narrow.most_image = 15;
+    assert_false(ll_transform(&narrow, &work, &t));
+    filters.only_filters = true;
+    assert_false(ll_transform(&filters, &work, &t));
+    assert_true(ll_transform(&filters, &gradient, &t));
+    filters.not_filters = true;
+    assert_false(ll_transform(&filters, &gradient, &t));
+}
+
 static void a_fused_kernel_passes_over_the_filters_only(void **state)
 {
     (void)state;
@@ -185,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(winograds_smallest_saves_a_factor_of_nine_quarters),
         cmocka_unit_test(passes_of_their_own_move_every_operand_in_both_domains),
+        cmocka_unit_test(images_and_passes_that_a_library_leaves_out_are_not_served),
         cmocka_unit_test(a_fused_kernel_passes_over_the_filters_only),
         cmocka_unit_test(the_last_blocks_of_an_image_are_whole),
         cmocka_unit_test(pruned_filters_shrink_on_their_way_in_alone),

@@ -104,6 +104,22 @@ static void a_small_tile_spends_more_of_its_time_on_taking_operands_in(void **st
     assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 64 * (2 + 2) + 20, 1e-15);
 }
 
+/* 500 tiles are five a unit, of whose results 2 fit into 2 * 32 * 32 elements: three rounds. A step of five
+ * takes 5 * 64 cycles to multiply, three of at least 200: 600. Where one tile takes 300, it is 5 * 300. */
+static void tiles_in_progress_hide_the_steps_of_one_another(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &small);
+    machine.units[0].matrix.step_cycles = 200;
+    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 5 * (2 * 200 + 20), 1e-15);
+    machine.units[0].matrix.resident = 2 * 32 * 32 + 1;
+    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 2 * 3 * 200 + 3 * 20, 1e-15);
+    machine.units[0].matrix.resident = 32 * 32 - 1; /* one tile there always is */
+    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 5 * (2 * 200 + 20), 1e-15);
+    machine.units[0].matrix.resident = 1 << 20;
+    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 2 * 5 * 64 + 20, 1e-15);
+}
+
 /* 32 * 32 * 32 / 512 = 64 cycles of a step are less than its loads and the barrier take. */
 static void no_step_is_shorter_than_its_barrier(void **state)
 {
@@ -235,6 +251,7 @@ int main(void)
         cmocka_unit_test(the_menu_offers_the_tile_that_fits_the_work),
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
         cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
+        cmocka_unit_test(tiles_in_progress_hide_the_steps_of_one_another),
         cmocka_unit_test(no_step_is_shorter_than_its_barrier),
         cmocka_unit_test(long_lines_along_k_are_waited_for),
         cmocka_unit_test(tiles_begun_together_wait_together_until_they_drift_apart),

@@ -34,6 +34,23 @@ static void what_a_machine_says_nothing_of_is_done_as_it_is(void **state)
     assert_memory_equal(&variants[0].work, &work, sizeof work);
 }
 
+/* dy, filters and dx are 4 * 4 * 4 * 32, 9 * 16 * 32 and 4 * 8 * 8 * 16 numbers, each read and written. */
+static void operands_are_laid_out_anew_where_kernels_want_channels_last(void **state)
+{
+    (void)state;
+    struct ll_software software = {.relaid = {[LL_F32] = 0.5}, .relaid_start_s = 1e-6};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    assert_int_equal(ll_variants(&software, &work, variants), 1);
+    assert_near(variants[0].apart_bytes, 2 * 4 * (4 * 4 * 4 * 32 + 9 * 16 * 32 + 4 * 8 * 8 * 16), 0);
+    assert_near(variants[0].apart_share, 0.5, 0);
+    assert_near(variants[0].apart_start_s, 1e-6, 0);
+    work = halving(1);
+    work.conv.stride_h = work.conv.stride_w = 1; /* a plain product */
+    ll_variants(&software, &work, variants);
+    assert_near(variants[0].apart_bytes, 0, 0);
+}
+
 /* Each of 4 * 8 * 8 pixels sums 9 taps of 32 channels: four times what is needed. */
 static void zeros_between_are_multiplied_too(void **state)
 {
@@ -167,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_machine_says_nothing_of_is_done_as_it_is),
+        cmocka_unit_test(operands_are_laid_out_anew_where_kernels_want_channels_last),
         cmocka_unit_test(zeros_between_are_multiplied_too),
         cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
         cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),

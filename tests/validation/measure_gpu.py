@@ -38,8 +38,8 @@ TYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16_tc": torch.float16,
 class Case:
     """A row to be: `prepare` makes the operands and returns what is called."""
 
-    def __init__(self, op, dtype, prepare, notes="", **dims):
-        self.op, self.dtype, self.prepare, self.notes = op, dtype, prepare, notes
+    def __init__(self, op, dtype, prepare, notes="", layout="", **dims):
+        self.op, self.dtype, self.prepare, self.notes, self.layout = op, dtype, prepare, notes, layout
         self.dims = ";".join(f"{key}={value}" for key, value in dims.items())
 
 
@@ -168,7 +168,7 @@ def convolution(dtype, what, b, c, h, k, r, stride, groups=1, last=False):
         mask = [what == "conv2d_bwd_data", what == "conv2d_bwd_filter", False]
         return lambda: torch.ops.aten.convolution_backward(dy, x, w, None, *arguments, False, [0, 0], groups, mask)
 
-    return Case(what, dtype, prepare, notes="channels last" if last else "", b=b, c=c, h=h, w=h, k=k, r=r, s=r,
+    return Case(what, dtype, prepare, layout="_channels_last" if last else "", b=b, c=c, h=h, w=h, k=k, r=r, s=r,
                 stride_h=stride, stride_w=stride, pad_h=padding, pad_w=padding,
                 **({"groups": groups} if groups > 1 else {}))
 
@@ -509,7 +509,7 @@ def measure(case, hardware):
         best, median = time_calls(call)
         spread = f"median {median:.4g}" if median > 1.05 * best else ""
         notes = "; ".join(filter(None, (case.notes, spread)))
-        return ["eager", hardware, case.op, case.dtype, case.dims, f"{best:.6g}", notes]
+        return ["eager" + case.layout, hardware, case.op, case.dtype, case.dims, f"{best:.6g}", notes]
     except Exception as error:  # a shape that a library refuses is a row less
         print(f"{case.op} {case.dtype} {case.dims}: {type(error).__name__} {str(error)[:200]}", flush=True)
         if os.environ.get("TRACEBACK"):
@@ -546,7 +546,7 @@ def main():
                 seen = []
             for (case, row), kernels in zip(eager, seen):
                 if kernels:
-                    writer.writerow(["kernels", *row[1:5], f"{kernels[0]:.6g}",
+                    writer.writerow(["kernels" + case.layout, *row[1:5], f"{kernels[0]:.6g}",
                                      "; ".join(filter(None, (case.notes, kernels[1])))])
             file.flush()
             torch.cuda.empty_cache()
