@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of PyTorch's ops and of small networks on the GPU at hand, as rows that `leadline validate` reads.
 
-    python3 measure_gpu.py OUT.csv [SECONDS [CONTAINS]]
+    python3 measure_gpu.py OUT.csv [SECONDS [CONTAINS [SERIES]]]
 
 Two rows a shape. `eager`: CUDA events around one call from Python on an idle device, the mean of the best fifth of 25
 calls after four that do not count, so the start of the kernel by the host is in it. `kernels`: what the kernels of the
 call take by the profiler (CUPTI), the median of five calls; its notes name the kernels with their grids and blocks.
 Inputs are random numbers, the same in each call, so small ones are found in the cache.
 
-Shapes are drawn from a fixed seed: the same on each device. Families take turns, so that a run that SECONDS end has
-some of each; CONTAINS picks the rows with that text. TF32 is off for fp32; rows of tf32 switch it on.
+Shapes are drawn from fixed seeds: the same on each device, others for each SERIES (a number, 0 if not given). Families
+take turns, so that a run that SECONDS end has some of each; CONTAINS picks the rows with that text. TF32 is off for
+fp32; rows of tf32 switch it on.
 """
 import bisect
 import csv
@@ -41,6 +42,10 @@ class Case:
     def __init__(self, op, dtype, prepare, notes="", layout="", **dims):
         self.op, self.dtype, self.prepare, self.notes, self.layout = op, dtype, prepare, notes, layout
         self.dims = ";".join(f"{key}={value}" for key, value in dims.items())
+
+
+def seeded(seed):
+    return random.Random(seed + 1000 * int(sys.argv[4] if len(sys.argv) > 4 else 0))
 
 
 def rand(dtype, *shape):
@@ -99,7 +104,7 @@ def layer_shapes():
 
 
 def products(dtype, seed, drawn, layers, most_flops):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     element_bytes = 4 if dtype in ("fp32", "tf32") else 2
     for shape in product_shapes(rng, drawn, most_flops, element_bytes):
         yield linear(dtype, *shape)
@@ -109,14 +114,14 @@ def products(dtype, seed, drawn, layers, most_flops):
 
 
 def fp8_products(seed, count):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     fitting = [s for s in layer_shapes() if s[0] >= 16 and all(x % 16 == 0 for x in s)]
     for shape in rng.sample(fitting, count):
         yield scaled(*shape)
 
 
 def batched_products(dtype, seed, drawn, attention, most_flops):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     while drawn > 0:
         b, m, n, k = between(rng, 2, 2048), *(between(rng, 16, 2048) for _ in range(3))
         if 2.0 * b * m * n * k <= most_flops and 4.0 * b * (m * k + k * n + m * n) <= MOST_BYTES:
@@ -142,7 +147,7 @@ NETS = [  # channels, image, filters, filter's height, stride: AlexNet, VGG, Res
 
 
 def conv_shapes(seed, drawn, nets):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     for c, h, k, r, stride in rng.sample(NETS, min(nets, len(NETS))):
         yield rng.choice((1, 8, 16, 32, 64)), c, h, k, r, stride
     while drawn > 0:
@@ -179,7 +184,7 @@ def convolutions(dtype, what, seed, drawn, nets, last=False):
 
 
 def depthwise(dtype, seed, count):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     for _ in range(count):
         c = rng.choice((32, 64, 128, 256, 512, 1024))
         yield convolution(dtype, "conv2d_fwd", rng.choice((1, 16, 64)), c, rng.choice((112, 56, 28, 14)), c,
@@ -214,7 +219,7 @@ def elementwise(dtype, op, b, h):
 
 
 def elementwise_ops(dtype, ops, seed, each):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     for op in ops:
         for shape in table_shapes(rng, each):
             yield elementwise(dtype, op, *shape)
@@ -231,13 +236,13 @@ def rows(dtype, op, b, h):
 
 
 def row_ops(dtype, op, seed, count):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     for shape in table_shapes(rng, count):
         yield rows(dtype, op, *shape)
 
 
 def pooling(dtype, seed, count):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     for _ in range(count):
         b, c, h = rng.choice((1, 16, 64)), rng.choice((64, 128, 256, 512)), rng.choice((112, 56, 28, 14))
         r, kind = rng.choice((2, 3)), rng.choice(("maxpool", "avgpool"))
@@ -273,7 +278,7 @@ def attention(dtype, what, b, heads, seq, dim):
 
 
 def attentions(dtype, what, seed, count):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     while count > 0:
         b, heads, seq, dim = rng.choice((1, 2, 4, 8, 16)), rng.choice((8, 12, 16, 32)), \
             rng.choice((128, 256, 512, 1024, 2048, 4096, 8192)), rng.choice((64, 64, 128, 128, 96))
@@ -304,7 +309,7 @@ def recurrent(dtype, what, kind, hidden, batch, steps):
 
 
 def recurrents(dtype, what, seed, count):
-    rng = random.Random(seed)
+    rng = seeded(seed)
     for _ in range(count):
         yield recurrent(dtype, what, rng.choice(("lstm", "gru", "vanilla")),
                         rng.choice((256, 512, 1024, 1536, 1760, 2048, 2560)), rng.choice((1, 8, 16, 32, 64, 128)),
