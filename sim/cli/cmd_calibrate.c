@@ -90,12 +90,29 @@ static struct ll_trace *measured(const struct ll_args *args, int *status)
     return trace;
 }
 
+/* Where the processors of a virtual machine are hyperthreads of the same cores, none is ever alone. */
+static void say_crowded(double share)
+{
+    static const double often = 0.2;
+    struct ll_human text;
+    if (share >= 1)
+        fprintf(stderr,
+                "no thread ever had a core to itself: this machine's processors are hyperthreads of the same "
+                "cores, or others never left; it is described as it is then\n");
+    else if (share > often)
+        fprintf(
+            stderr,
+            "at %s of the looks somebody was on the other hyperthread of a core, however long was waited: "
+            "this machine alone is faster than it is described\n",
+            ll_percent(&text, share));
+}
+
 /* Who describes a machine should know that it was not left alone. Of a virtual machine whose neighbours were
  * quiet, times of an op differed by 9 % in the median over the kernels, and by 22 % when they were not; then
  * products of few rows were found 20 % slower than a few minutes before. */
 static void say_disturbed(const struct ll_trace *trace, const struct ll_calibration *c)
 {
-    static const double much = 0.15, often = 0.2;
+    static const double much = 0.15;
     double spreads[LL_MAX_KERNELS];
     struct ll_human text;
     for (uint64_t i = 0; i < c->fit_count; i++)
@@ -106,13 +123,7 @@ static void say_disturbed(const struct ll_trace *trace, const struct ll_calibrat
                 "the times of an op differ by %s (half of them, in the median over the kernels): others were "
                 "at work on this machine; calibrate again when it is quieter\n",
                 ll_percent(&text, middle));
-    double crowded = ll_trace_number(trace, "host.crowded", 0);
-    if (crowded > often)
-        fprintf(
-            stderr,
-            "at %s of the looks somebody was on the other hyperthread of a core, however long was waited: "
-            "this machine alone is faster than it is described\n",
-            ll_percent(&text, crowded));
+    say_crowded(ll_trace_number(trace, "host.crowded", 0));
 }
 
 static int report(const struct ll_calibration *c)
