@@ -20,9 +20,9 @@ static bool pass_served(const struct ll_transform *t, enum ll_conv_pass pass)
 static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
 {
     const struct ll_conv *c = &convolution->conv;
-    return !t->absent && t->rate[convolution->dtype] > 0 && pass_served(t, c->pass) && c->groups == 1 &&
-           c->stride_h == 1 && c->stride_w == 1 && c->dilation_h <= 1 && c->dilation_w <= 1 &&
-           filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w) &&
+    return !t->absent && t->rate[convolution->dtype] > 0 && pass_served(t, (enum ll_conv_pass)c->pass) &&
+           c->groups == 1 && c->stride_h == 1 && c->stride_w == 1 && c->dilation_h <= 1 &&
+           c->dilation_w <= 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w) &&
            image_fits(t, c->in_h, c->out_h, c->kernel_h) && image_fits(t, c->in_w, c->out_w, c->kernel_w);
 }
 
