@@ -6,7 +6,8 @@
 Two rows a shape. `eager`: CUDA events around one call from Python on an idle device, the mean of the best fifth of 25
 calls after four that do not count, so the start of the kernel by the host is in it. `kernels`: what the kernels of the
 call take by the profiler (CUPTI), the median of five calls; its notes name the kernels with their grids and blocks.
-Inputs are random numbers, the same in each call, so small ones are found in the cache.
+Inputs are random numbers, the same in each call, so small ones are found in the cache. `_channels_last` behind either
+word: images lie so in memory; else channels come before pixels.
 
 Shapes are drawn from fixed seeds: the same on each device, others for each SERIES (a number, 0 if not given). Families
 take turns, so that a run that SECONDS end has some of each; CONTAINS picks the rows with that text. TF32 is off for
@@ -17,13 +18,11 @@ import csv
 import gc
 import json
 import math
-import os
 import random
 import statistics
 import sys
 import tempfile
 import time
-import traceback
 
 import torch
 import torch.nn.functional as F
@@ -517,8 +516,6 @@ def measure(case, hardware):
         return ["eager" + case.layout, hardware, case.op, case.dtype, case.dims, f"{best:.6g}", notes]
     except Exception as error:  # a shape that a library refuses is a row less
         print(f"{case.op} {case.dtype} {case.dims}: {type(error).__name__} {str(error)[:200]}", flush=True)
-        if os.environ.get("TRACEBACK"):
-            traceback.print_exc()
         return None
 
 
