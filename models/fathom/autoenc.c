@@ -189,8 +189,8 @@ static struct pass forward(struct ll_nn *nn, const struct ll_build *build, struc
 static struct ll_value *loss_of(struct ll_nn *nn, const struct pass *pass)
 {
     ll_nn_push(nn, "loss");
-    struct ll_value *error =
-        ll_nn_do2(nn, LL_OP_POW, ll_sub_of(nn, pass->output, pass->x), ll_constant(nn, "two", 2));
+    struct ll_value *two = ll_constant(nn, "two", 2);
+    struct ll_value *error = ll_nn_do2(nn, LL_OP_POW, ll_sub_of(nn, pass->output, pass->x), two);
     struct ll_value *missed = ll_scaled(nn, ll_sum_over(nn, error, 1, 1), "half", 0.5);
     struct ll_value *spread = ll_add_of(nn, pass->log_variance, ll_constant(nn, "one", 1));
     spread = ll_sub_of(nn, spread, ll_nn_do1(nn, LL_OP_SQUARE, pass->mu));

@@ -252,7 +252,8 @@ static struct ll_value *sequence_loss(struct net *net, struct ll_value *const *o
     for (uint32_t t = 0; t < steps; t++)
         losses[t] =
             ll_mul_of(nn, ll_sampled_softmax_loss(nn, &softmax, outputs[t], words[t + 1]), weights[t]);
-    struct ll_value *counted = ll_add_of(nn, sum_of(nn, steps, weights), ll_constant(nn, "little", 1e-12));
+    struct ll_value *little = ll_constant(nn, "little", 1e-12);
+    struct ll_value *counted = ll_add_of(nn, sum_of(nn, steps, weights), little);
     struct ll_value *each = ll_div_of(nn, sum_of(nn, steps, losses), counted);
     struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, each);
     ll_nn_pop(nn);

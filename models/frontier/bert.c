@@ -203,8 +203,8 @@ static struct ll_value *embedded(struct bert *b, struct ll_value *vocabulary)
     struct ll_decoder *d = &b->decoder;
     struct ll_nn *nn = d->nn;
     struct ll_value *x = ll_gathered(nn, vocabulary, numbers(b, "words", d->steps, fill_words));
-    struct ll_value *types =
-        ll_gathered(nn, table(b, "types", TYPES, LL_ROLE_PLAIN), numbers(b, "types", d->steps, fill_types));
+    struct ll_value *types = numbers(b, "types", d->steps, fill_types);
+    types = ll_gathered(nn, table(b, "types", TYPES, LL_ROLE_PLAIN), types);
     struct ll_value *positions = table(b, "positions", b->positions, LL_ROLE_SEQUENCE);
     if (b->positions > d->steps)
         positions = ll_sliced(nn, positions, 0, 0, d->steps);
@@ -261,8 +261,8 @@ static struct ll_value *train(struct bert *b, double rate)
     const struct ll_optimizer adam = {
         .kind = LL_ADAM, .rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6};
     struct ll_value *vocabulary = ll_decoder_table(d), *x = encoded(b, vocabulary);
-    struct ll_value *word_loss =
-        ll_softmax_loss(d->nn, filled_in(b, x, vocabulary), numbers(b, "labels", b->masked, fill_labels));
+    struct ll_value *labels = numbers(b, "labels", b->masked, fill_labels);
+    struct ll_value *word_loss = ll_softmax_loss(d->nn, filled_in(b, x, vocabulary), labels);
     ll_nn_push(d->nn, "follows");
     struct ll_value *said = dense(d, "output", pooled(d, x), TYPES, LL_ROLE_HIDDEN, LL_ROLE_PLAIN);
     struct ll_value *loss =

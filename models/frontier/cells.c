@@ -6,8 +6,8 @@
 struct ll_value *ll_tf_dropout(struct ll_nn *nn, struct ll_chance *chance, struct ll_value *x, double keep)
 {
     struct ll_value *drawn = ll_random_uniform(nn, chance, &x->shape), *share = ll_constant(nn, "keep", keep);
-    struct ll_value *in_range =
-        ll_add_of(nn, ll_mul_of(nn, drawn, ll_constant(nn, "range", 1)), ll_constant(nn, "least", 0));
+    struct ll_value *least = ll_constant(nn, "least", 0), *range = ll_constant(nn, "range", 1);
+    struct ll_value *in_range = ll_add_of(nn, ll_mul_of(nn, drawn, range), least);
     struct ll_value *mask = ll_nn_do1(nn, LL_OP_FLOOR, ll_add_of(nn, share, in_range));
     return ll_mul_of(nn, ll_div_of(nn, x, share), mask);
 }

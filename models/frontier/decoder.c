@@ -110,8 +110,8 @@ static struct ll_value *dense_product(struct ll_decoder *d, struct ll_value *row
 {
     if (!d->narrow)
         return ll_nn_do2(d->nn, LL_OP_MATMUL, rows, weights);
-    struct ll_value *y =
-        ll_nn_do2(d->nn, LL_OP_MATMUL, cast_to(d->nn, rows, LL_F8), cast_to(d->nn, weights, LL_F8));
+    struct ll_value *narrow = cast_to(d->nn, weights, LL_F8);
+    struct ll_value *y = ll_nn_do2(d->nn, LL_OP_MATMUL, cast_to(d->nn, rows, LL_F8), narrow);
     return cast_to(d->nn, y, d->nn->real);
 }
 

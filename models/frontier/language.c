@@ -150,9 +150,11 @@ static struct ll_value *as_rows(const struct ll_language *language, struct ll_va
 static struct ll_value *mask_of(struct ll_language *language)
 {
     struct ll_nn *nn = language->nn;
-    if (!language->mask)
-        language->mask = ll_nn_do2(nn, LL_OP_GREATER, ll_as_real(nn, as_rows(language, language->labels)),
-                                   ll_constant(nn, "no_word", -1));
+    if (!language->mask) {
+        struct ll_value *no_word = ll_constant(nn, "no_word", -1);
+        struct ll_value *words = ll_as_real(nn, as_rows(language, language->labels));
+        language->mask = ll_nn_do2(nn, LL_OP_GREATER, words, no_word);
+    }
     return language->mask;
 }
 
@@ -200,8 +202,8 @@ struct ll_value *ll_language_learn(struct ll_language *language, struct ll_value
     ll_nn_push(nn, "loss");
     struct ll_value *labels = counted_rows(language, language->labels);
     struct ll_value *each = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, scores, labels);
-    struct ll_value *loss =
-        ll_div_of(nn, ll_nn_do1(nn, LL_OP_SUM, each), ll_constant(nn, "positions", positions));
+    struct ll_value *count = ll_constant(nn, "positions", positions);
+    struct ll_value *loss = ll_div_of(nn, ll_nn_do1(nn, LL_OP_SUM, each), count);
     ll_nn_do1(nn, LL_OP_EXP, loss);
     ll_nn_pop(nn);
     ll_minimise(nn, loss,

@@ -118,8 +118,9 @@ static struct ll_value *net(struct ll_nn *nn, const struct ncf *ncf, enum ll_dat
     struct ll_value *user = numbers(nn, ncf, part, "users", fill_users);
     struct ll_value *item = numbers(nn, ncf, part, "items", fill_items);
     ll_nn_push(nn, "embedding");
-    struct ll_value *product = ll_mul_of(nn, embedded(nn, "users_multiplied", user, ncf->users, factors),
-                                         embedded(nn, "items_multiplied", item, ncf->items, factors));
+    struct ll_value *items = embedded(nn, "items_multiplied", item, ncf->items, factors);
+    struct ll_value *product =
+        ll_mul_of(nn, embedded(nn, "users_multiplied", user, ncf->users, factors), items);
     struct ll_value *joined[] = {embedded(nn, "users_joined", user, ncf->users, 2 * factors),
                                  embedded(nn, "items_joined", item, ncf->items, 2 * factors)};
     struct ll_value *x = narrowed(nn, ll_joined(nn, joined, 2, 1));

@@ -272,7 +272,8 @@ static struct ll_value *noise_for(struct net *net, const struct ll_lstm *lstm)
     if (!net->build->train || nn->trouble)
         return NULL;
     struct ll_value *drawn = ll_random_normal(nn, &net->chance, &lstm->gates.weights->shape);
-    return ll_add_of(nn, ll_mul_of(nn, drawn, ll_constant(nn, "one", 1)), ll_constant(nn, "least", 0));
+    struct ll_value *least = ll_constant(nn, "least", 0), *one = ll_constant(nn, "one", 1);
+    return ll_add_of(nn, ll_mul_of(nn, drawn, one), least);
 }
 
 static struct decoder begin(struct net *net)

@@ -154,8 +154,8 @@ void ll_gradient_POW(struct ll_nn *nn, const struct ll_gradient_call *call)
     }
     if (call->wanted[1]) {
         struct ll_value *zero = ll_zeros(nn, &x->shape);
-        struct ll_value *log = ll_select(nn, ll_nn_do2(nn, LL_OP_GREATER, x, ll_constant(nn, "zero", 0)),
-                                         ll_nn_do1(nn, LL_OP_LOG, x), zero);
+        struct ll_value *log = ll_nn_do1(nn, LL_OP_LOG, x);
+        log = ll_select(nn, ll_nn_do2(nn, LL_OP_GREATER, x, ll_constant(nn, "zero", 0)), log, zero);
         flow(nn, call, 1, ll_mul_of(nn, dy, ll_mul_of(nn, call->op->outputs[0], log)));
     }
 }

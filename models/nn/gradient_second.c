@@ -59,7 +59,8 @@ void ll_gradient_SIGMOID_GRAD(struct ll_nn *nn, const struct ll_gradient_call *c
     if (call->wanted[0])
         call->dx[0] = same_of(nn, call);
     if (call->wanted[1]) {
-        struct ll_value *slope = ll_sub_of(nn, ll_constant(nn, "one", 1), ll_scaled(nn, y, "two", 2));
+        struct ll_value *twice = ll_scaled(nn, y, "two", 2);
+        struct ll_value *slope = ll_sub_of(nn, ll_constant(nn, "one", 1), twice);
         call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), slope);
     }
 }
@@ -70,8 +71,10 @@ void ll_gradient_TANH_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call
     struct ll_value *dy = call->op->inputs[0], *y = call->op->inputs[1];
     if (call->wanted[0])
         call->dx[0] = same_of(nn, call);
-    if (call->wanted[1])
-        call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), ll_scaled(nn, y, "minus_two", -2));
+    if (call->wanted[1]) {
+        struct ll_value *slope = ll_scaled(nn, y, "minus_two", -2);
+        call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), slope);
+    }
 }
 
 /* dx = dy (F(x) + x f(x)), f being the normal density and F its integral: with respect to x it is

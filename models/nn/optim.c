@@ -162,7 +162,8 @@ static struct ll_value *clip_norm(struct ll_nn *nn, struct ll_value *g, double m
     struct ll_value *limit = ll_constant(nn, "clip_norm", most);
     struct ll_value *norm =
         ll_nn_do1(nn, LL_OP_SQRT, ll_nn_do1(nn, LL_OP_SUM, ll_nn_do1(nn, LL_OP_SQUARE, g)));
-    return ll_div_of(nn, ll_mul_of(nn, g, limit), ll_nn_do2(nn, LL_OP_MAXIMUM, norm, limit));
+    struct ll_value *larger = ll_nn_do2(nn, LL_OP_MAXIMUM, norm, limit);
+    return ll_div_of(nn, ll_mul_of(nn, g, limit), larger);
 }
 
 /* Whether the weight's gradient is one of those that have a norm together. */
@@ -285,9 +286,8 @@ static struct ll_nn_gradient sum_of(struct ll_nn *nn, const struct ll_value *wei
     if (!before.value || !gradient.value)
         return before.value ? before : gradient;
     nn->scope = ll_nn_scope_of(nn, weight);
-    return (struct ll_nn_gradient){ll_add_of(nn, ll_gradient_whole(nn, before, &weight->shape),
-                                             ll_gradient_whole(nn, gradient, &weight->shape)),
-                                   NULL};
+    struct ll_value *whole = ll_gradient_whole(nn, gradient, &weight->shape);
+    return (struct ll_nn_gradient){ll_add_of(nn, ll_gradient_whole(nn, before, &weight->shape), whole), NULL};
 }
 
 /* All weights made so far that the optimizer is to change. False when memory ran out. */

@@ -38,10 +38,11 @@ struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, 
     struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
     struct ll_value *forget = lstm->unbiased ? gates[2] : ll_add_of(nn, gates[2], ll_constant(nn, "one", 1));
     struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, forget));
-    struct ll_value *new =
-        ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), ll_nn_do1(nn, LL_OP_TANH, gates[1]));
+    struct ll_value *content = ll_nn_do1(nn, LL_OP_TANH, gates[1]);
+    struct ll_value *new = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), content);
     state.c = ll_add_of(nn, kept, new);
-    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]));
+    struct ll_value *shown = ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]);
+    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), shown);
     ll_nn_pop(nn);
     return state;
 }
@@ -60,14 +61,15 @@ struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_
                                         struct ll_value *x, struct ll_lstm_state state)
 {
     ll_nn_push(nn, lstm->name);
-    struct ll_value *all = ll_add_of(nn, ll_linear_apply(nn, &lstm->input, 1, &x),
-                                     ll_linear_apply(nn, &lstm->state, 1, &state.h));
+    struct ll_value *from_state = ll_linear_apply(nn, &lstm->state, 1, &state.h);
+    struct ll_value *all = ll_add_of(nn, ll_linear_apply(nn, &lstm->input, 1, &x), from_state);
     struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
     struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, gates[1]));
-    struct ll_value *new =
-        ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), ll_nn_do1(nn, LL_OP_TANH, gates[2]));
+    struct ll_value *content = ll_nn_do1(nn, LL_OP_TANH, gates[2]);
+    struct ll_value *new = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), content);
     state.c = ll_add_of(nn, kept, new);
-    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]));
+    struct ll_value *shown = ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]);
+    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), shown);
     ll_nn_pop(nn);
     return state;
 }

@@ -56,9 +56,11 @@ static void advance_lstm(struct cell *cell, struct ll_value *x)
 {
     struct ll_nn *nn = cell->nn;
     struct ll_value *const *gates = ll_parted(nn, ll_add_of(nn, x, from_state(cell)), 1, 4);
-    struct ll_value *new = ll_mul_of(nn, sigmoid(cell, gates[0]), tanh_of(cell, gates[1]));
+    struct ll_value *content = tanh_of(cell, gates[1]);
+    struct ll_value *new = ll_mul_of(nn, sigmoid(cell, gates[0]), content);
     cell->c = ll_add_of(nn, ll_mul_of(nn, cell->c, sigmoid(cell, gates[2])), new);
-    cell->h = ll_mul_of(nn, tanh_of(cell, cell->c), sigmoid(cell, gates[3]));
+    struct ll_value *shown = sigmoid(cell, gates[3]);
+    cell->h = ll_mul_of(nn, tanh_of(cell, cell->c), shown);
 }
 
 static void advance_gru(struct cell *cell, struct ll_value *x)

@@ -252,8 +252,9 @@ static struct ll_value *propose(struct ll_nn *nn, const struct ll_build *build, 
     struct ll_shape of_scores = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, task->anchor_count}, roles);
     struct ll_shape of_deltas = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, task->anchor_count, 4}, roles);
     struct ll_value *likely = ll_sliced(nn, ll_nn_do1(nn, LL_OP_SOFTMAX, look.scores), 1, 1, 1);
-    return ll_proposals(nn, ll_anchors_of(nn, task->anchors, task->anchor_count),
-                        ll_seen_as(nn, likely, &of_scores), ll_seen_as(nn, look.deltas, &of_deltas),
+    struct ll_value *deltas = ll_seen_as(nn, look.deltas, &of_deltas);
+    struct ll_value *scores = ll_seen_as(nn, likely, &of_scores);
+    return ll_proposals(nn, ll_anchors_of(nn, task->anchors, task->anchor_count), scores, deltas,
                         &(struct ll_proposal_options){
                             .height = task->drawings.height,
                             .width = task->drawings.width,
@@ -331,7 +332,8 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, co
                                                    .share = 0.25},
                          &chance);
     struct second_look second = look_again(nn, net, task, map, lesson.boxes);
-    struct ll_value *loss = ll_add_of(nn, loss_first(nn, task, first), loss_second(nn, second, lesson));
+    struct ll_value *later = loss_second(nn, second, lesson);
+    struct ll_value *loss = ll_add_of(nn, loss_first(nn, task, first), later);
     ll_minimise(nn, loss,
                 &(struct ll_optimizer){.kind = LL_MOMENTUM,
                                        .rate = (double)build->params[RATE] / 1000,

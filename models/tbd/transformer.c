@@ -102,7 +102,8 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
                                           .attr_count = 1,
                                           .attrs = &attr});
     losses = ll_mul_of(nn, ll_sub_of(nn, losses, ll_constant(nn, "best", best)), weights);
-    struct ll_value *loss = ll_div_of(nn, ll_sum_over(nn, losses, 0, 1), ll_sum_over(nn, weights, 0, 1));
+    struct ll_value *counted = ll_sum_over(nn, weights, 0, 1);
+    struct ll_value *loss = ll_div_of(nn, ll_sum_over(nn, losses, 0, 1), counted);
     ll_nn_pop(nn);
     return loss;
 }

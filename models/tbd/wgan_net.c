@@ -215,7 +215,8 @@ static struct ll_value *penalty(struct ll_nn *nn, const struct ll_wgan *wgan, st
     if (nn->trouble)
         return &nn->nothing;
     struct ll_value *squares = ll_sum_over(nn, ll_nn_do1(nn, LL_OP_SQUARE, slope), 1, 3);
-    struct ll_value *excess = ll_sub_of(nn, ll_nn_do1(nn, LL_OP_SQRT, squares), ll_constant(nn, "one", 1));
+    struct ll_value *one = ll_constant(nn, "one", 1);
+    struct ll_value *excess = ll_sub_of(nn, ll_nn_do1(nn, LL_OP_SQRT, squares), one);
     return ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do1(nn, LL_OP_SQUARE, excess));
 }
 

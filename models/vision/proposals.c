@@ -59,7 +59,8 @@ struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct
     struct ll_value *large = boxes->producer ? boxes->producer->outputs[1] : boxes;
     struct ll_value *order = best(nn, of_large(nn, scores, large), sorted);
     boxes = ll_gathered(nn, table_of(nn, boxes), order);
-    boxes = ll_gathered(nn, table_of(nn, boxes), apart(nn, boxes, kept, options->overlap));
+    struct ll_value *chosen = apart(nn, boxes, kept, options->overlap);
+    boxes = ll_gathered(nn, table_of(nn, boxes), chosen);
     ll_nn_pop(nn);
     return boxes;
 }
