@@ -34,7 +34,8 @@ enum ll_work_kind {
 /* Which product of a convolution is meant: y = x * w, dx = dy * w, dw = x * dy. */
 enum ll_conv_pass { LL_CONV_FORWARD, LL_CONV_DATA, LL_CONV_FILTER };
 
-/* Operands of a product whose unbroken runs in memory go along k; bits. */
+/* Operands of a product whose unbroken runs in memory go along k; bits. Elsewhere: its sides are no sides of
+ * what lies in memory, as of the products within an attention, whose n is how many keys a row sees. */
 enum ll_lines_along { LL_LINES_OF_A = 1, LL_LINES_OF_B = 2, LL_LINES_ELSEWHERE = 4 };
 
 struct ll_gemm {
