@@ -15,7 +15,7 @@ struct ll_variant {
     const char *name; /* NULL: as it is */
     struct ll_work work;
     double apart_bytes;                   /* that passes before and after it move */
-    double apart_share, apart_start_s;    /* of the kernel's bandwidth, that these reach; to start them */
+    double apart_share, apart_start_s;    /* that these reach of the bandwidth (0: all); to start them */
     double rate;                          /* share of the kernel's rate */
     double overhead_s;                    /* what starting it costs; 0: what the kernel does */
     bool windows;                         /* done by kernels that read windows where they lie */

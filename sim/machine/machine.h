@@ -186,10 +186,9 @@ struct ll_kernel {
     double passes; /* times that operands are moved, at least 1; products tell by their blocking */
     double reads;  /* times that each row is read, at least 1 */
     double kept; /* share of rows in progress that a cache keeps, for each part of it that they leave free */
-    uint64_t side; /* rows that a unit processes in parallel; 0: elements are divided evenly */
-    bool rounds;   /* a unit starts the next rows only when all of those are done */
-    uint64_t
-        row_multiple; /* only rows of a multiple of so many elements; others go to the next kernel; 0: any */
+    uint64_t side;         /* rows that a unit processes in parallel; 0: elements are divided evenly */
+    bool rounds;           /* a unit starts the next rows only when all of those are done */
+    uint64_t row_multiple; /* only rows of a multiple of it; others go to the next kernel; 0: any */
 
     /* Of products. */
     uint64_t rows;   /* the most rows of the result; larger products go to the next kernel; 0: any */
