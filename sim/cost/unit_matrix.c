@@ -136,6 +136,13 @@ static uint32_t parts_choices(const struct ll_matrix *matrix)
     return choices;
 }
 
+/* All tiles of a unit, one after the other. */
+static void time_waves(const struct ll_unit *unit, struct layout *l)
+{
+    l->tile_cycles = (double)l->steps * (l->step_cycles + l->wait_cycles) + unit->matrix.fill_cycles;
+    l->cycles = l->waves * l->tile_cycles;
+}
+
 /* All tiles of a unit, several in progress. */
 static void time_rounds(const struct ll_unit *unit, struct layout *l)
 {
@@ -162,11 +169,10 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     l.waves = ceil(l.tiles / (double)unit->count);
     time_step(unit, task, &l);
     l.wait_cycles = time_waits(unit, task, &l, NULL);
-    l.tile_cycles = (double)l.steps * (l.step_cycles + l.wait_cycles) + unit->matrix.fill_cycles;
     if (unit->matrix.resident > 0)
         time_rounds(unit, &l);
     else
-        l.cycles = l.waves * l.tile_cycles;
+        time_waves(unit, &l);
     l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
     return l;
 }
@@ -296,8 +302,9 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
         why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
         l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
     time_waits(unit, task, l, why);
-    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
-           l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
+    if (unit->matrix.resident == 0)
+        ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
+               l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why,
            "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
            " = %.10g",

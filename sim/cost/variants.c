@@ -23,20 +23,6 @@ static struct ll_variant as_it_is(const struct ll_work *work)
     return v;
 }
 
-/* Filters of 1x1 that go from pixel to pixel are a plain product, whatever the layout. */
-static void lay_out_anew(const struct ll_software *software, struct ll_variant *v)
-{
-    const struct ll_conv *c = &v->work.conv;
-    double share = software->relaid[v->work.dtype];
-    bool product = ll_mul(ll_mul(c->kernel_h, c->kernel_w), ll_mul(c->stride_h, c->stride_w)) == 1;
-    if (!v->windows || share == 0 || product)
-        return;
-    double bytes = (double)v->work.a_bytes + (double)v->work.b_bytes + (double)v->work.c_bytes;
-    v->apart_bytes += 2 * bytes;
-    v->apart_share = share;
-    v->apart_start_s = software->relaid_start_s;
-}
-
 static bool strided_gradient(const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
@@ -181,8 +167,22 @@ static size_t add_skipping(struct ll_variant *out, size_t count)
     return count + 1;
 }
 
-size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
-                   struct ll_variant out[LL_MOST_VARIANTS])
+/* Kernels that read windows may want the operands laid out anew, but not those of 1x1 filters that go from
+ * pixel to pixel: these are a plain product, whatever the layout. */
+static void lay_out_anew(const struct ll_software *software, const struct ll_work *work, struct ll_variant *v)
+{
+    const struct ll_conv *c = &work->conv;
+    double share = software->relaid[work->dtype];
+    if (work->kind != LL_WORK_CONV || !v->windows || share == 0 ||
+        ll_mul(ll_mul(c->kernel_h, c->kernel_w), ll_mul(c->stride_h, c->stride_w)) == 1)
+        return;
+    v->apart_bytes += 2 * ((double)v->work.a_bytes + (double)v->work.b_bytes + (double)v->work.c_bytes);
+    v->apart_share = share;
+    v->apart_start_s = software->relaid_start_s;
+}
+
+static size_t all_variants(const struct ll_software *software, const struct ll_work *work,
+                           struct ll_variant out[LL_MOST_VARIANTS])
 {
     size_t count = 0;
     if (ll_on_lanes(software, work)) {
@@ -200,8 +200,7 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
     }
     bool phases = software->strided == LL_STRIDED_PHASES && work->kind == LL_WORK_CONV &&
                   work->conv.pass == LL_CONV_DATA;
-    out[count] = phases ? in_phases(work) : as_it_is(work);
-    lay_out_anew(software, &out[count++]);
+    out[count++] = phases ? in_phases(work) : as_it_is(work);
     count = add_skipping(out, count);
     uint64_t together = work->kind == LL_WORK_CONV ? groups_to_join(software, &work->conv) : 1;
     if (together > 1)
@@ -218,6 +217,15 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
                                                .overhead_s = t->overhead_s,
                                                .transform = t};
     }
+    return count;
+}
+
+size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
+                   struct ll_variant out[LL_MOST_VARIANTS])
+{
+    size_t count = all_variants(software, work, out);
+    for (size_t i = 0; i < count; i++)
+        lay_out_anew(software, work, &out[i]);
     return count;
 }
 

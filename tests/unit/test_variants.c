@@ -45,6 +45,11 @@ static void operands_are_laid_out_anew_where_kernels_want_channels_last(void **s
     assert_near(variants[0].apart_bytes, 2 * 4 * (4 * 4 * 4 * 32 + 9 * 16 * 32 + 4 * 8 * 8 * 16), 0);
     assert_near(variants[0].apart_share, 0.5, 0);
     assert_near(variants[0].apart_start_s, 1e-6, 0);
+    software.strided = LL_STRIDED_LIBRARY; /* in each of its ways, beside what scattering moves */
+    assert_int_equal(ll_variants(&software, &work, variants), 2);
+    assert_near(variants[0].apart_bytes, 2 * 4 * (4 * 4 * 4 * 32 + 9 * 16 * 32 + 4 * 8 * 8 * 16), 0);
+    assert_true(variants[1].apart_bytes > variants[0].apart_bytes);
+    assert_near(variants[1].apart_start_s, 1e-6, 0);
     work = halving(1);
     work.conv.stride_h = work.conv.stride_w = 1; /* a plain product */
     ll_variants(&software, &work, variants);
