@@ -179,7 +179,8 @@ static uint64_t look(struct ll_looks *looks, struct ll_pool *pool, double done)
 }
 
 /* Steps until time is up: the first one only warms up and counts as well, since no step is special to who
- * reads the trace. Looks lie between them and take none of their time. */
+ * reads the trace. Looks lie between them and take none of their time, nor does waiting for a good moment:
+ * on a crowded machine there are as many steps as on a calm one. */
 static void step_all(const struct ll_micro_options *options, struct ll_runner *runner, struct ll_pool *pool,
                      struct ll_recorder *recorder, struct ll_looks *looks)
 {
@@ -189,7 +190,9 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
     bool goes_on = true;
     while (goes_on && ll_recorder_status(recorder) == LL_OK) {
         begin_ns += look(looks, pool, done);
+        uint64_t waited_ns = ll_pool_waited_ns(pool);
         ll_runner_step(runner, step++);
+        begin_ns += ll_pool_waited_ns(pool) - waited_ns;
         double passed_s = (double)(ll_now_ns() - begin_ns) * 1e-9;
         done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
         goes_on = done < 1 || (!options->steps && step < LEAST_STEPS);

@@ -47,7 +47,7 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
     return picks_rows(form) ? !is_pass(scope, "warm/") : !is_pass(scope, "cold/") || !is_small(form);
 }
 
-/* Some of the steps. */
+/* Those that count. */
 struct steps {
     uint32_t *at;
     uint64_t count;
@@ -92,121 +92,31 @@ static int by_kind(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* The complete steps that have as many ops as the last of them. */
-static uint64_t like_steps(const struct ll_trace *trace, uint32_t *steps)
+/* The complete steps that have as many ops as the last of them, from there on. */
+static struct steps like_steps(const struct ll_trace *trace, struct ll_arena *arena)
 {
-    uint64_t count = 0;
+    struct steps steps = {ll_alloc(arena, trace->step_count, sizeof *steps.at), 0};
     uint32_t ops = 0;
-    for (uint64_t i = trace->step_count; i-- > 0;) {
-        if (!trace->steps[i].complete || (count > 0 && trace->steps[i].op_count != ops))
+    for (uint64_t i = trace->step_count; steps.at && i-- > 0;) {
+        if (!trace->steps[i].complete || (steps.count > 0 && trace->steps[i].op_count != ops))
             continue;
         ops = trace->steps[i].op_count;
-        steps[count++] = (uint32_t)i;
+        steps.at[steps.count++] = (uint32_t)i;
     }
-    return count;
+    return steps;
 }
 
-/* A stretch of the list: places `first` to before `end` of each step. */
-struct stretch {
-    uint32_t first, end;
-};
-
-static double span_ns(const struct ll_trace *trace, uint32_t step, struct stretch stretch)
+static const struct ll_step *last_step(const struct ll_trace *trace, const struct steps *steps)
 {
-    const struct ll_op *ops = &trace->ops[trace->steps[step].first_op];
-    const struct ll_op *first = &ops[stretch.first], *last = &ops[stretch.end - 1];
-    uint64_t end_ns = ll_add(last->start_ns, last->duration_ns);
-    return (double)ll_sub(ll_max(end_ns, first->start_ns), first->start_ns);
-}
-
-/* The stretch from `first` on, within another, that takes at least so long in this step. */
-static struct stretch stretch_of(const struct ll_trace *trace, uint32_t step, uint32_t first, uint32_t end,
-                                 double long_ns)
-{
-    struct stretch stretch = {first, first + 1};
-    while (stretch.end < end && span_ns(trace, step, stretch) < long_ns)
-        stretch.end++;
-    return stretch;
-}
-
-/* Leaves those of which the stretch took at most so many times what it took in the calmest tenth of them; a
- * quarter of them, at least. spans: room for twice as many. */
-static void leave_calm(const struct ll_trace *trace, struct stretch stretch, double longer,
-                       const struct steps *all, struct steps *calm, double *spans)
-{
-    double *sorted = spans + all->count;
-    for (uint64_t i = 0; i < all->count; i++)
-        spans[i] = sorted[i] = span_ns(trace, all->at[i], stretch);
-    ll_sort_numbers(sorted, all->count);
-    double calm_ns = fmax(longer * sorted[all->count / 10], sorted[all->count / 4]);
-    calm->count = 0;
-    for (uint64_t i = 0; i < all->count; i++)
-        if (spans[i] <= calm_ns)
-            calm->at[calm->count++] = all->at[i];
-}
-
-/* Who else is at work on the machine: for long, or for a moment. */
-struct calm {
-    struct steps all, calm, quiet; /* in the stretch at hand, and in the moment */
-    const struct steps *counted;   /* either of the two, for the ops of the moment */
-    struct stretch stretch, moment;
-    double *spans;
-};
-
-/* What calm steps hardly differ by. */
-static const double calm_longer = 1.05;
-
-static struct stretch whole_list(const struct ll_trace *trace, const struct calm *c)
-{
-    return (struct stretch){0, trace->steps[c->all.at[0]].op_count};
-}
-
-/* Leaves out the steps in which somebody else was at work for long, in the stretch around this place. A
- * stretch is long beside what others do now and then, and short beside how long they stay away. What others
- * do now and then belongs to the machine as its user finds it. */
-static void find_calm(const struct ll_trace *trace, uint32_t place, struct calm *c)
-{
-    enum { STRETCHES = 32 };
-    struct stretch whole = whole_list(trace, c);
-    double long_ns = span_ns(trace, c->all.at[0], whole) / STRETCHES;
-    c->stretch = stretch_of(trace, c->all.at[0], place, whole.end, long_ns);
-    leave_calm(trace, c->stretch, calm_longer, &c->all, &c->calm, c->spans);
-}
-
-/* From `first` on, ops that are short beside a moment, as many as fill one, or an op that is not. */
-static struct stretch moment_of(const struct ll_trace *trace, uint32_t step, uint32_t first, uint32_t end)
-{
-    enum { MOMENT_NS = 500000, SHORT_NS = MOMENT_NS / 4 };
-    const struct ll_op *ops = &trace->ops[trace->steps[step].first_op];
-    struct stretch moment = {first, first};
-    for (uint64_t ns = 0; moment.end < end && ns < MOMENT_NS && ops[moment.end].duration_ns <= SHORT_NS;)
-        ns += ops[moment.end++].duration_ns;
-    moment.end += moment.end == first;
-    return moment;
-}
-
-/* Of all, those in which nobody was beside it in the moment around this place. A neighbour on the other
- * hyperthreads makes whatever it meets 1.4 to twice as long, for a millisecond or for seconds, whatever the
- * rest of the stretch waits for; of ops that are short beside that, it meets all or none. A network of short
- * ops goes through many steps without. A longer op meets its share of neighbours in every network. */
-static void find_quiet(const struct ll_trace *trace, uint32_t place, struct calm *c)
-{
-    static const double longer = 1.1;
-    c->moment = moment_of(trace, c->calm.at[0], place, c->stretch.end);
-    bool is_short = c->moment.end - c->moment.first > 1;
-    if (is_short)
-        leave_calm(trace, c->moment, longer, &c->all, &c->quiet, c->spans);
-    c->counted = is_short ? &c->quiet : &c->calm;
+    return &trace->steps[steps->at[0]];
 }
 
 /* From the end of an op to the start of the next: a tenth of the gaps are shorter. Most of this list's gaps
  * are longer than those of networks with as small ops, since its large ops displace what the recorder works
  * on. */
-static double gap_of(const struct ll_trace *trace, struct calm *c, double *gaps_ns)
+static double gap_of(const struct ll_trace *trace, const struct ll_step *step, double *gaps_ns)
 {
     uint64_t count = 0;
-    leave_calm(trace, whole_list(trace, c), calm_longer, &c->all, &c->calm, c->spans);
-    const struct ll_step *step = &trace->steps[c->calm.at[0]];
     for (uint32_t i = step->first_op; i + 1 < step->first_op + step->op_count; i++) {
         uint64_t end_ns = ll_add(trace->ops[i].start_ns, trace->ops[i].duration_ns);
         gaps_ns[count++] = (double)ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
@@ -293,16 +203,16 @@ static void add_arrival(const struct ll_trace *trace, const struct ll_sample *sa
 }
 
 /* The op at this place, if it is there to be measured. */
-static void add_sample(const struct ll_trace *trace, const struct calm *calm, uint32_t place,
+static void add_sample(const struct ll_trace *trace, const struct steps *steps, uint32_t place,
                        double *times_ns, struct ll_samples *samples)
 {
-    uint32_t op = trace->steps[calm->all.at[0]].first_op + place;
+    uint32_t op = last_step(trace, steps)->first_op + place;
     const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
     struct ll_sample sample = {.op = op, .kind = view->kind};
     bool arrives = view->kind == LL_OP_HOST_INPUT;
     if (!arrives && (!is_measured(trace, op) || !ll_op_lower(view, &sample.work)))
         return;
-    time_of(trace, calm->counted, place, times_ns, &sample);
+    time_of(trace, steps, place, times_ns, &sample);
     if (arrives) {
         add_arrival(trace, &sample, samples);
         return;
@@ -315,25 +225,20 @@ static void add_sample(const struct ll_trace *trace, const struct calm *calm, ui
     samples->at[samples->count++] = sample;
 }
 
-static bool gather(const struct ll_trace *trace, struct calm *calm, struct ll_arena *arena,
+static bool gather(const struct ll_trace *trace, const struct steps *steps, struct ll_arena *arena,
                    struct ll_samples *samples)
 {
-    const struct ll_step *last = &trace->steps[calm->all.at[0]];
-    double *times = ll_alloc(arena, calm->all.count, sizeof *times);
+    const struct ll_step *last = last_step(trace, steps);
+    double *times = ll_alloc(arena, steps->count, sizeof *times);
     double *gaps = ll_alloc(arena, last->op_count, sizeof *gaps);
     samples->at = ll_alloc(arena, last->op_count, sizeof *samples->at);
     samples->arrivals = ll_alloc(arena, last->op_count, sizeof *samples->arrivals);
     if (!times || !gaps || !samples->at || !samples->arrivals)
         return false;
     samples->library_share = library_share(trace);
-    samples->gap_s = gap_of(trace, calm, gaps);
-    for (uint32_t place = 0; place < last->op_count; place++) {
-        if (place == calm->stretch.end)
-            find_calm(trace, place, calm);
-        if (place == calm->moment.end)
-            find_quiet(trace, place, calm);
-        add_sample(trace, calm, place, times, samples);
-    }
+    samples->gap_s = gap_of(trace, last, gaps);
+    for (uint32_t place = 0; place < last->op_count; place++)
+        add_sample(trace, steps, place, times, samples);
     class_reductions(samples);
     qsort(samples->at, samples->count, sizeof *samples->at, by_kind);
     return true;
@@ -358,15 +263,9 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struc
                                        struct ll_arena *arena, struct ll_diags *diags)
 {
     struct ll_samples *samples = ll_alloc(arena, 1, sizeof *samples);
-    uint64_t most = micro->step_count + 1;
-    struct calm calm = {.all = {ll_alloc(arena, most, sizeof *calm.all.at), 0},
-                        .calm = {ll_alloc(arena, most, sizeof *calm.calm.at), 0},
-                        .quiet = {ll_alloc(arena, most, sizeof *calm.quiet.at), 0},
-                        .spans = ll_alloc(arena, ll_mul(2, most), sizeof *calm.spans)};
-    if (samples && calm.all.at && calm.calm.at && calm.quiet.at && calm.spans)
-        calm.all.count = like_steps(micro, calm.all.at);
-    if (calm.all.count > 0 && micro->steps[calm.all.at[0]].op_count > 0 &&
-        gather(micro, &calm, arena, samples) && samples->count > 0 &&
+    struct steps steps = like_steps(micro, arena);
+    if (samples && steps.count > 0 && last_step(micro, &steps)->op_count > 0 &&
+        gather(micro, &steps, arena, samples) && samples->count > 0 &&
         find_on_chip(micro, machine, arena, samples))
         return samples;
     ll_complain(diags, (struct ll_place){0}, "the trace has no ops that were measured for a calibration");

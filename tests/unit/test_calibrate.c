@@ -109,20 +109,15 @@ static struct ll_trace *made_trace_of(const struct ll_machine *base, const struc
     struct ll_diags diags = {0};
     struct ll_recorder *recorder = ll_recorder_open(path, header, fact_count, &status);
     assert_non_null(recorder);
-    static const double slow[] = {1.2, 3, 1.2, 1, 1}; /* most steps are disturbed, some not by much */
+    static const double slow[STEPS] = {1.1, 3, 1, 0.9, 1, 1, 1, 1, 1, 1, 1.1, 1, 0.9, 1, 1};
     uint64_t now_ns = 1;
     for (int step = 0; step < STEPS; step++) {
         ll_recorder_step_begin(recorder);
-        /* Others than before in what comes behind the last but one of the long ops. */
-        double slower = slow[step % 5], later = slow[(step + 1) % 5];
         for (int i = 0; i < SIZES; i++) {
-            unsigned waits = i == 0 && step % 5 == 3 && step > 5 ? 100 : 1; /* two of six others in one op */
-            double beside = i < 3 && step % 10 == 4 ? 1.8 : 1; /* in half of the calm steps, for a moment */
-            slower = i == SIZES - 1 ? later : slower;
-            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slower * beside, &now_ns);
-            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slower * beside * waits, &now_ns);
-            slower = i == SIZES - 2 ? later : slower;
-            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slower * beside, &now_ns);
+            unsigned waits = i == 0 && step % 5 == 3 && step > 5 ? 100 : 1; /* for a processor, twice */
+            record_op(recorder, base, LL_OP_MUL, sizes[i] / 16, 16, slow[step], &now_ns);
+            record_op(recorder, base, LL_OP_EXP, sizes[i] / 16, 16, slow[step] * waits, &now_ns);
+            record_op(recorder, base, LL_OP_MATMUL, 4 << i, 16 << i, slow[step], &now_ns);
         }
         ll_recorder_step_end(recorder);
     }

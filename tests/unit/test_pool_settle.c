@@ -150,7 +150,7 @@ static void a_core_is_measured_by_its_best(void **state)
     ll_pool_free(pool);
 }
 
-/* Two seconds, and none more when that has not helped; a quarter of the 7 seconds since, and of the waiting
+/* Two seconds, and none more when that has not helped; a seventh of the 7 seconds since, and of the waiting
  * itself, when it once has. */
 static void patience_ends_and_grows_again_where_it_helps(void **state)
 {
@@ -170,6 +170,25 @@ static void patience_ends_and_grows_again_where_it_helps(void **state)
             assert_in_range(host.rests - rests, 200, 2700); /* fewer on a slow machine */
         else
             assert_int_equal(host.rests, rests);
+        ll_pool_free(pool);
+    }
+}
+
+/* Ten seconds after the threads were spread: two, and six more. */
+static void who_has_been_alone_waits_longer_to_be_alone_again(void **state)
+{
+    static const uint64_t waited_ns[] = {7500000000, 8500000000};
+    (void)state;
+    for (int longer = 0; longer < 2; longer++) {
+        struct ll_pool *pool = spread_pool(true, 0, 5);
+        if (!pool)
+            skip();
+        pool->quiet.was_alone = true;
+        pool->quiet.alone_ns = waited_ns[longer];
+        pass_ms(10000);
+        settle(pool);
+        assert_int_equal(host.rests, longer ? 0 : 5);
+        assert_true(ll_pool_waited_ns(pool) - waited_ns[longer] >= (longer ? 0 : 500000));
         ll_pool_free(pool);
     }
 }
@@ -246,6 +265,7 @@ int main(void)
         cmocka_unit_test(who_is_never_alone_is_told),
         cmocka_unit_test(a_core_is_measured_by_its_best),
         cmocka_unit_test(patience_ends_and_grows_again_where_it_helps),
+        cmocka_unit_test(who_has_been_alone_waits_longer_to_be_alone_again),
         cmocka_unit_test(nobody_moves_the_processors_of_a_real_machine),
         cmocka_unit_test(looks_are_few),
         cmocka_unit_test(a_pool_that_is_not_spread_is_not_looked_at),

@@ -41,12 +41,13 @@ static const char *const modes[] = {"infer", "train"};
 enum { RESULTS = 2 * sizeof presets / sizeof *presets }; /* each preset in both modes */
 
 /* The trace stays in the folder; without one it is a file that is gone when it is read. */
-static struct ll_trace *record(const struct preset *preset, bool train, unsigned threads, const char *folder)
+static struct ll_trace *record(const struct preset *preset, bool train, int round, unsigned threads,
+                               const char *folder)
 {
     char path[4096] = "/tmp/host_steps.XXXXXX";
     int file = folder ? -1 : mkstemp(path);
     if (folder)
-        snprintf(path, sizeof path, "%s/%s.%s.llt", folder, preset->model, modes[train]);
+        snprintf(path, sizeof path, "%s/%s.%s.%d.llt", folder, preset->model, modes[train], round);
     struct ll_run_options options = {.train = train,
                                      .batch = preset->batch,
                                      .steps = preset->steps,
@@ -126,12 +127,12 @@ static struct score compare(const char *name, const char *mode, const struct ll_
     return score;
 }
 
-static bool validate(const struct preset *preset, bool train, const struct ll_machine *machine,
+static bool validate(const struct preset *preset, bool train, int round, const struct ll_machine *machine,
                      unsigned threads, const char *folder, struct score *score)
 {
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
-    struct ll_trace *trace = record(preset, train, threads, folder);
+    struct ll_trace *trace = record(preset, train, round, threads, folder);
     const struct ll_prepared *prepared = trace ? ll_prepare(trace, &arena, &diags) : NULL;
     const struct ll_result *result = prepared ? ll_replay(prepared, machine, &arena, &diags) : NULL;
     double *values = result ? ll_alloc(&arena, trace->step_count, sizeof *values) : NULL;
@@ -166,7 +167,7 @@ int main(int count, char **words)
     }
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < RESULTS; i++)
-            if (!validate(&presets[i / 2], i % 2, machine, threads, folder, &scores[i][round]))
+            if (!validate(&presets[i / 2], i % 2, round, machine, threads, folder, &scores[i][round]))
                 return 1;
     for (size_t i = 0; i < RESULTS; i++) {
         qsort(scores[i], ROUNDS, sizeof scores[i][0], by_recorded);

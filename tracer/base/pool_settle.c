@@ -29,9 +29,11 @@ static const double least_width = 3.5, full_share = 0.93;
 
 static const uint64_t between_looks_ns = 4000000;
 
-/* For waiting, of each kind: so much, and a part of the time since the threads were spread if it has ever
- * helped. */
-static const uint64_t patience_ns = 2000000000, patience_part = 4;
+/* For waiting: so much, and so much of the time since the threads were spread if it has ever helped. Where
+ * neighbours were beside this machine for 60 to 90 % of the time, as long a wait as the work, or half as long
+ * again, found cores that nobody shared. */
+static const uint64_t patience_ns = 2000000000;
+static const double together_share = 1.0 / 7, alone_share = 3.0 / 5;
 
 /* One thread rests and wakes the others, a turn after the other; they sleep in between. */
 struct waking {
@@ -71,10 +73,10 @@ static void sleep_and_wake(struct ll_pool *pool, unsigned turns, long turn_ns)
     ll_pool_run(pool, ll_pool_threads(pool), 1, take_turns, &waking);
 }
 
-static bool is_patient(const struct ll_pool_quiet *quiet, uint64_t spent_ns, bool has_helped)
+static bool is_patient(const struct ll_pool_quiet *quiet, uint64_t spent_ns, double share)
 {
     uint64_t passed_ns = ll_now_ns() - quiet->spread_ns;
-    return spent_ns < patience_ns + (has_helped ? passed_ns / patience_part : 0);
+    return (double)spent_ns < (double)patience_ns + share * (double)passed_ns;
 }
 
 static bool are_apart(struct ll_pool_look look)
@@ -100,7 +102,8 @@ static struct ll_pool_look look_again(struct ll_pool *pool)
 static struct ll_pool_look bring_together(struct ll_pool *pool, struct ll_pool_look look)
 {
     struct ll_pool_quiet *quiet = &pool->quiet;
-    while (are_apart(look) && is_patient(quiet, quiet->together_ns, quiet->was_together)) {
+    while (are_apart(look) &&
+           is_patient(quiet, quiet->together_ns, quiet->was_together ? together_share : 0)) {
         uint64_t begin_ns = ll_now_ns();
         sleep_and_wake(pool, TURNS, TURN_NS);
         look = look_again(pool);
@@ -113,7 +116,8 @@ static struct ll_pool_look bring_together(struct ll_pool *pool, struct ll_pool_l
 static struct ll_pool_look wait_alone(struct ll_pool *pool, struct ll_pool_look look)
 {
     struct ll_pool_quiet *quiet = &pool->quiet;
-    while (is_crowded(quiet, look) && is_patient(quiet, quiet->alone_ns, quiet->was_alone)) {
+    while (is_crowded(quiet, look) &&
+           is_patient(quiet, quiet->alone_ns, quiet->was_alone ? alone_share : 0)) {
         uint64_t begin_ns = ll_now_ns();
         sleep_and_wake(pool, 1, NAP_NS);
         look = look_again(pool);
@@ -138,6 +142,11 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
     quiet->crowded += is_crowded(quiet, look);
     quiet->looked_ns = ll_now_ns();
     return quiet->looked_ns - now_ns;
+}
+
+uint64_t ll_pool_waited_ns(const struct ll_pool *pool)
+{
+    return pool ? pool->quiet.together_ns + pool->quiet.alone_ns : 0;
 }
 
 double ll_pool_round_trip_s(const struct ll_pool *pool)
