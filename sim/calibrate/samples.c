@@ -47,33 +47,35 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
     return picks_rows(form) ? !is_pass(scope, "warm/") : !is_pass(scope, "cold/") || !is_small(form);
 }
 
-/* Those that count. */
+/* Those that count, and the share of their ops that somebody else was beside. */
 struct steps {
     uint32_t *at;
     uint64_t count;
+    double crowded;
 };
 
 /* Times of the op that stands at this place of each step: the mean without a tenth at either end. Where
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
  * many ops is as long as their means together. What takes many times the median did not work all the time:
- * its thread had to wait for a processor, which says nothing of the op. */
+ * its thread had to wait for a processor, which says nothing of the op. Nor do the slowest say it of which
+ * there are as many as looks at which somebody stayed on the other hyperthread: those began beside him. */
 static void time_of(const struct ll_trace *trace, const struct steps *steps, uint32_t place, double *times_ns,
                     struct ll_sample *sample)
 {
+    static const double many = 4;
     uint64_t count = steps->count;
     for (uint64_t i = 0; i < count; i++)
         times_ns[i] = (double)trace->ops[trace->steps[steps->at[i]].first_op + place].duration_ns;
-    static const double many = 4;
     ll_sort_numbers(times_ns, count);
-    double middle_ns = times_ns[count / 2];
-    while (times_ns[count - 1] > many * fmax(1, middle_ns))
+    double middle_ns = fmax(1, times_ns[count / 2]), sum_ns = 0;
+    sample->spread = (times_ns[count * 3 / 4] - times_ns[count / 4]) / middle_ns;
+    count -= (uint64_t)(steps->crowded * (double)count);
+    while (times_ns[count - 1] > many * middle_ns)
         count--;
     uint64_t aside = count / 10;
-    double sum_ns = 0;
     for (uint64_t i = aside; i < count - aside; i++)
         sum_ns += times_ns[i];
     sample->time_s = fmax(1, sum_ns) * 1e-9 / (double)(count - 2 * aside);
-    sample->spread = (times_ns[count * 3 / 4] - times_ns[count / 4]) / fmax(1, middle_ns);
 }
 
 static int by_kind(const void *a, const void *b)
@@ -92,10 +94,19 @@ static int by_kind(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
+/* None where no thread was ever alone: such a machine is like that. */
+static double crowded_share(const struct ll_trace *trace)
+{
+    static const double most = 0.75; /* something has to count */
+    double share = ll_trace_number(trace, "host.crowded", 0);
+    return share < 1 ? fmax(0, fmin(share, most)) : 0;
+}
+
 /* The complete steps that have as many ops as the last of them, from there on. */
 static struct steps like_steps(const struct ll_trace *trace, struct ll_arena *arena)
 {
-    struct steps steps = {ll_alloc(arena, trace->step_count, sizeof *steps.at), 0};
+    struct steps steps = {.at = ll_alloc(arena, trace->step_count, sizeof *steps.at),
+                          .crowded = crowded_share(trace)};
     uint32_t ops = 0;
     for (uint64_t i = trace->step_count; steps.at && i-- > 0;) {
         if (!trace->steps[i].complete || (steps.count > 0 && trace->steps[i].op_count != ops))

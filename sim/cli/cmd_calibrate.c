@@ -102,8 +102,8 @@ static void say_crowded(double share)
     else if (share > often)
         fprintf(
             stderr,
-            "at %s of the looks somebody was on the other hyperthread of a core, however long was waited: "
-            "this machine alone is faster than it is described\n",
+            "at %s of the looks somebody was on the other hyperthread of a core, however long was waited; as "
+            "many of an op's times, the slowest, are left out, but the memory was measured beside them\n",
             ll_percent(&text, share));
 }
 
