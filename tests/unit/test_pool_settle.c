@@ -14,6 +14,7 @@ static const double near_s = 50e-9, apart_s = 320e-9, alone = 3.7, crowded = 2.4
 static struct {
     bool made_up, is_virtual;
     int looks, near_from, alone_from; /* from these looks on */
+    int glitch;                       /* a look that sees more than a core can do; 0: none does */
     atomic_int rests;
     atomic_uint_fast64_t ahead_ns; /* of the real clock */
 } host;
@@ -30,8 +31,9 @@ struct ll_pool_look __wrap_ll_pool_look(struct ll_pool *pool)
     if (!host.made_up)
         return __real_ll_pool_look(pool);
     int look = host.looks++;
+    double width = look >= host.alone_from ? alone : crowded;
     return (struct ll_pool_look){look >= host.near_from ? near_s : apart_s,
-                                 look >= host.alone_from ? alone : crowded};
+                                 host.glitch && look == host.glitch ? 2 * width : width};
 }
 
 bool __wrap_ll_cpus_are_virtual(void)
@@ -58,7 +60,7 @@ static struct ll_pool *spread_pool(bool is_virtual, int near_from, int alone_fro
     struct ll_pool *pool = ll_pool_new(2);
     host.made_up = true;
     host.is_virtual = is_virtual;
-    host.looks = 0;
+    host.looks = host.glitch = 0;
     host.near_from = near_from;
     host.alone_from = alone_from;
     atomic_store(&host.rests, 0);
@@ -147,6 +149,21 @@ static void a_core_is_measured_by_its_best(void **state)
     pass_ms(10);
     settle(pool);
     assert_true(host.rests > 100);
+    ll_pool_free(pool);
+}
+
+static void what_one_look_alone_saw_is_no_measure(void **state)
+{
+    (void)state;
+    struct ll_pool *pool = spread_pool(true, 0, 0);
+    if (!pool)
+        skip();
+    host.glitch = 1;
+    for (int look = 0; look < 4; look++, pass_ms(4))
+        settle(pool);
+    assert_int_equal(host.looks, 4);
+    assert_int_equal(host.rests, 0);
+    assert_true(ll_pool_crowded_share(pool) == 0);
     ll_pool_free(pool);
 }
 
@@ -264,6 +281,7 @@ int main(void)
         cmocka_unit_test(who_shares_a_core_naps_until_it_is_alone),
         cmocka_unit_test(who_is_never_alone_is_told),
         cmocka_unit_test(a_core_is_measured_by_its_best),
+        cmocka_unit_test(what_one_look_alone_saw_is_no_measure),
         cmocka_unit_test(patience_ends_and_grows_again_where_it_helps),
         cmocka_unit_test(who_has_been_alone_waits_longer_to_be_alone_again),
         cmocka_unit_test(nobody_moves_the_processors_of_a_real_machine),

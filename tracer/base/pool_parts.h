@@ -30,7 +30,7 @@ struct ll_pool_quiet {
     uint64_t together_ns;         /* spent on bringing threads together, */
     uint64_t alone_ns;            /* on waiting for cores that nobody shares */
     bool was_together, was_alone; /* whether either has ever helped */
-    double widest;                /* additions at a time, the most so far */
+    double width, widest;         /* additions at a time: by the last look, and the most so far */
     double longest_s;             /* round trip with which a piece of work began */
     uint64_t looks, crowded;      /* pieces of work before which it looked, and those that began crowded */
 };

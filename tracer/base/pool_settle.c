@@ -90,11 +90,15 @@ static bool is_crowded(const struct ll_pool_quiet *quiet, struct ll_pool_look lo
     return look.width > 0 && look.width < full_share * whole;
 }
 
+/* What a core can do, two looks in a row see it do; of half a million one or two saw 6.6 additions at a time
+ * where 3.6 are the most. */
 static struct ll_pool_look look_again(struct ll_pool *pool)
 {
+    struct ll_pool_quiet *quiet = &pool->quiet;
     struct ll_pool_look look = ll_pool_look(pool);
-    if (look.width > pool->quiet.widest)
-        pool->quiet.widest = look.width;
+    double width = look.width < quiet->width ? look.width : quiet->width;
+    quiet->widest = width > quiet->widest ? width : quiet->widest;
+    quiet->width = look.width;
     return look;
 }
 
