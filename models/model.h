@@ -126,6 +126,7 @@ struct ll_run_report {
     double first_loss, last_loss;    /* NaN when nothing was computed or there is no loss */
     struct ll_scores before, after;  /* empty unless asked for */
     double median_step_s;            /* 0 in a dry run */
+    double waited_s;                 /* for a good moment, by ll_pool_settle */
     /* OpenBLAS' kernels in use, and better ones that the environment forbids; NULL: none. */
     const char *blas_core, *better_core;
 };

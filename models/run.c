@@ -247,6 +247,7 @@ static void step_all(struct run *run, struct ll_run_report *report)
     report->steps = options->steps;
     report->ops = ll_runner_ops(run->runner);
     report->median_step_s = options->steps > 0 ? ll_median(run->step_s, options->steps) : 0;
+    report->waited_s = (double)ll_pool_waited_ns(run->pool) * 1e-9;
 }
 
 static bool evaluate(struct run *run, struct ll_scores *scores)

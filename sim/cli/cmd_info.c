@@ -278,6 +278,7 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
     threads = threads ? threads : ll_trace_fact(trace, "blas.threads");
     const char *trip_ns = ll_trace_fact(trace, "host.round_trip_ns");
     struct ll_str line = {0};
+    struct ll_human share;
     if (!cpu)
         return;
     ll_str_addf(&line, "recorded on %s, %s cores", cpu, cores ? cores : "?");
@@ -285,6 +286,10 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
         ll_str_addf(&line, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
     if (trip_ns)
         ll_str_addf(&line, "; %s ns from thread to thread and back", trip_ns);
+    double crowded = ll_trace_number(trace, "host.crowded", 0);
+    if (crowded > 0)
+        ll_str_addf(&line, "; somebody else on a thread's core at %s of the looks",
+                    ll_percent(&share, crowded));
     ll_end_line(&line, ll_screen_width(), out);
 }
 

@@ -43,6 +43,7 @@ static int summarise_json(const struct ll_run_options *options, const struct ll_
     ll_json_put_count(&json, "ops", report->ops);
     ll_json_put_count(&json, "steps", report->steps);
     ll_json_put_number(&json, "median_step_s", options->dry_run ? NAN : report->median_step_s);
+    ll_json_put_number(&json, "waited_s", options->dry_run ? NAN : report->waited_s);
     ll_json_put_number(&json, "first_loss", report->first_loss);
     ll_json_put_number(&json, "last_loss", report->last_loss);
     ll_json_close_object(&json);
@@ -52,6 +53,7 @@ static int summarise_json(const struct ll_run_options *options, const struct ll_
 static int summarise(const struct ll_run_options *options, const struct ll_model *model,
                      const struct ll_run_report *report)
 {
+    static const double long_s = 1; /* who waited so long asks why */
     struct ll_human parameters, time;
     struct ll_str out = {0};
     ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " op%s in %" PRIu64 " step%s", model->name,
@@ -62,6 +64,11 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
+    if (report->waited_s >= long_s)
+        ll_str_addf(&out,
+                    "waited %s, between ops and outside of their times, for threads near each other on cores "
+                    "that nobody shares\n",
+                    ll_si(&time, report->waited_s, "s"));
     return ll_print(&out);
 }
 

@@ -29,8 +29,8 @@ void ll_pool_spread(struct ll_pool *pool);
  * processors behind different caches it is got to put them together, in half a second or so; where
  * neighbours share their cores it waits until they do not, for some milliseconds. Either takes two seconds
  * at most, and where it has ever helped a seventh of the time since the pool was spread (together) or three
- * fifths (alone). Looks every four milliseconds at most, for some microseconds. now_ns is by ll_now_ns, of
- * just now; returns how long all this took, in nanoseconds, 0 without a look. */
+ * fifths (alone). Looks once a millisecond at most, for some microseconds. now_ns is by ll_now_ns, of just
+ * now; returns how long all this took, in nanoseconds, 0 without a look. */
 uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns);
 
 /* How long ll_pool_settle has waited so far, in nanoseconds. */

@@ -27,7 +27,7 @@ static const double near_s = 200e-9;
  * for adds four, or nearly so. */
 static const double least_width = 3.5, full_share = 0.93;
 
-static const uint64_t between_looks_ns = 4000000;
+static const uint64_t between_looks_ns = 1000000;
 
 /* For waiting: so much, and so much of the time since the threads were spread if it has ever helped. Where
  * neighbours were beside this machine for 60 to 90 % of the time, as long a wait as the work, or half as long
