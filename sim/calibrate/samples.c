@@ -58,7 +58,7 @@ struct steps {
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
  * many ops is as long as their means together. What takes many times the median did not work all the time:
  * its thread had to wait for a processor, which says nothing of the op. Nor do the slowest say it of which
- * there are as many as looks at which somebody stayed on the other hyperthread: those began beside him. */
+ * there are as many as looks at which somebody stayed on the other hyperthread: those began beside them. */
 static void time_of(const struct ll_trace *trace, const struct steps *steps, uint32_t place, double *times_ns,
                     struct ll_sample *sample)
 {

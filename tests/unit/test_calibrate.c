@@ -141,7 +141,8 @@ static struct ll_trace *made_trace(const struct ll_machine *base, size_t fact_co
 
 static const struct ll_listener nobody;
 
-/* `crowded` NULL: nobody is. */
+/* What a calibration would record; crowded: the share of looks that its header tells, and of its steps (the
+ * last) that take longer; NULL: its header tells none, and single steps and ops were disturbed. */
 static struct ll_trace *true_trace(const char *crowded)
 {
     struct ll_fact all[FACTS + 1];
