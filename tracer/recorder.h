@@ -42,9 +42,9 @@ void ll_recorder_step_end(struct ll_recorder *recorder);
  * and of what follows know nothing of it. Takes some microseconds. */
 void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns);
 
-/* One op. `form` describes all but the outputs' names: the caller fills kind, inputs (tensor numbers),
- * attributes, outputs (descs). Counts and aliases follow from the op table. Returns the number of the first
- * output (outputs are numbered one after the other), LL_NONE when stopped. */
+/* One op: the caller tells its kind, inputs (tensor numbers), outputs (descs) and attributes; counts and
+ * aliases follow from the op table. What the record points to is copied unless it is `lasting`. Returns the
+ * number of the first output (outputs are numbered one after the other), LL_NONE when stopped. */
 struct ll_record {
     enum ll_op_kind kind;
     enum ll_phase phase;

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 64, MOST_SLOTS = 64, MOST_ARGUMENTS = 16, MOST_CHARACTERS = 1000, MOST_WORDS = 256 };
+enum { MOST_DEPTH = 64, MOST_ARGUMENTS = 16, MOST_CHARACTERS = 1000, MOST_WORDS = 256 };
 
 /* --- what can be computed --- */
 
@@ -121,8 +121,6 @@ struct node {
 
 struct ll_expression {
     const struct node *root;
-    uint32_t slots[MOST_SLOTS];
-    size_t slot_count;
 };
 
 /* --- reading --- */
@@ -133,7 +131,6 @@ struct reader {
     struct ll_place place;
     const struct ll_names *names;
     struct ll_diags *diags;
-    struct ll_expression *expression;
     int depth;
 };
 
@@ -257,19 +254,6 @@ static const struct node *read_literal(struct reader *r)
                                     .number = quantity.value * ll_expression_scale(quantity.dimension)});
 }
 
-static bool keep_slot(struct reader *r, uint32_t slot)
-{
-    struct ll_expression *e = r->expression;
-    for (size_t i = 0; i < e->slot_count; i++)
-        if (e->slots[i] == slot)
-            return true;
-    if (e->slot_count == MOST_SLOTS)
-        return ll_complain(r->diags, r->place, "`%s` uses more than %d names", ll_shown_text(r->text).text,
-                           MOST_SLOTS);
-    e->slots[e->slot_count++] = slot;
-    return true;
-}
-
 static const struct node *unknown_name(struct reader *r, const char *at, const char *name)
 {
     const char *words[MOST_WORDS];
@@ -311,7 +295,7 @@ static const struct node *read_name(struct reader *r)
         if (!name || !r->names->find(r->names->context, name, &slot))
             continue;
         r->at = cut;
-        return keep_slot(r, slot) ? name_node(r, slot) : NULL;
+        return name_node(r, slot);
     }
     char *name = ll_copy_text(r->arena, at, whole);
     return name ? unknown_name(r, at, name) : NULL;
@@ -470,7 +454,7 @@ struct ll_expression *ll_expression_parse(struct ll_arena *arena, const char *te
                                           const struct ll_names *names, struct ll_diags *diags)
 {
     struct ll_expression *expression = ll_alloc(arena, 1, sizeof *expression);
-    struct reader r = {arena, text, text, place, names, diags, expression, 0};
+    struct reader r = {arena, text, text, place, names, diags, 0};
     if (strlen(text) > MOST_CHARACTERS) {
         ll_complain(diags, place, "`%s` is longer than %d characters", ll_shown_text(text).text,
                     MOST_CHARACTERS);
@@ -542,10 +526,4 @@ double ll_expression_violation(const struct ll_expression *expression,
 enum ll_dimension ll_expression_dimension(const struct ll_expression *expression)
 {
     return expression->root->dimension;
-}
-
-const uint32_t *ll_expression_slots(const struct ll_expression *expression, size_t *count)
-{
-    *count = expression->slot_count;
-    return expression->slots;
 }

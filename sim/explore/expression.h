@@ -51,7 +51,4 @@ double ll_expression_violation(const struct ll_expression *expression,
 /* What it measures, as far as that is known; else LL_DIMENSION_NUMBER. */
 enum ll_dimension ll_expression_dimension(const struct ll_expression *expression);
 
-/* Slots that it uses, each once, in the order of their first use. */
-const uint32_t *ll_expression_slots(const struct ll_expression *expression, size_t *count);
-
 #endif

@@ -320,7 +320,7 @@ static void access(struct ll_cache *cache, size_t i, uint64_t address, bool writ
     access(cache, i + 1, address, true);
 }
 
-/* A line fetched ahead is asked of the level outside like any other, which may awake a wish there. */
+/* A line fetched ahead is asked of the level outside like any other, which may wish for one in turn. */
 static void grant_wishes(struct ll_cache *cache)
 {
     for (size_t i = cache->count; i-- > 0;) {

@@ -16,8 +16,8 @@
  *
  *       s = exp(-a T / C)
  *
- * Of the lines that it has not, a cache lets in those that it remembers, and of the others the share q
- * (`admission`); it remembers those that it did not let in, as many bytes as it holds, of which r is left.
+ * Of the lines that miss, a cache lets in those that it remembers, and of the others the share q
+ * (`admission`). It remembers those that it did not let in, as many bytes as it holds, of which r is left.
  * So what an op finds (f) depends on what was let in (p) the time before. By age s = r = 1 when T <= C, else
  * 0; at random, with the means of a and b between this time and the one before:
  *

@@ -23,8 +23,8 @@ sim/replay     sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/parallel   sim/replay sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/report     sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/validate   sim/parallel sim/replay sim/cost sim/memory sim/net sim/machine tracer/convert tracer tracer/base
-sim/calibrate  sim/replay sim/cost sim/memory sim/machine tracer tracer/base
-models/micro   models models/nn tracer tracer/base
+sim/calibrate  sim/cost sim/memory sim/machine tracer tracer/base
+models/micro   models/nn tracer tracer/base
 sim/explore    sim/report sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/study      sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer/convert tracer tracer/base
 sim/cli        sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/convert tracer tracer/base

@@ -196,20 +196,6 @@ static void a_violation_says_how_far_a_condition_is_missed(void **state)
     ll_arena_release(&arena);
 }
 
-static void slots_are_listed_once_in_the_order_of_their_use(void **state)
-{
-    (void)state;
-    struct ll_arena arena = {0};
-    struct ll_diags diags = {0};
-    size_t count;
-    const uint32_t *slots = ll_expression_slots(parse(&arena, "c + a * c - min(a, level-1)", &diags), &count);
-    assert_int_equal(count, 3);
-    assert_int_equal(slots[0], 2);
-    assert_int_equal(slots[1], 0);
-    assert_int_equal(slots[2], 3);
-    ll_arena_release(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,7 +203,6 @@ int main(void)
         cmocka_unit_test(what_is_no_expression_is_complained_of_once),
         cmocka_unit_test(depth_and_length_are_limited),
         cmocka_unit_test(a_violation_says_how_far_a_condition_is_missed),
-        cmocka_unit_test(slots_are_listed_once_in_the_order_of_their_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ void ll_pool_spread(struct ll_pool *pool);
 
 /* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks whether
  * this is a good moment, and on a virtual machine waits for one. Where the host has put the threads'
- * processors behind different caches it is got to put them together, in half a second or so; where
+ * processors behind different caches it makes the host put them together, in half a second or so; where
  * neighbours share their cores it waits until they do not, for some milliseconds. Either takes two seconds
  * at most, and where it has ever helped a seventh of the time since the pool was spread (together) or three
  * fifths (alone). Looks once a millisecond at most, for some microseconds. now_ns is by ll_now_ns, of just

@@ -3,10 +3,8 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name, *help;
-} mechanisms[] = {
-#define X(word, name, help) {name, help},
+static const char *const mechanisms[] = {
+#define X(word, name, help) name,
     LL_MECHANISM_LIST(X)
 #undef X
 };
@@ -24,18 +22,13 @@ static const struct {
 
 const char *ll_mechanism_name(enum ll_mechanism mechanism)
 {
-    return mechanisms[mechanism].name;
-}
-
-const char *ll_mechanism_help(enum ll_mechanism mechanism)
-{
-    return mechanisms[mechanism].help;
+    return mechanisms[mechanism];
 }
 
 bool ll_mechanism_find(const char *name, enum ll_mechanism *mechanism)
 {
     for (*mechanism = 0; *mechanism < LL_MECHANISM_COUNT; (*mechanism)++)
-        if (strcmp(mechanisms[*mechanism].name, name) == 0)
+        if (strcmp(mechanisms[*mechanism], name) == 0)
             return true;
     return false;
 }

@@ -25,9 +25,8 @@ enum ll_reach {
     LL_REACH_COUNT
 };
 
-/* As options and reports spell it, and what it does in half a sentence; static storage. */
+/* As options and reports spell it; static storage. */
 const char *ll_mechanism_name(enum ll_mechanism mechanism);
-const char *ll_mechanism_help(enum ll_mechanism mechanism);
 
 /* Whether there is a mechanism of this name. */
 bool ll_mechanism_find(const char *name, enum ll_mechanism *mechanism);
