@@ -167,8 +167,8 @@ static size_t add_skipping(struct ll_variant *out, size_t count)
     return count + 1;
 }
 
-/* Kernels that read windows may want the operands laid out anew, but not those of 1x1 filters that go from
- * pixel to pixel: these are a plain product, whatever the layout. */
+/* Kernels that read windows may want the operands laid out anew, whole, even where windows leave pixels out;
+ * but not those of 1x1 filters that go from pixel to pixel: these are a plain product, whatever the layout. */
 static void lay_out_anew(const struct ll_software *software, const struct ll_work *work, struct ll_variant *v)
 {
     const struct ll_conv *c = &work->conv;
@@ -176,7 +176,7 @@ static void lay_out_anew(const struct ll_software *software, const struct ll_wor
     if (work->kind != LL_WORK_CONV || !v->windows || share == 0 ||
         ll_mul(ll_mul(c->kernel_h, c->kernel_w), ll_mul(c->stride_h, c->stride_w)) == 1)
         return;
-    v->apart_bytes += 2 * ((double)v->work.a_bytes + (double)v->work.b_bytes + (double)v->work.c_bytes);
+    v->apart_bytes += 2 * ((double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes);
     v->apart_share = share;
     v->apart_start_s = software->relaid_start_s;
 }

@@ -56,6 +56,22 @@ static void operands_are_laid_out_anew_where_kernels_want_channels_last(void **s
     assert_near(variants[0].apart_bytes, 0, 0);
 }
 
+/* Of 8 x 8 pixels the windows of 1x1 filters with stride 2 see a quarter. */
+static void pixels_between_windows_are_laid_out_anew_but_not_read(void **state)
+{
+    (void)state;
+    struct ll_software software = {.relaid = {[LL_F32] = 0.5}};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work work = halving(1);
+    uint64_t image_bytes = work.c_bytes, result_bytes = work.a_bytes;
+    work.conv.pass = LL_CONV_FORWARD;
+    work.a_bytes = image_bytes;
+    work.c_bytes = result_bytes;
+    ll_variants(&software, &work, variants);
+    assert_int_equal(variants[0].work.a_bytes, image_bytes / 4);
+    assert_near(variants[0].apart_bytes, 2 * (double)(image_bytes + work.b_bytes + result_bytes), 0);
+}
+
 /* Each of 4 * 8 * 8 pixels sums 9 taps of 32 channels: four times what is needed. */
 static void zeros_between_are_multiplied_too(void **state)
 {
@@ -190,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_machine_says_nothing_of_is_done_as_it_is),
         cmocka_unit_test(operands_are_laid_out_anew_where_kernels_want_channels_last),
+        cmocka_unit_test(pixels_between_windows_are_laid_out_anew_but_not_read),
         cmocka_unit_test(zeros_between_are_multiplied_too),
         cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
         cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),
