@@ -614,14 +614,15 @@ static const struct ll_field network_fields[] = {
      .help = "latency of one message over one link"},
     {.key = "chunk", .type = LL_TYPE_SIZE, AT(chunk_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = MOST_BYTES,
      .help = "bytes that a device has in flight at once, in all its buffers together. A chunk is passed on "
-             "in two halves, each when it is complete, and the next one waits for the last half; when not "
-             "given, bytes flow without gaps"},
+             "in two halves, each when it is complete, and the next one waits for the last half; through "
+             "several levels the smallest of their chunks; when not given, bytes flow without gaps"},
     {.key = "chunk_latency", .type = LL_TYPE_QUANTITY, AT(chunk_latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to pass on half a chunk, beside `latency`"},
     {.key = "flagged", .type = LL_TYPE_NUMBER, AT(flagged), .min = POSITIVE, .max = 1,
      .help = "share of the bandwidth of a protocol that sends a flag with every few bytes and so waits for "
-             "no half of a chunk; the faster protocol is used; when not given, there is none"},
+             "no half of a chunk; the faster protocol is used; through several levels the least share of theirs; "
+             "when not given, there is none"},
     {.key = "in_network", .type = LL_TYPE_NUMBER, AT(in_network), .min = POSITIVE, .max = 1,
      .help = "for a switch that adds up what devices send and hands out copies by itself (SHARP, NVLink SHARP): "
              "share of the bandwidth that an all-reduce reaches then; when not given, it only passes on"},

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the messages of a step.
  *
- * Where the level that holds them back has no chunks, a step ends when its last message has arrived. Where it
+ * Where none of the levels that they pass has chunks, a step ends when its last message has arrived. Where one
  * has them, devices run ahead of each other: what latencies add up to along the way counts, not the longest
- * of each step, so that a ring through some slow hops is as slow as they are on the average. */
+ * of each step, so that a ring through some slow hops is as slow as they are on the average. What goes
+ * through several levels goes by the narrowest of each, whichever of them holds it back: else a faster one
+ * could change how a step is done, and not for the better. */
 #include "sim/net/steps.h"
 
 #include <math.h>
@@ -15,9 +17,13 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
     steps->tired |= steps->most_links && steps->links > steps->most_links;
     if (steps->tired)
         return;
-    uint64_t level = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
+    uint64_t between = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
+    const struct ll_network *level = &ll_net_machine(steps->net)->networks[between];
+    if (level->chunk_bytes > 0 && (steps->chunk_bytes == 0 || level->chunk_bytes < steps->chunk_bytes))
+        steps->chunk_bytes = level->chunk_bytes;
+    steps->flagged = steps->messages == 0 ? level->flagged : fmin(steps->flagged, level->flagged);
     steps->step_bytes += bytes;
-    steps->pass_s += ll_net_machine(steps->net)->networks[level].chunk_latency_s;
+    steps->pass_s += level->chunk_latency_s;
     steps->messages++;
     for (uint64_t g = 0; g < e->groups; g++)
         ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
@@ -27,9 +33,10 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
 
 struct step {
     struct ll_flow_times flow;
-    double bytes;                   /* that a device sends */
-    double pass_s;                  /* what passing half a chunk on costs, on the average */
-    const struct ll_network *level; /* that holds it back; NULL: none does */
+    double bytes;         /* that a device sends */
+    double pass_s;        /* what passing half a chunk on costs, on the average */
+    uint64_t chunk_bytes; /* that a device has in flight at once; 0: all */
+    double flagged;       /* share of the bandwidth that a protocol with flags reaches; 0: there is none */
 };
 
 /* What the messages added so far take; they are then forgotten. */
@@ -40,10 +47,12 @@ static struct step run(struct ll_steps *steps)
     ll_flows_clear(steps->flows);
     if (steps->messages > 0)
         step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
-    if (step.flow.busiest != UINT64_MAX)
-        step.level = ll_net_link_spec(steps->net, step.flow.busiest);
-    steps->step_bytes = steps->pass_s = 0;
-    steps->messages = 0;
+    if (step.flow.busiest != UINT64_MAX) {
+        step.chunk_bytes = steps->chunk_bytes;
+        step.flagged = steps->flagged;
+    }
+    steps->step_bytes = steps->pass_s = steps->flagged = 0;
+    steps->messages = steps->chunk_bytes = 0;
     return step;
 }
 
@@ -51,7 +60,7 @@ static struct step run(struct ll_steps *steps)
 static struct step end(struct ll_steps *steps, double times)
 {
     struct step step = run(steps);
-    if (step.level)
+    if (step.flow.busiest != UINT64_MAX)
         steps->busiest = step.flow.busiest;
     steps->sent_bytes += times * step.bytes * (double)steps->exchange.size;
     return step;
@@ -63,7 +72,7 @@ static struct step end(struct ll_steps *steps, double times)
  * message that nobody passes on is one stream. */
 static double chunks_s(const struct step *step, double times)
 {
-    double halves = 2 * times + 1, chunks = ceil(step->bytes / (double)step->level->chunk_bytes);
+    double halves = 2 * times + 1, chunks = ceil(step->bytes / (double)step->chunk_bytes);
     if (times < 2)
         return step->flow.done_s;
     return halves * (step->flow.sent_s / 2 + chunks * step->pass_s);
@@ -71,15 +80,14 @@ static double chunks_s(const struct step *step, double times)
 
 static double flags_s(const struct step *step, double times)
 {
-    return times * (step->flow.mean_latency_s + step->flow.sent_s / step->level->flagged);
+    return times * (step->flow.mean_latency_s + step->flow.sent_s / step->flagged);
 }
 
 void ll_steps_end(struct ll_steps *steps, double times)
 {
     struct step step = end(steps, times);
-    bool chunks = step.level && step.level->chunk_bytes > 0;
-    double time_s = chunks ? chunks_s(&step, times) : times * step.flow.done_s;
-    if (step.level && step.level->flagged > 0)
+    double time_s = step.chunk_bytes > 0 ? chunks_s(&step, times) : times * step.flow.done_s;
+    if (step.flagged > 0)
         time_s = fmin(time_s, flags_s(&step, times));
     steps->time_s += time_s;
     steps->rounds += times;
@@ -92,8 +100,8 @@ struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
     double bytes = steps->exchange.bytes;
     struct step step = run(steps);
     struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
-    if (step.level && step.level->chunk_bytes > 0)
-        hop.pass_s += step.flow.sent_s * fmin((double)step.level->chunk_bytes / 8 / bytes, 1 / (4 * hops));
+    if (step.chunk_bytes > 0)
+        hop.pass_s += step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));
     return hop;
 }
 
@@ -101,8 +109,8 @@ void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, d
 {
     struct step step = end(steps, 1);
     double time_s = all->pass_s + step.flow.sent_s;
-    if (step.level && step.level->flagged > 0)
-        time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.level->flagged);
+    if (step.flagged > 0)
+        time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.flagged);
     steps->time_s += time_s;
     steps->rounds += hops;
 }

@@ -13,9 +13,11 @@ struct ll_steps {
     struct ll_flows *flows;
     struct ll_exchange exchange;
     double time_s, sent_bytes, rounds;
-    /* Of the step under way: bytes of all messages, what passing half a chunk on costs them, their number. */
+    /* Of the step under way: bytes of all messages, what passing half a chunk on costs them, their number; the
+     * least chunk and the least share with flags of the levels that they pass, 0 without. */
     double step_bytes, pass_s;
-    uint64_t messages;
+    uint64_t messages, chunk_bytes;
+    double flagged;
     uint64_t busiest;
     uint64_t most_links, links; /* of all messages: as many as are worth it, 0: any number; so far */
     bool tired;                 /* there would be more: what was sent is not all */
