@@ -180,13 +180,23 @@ double ll_least_time_s(const struct ll_least *least, const struct ll_machine *ma
     return SLACK * fmax(memory_s, products_s + rest_s);
 }
 
+/* Of one FLOP in the cheapest of the types in which it may be computed. */
+static double flop_j(const struct ll_machine *machine, enum ll_work_kind kind, enum ll_dtype dtype)
+{
+    const struct ll_work one = {.kind = kind, .dtype = dtype, .flops = 1};
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as(dtype, types);
+    double least_j = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        least_j = fmin(least_j, ll_machine_compute_j(machine, &one, types[i]));
+    return least_j;
+}
+
 static double compute_j(const struct ll_machine *machine, const double *flops, enum ll_work_kind kind)
 {
     double sum = 0;
-    for (unsigned d = 0; d < LL_DTYPE_COUNT; d++) {
-        const struct ll_work one = {.kind = kind, .dtype = d, .flops = 1};
-        sum += flops[d] > 0 ? flops[d] * ll_machine_compute_j(machine, &one) : 0;
-    }
+    for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
+        sum += flops[d] > 0 ? flops[d] * flop_j(machine, kind, (enum ll_dtype)d) : 0;
     return sum;
 }
 

@@ -30,10 +30,9 @@ double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype)
     return of_dtype(machine->energy.mac_j, dtype);
 }
 
-double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work)
+double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work, enum ll_dtype dtype)
 {
     const struct ll_energy *energy = &machine->energy;
-    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
     double op_j = ll_is_product(work) ? 0 : of_dtype(energy->op_j, dtype);
     return (double)work->flops * (op_j > 0 ? op_j : ll_machine_mac_j(machine, dtype) / 2);
 }

@@ -3,9 +3,19 @@
  * memory level or from the host, and the power that flows all the time over the whole step (the accounting of
  * Accelergy: Wu, Emer and Sze, ICCAD 2019). Area: arithmetic by the number of multiply-accumulators, on-chip
  * memory by the byte, and what is fixed. Both are NaN when the machine does not describe them. */
+#include "sim/cost/task.h"
 #include "sim/replay/replay_parts.h"
 
 #include <math.h>
+
+/* In the type in which the unit computes, which may be wider than what is stored. */
+static double compute_j(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost)
+{
+    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
+    if (cost->unit != LL_NO_UNIT)
+        dtype = ll_computed_on(&machine->units[cost->unit], dtype);
+    return ll_machine_compute_j(machine, work, dtype);
+}
 
 /* Arithmetic and the host's bytes, of all replayed steps together. */
 static void sum_ops(const struct ll_result *result, struct ll_energy_parts *parts)
@@ -13,8 +23,9 @@ static void sum_ops(const struct ll_result *result, struct ll_energy_parts *part
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
-        parts->compute_j += ll_machine_compute_j(machine, work);
+        uint32_t form = prepared->trace->ops[seq].form;
+        const struct ll_work *work = &prepared->works[form];
+        parts->compute_j += compute_j(machine, work, &result->costs[form]);
         if (work->kind == LL_WORK_HOST)
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
         if (work->kind == LL_WORK_SWAP)

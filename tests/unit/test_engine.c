@@ -34,12 +34,14 @@ static struct ll_trace *record_steps(void)
     return toy_close(toy, path);
 }
 
-static struct ll_trace *record_relu(void)
+static struct ll_trace *record_relu(enum ll_dtype dtype)
 {
     struct toy *toy = calloc(1, sizeof *toy);
     char path[64];
     toy_open(toy, path);
-    uint32_t x = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_ACTIVATION);
+    struct ll_shape shape = toy_matrix(SIDE, SIDE);
+    shape.dtype = dtype;
+    uint32_t x = toy_bring(toy, shape, LL_ACTIVATION);
     ll_recorder_step_begin(toy->recorder);
     toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
     ll_recorder_step_end(toy->recorder);
@@ -256,16 +258,26 @@ static void what_is_no_product_has_a_price_of_its_own(void **state)
 {
     (void)state;
     struct scene scene =
-        played_on(record_relu(), "", "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
+        played_on(record_relu(LL_F32), "", "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
     struct ll_result r = *scene.result;
     assert_near(r.energy.compute_j, 4096 * 0.25e-12, 1e-12);
     assert_near(r.energy.level_j[0], 2 * 16384 * 7e-12, 1e-12);
     assert_true(isnan(r.area_m2) && r.energy.static_j == 0);
     close_scene(&scene);
-    scene = played_on(record_relu(), "", "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
+    scene = played_on(record_relu(LL_F32), "", "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
     r = *scene.result;
     assert_near(r.energy.compute_j, 4096 * 1e-12, 1e-12); /* half a multiply-accumulate */
     assert_near(r.energy.static_j, 3 * r.time_s, 1e-12);
+    close_scene(&scene);
+}
+
+/* The lanes of this machine have no f16. */
+static void what_is_computed_in_a_wider_type_costs_what_that_costs(void **state)
+{
+    (void)state;
+    struct scene scene =
+        played_on(record_relu(LL_F16), "", "energy: {mac_pj: {f32: 2}, op_pj: {f16: 0.01, f32: 0.25}}\n");
+    assert_near(scene.result->energy.compute_j, 4096 * 0.25e-12, 1e-12);
     close_scene(&scene);
 }
 
@@ -278,7 +290,7 @@ static void a_memory_costs_by_the_root_of_its_size_or_its_banks(void **state)
         ll_str_addf(&more, "energy: {mac_pj: {f32: 2}, on_chip_pj: 3%s}\n",
                     banks ? ", on_chip_bank: 4KiB" : "");
         struct scene scene =
-            played_on(record_relu(), "  - {name: near, size: 16KiB, bandwidth: 1TB/s}\n", more.text);
+            played_on(record_relu(LL_F32), "  - {name: near, size: 16KiB, bandwidth: 1TB/s}\n", more.text);
         struct ll_result r = *scene.result;
         assert_near(r.energy.level_j[0], r.level_bytes[0] * 3e-12 * (banks ? 2 : 4), 1e-12);
         assert_true(r.energy.level_j[0] > 0 && r.energy.level_j[1] == 0);
@@ -318,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_step_that_was_cut_off_is_not_counted),
         cmocka_unit_test(what_waits_on_the_host_has_its_way_paid),
         cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),
+        cmocka_unit_test(what_is_computed_in_a_wider_type_costs_what_that_costs),
         cmocka_unit_test(a_memory_costs_by_the_root_of_its_size_or_its_banks),
         cmocka_unit_test(a_machine_that_does_not_compute_in_the_type_is_refused_once),
     };
