@@ -202,7 +202,7 @@ static bool make_basis(struct ll_store *store)
 {
     const struct ll_space *space = store->space;
     const char *const values[BASIS_COUNT] = {
-        LL_VERSION, ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
+        LL_VERSION, ll_code_mark, ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
         rules_text(&store->arena, space->couplings, space->coupling_count),
         rules_text(&store->arena, space->definitions, space->definition_count),
         rules_text(&store->arena, space->constraints, space->constraint_count)};

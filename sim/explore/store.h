@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a sweep keeps its results: one SQLite file.
  *
- *   provenance (name, value)                   version, hashes of space and base machine, rules, seed
+ *   provenance (name, value)                   version, hashes of code, space and base machine, rules, seed
  *   workloads  (id, name, hash)                the traces, in the order of the space
  *   parameters (id, path, target)              the axes
  *   choices    (parameter, id, text, number)   and their values
@@ -29,6 +29,7 @@ struct ll_store;
  * are the others. The store writes them itself. Rules stand there as written. */
 #define LL_BASIS_LIST(X)                                                                                     \
     X("version", "the version of leadline")                                                                  \
+    X("code", "the code of leadline")                                                                        \
     X("base.hash", "the base machine")                                                                       \
     X("couplings", "couplings")                                                                              \
     X("definitions", "definitions")                                                                          \

@@ -251,6 +251,30 @@ static void shards_merged_are_the_whole(void **state)
     clean(merged);
 }
 
+/* Neither by a sweep that goes on nor by a merge. */
+static void results_of_other_code_are_refused(void **state)
+{
+    (void)state;
+    char path[100], merged[100];
+    struct ll_diags diags = {0};
+    struct ll_sweep_state end;
+    struct plan plan = {small, temporary(path, "code"), 1, 0, 8, true};
+    const char *const parts[] = {undisturbed, path};
+    uint64_t points;
+    must_run(&plan);
+    struct ll_database *database = ll_database_open(path, true);
+    assert_true(ll_database_run(database, "UPDATE provenance SET value = 'old' WHERE name = 'code'"));
+    assert_true(ll_database_close(database));
+    plan.fresh = false;
+    assert_false(run_plan(&plan, &end, &diags));
+    assert_non_null(strstr(diags.kept[0].message, "has changed: the code of leadline;"));
+    assert_false(ll_store_merge(temporary(merged, "merged"), parts, 2, &points, &diags));
+    assert_non_null(strstr(diags.kept[1].message, "first file: the code of leadline (old instead of "));
+    ll_diags_release(&diags);
+    clean(path);
+    clean(merged);
+}
+
 static void workloads_have_their_own_columns_and_a_geometric_mean(void **state)
 {
     (void)state;
@@ -540,6 +564,7 @@ int main(void)
         cmocka_unit_test(results_are_those_of_sim_with_set_bit_for_bit),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(shards_merged_are_the_whole),
+        cmocka_unit_test(results_of_other_code_are_refused),
         cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
         cmocka_unit_test(the_mean_of_equal_values_is_that_value),
         cmocka_unit_test(a_point_without_a_finite_objective_is_not_valid),
