@@ -2,6 +2,7 @@
 /* Finding and reading machine files. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/machine/steps.h"
+#include "tracer/base/file.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -57,8 +58,7 @@ static void add_known(const char *which, const char *const *folders, const char 
     if (!ll_machine_list(folders, arena, &stems, &count))
         return;
     for (size_t i = 0; i < count; i++) {
-        const char *name =
-            ll_format(arena, "%.*s%s%s", (int)folder_length(which), which, stems[i], ending);
+        const char *name = ll_format(arena, "%.*s%s%s", (int)folder_length(which), which, stems[i], ending);
         if (name)
             ll_near_words_add(words, name);
     }
@@ -149,33 +149,17 @@ const char *ll_file_find_data(const char *which, struct ll_place place, const ch
     return NULL;
 }
 
-static const char *read_open(FILE *file, const char *path, struct ll_place place, struct ll_arena *arena,
-                             struct ll_diags *diags, size_t *length)
-{
-    char *room = malloc(LL_YAML_LIMIT_BYTES + 1);
-    *length = room ? fread(room, 1, LL_YAML_LIMIT_BYTES + 1, file) : 0;
-    char *text = room ? ll_copy_text(arena, room, *length) : NULL;
-    free(room);
-    if (text && !ferror(file) && *length <= LL_YAML_LIMIT_BYTES)
-        return text;
-    ll_complain(diags, place, "%s: %s", path,
-                !text          ? "memory ran out"
-                : ferror(file) ? "the file cannot be read"
-                               : "the file is too long for a machine description");
-    return NULL;
-}
-
 const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
                          struct ll_diags *diags, size_t *length)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        ll_complain(diags, place, "%s: the file cannot be opened", path);
+    struct ll_contents text;
+    enum ll_status status = ll_read_whole(path, LL_YAML_LIMIT_BYTES, arena, &text);
+    if (status != LL_OK) {
+        ll_complain(diags, place, "%s: %s", path, ll_status_text(status));
         return NULL;
     }
-    const char *text = read_open(file, path, place, arena, diags, length);
-    fclose(file);
-    return text;
+    *length = text.length;
+    return text.bytes;
 }
 
 const char *ll_file_stem(const char *path, struct ll_arena *arena)
