@@ -71,7 +71,8 @@ static bool run_plan(const struct plan *plan, struct ll_sweep_state *state, stru
     assert_non_null(evaluator);
     ll_evaluator_base(evaluator, &base);
     struct ll_store_facts facts = {NULL, 0, ll_evaluator_workload_hashes(evaluator), &base};
-    struct ll_store *store = ll_store_open(plan->path, space, &facts, plan->fresh, diags);
+    enum ll_status status;
+    struct ll_store *store = ll_store_open(plan->path, space, &facts, plan->fresh, &status, diags);
     struct ll_sweep sweep = {
         .space = space, .evaluator = evaluator, .store = store, .shard = plan->shard, .shards = plan->shards};
     bool done = store && ll_sweep_run(&sweep, diags);
@@ -424,7 +425,8 @@ static void one_sweep_at_a_time_writes_a_database(void **state)
     struct ll_readings measured = {0};
     const struct ll_evaluation base = {.measured = &measured};
     const struct ll_store_facts facts = {NULL, 0, &hash, &base};
-    struct ll_store *going_on = ll_store_open(path, space, &facts, true, &diags);
+    enum ll_status status;
+    struct ll_store *going_on = ll_store_open(path, space, &facts, true, &status, &diags);
     assert_non_null(going_on);
     for (int fresh = 0; fresh <= 1; fresh++) {
         newcomer.fresh = fresh;
@@ -452,7 +454,8 @@ static void a_reader_does_not_disturb_the_end_of_a_sweep(void **state)
     struct ll_readings measured = {0};
     const struct ll_evaluation base = {.measured = &measured};
     const struct ll_store_facts facts = {NULL, 0, &hash, &base};
-    struct ll_store *store = ll_store_open(temporary(path, "read"), space, &facts, true, &diags);
+    enum ll_status status;
+    struct ll_store *store = ll_store_open(temporary(path, "read"), space, &facts, true, &status, &diags);
     struct ll_database *reader = ll_database_open(path, false);
     assert_true(store && ll_database_run(reader, "BEGIN; SELECT count(*) FROM points"));
     assert_true(ll_store_close(store, &diags));
