@@ -178,7 +178,7 @@ static bool list_folder(const char *folder, struct ll_arena *arena, const char *
     for (struct dirent *entry; entries && right && (entry = readdir(entries));) {
         if (!has_suffix(entry->d_name) || entry->d_name[0] == '.')
             continue;
-        right = ll_grow((void **)stems, capacity, *count + 1, sizeof **stems);
+        right = ll_grow(stems, capacity, *count + 1, sizeof **stems);
         if (right)
             (*stems)[(*count)++] = ll_file_stem(entry->d_name, arena);
         right = right && (*stems)[*count - 1];

@@ -176,7 +176,7 @@ static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from
 static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll_state state, uint32_t copy,
                           enum ll_phase phase)
 {
-    if (!ll_grow((void **)&holding->copies, &holding->copy_capacity, holding->copy_count + 1,
+    if (!ll_grow(&holding->copies, &holding->copy_capacity, holding->copy_count + 1,
                  sizeof *holding->copies)) {
         ll_rewrite_trouble(&holding->rewrite, "memory ran out");
         return LL_NONE;
