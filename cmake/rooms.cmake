@@ -18,6 +18,7 @@ endif()
 # ll_room(NAME FOLDERS USES rooms... LIBS libraries...): the sources are the .c files of the folders, a list.
 function(ll_room name folders)
   set_property(GLOBAL APPEND PROPERTY LL_ROOMS ${name})
+  set_property(GLOBAL PROPERTY LL_FOLDERS_${name} ${folders})
   cmake_parse_arguments(room "" "" "USES;LIBS" ${ARGN})
   list(TRANSFORM folders PREPEND ${PROJECT_SOURCE_DIR}/)
   list(TRANSFORM folders APPEND /*.c)

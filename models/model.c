@@ -39,6 +39,14 @@ const struct ll_model *ll_model_find(const char *name)
     return NULL;
 }
 
+const char *ll_model_nearest(const char *name)
+{
+    const char *names[sizeof models / sizeof *models];
+    for (size_t i = 0; i < ll_model_count(); i++)
+        names[i] = models[i]->name;
+    return ll_nearest(name, names, ll_model_count());
+}
+
 void ll_scores_add(struct ll_scores *scores, struct ll_score score)
 {
     assert(scores->count < LL_MOST_SCORES);

@@ -102,6 +102,9 @@ const struct ll_model *ll_model_at(size_t i);
 /* NULL when there is none of that name. */
 const struct ll_model *ll_model_find(const char *name);
 
+/* The name of the model that was probably meant; NULL when none is near. */
+const char *ll_model_nearest(const char *name);
+
 struct ll_run_options {
     bool train;
     bool evaluate;              /* before the first step and after the last */

@@ -39,7 +39,7 @@ const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t 
         block->values[tag] = NULL;
         block->capacity[tag] = 0;
     }
-    if (!ll_grow((void **)&block->values[tag], &block->capacity[tag], count ? count : 1, sizeof(uint64_t)))
+    if (!ll_grow(&block->values[tag], &block->capacity[tag], count ? count : 1, sizeof(uint64_t)))
         return NULL;
     if (!count)
         return block->values[tag];

@@ -67,8 +67,7 @@ bool ll_build_facts(struct ll_trace_build *build)
     if (!key_sizes || !value_sizes ||
         ll_add(ll_build_sum(key_sizes, count), ll_build_sum(value_sizes, count)) != text_bytes)
         return ll_build_refuse(build, "its columns do not fit together");
-    if (!ll_grow((void **)&trace->facts, &build->fact_capacity, trace->fact_count + count,
-                 sizeof *trace->facts))
+    if (!ll_grow(&trace->facts, &build->fact_capacity, trace->fact_count + count, sizeof *trace->facts))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         struct ll_fact fact;
@@ -88,9 +87,8 @@ bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step)
     uint64_t more = step - trace->step_count + 1;
     if (step >= LL_NONE || !ll_build_afford(build, more, LL_WEIGHT_STEP))
         return false;
-    if (!ll_grow((void **)&trace->steps, &build->step_capacity, step + 1, sizeof *trace->steps) ||
-        !ll_grow((void **)&build->step_recorded, &build->recorded_capacity, step + 1,
-                 sizeof *build->step_recorded))
+    if (!ll_grow(&trace->steps, &build->step_capacity, step + 1, sizeof *trace->steps) ||
+        !ll_grow(&build->step_recorded, &build->recorded_capacity, step + 1, sizeof *build->step_recorded))
         return ll_build_no_memory(build);
     memset(trace->steps + trace->step_count, 0, more * sizeof *trace->steps);
     memset(build->step_recorded + trace->step_count, 0, more * sizeof *build->step_recorded);
@@ -168,8 +166,7 @@ bool ll_build_cuts(struct ll_trace_build *build)
     const uint64_t *partial = ll_block_numbers(&build->block, LL_STEPS_PARTIAL, steps.count);
     if (!partial)
         return ll_build_refuse(build, "its columns do not fit together");
-    if (!ll_grow((void **)&build->cuts, &build->cut_capacity, build->cut_count + steps.count,
-                 sizeof *build->cuts))
+    if (!ll_grow(&build->cuts, &build->cut_capacity, build->cut_count + steps.count, sizeof *build->cuts))
         return ll_build_no_memory(build);
     uint64_t next = build->cut_count ? (uint64_t)build->cuts[build->cut_count - 1].first_op +
                                            build->cuts[build->cut_count - 1].op_count
@@ -205,10 +202,9 @@ static bool give_looks(struct ll_trace_build *build)
             continue;
         if (lost == LL_NONE) {
             lost = (uint32_t)trace->desc_count;
-            if (!ll_grow((void **)&trace->strings, &build->string_capacity, trace->string_count + 1,
+            if (!ll_grow(&trace->strings, &build->string_capacity, trace->string_count + 1,
                          sizeof *trace->strings) ||
-                !ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + 1,
-                         sizeof *trace->descs))
+                !ll_grow(&trace->descs, &build->desc_capacity, trace->desc_count + 1, sizeof *trace->descs))
                 return ll_build_no_memory(build);
             trace->strings[trace->string_count++] = "lost";
             trace->descs[trace->desc_count++] = (struct ll_desc){
@@ -258,7 +254,7 @@ static bool cut(struct ll_trace_build *build)
     const struct ll_step *last = &build->cuts[build->cut_count - 1];
     if (build->next_op > (uint64_t)last->first_op + last->op_count)
         return true; /* they do not reach to the end: what was recorded stays */
-    if (!ll_grow((void **)&trace->steps, &build->step_capacity, build->cut_count, sizeof *trace->steps))
+    if (!ll_grow(&trace->steps, &build->step_capacity, build->cut_count, sizeof *trace->steps))
         return ll_build_no_memory(build);
     trace->step_count = build->cut_count;
     for (uint64_t i = 0; i < build->cut_count; i++) {

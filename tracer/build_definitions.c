@@ -83,7 +83,7 @@ static bool reserve(struct ll_trace_build *build, struct ll_places *places, uint
         return ll_build_refuse(build, "it defines more than there can be");
     if (!ll_build_charge(build, first - places->count, sizeof *places->at))
         return false;
-    if (!ll_grow((void **)&places->at, &places->capacity, end, sizeof *places->at))
+    if (!ll_grow(&places->at, &places->capacity, end, sizeof *places->at))
         return ll_build_no_memory(build);
     while (places->count < end)
         places->at[places->count++] = LL_NONE;
@@ -95,7 +95,7 @@ static bool add_strings(struct ll_trace_build *build, struct columns *columns, u
     struct ll_trace *trace = build->trace;
     struct ll_view text;
     ll_block_bytes(&build->block, LL_DEF_TEXT, &text);
-    if (!ll_grow((void **)&trace->strings, &build->string_capacity, trace->string_count + count,
+    if (!ll_grow(&trace->strings, &build->string_capacity, trace->string_count + count,
                  sizeof *trace->strings))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
@@ -155,8 +155,7 @@ static const char *take_desc(struct ll_trace_build *build, struct columns *colum
 static bool add_descs(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow((void **)&trace->descs, &build->desc_capacity, trace->desc_count + count,
-                 sizeof *trace->descs))
+    if (!ll_grow(&trace->descs, &build->desc_capacity, trace->desc_count + count, sizeof *trace->descs))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         const char *why = take_desc(build, columns, &trace->descs[trace->desc_count]);
@@ -305,8 +304,7 @@ static const char *take_form(struct ll_trace_build *build, struct columns *colum
 static bool add_forms(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow((void **)&trace->forms, &build->form_capacity, trace->form_count + count,
-                 sizeof *trace->forms))
+    if (!ll_grow(&trace->forms, &build->form_capacity, trace->form_count + count, sizeof *trace->forms))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count && build->status == LL_OK; i++) {
         const char *why = take_form(build, columns, &trace->forms[trace->form_count]);
@@ -321,8 +319,7 @@ static bool add_forms(struct ll_trace_build *build, struct columns *columns, uin
 static bool add_links(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow((void **)&trace->links, &build->links_capacity, trace->links_count + count,
-                 sizeof *trace->links))
+    if (!ll_grow(&trace->links, &build->links_capacity, trace->links_count + count, sizeof *trace->links))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t inputs = next(columns, LL_DEF_LINKS_INPUTS), controls = next(columns, LL_DEF_LINKS_CONTROLS);

@@ -121,8 +121,8 @@ static bool renumber_controls(struct ll_trace_build *build, uint64_t file_op, ui
     if (!ll_build_afford(build, 1, LL_WEIGHT_LINKS) || !ll_build_afford(build, refs, LL_WEIGHT_LINKS_REF))
         return false;
     uint64_t *controls = ll_alloc(&trace->arena, old.control_count, sizeof *controls);
-    if (!controls || !ll_grow((void **)&trace->links, &build->links_capacity, trace->links_count + 1,
-                              sizeof *trace->links))
+    if (!controls ||
+        !ll_grow(&trace->links, &build->links_capacity, trace->links_count + 1, sizeof *trace->links))
         return ll_build_no_memory(build);
     uint32_t ordered = old.control_count - old.storage_count - old.gap_count;
     struct ll_links new = {.inputs = old.inputs, .controls = controls, .input_count = old.input_count};
@@ -154,7 +154,7 @@ static bool note_stretch(struct ll_trace_build *build, uint64_t file_op)
     const struct ll_stretch *last = build->stretch_count ? &build->stretches[build->stretch_count - 1] : NULL;
     if (last && file_op - last->file_op == trace->op_count - last->op)
         return true;
-    if (!ll_grow((void **)&build->stretches, &build->stretch_capacity, build->stretch_count + 1,
+    if (!ll_grow(&build->stretches, &build->stretch_capacity, build->stretch_count + 1,
                  sizeof *build->stretches))
         return ll_build_no_memory(build);
     build->stretches[build->stretch_count++] = (struct ll_stretch){file_op, (uint32_t)trace->op_count};
@@ -295,8 +295,8 @@ static bool make_room(struct ll_trace_build *build, const struct ops *ops)
     if (!ll_build_charge(build, missing + outputs, LL_WEIGHT_TENSOR) ||
         !ll_build_charge(build, refs, LL_WEIGHT_OP_REF))
         return false;
-    if (!ll_grow((void **)&trace->tensors, &build->tensor_capacity, tensors, sizeof *trace->tensors) ||
-        !ll_grow((void **)&trace->ops, &build->op_capacity, trace->op_count + ops->count, sizeof *trace->ops))
+    if (!ll_grow(&trace->tensors, &build->tensor_capacity, tensors, sizeof *trace->tensors) ||
+        !ll_grow(&trace->ops, &build->op_capacity, trace->op_count + ops->count, sizeof *trace->ops))
         return ll_build_no_memory(build);
     add_orphans(build, NULL, missing);
     return true;

@@ -22,7 +22,7 @@ static bool make_room(struct ll_bytes *out, uint64_t more)
 {
     uint64_t needed;
     if (out->failed || __builtin_add_overflow(out->size, more, &needed) ||
-        !ll_grow((void **)&out->data, &out->capacity, needed, 1))
+        !ll_grow(&out->data, &out->capacity, needed, 1))
         out->failed = true;
     return !out->failed;
 }

@@ -10,7 +10,7 @@
 
 bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
 {
-    if (!ll_grow((void **)&numbers->values, &numbers->capacity, numbers->count + 1, sizeof *numbers->values))
+    if (!ll_grow(&numbers->values, &numbers->capacity, numbers->count + 1, sizeof *numbers->values))
         return false;
     numbers->values[numbers->count++] = value;
     return true;

@@ -45,7 +45,7 @@ void ll_codec_free(struct ll_codec *codec)
 void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, struct ll_bytes *out)
 {
     size_t most = ZSTD_compressBound(size);
-    if (out->failed || !ll_grow((void **)&out->data, &out->capacity, ll_add(out->size, most), 1)) {
+    if (out->failed || !ll_grow(&out->data, &out->capacity, ll_add(out->size, most), 1)) {
         out->failed = true;
         return;
     }

@@ -5,6 +5,7 @@
 #include "tracer/host.h"
 
 #include "tracer/base/clock.h"
+#include "tracer/base/num.h"
 #include "tracer/base/pool.h"
 
 #include <hwloc.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The value of a line "key<blanks>: value" of a small text file of the kernel, without its newline; false
  * when there is none. */
@@ -33,6 +35,62 @@ static bool find_line(const char *path, const char *key, char *value, size_t siz
     if (file)
         fclose(file);
     return found;
+}
+
+/* The number in a small file of the kernel; UINT64_MAX where there is none, or a word as "max". */
+static uint64_t read_limit(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    uint64_t limit;
+    if (!file || fscanf(file, "%" SCNu64, &limit) != 1)
+        limit = UINT64_MAX;
+    if (file)
+        fclose(file);
+    return limit;
+}
+
+/* The least limit of a group and those that it is in, as far as they can be seen from inside a container. */
+static uint64_t limit_of_group(const char *root, const char *folder, const char *group, const char *name)
+{
+    char path[1024];
+    uint64_t least = UINT64_MAX;
+    for (size_t length = strlen(group);; length--) {
+        bool whole = length == 0 || group[length] == '\0' || group[length] == '/';
+        if (whole && snprintf(path, sizeof path, "%s%s%.*s/%s", root, folder, (int)length, group, name) <
+                         (int)sizeof path)
+            least = ll_min(least, read_limit(path));
+        if (length == 0)
+            return least;
+    }
+}
+
+/* Lines of /proc/self/cgroup are "number:controllers:group"; of version 2 there are no controllers. */
+static uint64_t limit_of_line(const char *root, char *line)
+{
+    char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return UINT64_MAX;
+    *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    if (!controllers[1])
+        return limit_of_group(root, "/sys/fs/cgroup", group, "memory.max");
+    if (strcmp(controllers + 1, "memory") == 0)
+        return limit_of_group(root, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+    return UINT64_MAX;
+}
+
+uint64_t ll_host_memory_bytes(const char *root)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    uint64_t least = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
+    char line[1024];
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(line, "re");
+    while (file && fgets(line, sizeof line, file))
+        least = ll_min(least, limit_of_line(root, line));
+    if (file)
+        fclose(file);
+    return least;
 }
 
 static void add_memory(struct ll_facts *facts)

@@ -11,4 +11,9 @@
  * milliseconds. Thread-safe. */
 void ll_host_facts(struct ll_facts *facts);
 
+/* The memory that this process may have: the machine's, or less where a control group (a container, a slice)
+ * allows less; UINT64_MAX when the system tells neither. What of it others have is not known. `root` is where
+ * proc and sys are: "" but in tests. Thread-safe. */
+uint64_t ll_host_memory_bytes(const char *root);
+
 #endif

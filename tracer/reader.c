@@ -84,7 +84,7 @@ static enum ll_status read_all(int file, struct ll_bytes *bytes)
     if (fstat(file, &what) == 0 && (S_ISCHR(what.st_mode) || S_ISBLK(what.st_mode)))
         return LL_NOT_OURS;
     for (;;) {
-        if (!ll_grow((void **)&bytes->data, &bytes->capacity, bytes->size + 65536, 1))
+        if (!ll_grow(&bytes->data, &bytes->capacity, bytes->size + 65536, 1))
             return LL_NO_MEMORY;
         ssize_t got = read(file, bytes->data + bytes->size, bytes->capacity - bytes->size);
         if (got == 0)

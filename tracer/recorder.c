@@ -153,9 +153,9 @@ static struct seen look_up(struct ll_recorder *recorder, const struct ll_record 
     struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
     if (seen.form != LL_NO_ID)
         seen.links = ll_tables_links(tables, record, first_output, op, &status);
-    if (seen.links != LL_NO_ID && !(ll_grow((void **)&recorder->form_at, &recorder->form_capacity,
-                                            tables->forms.count, sizeof *recorder->form_at) &&
-                                    ll_grow((void **)&recorder->links_at, &recorder->links_capacity,
+    if (seen.links != LL_NO_ID && !(ll_grow(&recorder->form_at, &recorder->form_capacity, tables->forms.count,
+                                            sizeof *recorder->form_at) &&
+                                    ll_grow(&recorder->links_at, &recorder->links_capacity,
                                             tables->links.count, sizeof *recorder->links_at))) {
         status = LL_NO_MEMORY;
         seen.links = LL_NO_ID;
@@ -506,7 +506,7 @@ void ll_recorder_step_end(struct ll_recorder *recorder)
     step->op_count = (uint32_t)recorder->op_count - step->first_op;
     if (recorder->timed)
         time_step(recorder, step, now_ns);
-    if (!ll_grow((void **)&recorder->steps, &recorder->step_capacity, recorder->waiting_steps + 1,
+    if (!ll_grow(&recorder->steps, &recorder->step_capacity, recorder->waiting_steps + 1,
                  sizeof *recorder->steps)) {
         stop(recorder, LL_NO_MEMORY);
         return;

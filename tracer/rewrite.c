@@ -118,7 +118,7 @@ uint32_t ll_rewrite_new_desc(struct ll_rewrite *rewrite, const char *name, const
     uint32_t desc = checked(rewrite, ll_recorder_desc(rewrite->recorder, name, shape, memory));
     if (desc == LL_NONE)
         return LL_NONE;
-    if (!ll_grow((void **)&rewrite->shapes, &rewrite->shape_capacity, desc + 1u, sizeof *rewrite->shapes)) {
+    if (!ll_grow(&rewrite->shapes, &rewrite->shape_capacity, desc + 1u, sizeof *rewrite->shapes)) {
         no_memory(rewrite);
         return LL_NONE;
     }
@@ -145,7 +145,7 @@ uint32_t ll_rewrite_desc(struct ll_rewrite *rewrite, uint32_t desc)
 static bool note_tensors(struct ll_rewrite *rewrite, uint32_t first, const uint32_t *descs, uint32_t count)
 {
     assert(first == rewrite->new_tensor_count);
-    if (!ll_grow((void **)&rewrite->new_descs, &rewrite->new_desc_capacity, (uint64_t)first + count + 1,
+    if (!ll_grow(&rewrite->new_descs, &rewrite->new_desc_capacity, (uint64_t)first + count + 1,
                  sizeof *rewrite->new_descs))
         return no_memory(rewrite);
     for (uint32_t i = 0; i < count; i++)
@@ -225,7 +225,7 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
     if (view->kind == LL_OP_COUNT)
         return ll_rewrite_trouble(rewrite, "the trace has an op of a kind that this program does not know");
     if (!rewrite->trouble &&
-        !ll_grow((void **)&rewrite->refs, &rewrite->ref_capacity, refs + 1, sizeof *rewrite->refs))
+        !ll_grow(&rewrite->refs, &rewrite->ref_capacity, refs + 1, sizeof *rewrite->refs))
         return no_memory(rewrite);
     if (rewrite->trouble || !map_inputs(rewrite, op, rewrite->refs, view->input_count))
         return false;
@@ -253,7 +253,7 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
 static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
 {
     uint32_t inputs = record->input_count, outputs = record->output_count;
-    if (!ll_grow((void **)&rewrite->looks, &rewrite->look_capacity, (uint64_t)inputs + outputs + 1,
+    if (!ll_grow(&rewrite->looks, &rewrite->look_capacity, (uint64_t)inputs + outputs + 1,
                  sizeof *rewrite->looks))
         return no_memory(rewrite);
     struct ll_shape *looks = rewrite->looks;

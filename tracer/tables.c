@@ -113,7 +113,7 @@ static bool count_form(struct ll_tables *tables, const struct ll_record *record,
                        struct ll_form_counts *counts)
 {
     uint32_t inputs = record->input_count, outputs = record->output_count;
-    if (!ll_grow((void **)&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs + 1,
+    if (!ll_grow(&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs + 1,
                  sizeof *tables->shapes))
         return false;
     for (uint32_t i = 0; i < inputs + outputs; i++) {
@@ -156,7 +156,7 @@ uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record
     if (!is_new)
         return form;
     struct ll_form_counts counts;
-    if (!ll_grow((void **)&tables->counts, &tables->count_capacity, form + 1u, sizeof *tables->counts) ||
+    if (!ll_grow(&tables->counts, &tables->count_capacity, form + 1u, sizeof *tables->counts) ||
         !count_form(tables, record, &counts))
         return LL_NO_ID;
     tables->counts[form] = counts;
@@ -191,7 +191,7 @@ bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint
 {
     uint64_t needed = tables->tensor_count + count;
     if (needed >= LL_NONE ||
-        !ll_grow((void **)&tables->tensors, &tables->tensor_capacity, needed, sizeof *tables->tensors))
+        !ll_grow(&tables->tensors, &tables->tensor_capacity, needed, sizeof *tables->tensors))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         assert(descs[i] < tables->descs.count);

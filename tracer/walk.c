@@ -158,7 +158,7 @@ static enum ll_status unpack(struct ll_walk *walk, const struct ll_head *head, s
     if (size == 0 || size > LL_MAX_CONTENT_BYTES ||
         walk->content_bytes + size > ll_growth_limit(offset_of(walk, walk->at)))
         return ll_walk_refuse(walk, frame, "it claims to unpack to more than a file of this size may"), LL_OK;
-    if (!ll_grow((void **)&walk->content, &walk->content_capacity, size, 1))
+    if (!ll_grow(&walk->content, &walk->content_capacity, size, 1))
         return LL_NO_MEMORY;
     walk->content_bytes += size;
     if (ll_frame_unpack(walk->codec, stored, walk->content, size) != LL_OK)

@@ -142,8 +142,8 @@ static void pad(struct ll_writer *writer, uint64_t frame_bytes)
 
 static bool add_to_index(struct ll_writer *writer, uint64_t kind, uint64_t op_count)
 {
-    if (writer->index_count == UINT32_MAX || !ll_grow((void **)&writer->index, &writer->index_capacity,
-                                                      writer->index_count + 1, sizeof *writer->index))
+    if (writer->index_count == UINT32_MAX ||
+        !ll_grow(&writer->index, &writer->index_capacity, writer->index_count + 1, sizeof *writer->index))
         return false;
     uint64_t offset = writer->written_bytes + writer->waiting.size;
     writer->index[writer->index_count++] = (struct ll_index_entry){kind, offset, op_count};

@@ -27,7 +27,7 @@ enum ll_status ll_picture_write_grid(const char *path, const float *pictures, ui
         char grey = grey_at(pictures, size, columns, i % width, i / width);
         ll_str_add_bytes(&file, &grey, 1);
     }
-    enum ll_status status = file.failed ? LL_NO_MEMORY : ll_write_whole(path, &file);
+    enum ll_status status = ll_write_whole(path, &file);
     ll_str_release(&file);
     return status;
 }

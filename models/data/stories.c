@@ -95,7 +95,7 @@ static bool take_sentence(struct reading *r, const struct ll_line *line, struct 
 static bool take_statement(struct reading *r, const struct ll_line *line, struct ll_words rest)
 {
     uint64_t size = r->sizes.sentence;
-    if (!ll_grow((void **)&r->story, &r->story_capacity, (r->story_count + 1) * size, sizeof *r->story))
+    if (!ll_grow(&r->story, &r->story_capacity, (r->story_count + 1) * size, sizeof *r->story))
         return complain_no_memory(r);
     int32_t *row = r->story + r->story_count++ * size;
     memset(row, 0, size * sizeof *row);
@@ -115,7 +115,7 @@ static bool take_question(struct reading *r, const struct ll_line *line, struct 
     uint64_t kept = ll_min(memory, r->story_count);
     char word[MOST_WORD];
     size_t length;
-    if (!ll_grow((void **)&r->numbers, &r->capacity, (r->count + 1) * each, sizeof *r->numbers))
+    if (!ll_grow(&r->numbers, &r->capacity, (r->count + 1) * each, sizeof *r->numbers))
         return complain_no_memory(r);
     int32_t *row = r->numbers + r->count++ * each;
     memset(row, 0, each * sizeof *row);

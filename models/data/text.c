@@ -1,38 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/data/text.h"
 
-#include "tracer/base/status.h"
+#include "tracer/base/file.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Reads to the end, so that it does not matter what the file system says of the size. */
-static enum ll_status read_all(FILE *file, char **bytes, size_t *size)
-{
-    uint64_t capacity = 0;
-    for (size_t got = 1; got > 0; *size += got) {
-        if (!ll_grow(bytes, &capacity, *size + BUFSIZ, 1))
-            return LL_NO_MEMORY;
-        got = fread(*bytes + *size, 1, capacity - *size, file);
-    }
-    return ferror(file) ? ll_status_of(errno, LL_CANNOT_READ) : LL_OK;
-}
+static const uint64_t most_bytes = UINT64_C(1) << 32;
 
 bool ll_text_load(const char *path, struct ll_arena *arena, struct ll_text *text, struct ll_diags *diags)
 {
-    char *bytes = NULL;
-    *text = (struct ll_text){.name = path};
-    FILE *file = fopen(path, "rb");
-    enum ll_status status = file ? LL_OK : ll_status_of(errno, LL_CANNOT_OPEN);
-    if (file) {
-        status = read_all(file, &bytes, &text->size);
-        fclose(file);
-    }
-    if (status == LL_OK && !(text->bytes = ll_copy(arena, bytes, text->size)))
-        status = LL_NO_MEMORY;
-    free(bytes);
+    struct ll_contents contents = {0};
+    enum ll_status status = ll_read_whole(path, most_bytes, arena, &contents);
+    *text = (struct ll_text){path, contents.bytes, contents.length};
     return status == LL_OK ||
            ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
 }

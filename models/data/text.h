@@ -33,7 +33,7 @@ struct ll_line {
     uint64_t number; /* from 1 */
 };
 
-/* The whole file, in the arena. False after a complaint. */
+/* The whole file, of at most 4 GiB, in the arena. False after a complaint. */
 bool ll_text_load(const char *path, struct ll_arena *arena, struct ll_text *text, struct ll_diags *diags);
 
 /* Whether it is text: UTF-8 (RFC 3629) without control characters other than blanks. False after complaints,

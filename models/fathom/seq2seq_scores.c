@@ -3,12 +3,10 @@
  * sentence with every word and its end, and of all these words and ends each that stands where it belongs. */
 #include "models/fathom/seq2seq.h"
 #include "models/nn/runner.h"
-#include "tracer/base/status.h"
+#include "tracer/base/file.h"
 #include "tracer/base/str.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdio.h>
 
 enum { MOST_BATCHES = 16, ONE_EXAMPLE_OF = 16, LONGEST = 64 };
 
@@ -81,14 +79,7 @@ static bool write_examples(const struct ll_str *text, struct ll_scores *scores)
 {
     struct ll_arena arena = {0};
     const char *path = ll_format(&arena, "%s/translations.txt", scores->folder);
-    FILE *file = path && !text->failed ? fopen(path, "w") : NULL;
-    enum ll_status status = file                    ? LL_OK
-                            : !path || text->failed ? LL_NO_MEMORY
-                                                    : ll_status_of(errno, LL_CANNOT_OPEN);
-    if (file && fwrite(text->text, 1, text->length, file) != text->length)
-        status = ll_status_of(errno, LL_CANNOT_WRITE);
-    if (file && fclose(file) != 0 && status == LL_OK)
-        status = ll_status_of(errno, LL_CANNOT_WRITE);
+    enum ll_status status = path ? ll_write_whole(path, text) : LL_NO_MEMORY;
     if (status != LL_OK)
         ll_complain(scores->diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
     ll_arena_release(&arena);

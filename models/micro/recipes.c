@@ -18,7 +18,7 @@ static struct ll_value *find(const struct ll_bench *bench, const char *name, uin
 
 static struct ll_value *keep(struct ll_bench *bench, const char *name, uint64_t turn, struct ll_value *value)
 {
-    if (!ll_grow((void **)&bench->operands, &bench->operand_capacity, bench->operand_count + 1,
+    if (!ll_grow(&bench->operands, &bench->operand_capacity, bench->operand_count + 1,
                  sizeof *bench->operands))
         ll_nn_fail(bench->nn, "memory ran out");
     else

@@ -78,7 +78,7 @@ struct ll_shape ll_nn_shape(const struct ll_nn *nn, unsigned rank, const uint64_
 static struct ll_value *add_value(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                   enum ll_memory_class memory)
 {
-    if (!ll_grow((void **)&nn->values, &nn->value_capacity, nn->value_count + 1, sizeof *nn->values))
+    if (!ll_grow(&nn->values, &nn->value_capacity, nn->value_count + 1, sizeof *nn->values))
         return fail_no_memory(nn);
     struct ll_value *value = ll_alloc(&nn->arena, 1, sizeof *value);
     if (!value || !name)
@@ -128,8 +128,7 @@ struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct
         return &nn->nothing;
     value->init = init;
     value->kept = true;
-    if (ll_grow((void **)&nn->variables, &nn->variable_capacity, nn->variable_count + 1,
-                sizeof *nn->variables))
+    if (ll_grow(&nn->variables, &nn->variable_capacity, nn->variable_count + 1, sizeof *nn->variables))
         nn->variables[nn->variable_count++] = value;
     else
         fail_no_memory(nn);
@@ -195,7 +194,7 @@ static struct ll_carry *carry_of(struct ll_nn *nn, struct ll_value *variable)
         for (uint64_t i = nn->carry_count; i-- > nn->programs[nn->program_count - 1].first_carry;)
             if (nn->carries[i].variable == variable)
                 return &nn->carries[i];
-    if (!ll_grow((void **)&nn->carries, &nn->carry_capacity, nn->carry_count + 1, sizeof *nn->carries))
+    if (!ll_grow(&nn->carries, &nn->carry_capacity, nn->carry_count + 1, sizeof *nn->carries))
         return fail_no_memory(nn);
     return &nn->carries[nn->carry_count++];
 }
@@ -327,7 +326,7 @@ static bool infer(struct ll_nn *nn, struct ll_nn_op *op)
 
 static bool add_op(struct ll_nn *nn, struct ll_nn_op *op)
 {
-    if (!ll_grow((void **)&nn->ops, &nn->op_capacity, nn->op_count + 1, sizeof(struct ll_nn_op *))) {
+    if (!ll_grow(&nn->ops, &nn->op_capacity, nn->op_count + 1, sizeof(struct ll_nn_op *))) {
         ll_nn_fail(nn, "memory ran out");
         return false;
     }

@@ -69,7 +69,7 @@ static uint64_t take(struct planner *p, uint64_t bytes)
 
 static bool give_back(struct planner *p, uint64_t offset, uint64_t bytes)
 {
-    if (!ll_grow((void **)&p->gaps, &p->gap_capacity, p->gap_count + 1, sizeof *p->gaps))
+    if (!ll_grow(&p->gaps, &p->gap_capacity, p->gap_count + 1, sizeof *p->gaps))
         return false;
     uint64_t at = 0;
     while (at < p->gap_count && p->gaps[at].offset < offset)

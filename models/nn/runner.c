@@ -8,13 +8,13 @@
 #include "models/nn/plan.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/denormals.h"
+#include "tracer/host.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* What of an op does not change from step to step. */
 struct prepared {
@@ -105,13 +105,6 @@ static void touch(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
     memset((char *)context + begin, 0, end - begin);
 }
 
-/* More than the machine has would be granted at first and end the program later. */
-static bool fits_machine(uint64_t bytes)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages <= 0 || page_bytes <= 0 || bytes <= (uint64_t)pages * (uint64_t)page_bytes;
-}
-
 /* Values, then the kernels' workspace, then staged input: one mapping, in huge pages where there are any. */
 static enum ll_status take_memory(struct ll_runner *runner)
 {
@@ -123,7 +116,7 @@ static enum ll_status take_memory(struct ll_runner *runner)
         ll_add(ll_add(values, padded), ll_add(staging_bytes(runner), LL_MEMORY_PLAN_ALIGN));
     if (!ll_fits(runner->memory_bytes))
         return LL_TOO_LARGE;
-    if (!fits_machine(runner->memory_bytes))
+    if (runner->memory_bytes > ll_host_memory_bytes("")) /* it would be granted, and end the program later */
         return LL_NO_MEMORY;
     void *memory =
         mmap(NULL, runner->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -4,6 +4,7 @@
 #include "sim/cli/choices.h"
 #include "sim/cli/load.h"
 #include "sim/cli/simulated.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
 #include <errno.h>

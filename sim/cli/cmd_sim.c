@@ -156,15 +156,22 @@ static bool simulate(struct simulation *simulation, bool want_gains)
     return done;
 }
 
-/* Traces differ in length: the op must be one of each. */
-static int check_seq(const struct simulation *simulation, uint32_t seq)
+/* Traces differ in length, and with a pipeline the slowest stages of machines do: the op must be one of each.
+ */
+static int check_seq(const struct simulation *simulation, size_t count, uint32_t seq)
 {
-    for (size_t t = 0; t < simulation->args->word_count; t++) {
-        const struct ll_prepared *prepared =
-            simulation->reports[t * simulation->machine_count].result->prepared;
-        if (seq < prepared->first_op || seq >= prepared->end_op)
-            return ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32, seq,
-                            simulation->args->words[t], prepared->first_op, prepared->end_op - 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_report *report = &simulation->reports[i];
+        const struct ll_prepared *prepared = report->result->prepared;
+        if (seq >= prepared->first_op && seq < prepared->end_op)
+            continue;
+        struct ll_str where = {0};
+        ll_report_whose_ops(simulation->reports, count, report, &where);
+        ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32 " on %s", seq,
+                 report->trace_name, prepared->first_op, prepared->end_op - 1,
+                 where.failed ? "one of the machines" : where.text);
+        ll_str_release(&where);
+        return LL_WRONG;
     }
     return LL_DONE;
 }
@@ -174,7 +181,7 @@ static int explain(const struct simulation *simulation, uint32_t seq)
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     size_t count = simulation->args->word_count * simulation->machine_count;
-    if (check_seq(simulation, seq) != LL_DONE)
+    if (check_seq(simulation, count, seq) != LL_DONE)
         return LL_WRONG;
     if (ll_flag(simulation->args, "json"))
         ll_report_explanations_json(simulation->reports, count, seq, &json);

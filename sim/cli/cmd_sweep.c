@@ -238,7 +238,7 @@ static const char *command_line(const struct exploration *e)
     return ll_format(e->args->arena, "leadline sweep %s", e->args->words[0]);
 }
 
-static struct ll_store *open_store(struct exploration *e, const char *path)
+static struct ll_store *open_store(struct exploration *e, const char *path, enum ll_status *status)
 {
     char file_hash[20], seed[24];
     snprintf(file_hash, sizeof file_hash, "%016" PRIx64, e->space->text_hash);
@@ -251,21 +251,23 @@ static struct ll_store *open_store(struct exploration *e, const char *path)
     struct ll_evaluation base = {0};
     base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
     if (!base.measured) {
+        *status = LL_NO_MEMORY;
         ll_failed("memory ran out");
         return NULL;
     }
     ll_evaluator_base(e->evaluator, &base);
     struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
                                  ll_evaluator_workload_hashes(e->evaluator), &base};
-    return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, &e->diags);
+    return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, status, &e->diags);
 }
 
 /* Into one database; *state is what came of it. */
 static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_state *state)
 {
-    struct ll_store *store = open_store(e, path);
+    enum ll_status status;
+    struct ll_store *store = open_store(e, path, &status);
     if (!store)
-        return LL_WRONG;
+        return status == LL_OK ? LL_WRONG : LL_FAILED;
     struct ll_sweep sweep = {.space = e->space,
                              .evaluator = e->evaluator,
                              .store = store,
@@ -321,8 +323,10 @@ static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
 static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
 {
     bool first = e->crew->rank == 0;
-    struct ll_lock *lock = first ? ll_lock_take(e->output, &e->diags) : NULL;
-    int status = e->crew->agree(e->crew->context, lock || !first ? LL_DONE : LL_WRONG);
+    enum ll_status trouble = LL_OK;
+    struct ll_lock *lock = first ? ll_lock_take(e->output, &trouble, &e->diags) : NULL;
+    int status = trouble != LL_OK ? LL_FAILED : first && !lock ? LL_WRONG : LL_DONE;
+    status = e->crew->agree(e->crew->context, status);
     if (status == LL_DONE)
         status = sweep_parts(e, state);
     ll_lock_release(lock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
+#include "tracer/base/file.h"
 #include "tracer/format.h"
 
 #include <errno.h>
@@ -155,13 +156,15 @@ int ll_unknown(const char *thing, const char *word, const char *const *candidate
 
 int ll_print(struct ll_str *text)
 {
-    bool whole = !text->failed;
-    if (text->length && fwrite(text->text, 1, text->length, stdout) != text->length)
-        whole = false;
-    if (fflush(stdout) != 0)
-        whole = false;
+    bool whole = !text->failed, written = whole;
+    errno = 0;
+    if (whole && text->length)
+        written = fwrite(text->text, 1, text->length, stdout) == text->length;
+    written = fflush(stdout) == 0 && written;
     ll_str_release(text);
-    return whole ? LL_DONE : ll_failed("standard output cannot be written: %s", strerror(errno));
+    if (!whole)
+        return ll_failed("memory ran out");
+    return written ? LL_DONE : ll_failed("standard output cannot be written: %s", strerror(errno));
 }
 
 bool ll_make_folder(const char *path)
@@ -217,14 +220,11 @@ bool ll_write_file(const char *path, struct ll_str *text)
         ll_str_release(text);
         return false;
     }
-    FILE *file = text->failed ? NULL : fopen(path, "wb");
-    bool whole = file && fwrite(text->text, 1, text->length, file) == text->length;
-    if (file && fclose(file) != 0)
-        whole = false;
-    if (!whole)
-        ll_failed("%s: %s", path, text->failed ? "memory ran out" : strerror(errno));
+    enum ll_status status = ll_write_whole(path, text);
     ll_str_release(text);
-    return whole;
+    if (status != LL_OK)
+        ll_failed("%s: %s", path, ll_status_text(status));
+    return status == LL_OK;
 }
 
 unsigned ll_screen_width(void)

@@ -87,8 +87,8 @@ bool ll_make_folder(const char *path);
  * why not. */
 bool ll_can_write(const char *path);
 
-/* Writes a finished text to a file and releases it; false after saying why not. A trace or a database, named
- * where a page or a figure was meant, stays as it is. */
+/* Writes a finished text to a file and releases it; false after saying why not, and what was there stays. So
+ * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);
 
 /* Width of the terminal or of COLUMNS, 120 when neither is known. */

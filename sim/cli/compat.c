@@ -184,7 +184,7 @@ static int write_report(const struct compat *compat, const char *folder,
     for (size_t i = 0; i < compat->count; i++)
         for (uint64_t copy = 0; copy < compat->accounts[i].layer->copies; copy++)
             report->add_line(&compat->accounts[i].theirs, layer_id++, &text);
-    enum ll_status status = path && !text.failed ? ll_write_whole(path, &text) : LL_NO_MEMORY;
+    enum ll_status status = path ? ll_write_whole(path, &text) : LL_NO_MEMORY;
     ll_str_release(&text);
     return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path ? path : folder, ll_status_text(status));
 }

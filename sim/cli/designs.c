@@ -60,11 +60,7 @@ static struct ll_trace *bring_model(const struct ll_space_workload *workload,
     struct ll_run_options options = {.train = !workload->infer, .steps = 1, .seed = 1, .dry_run = true};
     struct ll_trace *trace = NULL;
     if (!model) {
-        const char *names[512];
-        size_t known = 0;
-        for (; known < ll_model_count() && known < sizeof names / sizeof *names; known++)
-            names[known] = ll_model_at(known)->name;
-        const char *nearest = ll_nearest(workload->model, names, known);
+        const char *nearest = ll_model_nearest(workload->model);
         ll_complain(diags, workload->place, "there is no model `%.40s`%s%s%s", workload->model,
                     nearest ? "; did you mean `" : "; leadline models lists them", nearest ? nearest : "",
                     nearest ? "`?" : "");

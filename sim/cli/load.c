@@ -113,15 +113,10 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
 const struct ll_model *ll_find_model(const char *name)
 {
     const struct ll_model *model = ll_model_find(name);
-    if (model)
-        return model;
-    enum { MOST = 256 };
-    const char *names[MOST];
-    size_t count = 0;
-    for (; count < ll_model_count() && count < MOST; count++)
-        names[count] = ll_model_at(count)->name;
-    ll_unknown("model", name, names, count, "leadline models");
-    return NULL;
+    const char *nearest = model ? NULL : ll_model_nearest(name);
+    if (!model)
+        ll_unknown("model", name, &nearest, nearest != NULL, "leadline models");
+    return model;
 }
 
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,

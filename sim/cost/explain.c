@@ -12,7 +12,7 @@ enum { LINE_LIMIT = 1024 };
 static void keep(struct ll_explain *why, const char *text, size_t length)
 {
     const char *line = ll_copy_text(&why->arena, text, length);
-    if (line && ll_grow((void **)&why->lines, &why->capacity, why->line_count + 1, sizeof *why->lines))
+    if (line && ll_grow(&why->lines, &why->capacity, why->line_count + 1, sizeof *why->lines))
         why->lines[why->line_count++] = line;
     else
         why->failed = true;

@@ -15,7 +15,7 @@ struct key {
 static struct ll_memo_entry *entry_of(struct ll_memo *memo, const struct key *key, bool *is_new)
 {
     uint64_t needed = (uint64_t)memo->keys.count + 1;
-    if (!ll_grow((void **)&memo->entries, &memo->capacity, needed, sizeof *memo->entries))
+    if (!ll_grow(&memo->entries, &memo->capacity, needed, sizeof *memo->entries))
         return NULL;
     uint32_t id = ll_map_intern(&memo->keys, key, sizeof *key, is_new);
     return id == LL_NO_ID ? NULL : &memo->entries[id];

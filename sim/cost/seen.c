@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const double weight_of_none = 1.0 / 16;
+static const double blur_squared = 1.0 / 16, weight_of_none = 1.0 / 16;
 
 void ll_seen_shape(const struct ll_work *work, uint64_t shape[3])
 {
@@ -26,7 +26,7 @@ static double weight_of(const uint64_t a[3], const uint64_t b[3])
         double steps = log2((double)a[i] / (double)b[i]);
         squares += steps * steps;
     }
-    double away = squares + 1.0 / 16;
+    double away = squares + blur_squared;
     return 1 / (away * sqrt(away));
 }
 

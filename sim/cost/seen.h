@@ -6,13 +6,13 @@
  * and what passes the outermost memory each for itself. Work takes the mean of these ratios, in logarithms,
  * each weighed by how like its shape is, beside a ratio of 1 that is always there:
  *
- *       weight = (distance^2 + 1/16)^-1.5,   distance^2 = sum over the sides of (log2 of the sides' ratio)^2
- *       ratio  = exp(sum of weight * ln(ratio) / (sum of weight + 1/16))
+ *       weight = (distance^2 + blur^2)^-1.5,  distance^2 = sum over the sides of (log2 of the sides' ratio)^2
+ *       ratio  = exp(sum of weight * ln(ratio) / (sum of weight + weight of none))
  *
  * (Shepard, "A two-dimensional interpolation function for irregularly-spaced data", ACM National Conference
- * 1968; the sixteenth beside the distance keeps one noisy measurement from ruling alone). Far from all that
- * was measured it is 1. Ratios belong to shapes alone, so that more bandwidth, a larger buffer or a higher
- * clock never make a machine slower. */
+ * 1968; the blur, 1/4, keeps one noisy measurement from ruling alone). The weight of none is 1/16: far from
+ * all that was measured the ratio is 1. Ratios belong to shapes alone, so that more bandwidth, a larger
+ * buffer or a higher clock never make a machine slower. */
 #ifndef LL_SIM_COST_SEEN_H
 #define LL_SIM_COST_SEEN_H
 

@@ -55,7 +55,7 @@ bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, 
     struct ll_json json = {.out = &machine};
     ll_machine_json(space->machine, &json);
     bool whole = !machine.failed;
-    uint64_t hash = ll_hash_text(LL_HASH_START, LL_VERSION);
+    uint64_t hash = ll_hash_text(LL_HASH_START, ll_code_mark);
     hash = ll_hash_bytes(hash, machine.text, whole ? machine.length : 0);
     hash = ll_hash_bytes(hash, workload_hashes, space->workload_count * sizeof *workload_hashes);
     hash = hash_rules(hash, space->couplings, space->coupling_count);

@@ -15,7 +15,11 @@ uint64_t ll_hash_text(uint64_t hash, const char *text);
 /* Of the whole content of a file; false when it cannot be read. */
 bool ll_hash_file(const char *path, uint64_t *hash);
 
-/* Of everything that results depend on beside the values of a point: version, base machine, workloads (by
+/* Of the sources of all that results come out of, 16 hex digits (cmake/mark.cmake): the same in every program
+ * of these sources. */
+extern const char ll_code_mark[];
+
+/* Of everything that results depend on beside the values of a point: code, base machine, workloads (by
  * their own hashes), couplings, definitions, constraints and objectives. False when memory ran out. */
 bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, uint64_t *key);
 

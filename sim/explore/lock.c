@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "sim/explore/lock.h"
 
-#include "tracer/base/status.h"
 #include "tracer/base/str.h"
 
 #include <errno.h>
@@ -42,7 +41,7 @@ static int take(struct ll_lock *lock)
     }
 }
 
-struct ll_lock *ll_lock_take(const char *path, struct ll_diags *diags)
+struct ll_lock *ll_lock_take(const char *path, enum ll_status *status, struct ll_diags *diags)
 {
     struct ll_lock *lock = calloc(1, sizeof *lock);
     int error = ENOMEM;
@@ -51,11 +50,11 @@ struct ll_lock *ll_lock_take(const char *path, struct ll_diags *diags)
         ll_str_addf(&lock->path, "%s.lock", path);
         error = lock->path.failed ? ENOMEM : take(lock);
     }
+    *status = error == 0 || error == EWOULDBLOCK ? LL_OK : ll_status_of(error, LL_CANNOT_WRITE);
     if (error == 0)
         return lock;
     ll_complain(diags, (struct ll_place){.file = path}, "%s",
-                error == EWOULDBLOCK ? "another sweep is writing to it"
-                                     : ll_status_text(ll_status_of(error, LL_CANNOT_WRITE)));
+                *status == LL_OK ? "another sweep is writing to it" : ll_status_text(*status));
     if (lock && lock->file >= 0)
         close(lock->file);
     if (lock)

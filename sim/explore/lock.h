@@ -4,12 +4,14 @@
 #define LL_SIM_EXPLORE_LOCK_H
 
 #include "tracer/base/diag.h"
+#include "tracer/base/status.h"
 
 struct ll_lock;
 
 /* Takes what only one can have of this path at a time; the system gives it back when the process ends,
- * however that is. NULL after a complaint: another has it, or its file PATH.lock cannot be made. */
-struct ll_lock *ll_lock_take(const char *path, struct ll_diags *diags);
+ * however that is. NULL after a complaint: another has it, then *status is LL_OK, or its file
+ * PATH.lock cannot be made, then it says why. */
+struct ll_lock *ll_lock_take(const char *path, enum ll_status *status, struct ll_diags *diags);
 
 /* NULL is fine. */
 void ll_lock_release(struct ll_lock *lock);

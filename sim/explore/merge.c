@@ -72,7 +72,8 @@ static bool rests_on_the_same(struct merging *m, const char *part)
         LL_BASIS_LIST(X)
 #undef X
             "('', ''))"
-            "SELECT group_concat(called, ', ') FROM (SELECT called FROM names"
+            "SELECT group_concat(called, ', ') FROM (SELECT called || ' (' || coalesce(b.value, 'unknown')"
+            " || ' instead of ' || coalesce(a.value, 'unknown') || ')' AS called FROM names"
             " LEFT JOIN provenance AS a USING (name) LEFT JOIN part.provenance AS b USING (name)"
             " WHERE a.value IS NOT b.value UNION ALL"
             " SELECT 'the workload `' || a.name || '`' FROM workloads AS a LEFT JOIN part.workloads AS b "
@@ -106,7 +107,7 @@ static bool check_part(struct merging *m, const char *part)
         return trouble(m, part);
     return differ == 0 || ll_complain(m->diags, place,
                                       "%llu points were evaluated of other traces, another base machine or "
-                                      "by another version than in the files before",
+                                      "by another program than in the files before",
                                       (unsigned long long)differ);
 }
 

@@ -202,7 +202,9 @@ static bool make_basis(struct ll_store *store)
 {
     const struct ll_space *space = store->space;
     const char *const values[BASIS_COUNT] = {
-        LL_VERSION, ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
+        LL_VERSION,
+        ll_code_mark,
+        ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
         rules_text(&store->arena, space->couplings, space->coupling_count),
         rules_text(&store->arena, space->definitions, space->definition_count),
         rules_text(&store->arena, space->constraints, space->constraint_count)};
@@ -434,15 +436,19 @@ static bool rests_on_the_same(struct ll_store *store, const uint64_t *workload_h
 }
 
 /* The mode is kept in the file, so it is not set before it is known to be ours. */
-static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, struct ll_diags *diags)
+static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, enum ll_status *status,
+                       struct ll_diags *diags)
 {
+    *status = LL_CANNOT_WRITE;
     store->database = ll_database_open(store->path, true);
     if (!store->database)
         return complain(store, diags);
     bool empty = is_empty(store);
     if (!empty && (!ll_store_check(store->path, diags) || !is_same_space(store, diags) ||
-                   !rests_on_the_same(store, facts->workload_hashes, diags)))
+                   !rests_on_the_same(store, facts->workload_hashes, diags))) {
+        *status = LL_OK;
         return false;
+    }
     return (ll_database_run(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
             (empty ? begin_anew(store, facts) : write_facts(store, facts->facts, facts->count)) &&
             prepare_all(store)) ||
@@ -459,22 +465,27 @@ static void release(struct ll_store *store)
 }
 
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
-                               const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags)
+                               const struct ll_store_facts *facts, bool fresh, enum ll_status *status,
+                               struct ll_diags *diags)
 {
     struct ll_store *store = calloc(1, sizeof *store);
     if (!store) {
+        *status = LL_NO_MEMORY;
         ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
         return NULL;
     }
     store->space = space;
     store->path = path;
-    store->lock = ll_lock_take(path, diags);
-    bool ready = store->lock &&
-                 (make_basis(store) || ll_complain(diags, (struct ll_place){.file = path}, "memory ran out"));
+    store->lock = ll_lock_take(path, status, diags);
+    bool ready = store->lock && make_basis(store);
+    if (store->lock && !ready) {
+        *status = LL_NO_MEMORY;
+        ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
+    }
     bool discardable = ready && (!fresh || ll_store_discardable(path, diags));
     if (fresh && discardable)
         ll_database_remove(path);
-    if (discardable && open_store(store, facts, diags))
+    if (discardable && open_store(store, facts, status, diags))
         return store;
     release(store);
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a sweep keeps its results: one SQLite file.
  *
- *   provenance (name, value)                   version, hashes of space and base machine, rules, seed
+ *   provenance (name, value)                   version, hashes of code, space and base machine, rules, seed
  *   workloads  (id, name, hash)                the traces, in the order of the space
  *   parameters (id, path, target)              the axes
  *   choices    (parameter, id, text, number)   and their values
@@ -18,6 +18,7 @@
 #define LL_SIM_EXPLORE_STORE_H
 
 #include "sim/explore/evaluate.h"
+#include "tracer/base/status.h"
 #include "tracer/trace.h"
 
 struct ll_store;
@@ -29,6 +30,7 @@ struct ll_store;
  * are the others. The store writes them itself. Rules stand there as written. */
 #define LL_BASIS_LIST(X)                                                                                     \
     X("version", "the version of leadline")                                                                  \
+    X("code", "the code of leadline")                                                                        \
     X("base.hash", "the base machine")                                                                       \
     X("couplings", "couplings")                                                                              \
     X("definitions", "definitions")                                                                          \
@@ -45,9 +47,11 @@ struct ll_store_facts {
 /* Opens the database of a space for writing, and makes it when it is not there; one that holds the results of
  * another space, or such as rest on something else than now, is refused, and stays as it was, and one that
  * another store has open for writing, in this process or another. fresh: what is there is thrown away, if it
- * may be discarded. NULL after a complaint. */
+ * may be discarded. NULL after a complaint; then *status is LL_OK where what is there is refused, and else
+ * says what trouble there was. */
 struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
-                               const struct ll_store_facts *facts, bool fresh, struct ll_diags *diags);
+                               const struct ll_store_facts *facts, bool fresh, enum ll_status *status,
+                               struct ll_diags *diags);
 
 /* Whether nothing but the results of a sweep, of any space, is lost with this file; one that is empty or not
  * there is fine too. False after a complaint. */

@@ -309,7 +309,7 @@ static bool hash_file(const struct ll_space_workload *workload, uint64_t *hash)
     return read;
 }
 
-/* A file by its bytes, a model by its name and its settings: what it records follows from the version. Either
+/* A file by its bytes, a model by its name and its settings: what it records follows from the code. Either
  * with the types of numbers that it is taken to. */
 static bool hash_workload(const struct ll_space_workload *workload, uint64_t *hash)
 {

@@ -2,6 +2,7 @@
 /* Finding and reading machine files. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/machine/steps.h"
+#include "tracer/base/file.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -42,53 +43,83 @@ static const char *path_in_folders(const char *which, const char *const *folders
     return NULL;
 }
 
-/* The folders, or where the name is one of a folder below, as `stacks/xla_tpu`, these folders below them. */
-static const char *const *folders_of(const char *which, const char *const *folders, struct ll_arena *arena)
+/* How long the part of a name is that names a folder, with its slash; 0: none. */
+static size_t folder_length(const char *which)
 {
-    const char *slash = strrchr(which, '/');
-    size_t count = 0;
-    while (folders && folders[count])
-        count++;
-    const char **below = ll_alloc(arena, count + 1, sizeof *below);
-    for (size_t i = 0; slash && below && i < count; i++)
-        below[i] = ll_format(arena, "%s/%.*s", folders[i], (int)(slash - which), which);
-    return slash ? below : folders;
+    return (size_t)(ll_base_name(which) - which);
 }
 
-static void add_known(const char *which, const char *const *folders, struct ll_arena *arena,
-                      struct ll_near_words *words)
+/* Adds the machines of these folders: what the name has in front, their stems, an ending. */
+static void add_known(const char *which, const char *const *folders, const char *ending,
+                      struct ll_arena *arena, struct ll_near_words *words)
 {
-    const char *slash = strrchr(which, '/'), **stems;
-    int prefix = slash ? (int)(slash + 1 - which) : 0;
+    const char **stems;
     size_t count;
-    if (!ll_machine_list(folders_of(which, folders, arena), arena, &stems, &count))
+    if (!ll_machine_list(folders, arena, &stems, &count))
         return;
     for (size_t i = 0; i < count; i++) {
-        const char *name = ll_format(arena, "%.*s%s", prefix, which, stems[i]);
+        const char *name = ll_format(arena, "%.*s%s%s", (int)folder_length(which), which, stems[i], ending);
         if (name)
             ll_near_words_add(words, name);
     }
 }
 
-/* What may have been meant: the nearest name, else those that begin so; else where the names are. */
-static const char *suggest_name(const char *which, const struct ll_near_words *known, struct ll_diags *diags)
+/* The folder of such a name, where its path begins; NULL-terminated. */
+static void add_known_beside(const char *which, const char *beside, struct ll_arena *arena,
+                             struct ll_near_words *words)
 {
-    struct ll_near_words longer = {.count = 0};
-    for (size_t i = 0; *which && i < known->count; i++)
-        if (!strncmp(known->words[i], which, strlen(which)))
-            ll_near_words_add(&longer, known->words[i]);
-    if (!known->count || strchr(which, '/') || ll_nearest(which, known->words, known->count))
-        return ll_suggest(diags, which, known);
+    const char *path = path_beside(which, beside, arena);
+    const char *folder = path ? ll_copy_text(arena, path, folder_length(path)) : NULL;
+    const char *const folders[] = {folder, NULL};
+    add_known(which, folders, suffix, arena, words);
+}
+
+/* As `stacks/xla_tpu` is one of a folder below. */
+static void add_known_below(const char *which, const char *const *folders, struct ll_arena *arena,
+                            struct ll_near_words *words)
+{
+    for (; folders && *folders; folders++) {
+        const char *below = ll_format(arena, "%s/%.*s", *folders, (int)folder_length(which), which);
+        add_known(which, (const char *const[]){below, NULL}, "", arena, words);
+    }
+}
+
+/* A name with a folder: the nearest that is in it, else all. */
+static const char *suggest_in_folder(const char *which, const char *beside, const char *const *folders,
+                                     struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_near_words known = {.count = 0}, names = {.count = 0};
+    add_known_beside(which, beside, arena, &known);
+    if (which[0] != '/' && which[0] != '.')
+        add_known_below(which, folders, arena, &known);
+    for (size_t i = 0; i < known.count; i++)
+        ll_near_words_add(&names, ll_base_name(known.words[i]));
+    const char *nearest = ll_nearest(ll_base_name(which), names.words, names.count);
+    const char *meant =
+        nearest ? ll_format(arena, "; did you mean `%s`?", nearest - folder_length(which)) : NULL;
+    return meant ? meant : ll_suggest(diags, which, &known);
+}
+
+/* What may have been meant: the nearest name, else those that begin so; else where the names are. */
+static const char *suggest_name(const char *which, const char *const *folders, struct ll_arena *arena,
+                                struct ll_diags *diags)
+{
+    struct ll_near_words known = {.count = 0}, longer = {.count = 0};
+    add_known(which, folders, "", arena, &known);
+    for (size_t i = 0; *which && i < known.count; i++)
+        if (!strncmp(known.words[i], which, strlen(which)))
+            ll_near_words_add(&longer, known.words[i]);
+    if (!known.count || ll_nearest(which, known.words, known.count))
+        return ll_suggest(diags, which, &known);
     return longer.count ? ll_suggest(diags, which, &longer) : "; `leadline machines` lists them";
 }
 
-static const char *no_file(const char *which, const char *const *folders, struct ll_place place,
-                           struct ll_arena *arena, struct ll_diags *diags)
+static const char *no_file(const char *which, const char *beside, const char *const *folders,
+                           struct ll_place place, struct ll_arena *arena, struct ll_diags *diags)
 {
-    struct ll_near_words known = {.count = 0};
-    add_known(which, folders, arena, &known);
-    ll_complain(diags, place, "no file and no known machine `%s`%s", ll_shown_text(which).text,
-                suggest_name(which, &known, diags));
+    const char *suggestion = folder_length(which) ? suggest_in_folder(which, beside, folders, arena, diags)
+                                                  : suggest_name(which, folders, arena, diags);
+    ll_complain(diags, place, "no file and no known machine `%s`%s", ll_shown_text(which).text, suggestion);
     return NULL;
 }
 
@@ -102,7 +133,7 @@ const char *ll_file_find(const char *which, const char *beside, const char *cons
     if (is_file(path))
         return path;
     path = path_in_folders(which, folders, arena);
-    return path ? path : no_file(which, folders, place, arena, diags);
+    return path ? path : no_file(which, beside, folders, place, arena, diags);
 }
 
 const char *ll_file_find_data(const char *which, struct ll_place place, const char *const *folders,
@@ -118,33 +149,17 @@ const char *ll_file_find_data(const char *which, struct ll_place place, const ch
     return NULL;
 }
 
-static const char *read_open(FILE *file, const char *path, struct ll_place place, struct ll_arena *arena,
-                             struct ll_diags *diags, size_t *length)
-{
-    char *room = malloc(LL_YAML_LIMIT_BYTES + 1);
-    *length = room ? fread(room, 1, LL_YAML_LIMIT_BYTES + 1, file) : 0;
-    char *text = room ? ll_copy_text(arena, room, *length) : NULL;
-    free(room);
-    if (text && !ferror(file) && *length <= LL_YAML_LIMIT_BYTES)
-        return text;
-    ll_complain(diags, place, "%s: %s", path,
-                !text          ? "memory ran out"
-                : ferror(file) ? "the file cannot be read"
-                               : "the file is too long for a machine description");
-    return NULL;
-}
-
 const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
                          struct ll_diags *diags, size_t *length)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        ll_complain(diags, place, "%s: the file cannot be opened", path);
+    struct ll_contents text;
+    enum ll_status status = ll_read_whole(path, LL_YAML_LIMIT_BYTES, arena, &text);
+    if (status != LL_OK) {
+        ll_complain(diags, place, "%s: %s", path, ll_status_text(status));
         return NULL;
     }
-    const char *text = read_open(file, path, place, arena, diags, length);
-    fclose(file);
-    return text;
+    *length = text.length;
+    return text.bytes;
 }
 
 const char *ll_file_stem(const char *path, struct ll_arena *arena)
@@ -163,7 +178,7 @@ static bool list_folder(const char *folder, struct ll_arena *arena, const char *
     for (struct dirent *entry; entries && right && (entry = readdir(entries));) {
         if (!has_suffix(entry->d_name) || entry->d_name[0] == '.')
             continue;
-        right = ll_grow((void **)stems, capacity, *count + 1, sizeof **stems);
+        right = ll_grow(stems, capacity, *count + 1, sizeof **stems);
         if (right)
             (*stems)[(*count)++] = ll_file_stem(entry->d_name, arena);
         right = right && (*stems)[*count - 1];

@@ -219,8 +219,8 @@ static struct ll_quantity_text write_decimal(const struct decimal *decimal, int 
     int length = decimal->length, point = length + ten; /* digits before the decimal point */
     if (length == 0)
         snprintf(out.text, sizeof out.text, "0%.12s", unit);
-    else if (ten >= 0 && point <= 15)
-        snprintf(out.text, sizeof out.text, "%.15s%.*s%.12s", decimal->digits, ten, zeros, unit);
+    else if (ten == 0 || (ten > 0 && point <= 15))
+        snprintf(out.text, sizeof out.text, "%.17s%.*s%.12s", decimal->digits, ten, zeros, unit);
     else if (ten < 0 && point > 0)
         snprintf(out.text, sizeof out.text, "%.*s.%.17s%.12s", point, decimal->digits,
                  decimal->digits + point, unit);

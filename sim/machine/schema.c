@@ -2,6 +2,7 @@
 /* The walks over the rows: reading a map, and writing a struct. */
 #include "sim/machine/schema_types.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct ll_field_table *ll_field_table_variant(const struct ll_field_table *table, const void *object)
@@ -40,13 +41,44 @@ void ll_near_words_add(struct ll_near_words *words, const char *word)
         words->words[words->count++] = word;
 }
 
-static const char *list_words(struct ll_diags *diags, const struct ll_near_words *words)
+enum { MOST_LISTED = 16 };
+
+struct near_word {
+    const char *word;
+    size_t distance, order;
+};
+
+static int by_distance(const void *a, const void *b)
+{
+    const struct near_word *x = a, *y = b;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* All in their order, or of many those next to what stands there. */
+static size_t choose_words(const char *wrong, const struct ll_near_words *words,
+                           struct near_word chosen[LL_MAX_WORDS])
+{
+    bool all = words->count <= MOST_LISTED;
+    for (size_t i = 0; i < words->count; i++)
+        chosen[i] = (struct near_word){words->words[i], all ? 0 : ll_distance(wrong, words->words[i]), i};
+    if (!all)
+        qsort(chosen, words->count, sizeof *chosen, by_distance);
+    return all ? words->count : MOST_LISTED;
+}
+
+static const char *list_words(struct ll_diags *diags, const char *wrong, const struct ll_near_words *words)
 {
     struct ll_str list = {0};
-    for (size_t i = 0; i < words->count; i++) {
-        ll_str_add(&list, i == 0 ? "; expected " : i + 1 < words->count ? ", " : " or ");
-        ll_str_add(&list, words->words[i]);
+    struct near_word chosen[LL_MAX_WORDS];
+    size_t count = choose_words(wrong, words, chosen), more = words->count - count;
+    for (size_t i = 0; i < count; i++) {
+        ll_str_add(&list, i == 0 ? "; expected " : i + 1 < count || more ? ", " : " or ");
+        ll_str_add(&list, chosen[i].word);
     }
+    if (more)
+        ll_str_addf(&list, " or one of %zu more", more);
     const char *kept = list.text && !list.failed ? ll_copy_text(&diags->arena, list.text, list.length) : NULL;
     ll_str_release(&list);
     return kept ? kept : "";
@@ -58,7 +90,7 @@ const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct l
         return "";
     const char *nearest = ll_nearest(wrong, words->words, words->count);
     if (!nearest)
-        return list_words(diags, words);
+        return list_words(diags, wrong, words);
     const char *kept = ll_format(&diags->arena, "; did you mean `%s`?", nearest);
     return kept ? kept : "";
 }

@@ -134,8 +134,9 @@ struct ll_near_words {
 };
 void ll_near_words_add(struct ll_near_words *words, const char *word);
 
-/* "; did you mean `cols`?" or, when nothing is near, "; expected a, b or c"; in the arena of the diags. Empty
- * when no further complaint will be kept, so that a file full of mistakes costs no search. */
+/* "; did you mean `cols`?" or, when nothing is near, "; expected a, b or c", of many the nearest; in the
+ * arena of the diags. Empty when no further complaint will be kept, so that a file full of mistakes costs no
+ * search. */
 const char *ll_suggest(struct ll_diags *diags, const char *wrong, const struct ll_near_words *words);
 
 /* Where a machine is written to. The two faces, JSON and YAML, implement these verbs. */

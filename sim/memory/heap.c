@@ -62,7 +62,7 @@ static uint32_t new_chunk(struct ll_heap *heap, struct ll_chunk chunk)
         heap->chunks[number] = chunk;
         return number;
     }
-    if (!ll_grow((void **)&heap->chunks, &heap->capacity, heap->count + 1u, sizeof *heap->chunks))
+    if (!ll_grow(&heap->chunks, &heap->capacity, heap->count + 1u, sizeof *heap->chunks))
         return NONE;
     heap->chunks[heap->count] = chunk;
     return heap->count++;
@@ -108,7 +108,7 @@ bool ll_heap_take(struct ll_heap *heap, uint32_t chunk, uint64_t bytes, uint64_t
 
 static bool spare(struct ll_heap *heap, uint32_t chunk)
 {
-    if (!ll_grow((void **)&heap->spare, &heap->spare_capacity, heap->spare_count + 1u, sizeof *heap->spare))
+    if (!ll_grow(&heap->spare, &heap->spare_capacity, heap->spare_count + 1u, sizeof *heap->spare))
         return false;
     heap->spare[heap->spare_count++] = chunk;
     return true;

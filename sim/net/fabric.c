@@ -18,7 +18,7 @@ static const struct topology {
 
 void ll_route_add(struct ll_route *path, uint64_t link)
 {
-    if (!ll_grow((void **)&path->links, &path->capacity, path->count + 1, sizeof *path->links)) {
+    if (!ll_grow(&path->links, &path->capacity, path->count + 1, sizeof *path->links)) {
         path->failed = true;
         return;
     }

@@ -68,7 +68,7 @@ uint64_t ll_flows_links(const struct ll_flows *flows)
 void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes)
 {
     uint64_t first = flows->path.count;
-    if (!ll_grow((void **)&flows->messages, &flows->capacity, flows->count + 1, sizeof *flows->messages)) {
+    if (!ll_grow(&flows->messages, &flows->capacity, flows->count + 1, sizeof *flows->messages)) {
         flows->failed = true;
         return;
     }
@@ -93,8 +93,7 @@ static bool count_crossings(struct ll_flows *flows)
             uint64_t link = links_of(flows, message)[j];
             if (flows->crossing[link]++ > 0)
                 continue;
-            if (!ll_grow((void **)&flows->used, &flows->used_capacity, flows->used_count + 1,
-                         sizeof *flows->used))
+            if (!ll_grow(&flows->used, &flows->used_capacity, flows->used_count + 1, sizeof *flows->used))
                 return false;
             flows->used[flows->used_count++] = link;
             flows->left_Bps[link] = ll_net_link_Bps(flows->net, link);

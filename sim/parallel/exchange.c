@@ -28,7 +28,7 @@ static bool no_memory(struct ll_exchanging *x)
 
 static bool add(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, uint32_t tensor)
 {
-    if (!ll_grow((void **)&bucket->tensors, &bucket->capacity, bucket->count + 1, sizeof *bucket->tensors))
+    if (!ll_grow(&bucket->tensors, &bucket->capacity, bucket->count + 1, sizeof *bucket->tensors))
         return no_memory(x);
     bucket->tensors[bucket->count++] = tensor;
     return true;

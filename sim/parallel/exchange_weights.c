@@ -190,8 +190,7 @@ static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, stru
                 known = bucket->tensors[k] == tensor;
             if (known)
                 continue;
-            if (!ll_grow((void **)&bucket->tensors, &bucket->capacity, bucket->count + 1,
-                         sizeof *bucket->tensors))
+            if (!ll_grow(&bucket->tensors, &bucket->capacity, bucket->count + 1, sizeof *bucket->tensors))
                 return ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
             bucket->tensors[bucket->count++] = tensor;
         }

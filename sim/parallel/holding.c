@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double never_bytes = 1e30;
-
 bool ll_is_look(const struct ll_op_view *op)
 {
     bool looks = op->kind == LL_OP_RESHAPE || op->kind == LL_OP_SEEN_AS || op->kind == LL_OP_TRANSPOSE ||
@@ -127,14 +125,14 @@ double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struc
     const struct ll_desc *desc = desc_of(holding, tensor);
     double bytes = (double)ll_size_bytes(&desc->shape);
     if (wanted.held == LL_HELD_TERM && now.held != LL_HELD_TERM)
-        return never_bytes;
+        return LL_NEVER_BYTES;
     if (now.free || same_state(now, wanted) || find_copy(holding, tensor, wanted, phase))
         return 0;
     if (now.held == LL_HELD_TERM)
         return scatters(holding, tensor, wanted, phase) ? bytes : 2 * bytes;
     if (now.held == LL_HELD_WHOLE)
         return 0;
-    return holding->stays[tensor] ? 1e6 * bytes : bytes;
+    return holding->stays[tensor] ? LL_STAYS_TIMES * bytes : bytes;
 }
 
 /* Conversions, each from a new tensor to a new one. */
@@ -178,7 +176,7 @@ static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from
 static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll_state state, uint32_t copy,
                           enum ll_phase phase)
 {
-    if (!ll_grow((void **)&holding->copies, &holding->copy_capacity, holding->copy_count + 1,
+    if (!ll_grow(&holding->copies, &holding->copy_capacity, holding->copy_count + 1,
                  sizeof *holding->copies)) {
         ll_rewrite_trouble(&holding->rewrite, "memory ran out");
         return LL_NONE;

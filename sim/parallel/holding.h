@@ -37,6 +37,13 @@ struct ll_holding {
     uint64_t copy_count, copy_capacity;
 };
 
+/* What speaks against a way to divide, in bytes over links; each is more than all that stands before it comes
+ * to: exchanges of activations < of what stays where it is, its bytes so many times < dividing what is summed
+ * up as if it were a term < what cannot be done. */
+#define LL_STAYS_TIMES 1e6
+#define LL_NEVER_BYTES 1e30
+#define LL_IMPOSSIBLE_BYTES 1e60
+
 /* Whether an op only shows what it reads otherwise: turned, regrouped, in another type. */
 bool ll_is_look(const struct ll_op_view *op);
 
@@ -54,8 +61,8 @@ struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape sh
  * them; -1 for none. */
 int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape);
 
-/* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What cannot or
- * should not be done costs more than any exchange of activations. */
+/* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What
+ * should not be done costs LL_STAYS_TIMES as much or LL_NEVER_BYTES. */
 double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
                         enum ll_phase phase);
 

@@ -76,7 +76,7 @@ static bool add_edge(struct ll_ranks *ranks, struct state *state, uint32_t befor
     if (before == LL_NO_TASK)
         return true;
     assert(before < ranks->count);
-    if (!ll_grow((void **)&ranks->edges, &ranks->edge_capacity, ranks->edge_count + 1, sizeof *ranks->edges))
+    if (!ll_grow(&ranks->edges, &ranks->edge_capacity, ranks->edge_count + 1, sizeof *ranks->edges))
         return false;
     ranks->edges[ranks->edge_count++] = before;
     state->edge_count++;
@@ -91,8 +91,8 @@ static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t nu
     if (state->task.stream == LL_NO_STREAM)
         return true;
     uint32_t id = ll_map_intern(&ranks->streams, key, sizeof key, &is_new);
-    if (id == LL_NO_ID || !ll_grow((void **)&ranks->stream_last, &ranks->stream_capacity, (uint64_t)id + 1,
-                                   sizeof *ranks->stream_last))
+    if (id == LL_NO_ID ||
+        !ll_grow(&ranks->stream_last, &ranks->stream_capacity, (uint64_t)id + 1, sizeof *ranks->stream_last))
         return false;
     bool done = is_new || add_edge(ranks, state, ranks->stream_last[id]);
     ranks->stream_last[id] = number;
@@ -103,8 +103,7 @@ uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_rank_task *task, c
                       uint32_t count)
 {
     if (ranks->failed || ranks->count == LL_NO_TASK - 1 ||
-        !ll_grow((void **)&ranks->states, &ranks->capacity, (uint64_t)ranks->count + 1,
-                 sizeof *ranks->states)) {
+        !ll_grow(&ranks->states, &ranks->capacity, (uint64_t)ranks->count + 1, sizeof *ranks->states)) {
         ranks->failed = true;
         return LL_NO_TASK;
     }
@@ -154,7 +153,7 @@ static bool line_up(struct ll_ranks *ranks, struct ll_map *keys, struct line **l
         if (ranks->states[i].task.kind != LL_TASK_SEND)
             continue;
         uint32_t id = ll_map_intern(keys, &key, sizeof key, &is_new);
-        if (id == LL_NO_ID || !ll_grow((void **)lines, &capacity, (uint64_t)id + 1, sizeof **lines))
+        if (id == LL_NO_ID || !ll_grow(lines, &capacity, (uint64_t)id + 1, sizeof **lines))
             return false;
         struct line *line = &(*lines)[id];
         ranks->next_member[i] = LL_NO_TASK;
@@ -209,8 +208,8 @@ static struct meeting *meeting_of(struct ll_ranks *ranks, struct ll_map *ids, co
     const uint64_t key[2] = {task->tag, time};
     bool is_new;
     uint32_t id = ll_map_intern(ids, key, sizeof key, &is_new);
-    if (id == LL_NO_ID || !ll_grow((void **)&ranks->meetings, &ranks->meeting_capacity, (uint64_t)id + 1,
-                                   sizeof *ranks->meetings))
+    if (id == LL_NO_ID ||
+        !ll_grow(&ranks->meetings, &ranks->meeting_capacity, (uint64_t)id + 1, sizeof *ranks->meetings))
         return NULL;
     if (is_new) {
         ranks->meetings[id] =
@@ -233,7 +232,7 @@ static bool match_joins(struct ll_ranks *ranks)
         if (state->task.kind != LL_TASK_JOIN)
             continue;
         uint32_t member = ll_map_intern(&members, key, sizeof key, &is_new);
-        done = member != LL_NO_ID && ll_grow((void **)&times, &capacity, (uint64_t)member + 1, sizeof *times);
+        done = member != LL_NO_ID && ll_grow(&times, &capacity, (uint64_t)member + 1, sizeof *times);
         if (done && is_new)
             times[member] = 0;
         struct meeting *meeting = done ? meeting_of(ranks, &ids, &state->task, times[member]++) : NULL;

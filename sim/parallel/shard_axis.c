@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 
-static const double impossible = 1e60;
-
 static bool was_told(struct ll_sharding *s, uint64_t extent)
 {
     for (unsigned i = 0; i < s->told_count; i++)
@@ -102,11 +100,11 @@ static double cost_of_results(const struct ll_sharding *s, uint8_t axis)
     double cost = 0;
     for (uint32_t i = 0; i < op->output_count; i++) {
         if (!may_overwrite(s, i, axis))
-            return impossible;
+            return LL_IMPOSSIBLE_BYTES;
         if (axis == 0 || ll_dim_out(&s->axes, i, axis) >= 0)
             continue;
         if (!s->axes.summed[axis])
-            return impossible;
+            return LL_IMPOSSIBLE_BYTES;
         bool scattered = ll_time_dim(&s->holding, &op->out[i]) >= 0;
         cost += (scattered ? 1 : 2) * (double)ll_size_bytes(&op->out[i]);
     }
@@ -115,8 +113,8 @@ static double cost_of_results(const struct ll_sharding *s, uint8_t axis)
 
 static double cost_of_axis(const struct ll_sharding *s, uint8_t axis)
 {
-    double cost = axis && !ll_axis_divides(s, axis) ? impossible : cost_of_results(s, axis);
-    for (uint32_t i = 0; i < s->form->view.input_count && cost < impossible; i++)
+    double cost = axis && !ll_axis_divides(s, axis) ? LL_IMPOSSIBLE_BYTES : cost_of_results(s, axis);
+    for (uint32_t i = 0; i < s->form->view.input_count && cost < LL_IMPOSSIBLE_BYTES; i++)
         cost += ll_cost_of_state(&s->holding, ll_old_input(s, i), ll_wanted_of(s, i, axis), s->form->phase);
     return cost;
 }
@@ -144,8 +142,8 @@ static uint8_t cheapest_axis(const struct ll_sharding *s)
     uint8_t best = 0;
     double least = cost_of_axis(s, 0);
     for (uint8_t axis = 1; axis <= s->axes.count; axis++) {
-        double cost = is_suggested(s, axis) ? cost_of_axis(s, axis) : impossible;
-        if (cost < least || (cost == least && best == 0 && cost < impossible)) {
+        double cost = is_suggested(s, axis) ? cost_of_axis(s, axis) : LL_IMPOSSIBLE_BYTES;
+        if (cost < least || (cost == least && best == 0 && cost < LL_IMPOSSIBLE_BYTES)) {
             least = cost;
             best = axis;
         }

@@ -95,7 +95,7 @@ static bool add_op(struct building *b, uint32_t seq)
                                 .stream = stream_of(b, seq),
                                 .time_s = b->plain->ops[seq - first].time_s,
                                 .name = trace->strings[form_of(b, seq)->scope]};
-    if (!ll_grow((void **)&b->after, &b->after_capacity, deps->first[seq + 1] - deps->first[seq] + 1,
+    if (!ll_grow(&b->after, &b->after_capacity, deps->first[seq + 1] - deps->first[seq] + 1,
                  sizeof *b->after))
         return false;
     for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++)

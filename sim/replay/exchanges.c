@@ -252,8 +252,7 @@ const struct ll_price *ll_exchanges_price(struct ll_exchanges *x, const struct l
         return &all->prices[known];
     struct ll_price price;
     uint64_t needed = (uint64_t)all->keys.count + 1;
-    if (!ll_grow((void **)&all->prices, &all->capacity, needed, sizeof *all->prices) ||
-        !find_price(x, asked, &price))
+    if (!ll_grow(&all->prices, &all->capacity, needed, sizeof *all->prices) || !find_price(x, asked, &price))
         return NULL;
     uint32_t id = ll_map_intern(&all->keys, &key, sizeof key, NULL);
     if (id == LL_NO_ID)

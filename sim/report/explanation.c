@@ -4,11 +4,14 @@
 #include "sim/report/exchange_lines.h"
 #include "sim/report/sim_report.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static const struct ll_form *form_of(const struct ll_report *report, uint32_t seq)
 {
-    const struct ll_trace *trace = report->result->prepared->trace;
+    const struct ll_prepared *prepared = report->result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    assert(seq >= prepared->first_op && seq < prepared->end_op);
     return &trace->forms[trace->ops[seq].form];
 }
 
@@ -28,6 +31,20 @@ static bool explain(const struct ll_report *report, uint32_t seq, struct ll_expl
     return !why->failed;
 }
 
+/* Whether its ops are those of one stage of several. */
+static bool is_of_stage(const struct ll_report *report)
+{
+    return report->parallel && report->parallel->spread->plan.pipeline > 1;
+}
+
+void ll_report_whose_ops(const struct ll_report *reports, size_t count, const struct ll_report *one,
+                         struct ll_str *out)
+{
+    if (is_of_stage(one))
+        ll_str_addf(out, "stage %" PRIu64 " of ", one->parallel->slowest);
+    ll_str_add(out, ll_report_machine(reports, count, one));
+}
+
 void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out)
 {
     for (size_t i = 0; i < count; i++) {
@@ -36,8 +53,10 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
         const struct ll_form *form = form_of(report, seq);
         const char *scope = strings[form->scope];
         struct ll_explain why = {0};
-        ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", seq, strings[form->kind_name],
-                    *scope ? " in " : "", scope, ll_report_machine(reports, count, report));
+        ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on ", seq, strings[form->kind_name], *scope ? " in " : "",
+                    scope);
+        ll_report_whose_ops(reports, count, report, out);
+        ll_str_add(out, "\n");
         out->failed |= !explain(report, seq, &why);
         for (uint64_t line = 0; line < why.line_count; line++)
             ll_str_addf(out, "  %s\n", why.lines[line]);
@@ -55,6 +74,8 @@ static void one_explanation(const struct ll_report *report, const char *machine,
     ll_json_open_object(json);
     ll_json_put_text(json, "trace", report->trace_name);
     ll_json_put_text(json, "machine", machine);
+    if (is_of_stage(report))
+        ll_json_put_count(json, "stage", report->parallel->slowest);
     ll_json_put_count(json, "seq", seq);
     ll_json_put_text(json, "kind", strings[form->kind_name]);
     ll_json_put_text(json, "scope", strings[form->scope]);

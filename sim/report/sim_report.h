@@ -26,6 +26,11 @@ struct ll_report {
  * another file with that stem. */
 const char *ll_report_machine(const struct ll_report *reports, size_t count, const struct ll_report *one);
 
+/* Appends whose ops the result of one of the reports has: "a100_dgx", with a pipeline "stage 1 of a100_dgx".
+ * Stages are programs of their own, so an op's number means the same op only where these are the same. */
+void ll_report_whose_ops(const struct ll_report *reports, size_t count, const struct ll_report *one,
+                         struct ll_str *out);
+
 /* A page on one report: speed-of-light bars, where the time goes, what each doubling gains, and the sentence
  * that names the bottleneck. width in characters. */
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out);
@@ -41,8 +46,9 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
  * ran out. */
 bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct ll_str *out);
 
-/* How the time of one op, which all traces have, comes about: a headline and the lines of sim/cost/explain.h
- * for each report. out->failed when memory ran out. */
+/* How the time of one op comes about: a headline and the lines of sim/cost/explain.h for each report. seq is
+ * an op of every report: from result->prepared->first_op up to, not including, end_op. out->failed when
+ * memory ran out. */
 void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out);
 void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
                                  struct ll_json *json);

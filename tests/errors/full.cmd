@@ -12,3 +12,12 @@ echo "\$ leadline record, when no file may grow beyond 8 kB"
 echo "[status $?]"
 leadline verify limited.llt >/dev/null 2>&1
 echo "what could be written: [status $?]"
+cat >sweep.yaml <<'END'
+base: custom_example
+traces: [traces/alexnet_infer_b1.llt]
+vary: {clock: [1GHz, 2GHz]}
+objectives: [min time_s]
+END
+echo "\$ leadline sweep, the same"
+(ulimit -f 8 && leadline sweep sweep.yaml -o limited.db 2>&1)
+echo "[status $?]"

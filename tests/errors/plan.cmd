@@ -30,3 +30,10 @@ leadline import chakra rank.0.et rank.1.et -o ranks.llt >/dev/null
 try sim -c a100_dgx --dp 2 ranks.llt
 try plan -c a100_dgx --batch 16 ranks.llt
 try sim -c a100_dgx --memory ranks.llt
+# Stages number their ops anew, and which is the slowest differs: one of 264 ops, one of 182.
+leadline record --dry-run --train --batch 4 -p layers=5 -p hidden=256 -p heads=4 -p seq=128 -p vocabulary=50000 -o gpt.llt \
+    gpt >/dev/null
+try sim -c h100_superpod -c a100_dgx --pp 2 --explain 200 gpt.llt
+try sim -c a100_dgx -c h100_superpod --pp 2 --explain 300 gpt.llt
+leadline sim -c h100_superpod -c a100_dgx --pp 2 --explain 20 gpt.llt | grep ^op
+leadline sim -c h100_superpod -c a100_dgx --pp 2 --explain 20 --json gpt.llt | grep '"stage"'

@@ -8,3 +8,11 @@ try sim -c xeon_phi_725 traces/alexnet_infer_b1.llt
 try sim -c quadro traces/alexnet_infer_b1.llt
 try sim -c nobody.yaml traces/alexnet_infer_b1.llt
 try machines stacks/xla_tpv
+# Where the name has a folder, what is there is suggested; of many the nearest.
+try machines ./machines/anchor.yml
+try machines ./machines/rnus.yaml
+try machines machines/
+try machines /nonexistent.yaml
+try machines stacks/nobody
+echo 'inherits: ./machines/unknown-key.yaml' >mine.yaml
+try machines ./mine.yaml

@@ -390,6 +390,32 @@ static void what_cannot_be_is_named(void **state)
     }
 }
 
+/* As many as an op can wait for, and one more. */
+static void a_node_that_waits_for_too_many_is_refused(void **state)
+{
+    (void)state;
+    for (uint64_t more = 0; more < 2; more++) {
+        const uint64_t count = LL_MAX_OP_REFS + more;
+        struct other o = {0};
+        struct conversion c = {.importer = ll_import_CHAKRA};
+        begin_file(&o);
+        for (uint64_t i = 0; i < count; i++) {
+            computation(&o, i, 1, 1);
+            end_message(&o);
+        }
+        computation(&o, count, 1, 1);
+        for (uint64_t i = 0; i < count; i++)
+            ll_wire_put_integer(&o.node, CTRL, i);
+        end_message(&o);
+        add_file(&c, "wide.et", &o.file);
+        convert(&c);
+        assert_true(more ? complained(&c, "it waits for too many nodes") : c.trace != NULL);
+        assert_true((c.trace == NULL) == more);
+        end_conversion(&c);
+        release(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +429,7 @@ int main(void)
         cmocka_unit_test(groups_are_the_ranks_that_speak_of_them),
         cmocka_unit_test(many_groups_are_found_in_one_pass),
         cmocka_unit_test(what_cannot_be_is_named),
+        cmocka_unit_test(a_node_that_waits_for_too_many_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,24 @@ static void a_very_long_complaint_is_cut(void **state)
     (void)state;
     struct ll_diags diags = {0};
     ll_complain(&diags, (struct ll_place){0}, "%05000d", 1);
-    assert_int_equal(strlen(diags.kept[0].message), 1023);
+    assert_int_equal(strlen(diags.kept[0].message), LL_DIAG_MESSAGE_BYTES);
+    assert_string_equal(diags.kept[0].message + LL_DIAG_MESSAGE_BYTES - 4, "0...");
+    ll_complain(&diags, (struct ll_place){0}, "%0*d", LL_DIAG_MESSAGE_BYTES, 1);
+    assert_int_equal(diags.kept[1].message[LL_DIAG_MESSAGE_BYTES - 1], '1');
+    ll_diags_release(&diags);
+}
+
+/* The euro sign has three bytes. */
+static void a_complaint_is_cut_between_characters(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    for (int before = 0; before < 3; before++) {
+        ll_complain(&diags, (struct ll_place){0}, "%0*d\u20ac%0300d", LL_DIAG_MESSAGE_BYTES - 6 + before, 0,
+                    0);
+        const char *end = diags.kept[before].message + LL_DIAG_MESSAGE_BYTES - 6 + before;
+        assert_string_equal(end, before == 0 ? "\u20ac..." : "...");
+    }
     ll_diags_release(&diags);
 }
 
@@ -64,6 +81,7 @@ int main(void)
         cmocka_unit_test(a_complaint_outlives_what_it_was_made_of),
         cmocka_unit_test(past_the_limit_complaints_are_counted_not_kept),
         cmocka_unit_test(a_very_long_complaint_is_cut),
+        cmocka_unit_test(a_complaint_is_cut_between_characters),
         cmocka_unit_test(every_status_has_a_sentence_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,11 +50,49 @@ static void the_host_agrees_with_the_c_library(void **state)
         assert_true(number(&facts, "host.cache.l1d") <= number(&facts, "host.cache.l2"));
 }
 
+static void put(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(words, file);
+    fclose(file);
+}
+
+/* A machine of files, as version 1 and version 2 of control groups show it. */
+static void the_least_limit_of_control_groups_counts(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/leadline-test-XXXXXX", command[200];
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(ll_host_memory_bytes(root), machine);
+    assert_int_equal(chdir(root), 0);
+    assert_int_equal(system("mkdir -p proc/self sys/fs/cgroup/memory/box sys/fs/cgroup/slice/job"), 0);
+    put("proc/self/cgroup", "4:memory:/box\n3:cpuset:/\n0::/slice/job\n");
+    put("sys/fs/cgroup/slice/job/memory.max", "max\n");
+    assert_int_equal(ll_host_memory_bytes(root), machine);
+    put("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_int_equal(ll_host_memory_bytes(root), machine);
+    put("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "300000\n");
+    assert_int_equal(ll_host_memory_bytes(root), 300000);
+    put("sys/fs/cgroup/slice/job/memory.max", "250000\n");
+    assert_int_equal(ll_host_memory_bytes(root), 250000);
+    put("sys/fs/cgroup/slice/memory.max", "200000\n");
+    assert_int_equal(ll_host_memory_bytes(root), 200000);
+    put("sys/fs/cgroup/memory.max", "100000\n");
+    assert_int_equal(ll_host_memory_bytes(root), 100000);
+    put("proc/self/cgroup", "0::/unseen/from/here\n");
+    assert_int_equal(ll_host_memory_bytes(root), 100000);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_of_facts_grows_and_keeps_its_order),
         cmocka_unit_test(the_host_agrees_with_the_c_library),
+        cmocka_unit_test(the_least_limit_of_control_groups_counts),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ll_arena_release(&arena);

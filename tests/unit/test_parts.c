@@ -49,7 +49,8 @@ static struct ll_sweep_state sweep_into(const char *text, const char *path, cons
     assert_non_null(evaluator);
     ll_evaluator_base(evaluator, &base);
     struct ll_store_facts facts = {NULL, 0, ll_evaluator_workload_hashes(evaluator), &base};
-    struct ll_store *store = ll_store_open(path, space, &facts, false, diags);
+    enum ll_status status;
+    struct ll_store *store = ll_store_open(path, space, &facts, false, &status, diags);
     struct ll_sweep sweep = {
         .space = space, .evaluator = evaluator, .store = store, .shards = 1, .crew = crew};
     assert_true(store && ll_sweep_run(&sweep, diags));

@@ -124,7 +124,7 @@ static void a_value_is_written_in_the_unit_that_reads_best(void **state)
         {16777216, LL_DIMENSION_SIZE, "16MiB"},    {32e9, LL_DIMENSION_SIZE, "32GB"},
         {6291456, LL_DIMENSION_SIZE, "6MiB"},      {1000, LL_DIMENSION_SIZE, "1kB"},
         {1001, LL_DIMENSION_SIZE, "1001B"},        {0.85, LL_DIMENSION_NUMBER, "0.85"},
-        {1e22, LL_DIMENSION_BANDWIDTH, "1e22B/s"},
+        {1e22, LL_DIMENSION_BANDWIDTH, "1e22B/s"}, {0x1p50, LL_DIMENSION_NUMBER, "1125899906842624"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -71,7 +71,8 @@ static bool run_plan(const struct plan *plan, struct ll_sweep_state *state, stru
     assert_non_null(evaluator);
     ll_evaluator_base(evaluator, &base);
     struct ll_store_facts facts = {NULL, 0, ll_evaluator_workload_hashes(evaluator), &base};
-    struct ll_store *store = ll_store_open(plan->path, space, &facts, plan->fresh, diags);
+    enum ll_status status;
+    struct ll_store *store = ll_store_open(plan->path, space, &facts, plan->fresh, &status, diags);
     struct ll_sweep sweep = {
         .space = space, .evaluator = evaluator, .store = store, .shard = plan->shard, .shards = plan->shards};
     bool done = store && ll_sweep_run(&sweep, diags);
@@ -251,6 +252,30 @@ static void shards_merged_are_the_whole(void **state)
     clean(merged);
 }
 
+/* Neither by a sweep that goes on nor by a merge. */
+static void results_of_other_code_are_refused(void **state)
+{
+    (void)state;
+    char path[100], merged[100];
+    struct ll_diags diags = {0};
+    struct ll_sweep_state end;
+    struct plan plan = {small, temporary(path, "code"), 1, 0, 8, true};
+    const char *const parts[] = {undisturbed, path};
+    uint64_t points;
+    must_run(&plan);
+    struct ll_database *database = ll_database_open(path, true);
+    assert_true(ll_database_run(database, "UPDATE provenance SET value = 'old' WHERE name = 'code'"));
+    assert_true(ll_database_close(database));
+    plan.fresh = false;
+    assert_false(run_plan(&plan, &end, &diags));
+    assert_non_null(strstr(diags.kept[0].message, "has changed: the code of leadline;"));
+    assert_false(ll_store_merge(temporary(merged, "merged"), parts, 2, &points, &diags));
+    assert_non_null(strstr(diags.kept[1].message, "first file: the code of leadline (old instead of "));
+    ll_diags_release(&diags);
+    clean(path);
+    clean(merged);
+}
+
 static void workloads_have_their_own_columns_and_a_geometric_mean(void **state)
 {
     (void)state;
@@ -400,7 +425,8 @@ static void one_sweep_at_a_time_writes_a_database(void **state)
     struct ll_readings measured = {0};
     const struct ll_evaluation base = {.measured = &measured};
     const struct ll_store_facts facts = {NULL, 0, &hash, &base};
-    struct ll_store *going_on = ll_store_open(path, space, &facts, true, &diags);
+    enum ll_status status;
+    struct ll_store *going_on = ll_store_open(path, space, &facts, true, &status, &diags);
     assert_non_null(going_on);
     for (int fresh = 0; fresh <= 1; fresh++) {
         newcomer.fresh = fresh;
@@ -428,7 +454,8 @@ static void a_reader_does_not_disturb_the_end_of_a_sweep(void **state)
     struct ll_readings measured = {0};
     const struct ll_evaluation base = {.measured = &measured};
     const struct ll_store_facts facts = {NULL, 0, &hash, &base};
-    struct ll_store *store = ll_store_open(temporary(path, "read"), space, &facts, true, &diags);
+    enum ll_status status;
+    struct ll_store *store = ll_store_open(temporary(path, "read"), space, &facts, true, &status, &diags);
     struct ll_database *reader = ll_database_open(path, false);
     assert_true(store && ll_database_run(reader, "BEGIN; SELECT count(*) FROM points"));
     assert_true(ll_store_close(store, &diags));
@@ -540,6 +567,7 @@ int main(void)
         cmocka_unit_test(results_are_those_of_sim_with_set_bit_for_bit),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(shards_merged_are_the_whole),
+        cmocka_unit_test(results_of_other_code_are_refused),
         cmocka_unit_test(workloads_have_their_own_columns_and_a_geometric_mean),
         cmocka_unit_test(the_mean_of_equal_values_is_that_value),
         cmocka_unit_test(a_point_without_a_finite_objective_is_not_valid),

@@ -3,6 +3,8 @@
 
 #include "models/data/text.h"
 
+#include <unistd.h>
+
 #include <string.h>
 
 static struct ll_text text_of(const char *bytes)
@@ -128,6 +130,24 @@ static void a_missing_file_is_named(void **state)
     ll_arena_release(&arena);
 }
 
+/* A file without blocks. */
+static void more_than_a_corpus_can_be_is_not_read(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_text text;
+    FILE *file = tmpfile();
+    char path[40];
+    assert_int_equal(ftruncate(fileno(file), (INT64_C(1) << 32) + 1), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
+    assert_false(ll_text_load(path, &arena, &text, &diags));
+    assert_string_equal(diags.kept[0].message, "the file is longer than such a file can be");
+    fclose(file);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +159,7 @@ int main(void)
         cmocka_unit_test(other_languages_are_text),
         cmocka_unit_test(a_long_word_is_shown_in_whole_characters),
         cmocka_unit_test(a_missing_file_is_named),
+        cmocka_unit_test(more_than_a_corpus_can_be_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LL_DIAG_LIMIT = 50 };
+enum { LL_DIAG_LIMIT = 50, LL_DIAG_MESSAGE_BYTES = 1023 };
 
 /* Where something stands. file may be NULL; line and column count from 1, 0 when unknown. source_line
  * is the text of that line when it is at hand (kept by whoever owns the input), width how many
@@ -38,7 +38,8 @@ struct ll_diags {
 };
 
 /* Adds a complaint: what is there, what was expected, the nearest right thing. Copies the message,
- * the file name and the source line. Always false, so that a reader can `return ll_complain(...)`. */
+ * the file name and the source line; a message of more than LL_DIAG_MESSAGE_BYTES ends in "...".
+ * Always false, so that a reader can `return ll_complain(...)`. */
 bool ll_complain(struct ll_diags *diags, struct ll_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -68,7 +68,7 @@ struct ll_sorted_place ll_sorted_next(const struct ll_sorted *sorted, struct ll_
 /* An empty block at this place of the list, which is filled by the caller; NULL when memory ran out. */
 static struct ll_sorted_block *open_block(struct ll_sorted *sorted, uint64_t at)
 {
-    if (!ll_grow((void **)&sorted->blocks, &sorted->capacity, sorted->block_count + 1,
+    if (!ll_grow(&sorted->blocks, &sorted->capacity, sorted->block_count + 1,
                  sizeof(struct ll_sorted_block *)))
         return NULL;
     struct ll_sorted_block *block = calloc(1, sizeof *block);

@@ -81,7 +81,7 @@ size_t ll_stem_length(const char *name)
  * b. Words longer than the table are never "near": nobody mistypes a key of 64 letters. */
 enum { LONGEST = 63 };
 
-static size_t distance(const char *a, const char *b)
+size_t ll_distance(const char *a, const char *b)
 {
     size_t rows = strlen(a), cols = strlen(b);
     if (rows > LONGEST || cols > LONGEST)
@@ -111,7 +111,7 @@ const char *ll_nearest(const char *word, const char *const *candidates, size_t c
     size_t length = strlen(word), allowed = length / 3 > 0 ? length / 3 : length > 1, best = allowed + 1;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, candidates[i]);
+        size_t d = ll_distance(word, candidates[i]);
         if (d < best) {
             best = d;
             nearest = candidates[i];

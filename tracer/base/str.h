@@ -30,8 +30,12 @@ const char *ll_base_name(const char *path);
  * beginning. Pure. */
 size_t ll_stem_length(const char *name);
 
-/* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest edit
- * distance (insert, drop, replace, swap neighbours), at most a third of the word's length, though one mistake
+/* How many mistakes make one word of another: letters inserted, dropped, replaced, neighbours swapped.
+ * SIZE_MAX where one is longer than 63 bytes. Pure. */
+size_t ll_distance(const char *one, const char *other);
+
+/* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest
+ * distance, at most a third of the word's length, though one mistake
  * is forgiven from two letters on; the first of equals. */
 const char *ll_nearest(const char *word, const char *const *candidates, size_t count);
 

@@ -94,7 +94,7 @@ static void release(struct ll_capture *capture)
 static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
 {
     bool is_new;
-    if (!ll_grow((void **)&capture->site_scopes, &capture->site_capacity, capture->sites.count + 1u,
+    if (!ll_grow(&capture->site_scopes, &capture->site_capacity, capture->sites.count + 1u,
                  sizeof *capture->site_scopes))
         return LL_NONE;
     uint32_t site = ll_map_intern(&capture->sites, &address, sizeof address, &is_new);
@@ -112,7 +112,7 @@ static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
 static uint32_t desc_of(struct ll_capture *capture, const struct ll_shape *shape)
 {
     bool is_new;
-    if (!ll_grow((void **)&capture->shape_descs, &capture->desc_capacity, capture->shapes.count + 1u,
+    if (!ll_grow(&capture->shape_descs, &capture->desc_capacity, capture->shapes.count + 1u,
                  sizeof *capture->shape_descs))
         return LL_NONE;
     uint32_t number = ll_map_intern(&capture->shapes, shape, sizeof *shape, &is_new);
@@ -129,7 +129,7 @@ static struct thread *thread_of(struct ll_capture *capture, uint32_t number)
     for (uint32_t i = 0; i < count; i++)
         if (capture->threads[i].number == number)
             return &capture->threads[i];
-    if (!ll_grow((void **)&capture->threads, &capture->thread_capacity, count + 1u, sizeof *capture->threads))
+    if (!ll_grow(&capture->threads, &capture->thread_capacity, count + 1u, sizeof *capture->threads))
         return NULL;
     capture->threads[count] = (struct thread){
         .number = number,
@@ -210,7 +210,7 @@ static void add_thread_order(struct ll_capture *capture, const struct thread *th
     for (uint64_t i = 0; i < waits->count && !known; i++)
         known = waits->ops[i] == thread->last_op;
     op->storage_count = (uint32_t)waits->count;
-    if (!known && ll_grow((void **)&waits->ops, &waits->capacity, waits->count + 1, sizeof *waits->ops)) {
+    if (!known && ll_grow(&waits->ops, &waits->capacity, waits->count + 1, sizeof *waits->ops)) {
         bool gap = thread->last_is_gap;
         if (!gap)
             memmove(waits->ops + 1, waits->ops, waits->count * sizeof *waits->ops);
@@ -434,7 +434,7 @@ struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
                        : capture->marked ? LL_STEPS_BY_MARKS
                                          : LL_STEPS_NONE;
     uint64_t count = summary.thread_count;
-    bool room = ll_grow((void **)&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
+    bool room = ll_grow(&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
     summary.thread_count = room ? summary.thread_count : 0;
     for (uint32_t i = 0; i < summary.thread_count; i++)
         capture->seen[i] = capture->threads[i].seen;

@@ -82,7 +82,7 @@ static int by_number(const void *a, const void *b)
 static uint32_t distinct_tensors(struct ll_memory *memory)
 {
     uint64_t count = memory->pieces.count;
-    if (!ll_grow((void **)&memory->tensors, &memory->tensor_capacity, count, sizeof *memory->tensors))
+    if (!ll_grow(&memory->tensors, &memory->tensor_capacity, count, sizeof *memory->tensors))
         return 0;
     for (uint64_t i = 0; i < count; i++)
         memory->tensors[i] = memory->pieces.items[i].tensor;
@@ -275,7 +275,7 @@ static void wait_for(struct ll_memory *memory, struct ll_waits *waits, uint32_t 
             return;
     if (op == LL_NONE || waits->count >= LL_MAX_OP_REFS)
         return;
-    if (ll_grow((void **)&waits->ops, &waits->capacity, waits->count + 1, sizeof *waits->ops))
+    if (ll_grow(&waits->ops, &waits->capacity, waits->count + 1, sizeof *waits->ops))
         waits->ops[waits->count++] = op;
     else
         memory->regions.failed = true;

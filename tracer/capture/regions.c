@@ -47,7 +47,7 @@ static uint32_t new_node(struct ll_regions *regions, const struct ll_region *reg
         regions->free_node = node_of(regions, node)->left;
     } else {
         uint64_t needed = (uint64_t)regions->node_count + 2;
-        if (!ll_grow((void **)&regions->nodes, &regions->node_capacity, needed, sizeof *regions->nodes)) {
+        if (!ll_grow(&regions->nodes, &regions->node_capacity, needed, sizeof *regions->nodes)) {
             regions->failed = true;
             return 0;
         }
@@ -170,8 +170,7 @@ static uint32_t new_reader(struct ll_regions *regions, struct ll_reader reader)
         regions->free_reader = regions->readers[place].next;
     } else {
         uint64_t needed = (uint64_t)regions->reader_count + 2;
-        if (!ll_grow((void **)&regions->readers, &regions->reader_capacity, needed,
-                     sizeof *regions->readers)) {
+        if (!ll_grow(&regions->readers, &regions->reader_capacity, needed, sizeof *regions->readers)) {
             regions->failed = true;
             return 0;
         }
@@ -290,7 +289,7 @@ static void cut(struct ll_regions *regions, uint64_t address)
 static void add_piece(struct ll_regions *regions, struct ll_region_list *pieces,
                       const struct ll_region *region)
 {
-    if (ll_grow((void **)&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items))
+    if (ll_grow(&pieces->items, &pieces->capacity, pieces->count + 1, sizeof *pieces->items))
         pieces->items[pieces->count++] = *region;
     else
         regions->failed = true;

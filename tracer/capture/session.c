@@ -210,8 +210,7 @@ static struct recorded *process_of(struct ll_session *session, size_t number, ui
 {
     uint64_t before = session->process_count;
     if (number >= before) {
-        if (!ll_grow((void **)&session->processes, &session->capacity, number + 1u,
-                     sizeof *session->processes))
+        if (!ll_grow(&session->processes, &session->capacity, number + 1u, sizeof *session->processes))
             return NULL;
         memset(session->processes + before, 0, (number + 1 - before) * sizeof *session->processes);
         session->process_count = number + 1;

@@ -65,26 +65,28 @@ static const char *text_of(struct reader *r, const char *name)
 }
 
 /* The nodes that the one at work waits for, as ops. */
-static uint32_t *controls_of(struct reader *r, uint64_t at, uint32_t *count)
+static bool find_controls(struct reader *r, uint64_t at, struct ll_import_op *op)
 {
     const struct chakra_file *file = &r->rank->file;
-    uint64_t all = file->first[at + 1] - file->first[at];
-    *count = all < LL_MAX_OP_REFS ? (uint32_t)all : LL_MAX_OP_REFS;
-    uint32_t *controls = ll_alloc(&r->import->arena, *count, sizeof *controls);
-    for (uint32_t i = 0; controls && i < *count; i++)
+    uint64_t count = file->first[at + 1] - file->first[at];
+    if (count > LL_MAX_OP_REFS)
+        return refuse(r, "it waits for too many nodes");
+    uint32_t *controls = ll_alloc(&r->import->arena, count, sizeof *controls);
+    for (uint64_t i = 0; controls && i < count; i++)
         controls[i] = r->rank->ops[file->deps[file->first[at] + i]];
-    return controls;
+    op->controls = controls;
+    op->control_count = (uint32_t)count;
+    return controls || ll_import_no_memory(r->import);
 }
 
 /* A node of others. */
 static bool record_foreign(struct reader *r, uint64_t at, struct ll_import_op *op)
 {
-    uint32_t *controls = controls_of(r, at, &op->control_count);
-    const char *name = ll_wire_text(r->node->name, &r->import->arena);
-    if (!controls || !name)
+    op->scope = ll_wire_text(r->node->name, &r->import->arena);
+    if (!op->scope)
         return ll_import_no_memory(r->import);
-    op->controls = controls;
-    op->scope = name;
+    if (!find_controls(r, at, op))
+        return false;
     op->thread = (uint32_t)(r->rank - r->ranks);
     op->memory = LL_WORKSPACE;
     op->start_ns = ll_mul(r->node->start_us, 1000);
@@ -407,27 +409,28 @@ static bool check_outputs(struct reader *r, struct own *own)
 }
 
 /* Ops that it waits for although no data passes, by the ids of their nodes in this file. */
-static uint32_t *own_controls(struct reader *r, uint64_t at, uint32_t *count)
+static bool find_own_controls(struct reader *r, uint64_t at, struct ll_import_op *op)
 {
     const struct chakra_file *file = &r->rank->file;
     struct ll_wire list = list_of(r, "leadline.controls");
     struct ll_wire_field field;
-    uint32_t *all = controls_of(r, at, count), kept = 0;
+    uint32_t kept = 0;
     uint64_t id;
-    if (!all)
-        return NULL;
-    uint32_t *controls = ll_alloc(&r->import->arena, *count, sizeof *controls);
+    if (!find_controls(r, at, op))
+        return false;
+    uint32_t *controls = ll_alloc(&r->import->arena, op->control_count, sizeof *controls);
     while (controls && ll_wire_next(&list, &field) == LL_WIRE_FIELD) {
         struct ll_wire packed = field.bytes;
         while (field.type == LL_WIRE_BYTES && ll_wire_varint(&packed, &id))
-            for (uint32_t i = 0; i < *count && kept < *count; i++)
+            for (uint32_t i = 0; i < op->control_count && kept < op->control_count; i++)
                 if (file->nodes[file->deps[file->first[at] + i]].id == id) {
-                    controls[kept++] = all[i];
+                    controls[kept++] = op->controls[i];
                     break;
                 }
     }
-    *count = kept;
-    return controls;
+    op->controls = controls;
+    op->control_count = kept;
+    return controls || ll_import_no_memory(r->import);
 }
 
 static void record_own(struct reader *r, struct own *own)
@@ -474,11 +477,8 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
     if (!find_phase(text_of(r, "leadline.phase"), &own->op.phase))
         return refuse(r, "its phase is not known here");
     if (!bring_tensors(r, rank) || !read_inputs(r, rank, own) || !read_attrs(r, own) ||
-        !read_outputs(r, own) || !check_outputs(r, own))
+        !read_outputs(r, own) || !check_outputs(r, own) || !find_own_controls(r, at, &own->op))
         return false;
-    own->op.controls = own_controls(r, at, &own->op.control_count);
-    if (!own->op.controls)
-        return ll_import_no_memory(r->import);
     record_own(r, own);
     for (uint32_t i = 0; i < own->op.given_count; i++)
         if (!keep_tensor(r, rank, own->made[i].number, &own->out[i]))

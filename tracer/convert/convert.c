@@ -3,12 +3,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/convert/convert.h"
 
+#include "tracer/base/file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_IN(word) ll_import_##word
@@ -95,26 +96,6 @@ bool ll_import_begin(struct ll_import *import)
     import->recorder =
         ll_recorder_open(import->output, import->facts.items, import->facts.count, &import->status);
     return import->recorder != NULL;
-}
-
-const char *ll_path_beside(struct ll_arena *arena, const char *output)
-{
-    struct stat there;
-    if (stat(output, &there) == 0 && !S_ISREG(there.st_mode))
-        return output;
-    return ll_format(arena, "%s.%ld.part", output, (long)getpid());
-}
-
-enum ll_status ll_path_keep(const char *part, const char *output, bool done)
-{
-    if (part == output)
-        return LL_OK;
-    errno = 0;
-    if (done && rename(part, output) == 0)
-        return LL_OK;
-    enum ll_status status = done ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_OK;
-    unlink(part);
-    return status;
 }
 
 bool ll_import_run(ll_importer *importer, struct ll_import *import)

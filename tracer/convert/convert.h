@@ -15,14 +15,6 @@
 #include "tracer/facts.h"
 #include "tracer/recorder.h"
 
-/* Where to write so that the file that is there stays when the writing fails: a file of its own beside it;
- * in the arena, NULL when memory ran out. What is no ordinary file (a pipe, a device) is written as it is. */
-const char *ll_path_beside(struct ll_arena *arena, const char *output);
-
-/* Puts the closed part in the output's place, or removes it when it is not done. LL_OK, or why it could not
- * be put there. */
-enum ll_status ll_path_keep(const char *part, const char *output, bool done);
-
 /* A file, whole in memory; bytes may be NULL when there are none. */
 struct ll_input_file {
     const char *path; /* for complaints */

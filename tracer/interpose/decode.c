@@ -274,15 +274,9 @@ static const struct {
 #define DTYPE_d LL_F64, false
 #define DTYPE_c LL_F32, true
 #define DTYPE_z LL_F64, true
-#define IS_FORTRAN true
-#define IS_FORTRAN64 true
-#define IS_CBLAS false
-#define IS_CBLAS64 false
-#define IS_DNNL false
-#define IS_OWN false
 static const struct ll_symbol_row symbols[] = {
 #define LL_SYMBOL(name, routine, signature, letter, abi, result)                                             \
-    {#name, LL_ROUTINE_##routine, DTYPE_##letter, IS_##abi},
+    {#name, LL_ROUTINE_##routine, DTYPE_##letter},
 #include "tracer/interpose/symbols.def"
 };
 

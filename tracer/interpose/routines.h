@@ -132,7 +132,6 @@ struct ll_symbol_row {
     uint16_t routine; /* enum ll_routine */
     uint8_t dtype;    /* enum ll_dtype of a real number, or of each part of a complex one */
     bool complex;
-    bool fortran; /* arguments by reference, matrices by column */
 };
 
 /* The name, as reports spell it; static storage. The argument is in range. */

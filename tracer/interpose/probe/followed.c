@@ -18,7 +18,7 @@ static struct ll_probed_process *free_process(void)
     for (uint64_t i = 0; i < process_count; i++)
         if (processes[i]->pid == 0)
             return processes[i];
-    if (!ll_grow((void **)&processes, &process_capacity, process_count + 1, sizeof *processes) ||
+    if (!ll_grow(&processes, &process_capacity, process_count + 1, sizeof *processes) ||
         !(processes[process_count] = calloc(1, sizeof **processes)))
         return NULL;
     return processes[process_count++];
@@ -73,7 +73,7 @@ static struct ll_probed_thread *free_thread(void)
     for (uint64_t i = 0; i < thread_count; i++)
         if (threads[i]->tid == 0)
             return threads[i];
-    if (!ll_grow((void **)&threads, &thread_capacity, thread_count + 1, sizeof *threads) ||
+    if (!ll_grow(&threads, &thread_capacity, thread_count + 1, sizeof *threads) ||
         !(threads[thread_count] = calloc(1, sizeof **threads)))
         return NULL;
     return threads[thread_count++];

@@ -131,7 +131,7 @@ static bool is_born(pid_t child, pid_t parent, struct birth *birth)
         births[i] = births[--birth_count];
         return true;
     }
-    if (ll_grow((void **)&births, &birth_capacity, birth_count + 1, sizeof *births))
+    if (ll_grow(&births, &birth_capacity, birth_count + 1, sizeof *births))
         births[birth_count++] = (struct birth){child, parent};
     return false;
 }

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files: what cannot be written does not cost what was there. */
+#include "check.h"
+
+#include "tracer/base/file.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/leadline-test-XXXXXX", path[64], link_path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(link_path, sizeof link_path, "%s/link", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    remove(path);
+    remove(link_path);
+    return rmdir(folder); /* fails where a part was left */
+}
+
+static enum ll_status write_text(const char *where, const char *words)
+{
+    struct ll_str text = {0};
+    ll_str_add(&text, words);
+    enum ll_status status = ll_write_whole(where, &text);
+    ll_str_release(&text);
+    return status;
+}
+
+static void check_holds(const char *where, const char *words)
+{
+    struct ll_arena arena = {0};
+    struct ll_contents contents;
+    assert_int_equal(ll_read_whole(where, 100, &arena, &contents), LL_OK);
+    assert_string_equal(contents.bytes, words);
+    ll_arena_release(&arena);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    assert_int_equal(write_text(path, "first"), LL_OK);
+    check_holds(path, "first");
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(write_text(path, "anew"), LL_OK);
+    check_holds(path, "anew");
+    struct stat there;
+    assert_int_equal(stat(path, &there), 0);
+    assert_int_equal(there.st_mode & 07777, 0640);
+}
+
+static void a_full_disk_leaves_what_was_there(void **state)
+{
+    (void)state;
+    struct rlimit before, limit;
+    static char many[100000];
+    memset(many, 'x', sizeof many - 1);
+    assert_int_equal(write_text(path, "old"), LL_OK);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    enum ll_status status = write_text(path, many);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(status, LL_DISK_FULL);
+    check_holds(path, "old");
+}
+
+static void a_text_that_failed_is_not_written(void **state)
+{
+    (void)state;
+    struct ll_str text = {.failed = true};
+    assert_int_equal(write_text(path, "old"), LL_OK);
+    assert_int_equal(ll_write_whole(path, &text), LL_NO_MEMORY);
+    check_holds(path, "old");
+}
+
+static void a_link_stays_one(void **state)
+{
+    (void)state;
+    struct stat there;
+    assert_int_equal(write_text(path, "old"), LL_OK);
+    assert_int_equal(symlink("file", link_path), 0);
+    assert_int_equal(write_text(link_path, "new"), LL_OK);
+    check_holds(path, "new");
+    assert_int_equal(lstat(link_path, &there), 0);
+    assert_true(S_ISLNK(there.st_mode));
+}
+
+static void a_device_stays_one(void **state)
+{
+    (void)state;
+    struct stat there;
+    assert_int_equal(write_text("/dev/full", "x"), LL_DISK_FULL);
+    assert_int_equal(write_text("/dev/null", "x"), LL_OK);
+    assert_int_equal(lstat("/dev/null", &there), 0);
+    assert_true(S_ISCHR(there.st_mode));
+}
+
+static void what_is_too_long_is_not_read(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_contents contents;
+    assert_int_equal(ll_read_whole("/dev/zero", 10000, &arena, &contents), LL_FILE_TOO_LONG);
+    assert_int_equal(write_text(path, "four"), LL_OK);
+    assert_int_equal(ll_read_whole(path, 4, &arena, &contents), LL_OK);
+    assert_int_equal(ll_read_whole(path, 3, &arena, &contents), LL_FILE_TOO_LONG);
+    ll_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(a_full_disk_leaves_what_was_there),
+        cmocka_unit_test(a_text_that_failed_is_not_written),
+        cmocka_unit_test(a_link_stays_one),
+        cmocka_unit_test(a_device_stays_one),
+        cmocka_unit_test(what_is_too_long_is_not_read),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
