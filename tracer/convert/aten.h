@@ -18,6 +18,9 @@
 /* So many views of what a storage holds are kept, for the next one who asks. */
 enum { LL_SEEN_KEPT = 4 };
 
+/* How much an operator does: nothing that counts, something that nobody knows, something that has a row. */
+enum ll_torch_work { LL_TORCH_NOTHING, LL_TORCH_SOMETHING, LL_TORCH_KNOWN };
+
 struct ll_storage {
     bool live;    /* it holds something */
     bool decided; /* what was there before the first op is what its first reader takes it for */
@@ -26,6 +29,7 @@ struct ll_storage {
     enum ll_memory_class brought; /* of what was there before the first op */
     struct ll_imported seen[LL_SEEN_KEPT];
     uint32_t seen_count;
+    uint64_t next_write[LL_TORCH_KNOWN + 1]; /* 1 + the next node that writes it and does so much; 0: none */
 };
 
 struct ll_storages {
