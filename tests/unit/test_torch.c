@@ -276,6 +276,86 @@ static void the_trouble_of_an_operator_is_told_though_it_calls_views(void **stat
                    "aten::convolution: an image of other than one or two dimensions");
 }
 
+/* The mean of what the operator itself has written, as losses take it. */
+static void an_operator_whose_memory_is_read_unwritten_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   GRAPH(NODE("mine::loss", 2, 1, 11, "[8,4]", 12,
+                              "[]") "," NODE("aten::empty", 3, 2, 0, "[8,4]", 13,
+                                             "[8,4]") "," NODE("aten::mean", 4, 2, 13, "[8,4]", 12, "[]")),
+                   "mine::loss: nobody knows this operator");
+}
+
+/* exp_ has no row; exp has one. */
+static void what_changes_its_argument_is_what_does_not_in_place(void **state)
+{
+    (void)state;
+    struct conversion c =
+        import_text(ll_import_TORCH_GRAPH, GRAPH(NODE("aten::exp_", 2, 1, 11, "[8,4]", 11, "[8,4]")), false);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 1);
+    assert_int_equal(c.trace->forms[0].view.kind, LL_OP_EXP);
+    assert_int_equal(c.trace->tensors[ll_op_output(c.trace, 0, 0)].storage,
+                     c.trace->tensors[ll_op_input(c.trace, 0, 0)].storage);
+    end_conversion(&c);
+}
+
+/* Two rows of x[8,4] by number; their first elements put to where y[2,1] says, in place; the three largest of
+ * each; x in order; twice as high and wide. */
+#define TENSOR(id, storage) "[" #id "," #storage ",0,0,4,\"cpu\"]"
+#define CALL(name, id, inputs, shapes, types, storage, shape)                                                \
+    "{\"name\": \"" name "\", \"id\": " #id ", \"parent\": 1, \"inputs\": [" inputs                          \
+    "], \"input_shapes\": [" shapes "], \"input_types\": [" types                                            \
+    "], \"outputs\": [" TENSOR(id##2, storage) "], \"output_shapes\": [" shape                               \
+                                               "], \"output_types\": [\"Tensor(float)\"]}"
+
+static void elements_are_picked_put_ordered_and_resized(void **state)
+{
+    static const char text[] = GRAPH(CALL(
+        "aten::index", 2, TENSOR(3, 11) ",[" TENSOR(4, 12) "]", "[8,4],[[2]]",
+        "\"Tensor(float)\",\"GenericList[Tensor(long int)]\"", 13,
+        "[2,4]") "," CALL("aten::scatter_", 5, TENSOR(6, 13) ",1," TENSOR(7, 14) ",1.5", "[2,4],[],[2,1],[]",
+                          "\"Tensor(float)\",\"Int\",\"Tensor(long int)\",\"Double\"", 13,
+                          "[2,4]") "," CALL("aten::topk", 8, TENSOR(9, 13) ",3,-1,1,1", "[2,4],[],[],[],[]",
+                                            "\"Tensor(float)\",\"Int\",\"Int\",\"Bool\",\"Bool\"", 15,
+                                            "[2,3]") "," CALL("aten::sort", 20, TENSOR(21, 11) ",0,0,1",
+                                                              "[8,4],[],[],[]",
+                                                              "\"Tensor(float)\",\"Bool\",\"Int\",\"Bool\"",
+                                                              16,
+                                                              "[8,4]") "," CALL("aten::upsample_nearest2d",
+                                                                                30, TENSOR(31, 17) ",[4,6]",
+                                                                                "[1,5,2,3],[[],[]]",
+                                                                                "\"Tensor(float)\","
+                                                                                "\"GenericList[Int,Int]\"",
+                                                                                18, "[1,5,4,6]"));
+    (void)state;
+    struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    uint64_t scattered = 0;
+    while (c.trace->forms[c.trace->ops[scattered].form].view.kind != LL_OP_SCATTER)
+        scattered++;
+    const struct ll_form *scatter = &c.trace->forms[c.trace->ops[scattered].form];
+    assert_int_equal(ll_elements(&op_of_kind(c.trace, LL_OP_GATHER, 0)->out[0]), 2 * 4);
+    assert_int_equal(scatter->bytes_read, 2 * 4 + 2 * 4);
+    assert_int_equal(scatter->bytes_written, 2 * 4);
+    assert_int_equal(op_of_kind(c.trace, LL_OP_TOP_K, 0)->out[0].dim[1], 3);
+    assert_int_equal(op_of_kind(c.trace, LL_OP_TOP_K, 1)->out[0].dim[1], 8); /* along the first dimension */
+    assert_int_equal(op_of_kind(c.trace, LL_OP_RESIZE_NEAREST, 0)->out[0].dim[2], 6);
+    end_conversion(&c);
+}
+
+/* What meets in the same place, and what a mask picks, nobody can count. */
+static void what_is_picked_by_a_mask_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   GRAPH(CALL("aten::index", 2, TENSOR(3, 11) ",[" TENSOR(4, 12) "]", "[8,4],[[8,4]]",
+                              "\"Tensor(float)\",\"GenericList[Tensor(bool)]\"", 13, "[5]")),
+                   "aten::index: it picks by a mask");
+}
+
 static void what_is_wrong_is_said_with_its_place(void **state)
 {
     (void)state;
@@ -406,6 +486,10 @@ int main(void)
         cmocka_unit_test(unknown_operators_are_named_or_kept),
         cmocka_unit_test(what_an_operator_calls_must_be_all_that_it_does),
         cmocka_unit_test(the_trouble_of_an_operator_is_told_though_it_calls_views),
+        cmocka_unit_test(an_operator_whose_memory_is_read_unwritten_is_refused),
+        cmocka_unit_test(what_changes_its_argument_is_what_does_not_in_place),
+        cmocka_unit_test(elements_are_picked_put_ordered_and_resized),
+        cmocka_unit_test(what_is_picked_by_a_mask_is_refused),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(fused_attention_is_the_products_that_it_stands_for),
         cmocka_unit_test(numbers_of_any_type_can_be_drawn),

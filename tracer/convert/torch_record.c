@@ -15,6 +15,8 @@
 
 #define NO_PARENT UINT64_MAX
 
+static const char nobody_knows[] = "nobody knows this operator; --allow-opaque keeps it as moving its bytes";
+
 /* What is known of a node beside itself. */
 struct state {
     const char *scope;
@@ -382,6 +384,16 @@ static void refuse(struct record *r, const char *name, const char *why)
         ll_complain(r->import->diags, (struct ll_place){.file = r->import->inputs[0].path}, "%s", both);
 }
 
+/* 1 + the operator without a row that gets memory by this call; 0 where it is none. */
+static uint64_t getter(const struct record *r, uint64_t i)
+{
+    uint64_t parent = r->nodes->at[i].parent;
+    while (parent != NO_PARENT && r->states[parent].row && allocates(r->states[parent].row))
+        parent = r->nodes->at[parent].parent;
+    bool unknown = parent != NO_PARENT && !r->states[parent].row && is_operator(r->nodes->at[parent].name);
+    return unknown ? parent + 1 : 0;
+}
+
 /* Storages that come new out of an allocation hold nothing any more. */
 static void forget(struct record *r, uint64_t i)
 {
@@ -394,18 +406,23 @@ static void forget(struct record *r, uint64_t i)
     if (slot) {
         slot->live = false;
         slot->brought = LL_INPUT;
+        slot->got_by = getter(r, i);
     }
 }
 
 /* Records a call of an operator that has a row. What is allocated below it was allocated before it was
- * written, but after its arguments were; none of these can be allocated anew. */
+ * written, but after its arguments were; none of these can be allocated anew. What it reads of memory that the
+ * operator around it got and no op wrote, that one wrote itself. */
 static const char *record_call(struct record *r, uint64_t i)
 {
     struct ll_aten call = call_of(r, i);
     for (uint64_t below = i + 1; below < r->states[i].end; below++)
         if (r->nodes->at[below].thread == call.node->thread)
             forget(r, below);
-    return call.row->rule(&call);
+    const char *trouble = call.row->rule(&call);
+    if (call.reads_of && !r->import->allow_opaque)
+        refuse(r, r->nodes->at[call.reads_of - 1].name, nobody_knows);
+    return trouble;
 }
 
 /* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
@@ -473,7 +490,7 @@ static void record_node(struct record *r, uint64_t i)
     if (trouble && !state->leads)
         keep_or_refuse(r, i, trouble);
     if (foreign)
-        keep_or_refuse(r, i, "nobody knows this operator; --allow-opaque keeps it as moving its bytes");
+        keep_or_refuse(r, i, nobody_knows);
 }
 
 static void record_all(struct record *r)
