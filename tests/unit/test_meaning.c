@@ -226,6 +226,29 @@ static void a_product_without_depth_scales_what_it_adds_to(void **state)
     assert_int_equal(kind_of(LL_SYMBOL_dgemm_, words, 14), LL_OP_SCAL);
 }
 
+static uint64_t flops_of(uint32_t symbol, const uint64_t *words, unsigned count, enum ll_op_kind kind)
+{
+    static struct ll_meanings meanings;
+    struct ll_call call;
+    struct ll_meant meant;
+    assert_true(ll_decode_call(symbol, words, count, &call));
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(kind));
+    return ll_op_flops(&meant.view);
+}
+
+/* dorgqr_(m, n, k, a, lda, tau): 1000 x 1000 of 10 reflectors, as a complete factorization of 1000 x 10 asks for;
+ * 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 and lower terms; of none it is the identity. */
+static void the_columns_of_q_cost_what_their_reflectors_do(void **state)
+{
+    (void)state;
+    const uint64_t few[] = {1000, 1000, 10, BASE, 1000, 2 * BASE}, none[] = {8, 8, 0, BASE, 8, 2 * BASE};
+    double flops = (double)flops_of(LL_SYMBOL_dorgqr_, few, 6, LL_OP_ORGQR);
+    assert_near(flops, 4e7 - 4e5 + 4e3 / 3, 1e-3);
+    assert_int_equal(flops_of(LL_SYMBOL_dorgqr_, none, 6, LL_OP_ORGQR), 0);
+}
+
 /* dgesvx of 4 x 4 with two right-hand sides: fact, trans, n, nrhs, a, lda, af, ldaf, equed, b, ldb, x, ldx.
  */
 static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
@@ -255,6 +278,7 @@ int main(void)
         cmocka_unit_test(updates_of_packed_triangles_touch_each_element_once_a_vector),
         cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
         cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
+        cmocka_unit_test(the_columns_of_q_cost_what_their_reflectors_do),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
