@@ -249,6 +249,49 @@ static void the_columns_of_q_cost_what_their_reflectors_do(void **state)
     assert_int_equal(flops_of(LL_SYMBOL_dorgqr_, none, 6, LL_OP_ORGQR), 0);
 }
 
+static uint32_t operands_of(uint32_t symbol, const uint64_t *words, unsigned count)
+{
+    struct ll_call call;
+    assert_true(ll_decode_call(symbol, words, count, &call));
+    return call.operand_count;
+}
+
+/* sgemm of 3 x 4 and depth 5, alpha zero: C is scaled, or set to zero. A sum of nothing is left alone. */
+static void what_is_multiplied_by_zero_is_not_read(void **state)
+{
+    (void)state;
+    uint64_t product[] = {ROWS, 111, 111, 3, 4, 5, 0, BASE, 5, 2 * BASE, 4, 1, 3 * BASE, 4};
+    const uint64_t sum[] = {100, 0, BASE, 1, 2 * BASE, 1},
+                   outer[] = {ROWS, 3, 4, 0, BASE, 1, 2 * BASE, 1, 3 * BASE, 4};
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_sgemm, product, 14, LL_OP_SCAL), 3 * 4);
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_sgemm, product, 14), 1);
+    product[11] = 0;
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_sgemm, product, 14, LL_OP_CONSTANT), 0);
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_daxpy, sum, 6), 0);
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_dger, outer, 10), 0);
+}
+
+/* sgemm of 3 x 4 and depth 5, whose rows of A are said to be 4 apart; dpotrf of 6 x 6 likewise. */
+static void a_call_that_the_library_refuses_touches_nothing(void **state)
+{
+    (void)state;
+    const uint64_t product[] = {ROWS, 111, 111, 3, 4, 5, 1, BASE, 4, 2 * BASE, 4, 0, 3 * BASE, 4},
+                   factors[] = {'L', 6, BASE, 5};
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_sgemm, product, 14), 0);
+    assert_int_equal(operands_of(LL_SYMBOL_dpotrf_, factors, 4), 0);
+}
+
+/* By a real number each part once, by a complex one as a product of two. */
+static void numbers_of_two_parts_are_scaled_as_their_factor_is(void **state)
+{
+    (void)state;
+    const uint64_t words[] = {100, 1, BASE, 1};
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_zdscal, words, 4, LL_OP_SCAL), 2 * 100);
+    assert_int_equal(flops_of(LL_SYMBOL_csscal_, words, 4, LL_OP_SCAL), 2 * 100);
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_zscal, words, 4, LL_OP_SCAL), 6 * 100);
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_dscal, words, 4, LL_OP_SCAL), 100);
+}
+
 /* dgesvx of 4 x 4 with two right-hand sides: fact, trans, n, nrhs, a, lda, af, ldaf, equed, b, ldb, x, ldx.
  */
 static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
@@ -279,6 +322,9 @@ int main(void)
         cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
         cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
         cmocka_unit_test(the_columns_of_q_cost_what_their_reflectors_do),
+        cmocka_unit_test(numbers_of_two_parts_are_scaled_as_their_factor_is),
+        cmocka_unit_test(what_is_multiplied_by_zero_is_not_read),
+        cmocka_unit_test(a_call_that_the_library_refuses_touches_nothing),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@ enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
 /* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
 #define LL_LOOK_LIST(X)                                                                                      \
     X(PLAIN, "as it is")                                                                                     \
+    X(PARTS, "complex numbers are two real ones each")                                                       \
     X(COLUMN, "a vector is a matrix of one column")                                                          \
     X(LAPACK, "a matrix stored by columns is rows and columns")                                              \
     X(ROWS, "all dimensions but the first are one")                                                          \
