@@ -193,7 +193,8 @@ static void an_equation_is_a_product(void **state)
     end_conversion(&c);
 }
 
-/* Both directions of an LSTM: for each T B in 4H and T B H 4H products. */
+/* Both directions of an LSTM: for each T B in 4H and T B H 4H products. Each direction's weights are tensors of
+ * their own, and of its input the second dimension is the batch. */
 static void both_directions_of_an_lstm_are_run(void **state)
 {
     (void)state;
@@ -213,7 +214,37 @@ static void both_directions_of_an_lstm_are_run(void **state)
     double products = 2.0 * 2 * T * B * 4 * H * (IN + H);
     assert_near(class_flops(c.trace, LL_CLASS_MATRIX), products + cells, 0);
     assert_dims(&op_of_kind(c.trace, LL_OP_RELU, 0)->out[0], DIMS(T, 2, B, H));
+    assert_null(op_of_kind(c.trace, LL_OP_SLICE, 0));
+    assert_string_equal(ll_trace_fact(c.trace, "batch"), "3");
+    assert_string_equal(ll_trace_fact(c.trace, "parameters"), "600"); /* 2 (20 * 8 + 20 * 5 + 40) */
+    uint64_t weights = 0;
+    for (uint64_t i = 0; i < c.trace->tensor_count; i++)
+        if (c.trace->tensors[i].producer == LL_NONE)
+            weights += ll_elements(&c.trace->descs[c.trace->tensors[i].desc].shape);
+    assert_int_equal(weights, 600);
     end_conversion(&c);
+}
+
+/* Tokens, steps first, whose rows of a table go to a GRU: --batch is their second dimension. */
+static void the_batch_of_steps_is_behind_them(void **state)
+{
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_INT64, DIMS(7, 2));
+        put_weight(&m, "table", DIMS(9, 8));
+        put_weight(&m, "w", DIMS(1, 15, 8));
+        put_weight(&m, "r", DIMS(1, 15, 5));
+        begin_node(&m, "Gather", "table x", "rows");
+        begin_node(&m, "GRU", "rows w r", "y");
+        node_int(&m, "hidden_size", 5);
+        node_int(&m, "layout", turned);
+        struct conversion c = imported(&m, 14, "batch=5");
+        assert_non_null(c.trace);
+        assert_string_equal(ll_trace_fact(c.trace, "batch"), "5");
+        assert_dims(&op_of_kind(c.trace, LL_OP_GATHER, 0)->out[0], DIMS(turned ? 5 * 2 : 7 * 5, 8));
+        end_conversion(&c);
+    }
 }
 
 static void what_weights_alone_make_is_no_op(void **state)
@@ -442,6 +473,7 @@ int main(void)
         cmocka_unit_test(products_of_stacks_broadcast),
         cmocka_unit_test(an_equation_is_a_product),
         cmocka_unit_test(both_directions_of_an_lstm_are_run),
+        cmocka_unit_test(the_batch_of_steps_is_behind_them),
         cmocka_unit_test(what_weights_alone_make_is_no_op),
         cmocka_unit_test(a_branch_is_taken_where_its_condition_is_known),
         cmocka_unit_test(a_branch_that_makes_the_outputs_around_it_is_refused),

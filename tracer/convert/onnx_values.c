@@ -251,6 +251,19 @@ struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx
     return value->held[layout];
 }
 
+struct ll_imported onnx_take_part(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape)
+{
+    struct ll_imported out = {LL_NONE, *shape};
+    out.shape.dtype = value->shape.dtype;
+    if (value->constant) {
+        o->values[value->base].read = true; /* it is there as its parts */
+        return bring(o, value, &out.shape);
+    }
+    const struct ll_imported whole = onnx_take(o, value, ONNX_PLAIN);
+    onnx_emit_simple(o, LL_OP_SEEN_AS, &whole, 1, &out.shape, &out);
+    return out;
+}
+
 /* Output i as a value that nothing is known of; NULL when nobody asked for it. */
 static struct onnx_value *output(struct onnx *o, uint32_t i)
 {
