@@ -453,6 +453,7 @@ static void record_own(struct reader *r, struct own *own)
         .duration_ns = own->op.duration_ns,
     };
     uint32_t first = ll_recorder_op(recorder, &record);
+    r->import->op_count++;
     for (uint32_t i = 0; i < own->op.given_count; i++)
         own->out[i] = (struct ll_imported){first == LL_NONE ? LL_NONE : first + i, own->made[i].shape};
 }
