@@ -317,6 +317,7 @@ struct own {
     struct ll_imported *in, *out;
     struct ll_attr attrs[LL_MAX_ATTRS];
     struct chakra_tensor *made;
+    uint32_t storage_count, gap_count; /* of the controls */
     uint32_t *numbers, *descs;
 };
 
@@ -449,6 +450,8 @@ static void record_own(struct reader *r, struct own *own)
         .attr_count = own->op.attr_count,
         .controls = own->op.controls,
         .control_count = own->op.control_count,
+        .storage_count = own->storage_count,
+        .gap_count = own->gap_count,
         .start_ns = own->op.start_ns,
         .duration_ns = own->op.duration_ns,
     };
@@ -480,6 +483,10 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
     own->op.controls = own_controls(r, at, &own->op.control_count);
     if (!own->op.controls)
         return ll_import_no_memory(r->import);
+    uint64_t count = own->op.control_count; /* of which the last are of these kinds */
+    own->gap_count = (uint32_t)ll_min(count, chakra_number(r->node, "leadline.gap_controls"));
+    own->storage_count =
+        (uint32_t)ll_min(count - own->gap_count, chakra_number(r->node, "leadline.storage_controls"));
     record_own(r, own);
     for (uint32_t i = 0; i < own->op.given_count; i++)
         if (!keep_tensor(r, rank, own->made[i].number, &own->out[i]))
