@@ -226,8 +226,8 @@ static void sizes_are_numbers_of_any_type_but_never_negative(void **state)
     }
 }
 
-/* Three ops, the last of which follows the first in its thread, overwrites nothing, and stands beside a gap; then
- * one that waits for it in memory alone. */
+/* Three ops, the last of which follows the first in its thread, overwrites nothing, and stands beside a
+ * gap; then one that waits for it in memory alone. */
 static void why_an_op_waits_comes_back(void **state)
 {
     static const struct {

@@ -238,8 +238,8 @@ static uint64_t flops_of(uint32_t symbol, const uint64_t *words, unsigned count,
     return ll_op_flops(&meant.view);
 }
 
-/* dorgqr_(m, n, k, a, lda, tau): 1000 x 1000 of 10 reflectors, as a complete factorization of 1000 x 10 asks for;
- * 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 and lower terms; of none it is the identity. */
+/* dorgqr_(m, n, k, a, lda, tau): 1000 x 1000 of 10 reflectors, as a complete factorization of 1000 x 10
+ * asks for; 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 and lower terms; of none it is the identity. */
 static void the_columns_of_q_cost_what_their_reflectors_do(void **state)
 {
     (void)state;
@@ -305,8 +305,8 @@ static void add_volume(struct ll_call *call, enum ll_argument role, unsigned acc
     memcpy(operand->shape.dim, dims, 5 * sizeof *dims);
 }
 
-/* Forward and both ways back: every element of the volume, the filter and the result counts once, and each tap is
- * a multiplication and an addition for each element of the result. */
+/* Forward and both ways back: every element of the volume, the filter and the result counts once, and each
+ * tap is a multiplication and an addition for each element of the result. */
 static void a_volume_is_convolved_without_copies(void **state)
 {
     static const struct {

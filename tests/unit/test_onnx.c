@@ -193,8 +193,8 @@ static void an_equation_is_a_product(void **state)
     end_conversion(&c);
 }
 
-/* Both directions of an LSTM: for each T B in 4H and T B H 4H products. Each direction's weights are tensors of
- * their own, and of its input the second dimension is the batch. */
+/* Both directions of an LSTM: for each T B in 4H and T B H 4H products. Each direction's weights are
+ * tensors of their own, and of its input the second dimension is the batch. */
 static void both_directions_of_an_lstm_are_run(void **state)
 {
     (void)state;
@@ -327,7 +327,8 @@ static void a_function_of_the_model_is_called_so(void **state)
     struct conversion c = {.importer = ll_import_ONNX};
     add_file(&c, "functions.onnx", &bytes);
     convert(&c);
-    assert_true(complained(&c, "operator `Twice` is a function of the model itself, which is not looked into"));
+    assert_true(
+        complained(&c, "operator `Twice` is a function of the model itself, which is not looked into"));
     end_conversion(&c);
     ll_str_release(&function);
     ll_str_release(&bytes);

@@ -219,7 +219,8 @@ static void unknown_operators_are_named_or_kept(void **state)
     end_conversion(&c);
 }
 
-/* A node of an execution graph: number, whose call it is, what goes in and what comes out, storage and shape. */
+/* A node of an execution graph: number, whose call it is, what goes in and what comes out, storage and
+ * shape. */
 #define NODE(name, id, parent, in_storage, in_shape, out_storage, out_shape)                                 \
     "{\"name\": \"" name "\", \"id\": " #id ", \"parent\": " #parent ", \"inputs\": [[" #id "1," #in_storage \
     ",0,0,4,\"cpu\"]], \"input_shapes\": [" in_shape                                                         \
@@ -228,8 +229,8 @@ static void unknown_operators_are_named_or_kept(void **state)
     "], \"output_types\": [\"Tensor(float)\"]}"
 #define GRAPH(nodes) "{\"nodes\": [" nodes "]}"
 
-/* Views, copies and what fills memory are no reason to pass over who called them, nor is what computes something
- * else; what writes the result is. */
+/* Views, copies and what fills memory are no reason to pass over who called them, nor is what computes
+ * something else; what writes the result is. */
 static void what_an_operator_calls_must_be_all_that_it_does(void **state)
 {
     static const char *const lost[] = {GRAPH(NODE("mine::pick", 2, 1, 11, "[8,4]", 12, "[3,4]") "," NODE(

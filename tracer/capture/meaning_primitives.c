@@ -12,8 +12,9 @@ static uint64_t depth_of(const struct ll_call *call, enum ll_argument argument, 
     return 0;
 }
 
-/* A volume's convolution is that of an image as high as the volume is deep, whose lines are the volume's planes:
- * so many taps as a filter has in a plane lie side by side, and as many places are met as the result has. */
+/* A volume's convolution is that of an image as high as the volume is deep, whose lines are the volume's
+ * planes: so many taps as a filter has in a plane lie side by side, and as many places are met as the
+ * result has. */
 static void flatten(struct ll_shape *image, uint64_t depth)
 {
     image->dim[0] /= depth;

@@ -67,8 +67,8 @@ struct ll_aten {
         reads_of; /* 1 + an operator without a row whose memory it reads, which no op has written; else 0 */
 };
 
-/* The row of an operator, by name, with or without an overload (`aten::add.Tensor`); NULL for none. What changes
- * its first argument (`aten::add_`) has the row of what does not, unless there is one for it. */
+/* The row of an operator, by name, with or without an overload (`aten::add.Tensor`); NULL for none. What
+ * changes its first argument (`aten::add_`) has the row of what does not, unless there is one for it. */
 const struct ll_aten_row *ll_aten_find(const char *name);
 
 /* The first tensor of argument i; NULL when it is none. */

@@ -272,7 +272,8 @@ const char *ll_aten_NORM_BACKWARD_CUDNN(struct ll_aten *call)
     return norm_backward(call, (const uint32_t[]){1, 0, 2, 5, 6});
 }
 
-/* native_group_norm(x, weight, bias, ...) -> y, mean, 1 / deviation. Who asks for the latter two asks for y. */
+/* native_group_norm(x, weight, bias, ...) -> y, mean, 1 / deviation. Who asks for the latter two asks for
+ * y. */
 const char *ll_aten_GROUP_NORM(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
@@ -473,8 +474,8 @@ const char *ll_aten_ADAPTIVE_BACKWARD(struct ll_aten *call)
     return trouble ? trouble : average(call, dy, &image, attrs, true);
 }
 
-/* upsample_nearest2d(x, size, ...) and the like, and their ways back, whose third argument is the shape that they
- * lead to. */
+/* upsample_nearest2d(x, size, ...) and the like, and their ways back, whose third argument is the shape
+ * that they lead to. */
 const char *ll_aten_RESIZE(struct ll_aten *call)
 {
     const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *y = ll_aten_result(call, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What looks at rows: normalisation, softmax, losses, sums, tables and what is picked of them or put there. */
+/* What looks at rows: normalisation, softmax, losses, sums, tables, what is picked of them and put there. */
 #include "tracer/convert/aten.h"
 
 #include <string.h>
@@ -227,7 +227,8 @@ const char *ll_aten_INDEX_SELECT(struct ll_aten *call)
                 indices(call, numbers, true));
 }
 
-/* The one tensor of numbers in argument 1, a list with a place for each dimension; those behind it may lack. */
+/* The one tensor of numbers in argument 1, a list with a place for each dimension; those behind it may
+ * lack. */
 static const char *find_numbers(const struct ll_aten *call, const struct ll_torch_tensor **numbers,
                                 uint32_t *axis)
 {
@@ -266,8 +267,8 @@ const char *ll_aten_GATHER(struct ll_aten *call)
     return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_GATHER, .in = in, .in_count = 2});
 }
 
-/* Argument `from`, or a number, goes to where the numbers say, so many elements of this shape: into x, or into
- * a copy of it. */
+/* Argument `from`, or a number, goes to where the numbers say, so many elements of this shape: into x, or
+ * into a copy of it. */
 static const char *put(struct ll_aten *call, const struct ll_torch_tensor *numbers, uint32_t from,
                        struct ll_shape written)
 {

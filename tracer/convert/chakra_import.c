@@ -9,7 +9,7 @@
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 #include "tracer/convert/chakra_file.h"
-#include "tracer/retype.h"
+#include "tracer/convert/series.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -563,19 +563,11 @@ static bool add_facts(struct reader *r)
     return true;
 }
 
-static bool read_dtype(struct reader *r)
-{
-    const char *name = ll_import_choice(r->import, "dtype");
-    r->dtype = name ? (uint8_t)ll_dtype_find(name) : LL_F32;
-    if (r->dtype < LL_DTYPE_COUNT)
-        return true;
-    return ll_complain(r->import->diags, (struct ll_place){0},
-                       "-p dtype=%s: there is no such type of elements", name);
-}
-
 static bool read_ranks(struct reader *r)
 {
-    bool right = read_dtype(r);
+    enum ll_dtype dtype;
+    bool right = ll_series_dtype(r->import, LL_F32, &dtype);
+    r->dtype = (uint8_t)dtype;
     for (uint64_t i = 0; i < r->rank_count; i++) {
         struct rank *rank = &r->ranks[i];
         right = chakra_file_read(r->import, &r->import->inputs[i], &rank->file) && right;

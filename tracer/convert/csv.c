@@ -2,6 +2,7 @@
 /* Rows of measured data (measured.h) as a trace, and a trace as such rows: an op a row, or the few ops that a
  * row stands for, which share its time. */
 #include "tracer/base/map.h"
+#include "tracer/base/plain.h"
 #include "tracer/convert/measured.h"
 #include "tracer/convert/series.h"
 #include "tracer/retype.h"
@@ -301,8 +302,8 @@ static const char *ll_csv_WAIT(struct csv_row *r)
 
 enum { MOST_SHAPES = 256 };
 
-/* `3x5:f32+5x7:bf16`, as csv_export.c writes it, up to the next `;`; how many they are, or none where the text is
- * no such list. */
+/* `3x5:f32+5x7:bf16`, as csv_export.c writes it, up to the next `;`; how many they are, or none where the
+ * text is no such list. */
 static uint32_t read_shapes(const char *text, struct ll_shape *shapes)
 {
     uint32_t count = 0;
@@ -344,7 +345,7 @@ static const char *ll_csv_WHOLE(struct csv_row *r)
             continue;
         attrs[attr_count] = (struct ll_attr){.key = key};
         if (ll_attr_is_real((enum ll_attr_key)key))
-            attrs[attr_count].real = strtod(text, NULL);
+            attrs[attr_count].real = ll_strtod(text, NULL);
         else
             attrs[attr_count].count = strtoll(text, NULL, 10);
         attr_count++;

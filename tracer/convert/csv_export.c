@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace as rows of measured data: source,hardware,op,dtype,dims,time_s,notes, an op a row, its scope as
- * note. Ops are called what such data calls them, where it does (so `leadline validate` and `leadline import
- * csv` read them), and by their kind elsewhere, with their elements as n and all that the op table needs to know
- * of them, which `leadline import csv` reads: in=3x5:f32+5x7:f32;out=3x7:f32;axis=1. What takes no time has no
- * row. */
+ * note. Ops are called what such data calls them, where it does (so `leadline validate` and `leadline
+ * import csv` read them), and by their kind elsewhere, with their elements as n and all that the op table
+ * needs to know of them, which `leadline import csv` reads: in=3x5:f32+5x7:f32;out=3x7:f32;axis=1. What
+ * takes no time has no row. */
 #include "tracer/base/csv.h"
 #include "tracer/base/json.h"
 #include "tracer/convert/convert.h"

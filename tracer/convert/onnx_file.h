@@ -64,8 +64,8 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes);
  * complaint. */
 bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph);
 
-/* The elements of a tensor in another file, which has to lie beside this one; false when they cannot be read, or are
- * more than `most`. */
+/* The elements of a tensor in another file, which has to lie beside this one; false when they cannot be
+ * read, or are more than `most`. */
 bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tensor *tensor, double *numbers,
                            uint64_t most);
 

@@ -93,8 +93,8 @@ static bool is_one_of(const char *type, const char *const *types, size_t count)
     return false;
 }
 
-/* What recurrent layers read has the batch behind the steps, unless their layout says so; so has what becomes that
- * element by element, or row by row of a table. */
+/* What recurrent layers read has the batch behind the steps, unless their layout says so; so has what
+ * becomes that element by element, or row by row of a table. */
 static void mark_steps(struct onnx *o)
 {
     static const char *const layers[] = {"LSTM", "GRU", "RNN"}, *const same[] = {"Identity", "Cast",

@@ -2,9 +2,9 @@
 /* From PyTorch's nodes to a trace.
  *
  * Of operators within each other the outermost that has a row in aten.def is recorded, and what it calls is
- * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is looked at
- * instead, if that computes all that comes out. Before that, one pass finds which memory is a weight or a
- * gradient, how often the run repeats itself, and which operators nobody knows. */
+ * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is
+ * looked at instead, if that computes all that comes out. Before that, one pass finds which memory is a
+ * weight or a gradient, how often the run repeats itself, and which operators nobody knows. */
 #include "tracer/convert/aten.h"
 #include "tracer/convert/period.h"
 #include "tracer/convert/series.h"
@@ -411,8 +411,8 @@ static void forget(struct record *r, uint64_t i)
 }
 
 /* Records a call of an operator that has a row. What is allocated below it was allocated before it was
- * written, but after its arguments were; none of these can be allocated anew. What it reads of memory that the
- * operator around it got and no op wrote, that one wrote itself. */
+ * written, but after its arguments were; none of these can be allocated anew. What it reads of memory that
+ * the operator around it got and no op wrote, that one wrote itself. */
 static const char *record_call(struct record *r, uint64_t i)
 {
     struct ll_aten call = call_of(r, i);

@@ -2,8 +2,8 @@
 /* From the words of a record to numbers and operands: a function a routine, generated from its row.
  *
  * The rows' words are bound here: the signature's arguments become variables, MIRROR's change them, NUMBERS
- * and OPERANDS write them down. A size below zero, which a library refuses, counts as zero; a call that it refuses
- * because a matrix has longer lines than lie apart touches nothing. */
+ * and OPERANDS write them down. A size below zero, which a library refuses, counts as zero; a call that it
+ * refuses because a matrix has longer lines than lie apart touches nothing. */
 #include "tracer/interpose/decode.h"
 #include "tracer/interpose/signatures.h"
 
