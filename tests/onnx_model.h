@@ -83,6 +83,27 @@ static inline void put_list(struct onnx_model *m, const char *name, unsigned cou
     ll_str_release(&packed);
 }
 
+/* The same, with its elements in another file. */
+static inline void put_list_elsewhere(struct onnx_model *m, const char *name, unsigned count,
+                                      const char *file, const char *offset)
+{
+    const char *const entries[][2] = {{"location", file}, {"offset", offset}};
+    struct ll_str tensor = {0};
+    ll_wire_put_integer(&tensor, 1, count);
+    ll_wire_put_integer(&tensor, 2, ONNX_INT64);
+    ll_wire_put_text(&tensor, 8, name);
+    ll_wire_put_integer(&tensor, 14, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        struct ll_str entry = {0};
+        ll_wire_put_text(&entry, 1, entries[i][0]);
+        ll_wire_put_text(&entry, 2, entries[i][1]);
+        ll_wire_put_bytes(&tensor, 13, entry.text, entry.length);
+        ll_str_release(&entry);
+    }
+    ll_wire_put_bytes(&m->graph, 5, tensor.text, tensor.length);
+    ll_str_release(&tensor);
+}
+
 /* A weight, without its elements. */
 static inline void put_weight(struct onnx_model *m, const char *name, unsigned rank, const int64_t *dims)
 {

@@ -364,6 +364,18 @@ uint64_t ll_written_PART(const struct ll_op_view *op)
     return ll_size_bytes(&op->in[1]);
 }
 
+/* In place nothing is read or written but what comes; a copy is read and written whole. */
+uint64_t ll_read_PLACED(const struct ll_op_view *op)
+{
+    bool copied = ll_attr_count(op, LL_ATTR_IN_PLACE, -1) < 0;
+    return total_bytes(op->in + !copied, op->input_count - !copied);
+}
+
+uint64_t ll_written_PLACED(const struct ll_op_view *op)
+{
+    return ll_size_bytes(ll_attr_count(op, LL_ATTR_IN_PLACE, -1) < 0 ? &op->out[0] : &op->in[2]);
+}
+
 /* As much is read as is written. */
 uint64_t ll_read_SLICE(const struct ll_op_view *op)
 {

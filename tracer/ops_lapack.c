@@ -103,9 +103,13 @@ uint64_t ll_flops_GEQRF(const struct ll_op_view *op)
     return ll_weigh(op, ll_counted_geqrf(rows(op, 0), columns(op, 0)));
 }
 
+/* `size` reflectors (default: as many as there can be) */
 uint64_t ll_flops_ORGQR(const struct ll_op_view *op)
 {
-    return ll_weigh(op, ll_counted_orgqr(rows(op, 0), columns(op, 0)));
+    uint64_t k = ll_min(rows(op, 0), columns(op, 0));
+    int64_t size = ll_attr_count(op, LL_ATTR_SIZE, -1);
+    return ll_weigh(op,
+                    ll_counted_orgqr(rows(op, 0), columns(op, 0), size < 0 ? k : ll_min(k, (uint64_t)size)));
 }
 
 uint64_t ll_flops_SYTRD(const struct ll_op_view *op)

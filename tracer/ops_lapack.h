@@ -34,7 +34,7 @@ struct ll_counted ll_counted_potrf(uint64_t n);
 struct ll_counted ll_counted_sytrf(uint64_t n);
 struct ll_counted ll_counted_substitution(uint64_t n, uint64_t r, uint64_t diagonal);
 struct ll_counted ll_counted_geqrf(uint64_t m, uint64_t n);
-struct ll_counted ll_counted_orgqr(uint64_t m, uint64_t n);
+struct ll_counted ll_counted_orgqr(uint64_t m, uint64_t n, uint64_t k);
 struct ll_counted ll_counted_ormqr(uint64_t q, uint64_t p, uint64_t k);
 struct ll_counted ll_counted_sytrd(uint64_t n);
 struct ll_counted ll_counted_gebrd(uint64_t m, uint64_t n);

@@ -104,10 +104,11 @@ struct ll_counted ll_counted_ormqr(uint64_t q, uint64_t p, uint64_t k)
     return (struct ll_counted){ll_add(product, ll_mul(2, line)), ll_add(product, line)};
 }
 
-/* m x n of k = n reflectors: 2 m n^2 - 2 n^3 / 3 in all, to the leading terms of the note */
-struct ll_counted ll_counted_orgqr(uint64_t m, uint64_t n)
+/* m x n of k reflectors: 2 m n k - (m + n) k^2 + 2 k^3 / 3 + 2 n k - k^2 - 5 k / 3 and 2 m n k - (m + n)
+ * k^2 + 2 k^3 / 3 + n k - m k + k / 3 */
+struct ll_counted ll_counted_orgqr(uint64_t m, uint64_t n, uint64_t k)
 {
-    uint64_t k = ll_min(m, n), mn = ll_mul(m, n), kkk = ll_mul3(k, k, k), kk = ll_mul(k, k);
+    uint64_t mn = ll_mul(m, n), kkk = ll_mul3(k, k, k), kk = ll_mul(k, k);
     uint64_t lead = ll_add(ll_mul(12, ll_mul(mn, k)), ll_mul(4, kkk)), less = ll_mul3(6, ll_add(m, n), kk);
     uint64_t nk = ll_mul(n, k), mk = ll_mul(m, k);
     return (struct ll_counted){

@@ -5,7 +5,7 @@ leadline export scalesim conv2d.llt
 leadline export scalesim conv2d.llt -o layers.csv --json
 leadline import scalesim layers.csv -p dtype=f32 -o layers.llt
 leadline export csv conv2d.llt -c v100_sxm2_32gb
-leadline export csv conv2d.llt -c v100_sxm2_32gb | grep -v 'l2_loss' >rows.csv
+leadline export csv conv2d.llt -c v100_sxm2_32gb >rows.csv
 leadline import csv rows.csv --json
 leadline export timeline conv2d.llt -c v100_sxm2_32gb -p flows=cross
 leadline export jsonl layers.llt | cut -c -60

@@ -226,6 +226,44 @@ static void sizes_are_numbers_of_any_type_but_never_negative(void **state)
     }
 }
 
+/* Three ops, the last of which follows the first in its thread, overwrites nothing, and stands beside a
+ * gap; then one that waits for it in memory alone. */
+static void why_an_op_waits_comes_back(void **state)
+{
+    static const struct {
+        uint32_t controls[3], count, storage, gaps;
+    } rows[] = {{{0}, 0, 0, 0}, {{0}, 1, 0, 0}, {{0, 1}, 2, 0, 1}, {{0, 2, 1}, 3, 1, 1}};
+    enum ll_status status = LL_OK;
+    (void)state;
+    struct ll_recorder *recorder = ll_recorder_open_memory(NULL, 0, &status);
+    assert_non_null(recorder);
+    ll_recorder_step_begin(recorder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct ll_shape shape = {.rank = 1, .dtype = LL_F32, .dim = {4}};
+        const uint32_t desc = ll_recorder_desc(recorder, "", &shape, LL_ACTIVATION);
+        ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_CONSTANT,
+                                                     .outputs = &desc,
+                                                     .output_count = 1,
+                                                     .controls = rows[i].controls,
+                                                     .control_count = rows[i].count,
+                                                     .storage_count = rows[i].storage,
+                                                     .gap_count = rows[i].gaps});
+    }
+    ll_recorder_step_end(recorder);
+    struct ll_trace *trace = ll_recorder_take(recorder, &status);
+    assert_non_null(trace);
+    struct conversion c = {0};
+    export_and_import(&c, trace);
+    for (uint32_t op = 0; op < 4; op++)
+        for (uint32_t dep = 0; dep < op; dep++)
+            assert_int_equal(ll_edge_of(c.trace, op, dep), ll_edge_of(trace, op, dep));
+    assert_int_equal(ll_edge_of(c.trace, 2, 1), LL_EDGE_GAP);
+    assert_int_equal(ll_edge_of(c.trace, 3, 2), LL_EDGE_STORAGE);
+    assert_int_equal(ll_edge_of(c.trace, 3, 0), LL_EDGE_ORDER);
+    ll_trace_free(trace);
+    end_conversion(&c);
+}
+
 static void others_nodes_are_as_large_as_they_say(void **state)
 {
     (void)state;
@@ -424,6 +462,7 @@ int main(void)
         cmocka_unit_test(what_is_no_whole_step_comes_back_as_none),
         cmocka_unit_test(steps_that_do_not_hold_all_ops_are_those_that_the_nodes_tell),
         cmocka_unit_test(sizes_are_numbers_of_any_type_but_never_negative),
+        cmocka_unit_test(why_an_op_waits_comes_back),
         cmocka_unit_test(others_nodes_are_as_large_as_they_say),
         cmocka_unit_test(ranks_are_threads_that_exchange),
         cmocka_unit_test(groups_are_the_ranks_that_speak_of_them),

@@ -226,6 +226,138 @@ static void a_product_without_depth_scales_what_it_adds_to(void **state)
     assert_int_equal(kind_of(LL_SYMBOL_dgemm_, words, 14), LL_OP_SCAL);
 }
 
+static uint64_t flops_of(uint32_t symbol, const uint64_t *words, unsigned count, enum ll_op_kind kind)
+{
+    static struct ll_meanings meanings;
+    struct ll_call call;
+    struct ll_meant meant;
+    assert_true(ll_decode_call(symbol, words, count, &call));
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(kind));
+    return ll_op_flops(&meant.view);
+}
+
+/* dorgqr_(m, n, k, a, lda, tau): 1000 x 1000 of 10 reflectors, as a complete factorization of 1000 x 10
+ * asks for; 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 and lower terms; of none it is the identity. */
+static void the_columns_of_q_cost_what_their_reflectors_do(void **state)
+{
+    (void)state;
+    const uint64_t few[] = {1000, 1000, 10, BASE, 1000, 2 * BASE}, none[] = {8, 8, 0, BASE, 8, 2 * BASE};
+    double flops = (double)flops_of(LL_SYMBOL_dorgqr_, few, 6, LL_OP_ORGQR);
+    assert_near(flops, 4e7 - 4e5 + 4e3 / 3, 1e-3);
+    assert_int_equal(flops_of(LL_SYMBOL_dorgqr_, none, 6, LL_OP_ORGQR), 0);
+}
+
+static uint32_t operands_of(uint32_t symbol, const uint64_t *words, unsigned count)
+{
+    struct ll_call call;
+    assert_true(ll_decode_call(symbol, words, count, &call));
+    return call.operand_count;
+}
+
+/* sgemm of 3 x 4 and depth 5, alpha zero: C is scaled, or set to zero. A sum of nothing is left alone. */
+static void what_is_multiplied_by_zero_is_not_read(void **state)
+{
+    (void)state;
+    uint64_t product[] = {ROWS, 111, 111, 3, 4, 5, 0, BASE, 5, 2 * BASE, 4, 1, 3 * BASE, 4};
+    const uint64_t sum[] = {100, 0, BASE, 1, 2 * BASE, 1},
+                   outer[] = {ROWS, 3, 4, 0, BASE, 1, 2 * BASE, 1, 3 * BASE, 4};
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_sgemm, product, 14, LL_OP_SCAL), 3 * 4);
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_sgemm, product, 14), 1);
+    product[11] = 0;
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_sgemm, product, 14, LL_OP_CONSTANT), 0);
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_daxpy, sum, 6), 0);
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_dger, outer, 10), 0);
+}
+
+/* sgemm of 3 x 4 and depth 5, whose rows of A are said to be 4 apart; dpotrf of 6 x 6 likewise. */
+static void a_call_that_the_library_refuses_touches_nothing(void **state)
+{
+    (void)state;
+    const uint64_t product[] = {ROWS, 111, 111, 3, 4, 5, 1, BASE, 4, 2 * BASE, 4, 0, 3 * BASE, 4},
+                   factors[] = {'L', 6, BASE, 5};
+    assert_int_equal(operands_of(LL_SYMBOL_cblas_sgemm, product, 14), 0);
+    assert_int_equal(operands_of(LL_SYMBOL_dpotrf_, factors, 4), 0);
+}
+
+/* By a real number each part once, by a complex one as a product of two. */
+static void numbers_of_two_parts_are_scaled_as_their_factor_is(void **state)
+{
+    (void)state;
+    const uint64_t words[] = {100, 1, BASE, 1};
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_zdscal, words, 4, LL_OP_SCAL), 2 * 100);
+    assert_int_equal(flops_of(LL_SYMBOL_csscal_, words, 4, LL_OP_SCAL), 2 * 100);
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_zscal, words, 4, LL_OP_SCAL), 6 * 100);
+    assert_int_equal(flops_of(LL_SYMBOL_cblas_dscal, words, 4, LL_OP_SCAL), 100);
+}
+
+static void set_number(struct ll_call *call, enum ll_number number, int64_t value)
+{
+    call->number[number - LL_NUMBER_algorithm] = value;
+}
+
+static void add_volume(struct ll_call *call, enum ll_argument role, unsigned access, const uint64_t dims[5])
+{
+    struct ll_call_operand *operand = &call->operand[call->operand_count++];
+    *operand = (struct ll_call_operand){.role = (uint8_t)role, .access = (uint8_t)access, .address = BASE};
+    operand->shape = (struct ll_shape){.rank = 5, .dtype = LL_F32};
+    memcpy(operand->shape.dim, dims, 5 * sizeof *dims);
+}
+
+/* Forward and both ways back: every element of the volume, the filter and the result counts once, and each
+ * tap is a multiplication and an addition for each element of the result. */
+static void a_volume_is_convolved_without_copies(void **state)
+{
+    static const struct {
+        uint64_t x[5], w[5], y[5];
+        int64_t stride, pad, dilation;
+    } convs[] = {{{2, 16, 16, 32, 32}, {32, 16, 3, 3, 3}, {2, 32, 16, 32, 32}, 1, 1, 1},
+                 {{2, 4, 9, 11, 12}, {6, 4, 3, 3, 2}, {2, 6, 4, 5, 6}, 2, 0, 1},
+                 {{1, 3, 8, 8, 8}, {4, 3, 2, 2, 2}, {1, 4, 6, 6, 6}, 1, 0, 2},
+                 {{1, 3, 2, 2, 2}, {4, 3, 1, 1, 1}, {1, 4, 1, 1, 1}, 2, 0, 1},
+                 {{1, 3, 2, 2, 2}, {4, 3, 2, 2, 2}, {1, 4, 1, 1, 1}, 1, 0, 1}};
+    static const struct {
+        enum ll_routine routine;
+        enum ll_argument x, w, y;
+        unsigned x_access, w_access, y_access;
+        enum ll_op_kind kind;
+    } ways[] = {{LL_ROUTINE_DNN_CONVOLUTION, LL_ARGUMENT_SRC, LL_ARGUMENT_WEIGHTS, LL_ARGUMENT_DST,
+                 LL_ACCESS_READ, LL_ACCESS_READ, LL_ACCESS_WRITE, LL_OP_CONV2D},
+                {LL_ROUTINE_DNN_CONVOLUTION_BACKWARD_DATA, LL_ARGUMENT_DIFF_SRC, LL_ARGUMENT_WEIGHTS,
+                 LL_ARGUMENT_DIFF_DST, LL_ACCESS_WRITE, LL_ACCESS_READ, LL_ACCESS_READ, LL_OP_CONV2D_DATA},
+                {LL_ROUTINE_DNN_CONVOLUTION_BACKWARD_WEIGHTS, LL_ARGUMENT_SRC, LL_ARGUMENT_DIFF_WEIGHTS,
+                 LL_ARGUMENT_DIFF_DST, LL_ACCESS_READ, LL_ACCESS_WRITE, LL_ACCESS_READ, LL_OP_CONV2D_FILTER}};
+    static struct ll_meanings meanings;
+    (void)state;
+    ll_meanings(&meanings);
+    for (size_t i = 0; i < sizeof convs / sizeof *convs * 3; i++) {
+        const uint64_t *x = convs[i / 3].x, *w = convs[i / 3].w, *y = convs[i / 3].y;
+        struct ll_call call = {.routine = ways[i % 3].routine, .dtype = LL_F32, .number_count = 19};
+        struct ll_meant meant;
+        uint64_t elements[3] = {1, 1, 1};
+        for (int d = 0; d < 5; d++)
+            elements[0] *= x[d], elements[1] *= w[d], elements[2] *= y[d];
+        for (enum ll_number d = LL_NUMBER_stride_d; d <= LL_NUMBER_stride_w; d++)
+            set_number(&call, d, convs[i / 3].stride);
+        for (enum ll_number d = LL_NUMBER_dilation_d; d <= LL_NUMBER_dilation_w; d++)
+            set_number(&call, d, convs[i / 3].dilation);
+        for (enum ll_number d = LL_NUMBER_before_d; d <= LL_NUMBER_behind_w; d++)
+            set_number(&call, d, convs[i / 3].pad);
+        for (int d = 0; d < 3; d++)
+            set_number(&call, LL_NUMBER_kernel_d + (unsigned)d, (int64_t)w[2 + d]);
+        set_number(&call, LL_NUMBER_groups, 1);
+        add_volume(&call, ways[i % 3].x, ways[i % 3].x_access, x);
+        add_volume(&call, ways[i % 3].w, ways[i % 3].w_access, w);
+        add_volume(&call, ways[i % 3].y, ways[i % 3].y_access, y);
+        ll_meaning_of(&meanings, &call, &meant);
+        assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(ways[i % 3].kind));
+        assert_int_equal(ll_op_flops(&meant.view), 2 * elements[2] * w[1] * w[2] * w[3] * w[4]);
+        assert_int_equal(ll_op_bytes_read(&meant.view) + ll_op_bytes_written(&meant.view),
+                         4 * (elements[0] + elements[1] + elements[2]));
+    }
+}
+
 /* dgesvx of 4 x 4 with two right-hand sides: fact, trans, n, nrhs, a, lda, af, ldaf, equed, b, ldb, x, ldx.
  */
 static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
@@ -255,6 +387,11 @@ int main(void)
         cmocka_unit_test(updates_of_packed_triangles_touch_each_element_once_a_vector),
         cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
         cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
+        cmocka_unit_test(the_columns_of_q_cost_what_their_reflectors_do),
+        cmocka_unit_test(numbers_of_two_parts_are_scaled_as_their_factor_is),
+        cmocka_unit_test(what_is_multiplied_by_zero_is_not_read),
+        cmocka_unit_test(a_call_that_the_library_refuses_touches_nothing),
+        cmocka_unit_test(a_volume_is_convolved_without_copies),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,7 +193,8 @@ static void an_equation_is_a_product(void **state)
     end_conversion(&c);
 }
 
-/* Both directions of an LSTM: for each T B in 4H and T B H 4H products. */
+/* Both directions of an LSTM: for each T B in 4H and T B H 4H products. Each direction's weights are
+ * tensors of their own, and of its input the second dimension is the batch. */
 static void both_directions_of_an_lstm_are_run(void **state)
 {
     (void)state;
@@ -213,7 +214,37 @@ static void both_directions_of_an_lstm_are_run(void **state)
     double products = 2.0 * 2 * T * B * 4 * H * (IN + H);
     assert_near(class_flops(c.trace, LL_CLASS_MATRIX), products + cells, 0);
     assert_dims(&op_of_kind(c.trace, LL_OP_RELU, 0)->out[0], DIMS(T, 2, B, H));
+    assert_null(op_of_kind(c.trace, LL_OP_SLICE, 0));
+    assert_string_equal(ll_trace_fact(c.trace, "batch"), "3");
+    assert_string_equal(ll_trace_fact(c.trace, "parameters"), "600"); /* 2 (20 * 8 + 20 * 5 + 40) */
+    uint64_t weights = 0;
+    for (uint64_t i = 0; i < c.trace->tensor_count; i++)
+        if (c.trace->tensors[i].producer == LL_NONE)
+            weights += ll_elements(&c.trace->descs[c.trace->tensors[i].desc].shape);
+    assert_int_equal(weights, 600);
     end_conversion(&c);
+}
+
+/* Tokens, steps first, whose rows of a table go to a GRU: --batch is their second dimension. */
+static void the_batch_of_steps_is_behind_them(void **state)
+{
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_INT64, DIMS(7, 2));
+        put_weight(&m, "table", DIMS(9, 8));
+        put_weight(&m, "w", DIMS(1, 15, 8));
+        put_weight(&m, "r", DIMS(1, 15, 5));
+        begin_node(&m, "Gather", "table x", "rows");
+        begin_node(&m, "GRU", "rows w r", "y");
+        node_int(&m, "hidden_size", 5);
+        node_int(&m, "layout", turned);
+        struct conversion c = imported(&m, 14, "batch=5");
+        assert_non_null(c.trace);
+        assert_string_equal(ll_trace_fact(c.trace, "batch"), "5");
+        assert_dims(&op_of_kind(c.trace, LL_OP_GATHER, 0)->out[0], DIMS(turned ? 5 * 2 : 7 * 5, 8));
+        end_conversion(&c);
+    }
 }
 
 static void what_weights_alone_make_is_no_op(void **state)
@@ -231,6 +262,87 @@ static void what_weights_alone_make_is_no_op(void **state)
     assert_null(op_of_kind(c.trace, LL_OP_ADD, 0));
     assert_null(op_of_kind(c.trace, LL_OP_TRANSPOSE, 0));
     assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_MATMUL, 0)), 2 * 3 * 4 * 5);
+    end_conversion(&c);
+}
+
+/* x[6, 4] reshaped to what a file beside the model says, from its byte 8 on: [8, 3]. */
+static struct conversion reshaped_by(const char *folder, const char *file, const char *offset)
+{
+    struct onnx_model m = {0};
+    char path[200];
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(6, 4));
+    put_list_elsewhere(&m, "s", 2, file, offset);
+    begin_node(&m, "Reshape", "x s", "y");
+    begin_node(&m, "Relu", "y", "z");
+    struct ll_str bytes = end_model(&m, 13);
+    struct conversion c = {.importer = ll_import_ONNX};
+    add_file(&c, path, &bytes);
+    convert(&c);
+    ll_str_release(&bytes);
+    return c;
+}
+
+static void sizes_may_lie_in_a_file_beside_the_model(void **state)
+{
+    static const char *const refused[][2] = {{"none.bin", "8"},    {"../sizes.bin", "8"},
+                                             {"/etc/passwd", "0"}, {"link.bin", "8"},
+                                             {"sizes.bin", "9"},   {"sizes.bin", "-1"},
+                                             {"..", "0"},          {"sizes.bin", "99999999999999999999999"}};
+    const int64_t words[3] = {0, 8, 3};
+    char folder[] = "/tmp/leadline-beside-XXXXXX", file[100], link[100];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/sizes.bin", folder);
+    snprintf(link, sizeof link, "%s/link.bin", folder);
+    FILE *out = fopen(file, "wb");
+    assert_int_equal(fwrite(words, sizeof words, 1, out), 1);
+    fclose(out);
+    assert_int_equal(symlink("sizes.bin", link), 0);
+    struct conversion c = reshaped_by(folder, "sizes.bin", "8");
+    assert_non_null(c.trace);
+    assert_dims(&op_of_kind(c.trace, LL_OP_RELU, 0)->out[0], DIMS(8, 3));
+    end_conversion(&c);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        c = reshaped_by(folder, refused[i][0], refused[i][1]);
+        assert_null(c.trace);
+        assert_true(complained(&c, "its elements cannot be read from"));
+        end_conversion(&c);
+    }
+    unlink(file);
+    unlink(link);
+    rmdir(folder);
+}
+
+static void a_function_of_the_model_is_called_so(void **state)
+{
+    (void)state;
+    struct onnx_model m = {0};
+    struct ll_str function = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(6, 4));
+    begin_node(&m, "Twice", "x", "y");
+    struct ll_str bytes = end_model(&m, 13);
+    ll_wire_put_text(&function, 1, "Twice");
+    ll_wire_put_bytes(&bytes, 25, function.text, function.length);
+    struct conversion c = {.importer = ll_import_ONNX};
+    add_file(&c, "functions.onnx", &bytes);
+    convert(&c);
+    assert_true(
+        complained(&c, "operator `Twice` is a function of the model itself, which is not looked into"));
+    end_conversion(&c);
+    ll_str_release(&function);
+    ll_str_release(&bytes);
+}
+
+static void a_network_of_views_has_no_op(void **state)
+{
+    (void)state;
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(6, 4));
+    begin_node(&m, "Flatten", "x", "y");
+    struct conversion c = imported(&m, 13, "");
+    assert_null(c.trace);
+    assert_true(complained(&c, "there is no op in it"));
     end_conversion(&c);
 }
 
@@ -442,7 +554,11 @@ int main(void)
         cmocka_unit_test(products_of_stacks_broadcast),
         cmocka_unit_test(an_equation_is_a_product),
         cmocka_unit_test(both_directions_of_an_lstm_are_run),
+        cmocka_unit_test(the_batch_of_steps_is_behind_them),
         cmocka_unit_test(what_weights_alone_make_is_no_op),
+        cmocka_unit_test(sizes_may_lie_in_a_file_beside_the_model),
+        cmocka_unit_test(a_function_of_the_model_is_called_so),
+        cmocka_unit_test(a_network_of_views_has_no_op),
         cmocka_unit_test(a_branch_is_taken_where_its_condition_is_known),
         cmocka_unit_test(a_branch_that_makes_the_outputs_around_it_is_refused),
         cmocka_unit_test(all_unknown_operators_are_named_at_once),

@@ -219,6 +219,144 @@ static void unknown_operators_are_named_or_kept(void **state)
     end_conversion(&c);
 }
 
+/* A node of an execution graph: number, whose call it is, what goes in and what comes out, storage and
+ * shape. */
+#define NODE(name, id, parent, in_storage, in_shape, out_storage, out_shape)                                 \
+    "{\"name\": \"" name "\", \"id\": " #id ", \"parent\": " #parent ", \"inputs\": [[" #id "1," #in_storage \
+    ",0,0,4,\"cpu\"]], \"input_shapes\": [" in_shape                                                         \
+    "], \"input_types\": [\"Tensor(float)\"], \"outputs\": "                                                 \
+    "[[" #id "2," #out_storage ",0,0,4,\"cpu\"]], \"output_shapes\": [" out_shape                            \
+    "], \"output_types\": [\"Tensor(float)\"]}"
+#define GRAPH(nodes) "{\"nodes\": [" nodes "]}"
+
+/* Views, copies and what fills memory are no reason to pass over who called them, nor is what computes
+ * something else; what writes the result is. */
+static void what_an_operator_calls_must_be_all_that_it_does(void **state)
+{
+    static const char *const lost[] = {GRAPH(NODE("mine::pick", 2, 1, 11, "[8,4]", 12, "[3,4]") "," NODE(
+                                           "aten::as_strided", 3, 2, 11, "[8,4]", 11, "[2,4]")),
+                                       GRAPH(NODE("mine::pick", 2, 1, 11, "[8,4]", 12, "[8,4]") "," NODE(
+                                           "aten::clone", 3, 2, 11, "[8,4]", 12, "[8,4]")),
+                                       GRAPH(NODE("mine::pick", 2, 1, 11, "[8,4]", 12, "[3,4]") "," NODE(
+                                           "aten::exp", 3, 2, 11, "[8,4]", 13, "[8,4]"))};
+    (void)state;
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
+        expect_refusal(ll_import_TORCH_GRAPH, lost[i], "mine::pick: nobody knows this operator");
+    struct conversion kept = import_text(ll_import_TORCH_GRAPH, lost[2], true);
+    assert_int_equal(kept.trace->op_count, 1);
+    assert_int_equal(kept.trace->forms[0].view.kind, LL_OP_FOREIGN);
+    struct conversion c = import_text(ll_import_TORCH_GRAPH,
+                                      GRAPH(NODE("mine::pick", 2, 1, 11, "[8,4]", 12, "[4,8]") "," NODE(
+                                          "aten::exp", 3, 2, 11, "[8,4]", 13,
+                                          "[8,4]") "," NODE("aten::exp", 4, 2, 13, "[8,4]", 12, "[8,4]")),
+                                      false);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 2);
+    end_conversion(&kept);
+    end_conversion(&c);
+    expect_refusal(
+        ll_import_TORCH_PROFILE,
+        "[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"mine::pick\", \"tid\": 7, \"ts\": 10, "
+        "\"dur\": 9, \"args\": {\"Input Dims\": [[8, 4]], \"Input type\": [\"float\"]}},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::as_strided\", \"tid\": 7, \"ts\": 11, "
+        "\"dur\": 1, \"args\": {\"Input Dims\": [[8, 4]], \"Input type\": [\"float\"]}}]",
+        "mine::pick: nobody knows this operator");
+}
+
+/* A convolution of volumes, and the view that it has its filter as. */
+static void the_trouble_of_an_operator_is_told_though_it_calls_views(void **state)
+{
+    static const char text[] =
+        "{\"nodes\": [{\"name\": \"aten::convolution\", \"id\": 2, \"parent\": 1, \"inputs\": "
+        "[[3,13,0,1536,4,\"cpu\"],[4,14,0,324,4,\"cpu\"]], \"input_shapes\": [[1,3,8,8,8],[4,3,3,3,3]], "
+        "\"input_types\": [\"Tensor(float)\",\"Tensor(float)\"], \"outputs\": [[5,15,0,864,4,\"cpu\"]], "
+        "\"output_shapes\": [[1,4,6,6,6]], \"output_types\": [\"Tensor(float)\"]}," NODE(
+            "aten::view", 6, 2, 14, "[4,3,3,3,3]", 14, "[4,81]") "]}";
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH, text,
+                   "aten::convolution: an image of other than one or two dimensions");
+}
+
+/* The mean of what the operator itself has written, as losses take it. */
+static void an_operator_whose_memory_is_read_unwritten_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   GRAPH(NODE("mine::loss", 2, 1, 11, "[8,4]", 12,
+                              "[]") "," NODE("aten::empty", 3, 2, 0, "[8,4]", 13,
+                                             "[8,4]") "," NODE("aten::mean", 4, 2, 13, "[8,4]", 12, "[]")),
+                   "mine::loss: nobody knows this operator");
+}
+
+/* exp_ has no row; exp has one. */
+static void what_changes_its_argument_is_what_does_not_in_place(void **state)
+{
+    (void)state;
+    struct conversion c =
+        import_text(ll_import_TORCH_GRAPH, GRAPH(NODE("aten::exp_", 2, 1, 11, "[8,4]", 11, "[8,4]")), false);
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 1);
+    assert_int_equal(c.trace->forms[0].view.kind, LL_OP_EXP);
+    assert_int_equal(c.trace->tensors[ll_op_output(c.trace, 0, 0)].storage,
+                     c.trace->tensors[ll_op_input(c.trace, 0, 0)].storage);
+    end_conversion(&c);
+}
+
+/* Two rows of x[8,4] by number; their first elements put to where y[2,1] says, in place; the three largest of
+ * each; x in order; twice as high and wide. */
+#define TENSOR(id, storage) "[" #id "," #storage ",0,0,4,\"cpu\"]"
+#define CALL(name, id, inputs, shapes, types, storage, shape)                                                \
+    "{\"name\": \"" name "\", \"id\": " #id ", \"parent\": 1, \"inputs\": [" inputs                          \
+    "], \"input_shapes\": [" shapes "], \"input_types\": [" types                                            \
+    "], \"outputs\": [" TENSOR(id##2, storage) "], \"output_shapes\": [" shape                               \
+                                               "], \"output_types\": [\"Tensor(float)\"]}"
+
+static void elements_are_picked_put_ordered_and_resized(void **state)
+{
+    static const char text[] = GRAPH(CALL(
+        "aten::index", 2, TENSOR(3, 11) ",[" TENSOR(4, 12) "]", "[8,4],[[2]]",
+        "\"Tensor(float)\",\"GenericList[Tensor(long int)]\"", 13,
+        "[2,4]") "," CALL("aten::scatter_", 5, TENSOR(6, 13) ",1," TENSOR(7, 14) ",1.5", "[2,4],[],[2,1],[]",
+                          "\"Tensor(float)\",\"Int\",\"Tensor(long int)\",\"Double\"", 13,
+                          "[2,4]") "," CALL("aten::topk", 8, TENSOR(9, 13) ",3,-1,1,1", "[2,4],[],[],[],[]",
+                                            "\"Tensor(float)\",\"Int\",\"Int\",\"Bool\",\"Bool\"", 15,
+                                            "[2,3]") "," CALL("aten::sort", 20, TENSOR(21, 11) ",0,0,1",
+                                                              "[8,4],[],[],[]",
+                                                              "\"Tensor(float)\",\"Bool\",\"Int\",\"Bool\"",
+                                                              16,
+                                                              "[8,4]") "," CALL("aten::upsample_nearest2d",
+                                                                                30, TENSOR(31, 17) ",[4,6]",
+                                                                                "[1,5,2,3],[[],[]]",
+                                                                                "\"Tensor(float)\","
+                                                                                "\"GenericList[Int,Int]\"",
+                                                                                18, "[1,5,4,6]"));
+    (void)state;
+    struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    uint64_t scattered = 0;
+    while (c.trace->forms[c.trace->ops[scattered].form].view.kind != LL_OP_SCATTER)
+        scattered++;
+    const struct ll_form *scatter = &c.trace->forms[c.trace->ops[scattered].form];
+    assert_int_equal(ll_elements(&op_of_kind(c.trace, LL_OP_GATHER, 0)->out[0]), 2 * 4);
+    assert_int_equal(scatter->bytes_read, 2 * 4 + 2 * 4);
+    assert_int_equal(scatter->bytes_written, 2 * 4);
+    assert_int_equal(op_of_kind(c.trace, LL_OP_TOP_K, 0)->out[0].dim[1], 3);
+    assert_int_equal(op_of_kind(c.trace, LL_OP_TOP_K, 1)->out[0].dim[1], 8); /* along the first dimension */
+    assert_int_equal(op_of_kind(c.trace, LL_OP_RESIZE_NEAREST, 0)->out[0].dim[2], 6);
+    end_conversion(&c);
+}
+
+/* What meets in the same place, and what a mask picks, nobody can count. */
+static void what_is_picked_by_a_mask_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(ll_import_TORCH_GRAPH,
+                   GRAPH(CALL("aten::index", 2, TENSOR(3, 11) ",[" TENSOR(4, 12) "]", "[8,4],[[8,4]]",
+                              "\"Tensor(float)\",\"GenericList[Tensor(bool)]\"", 13, "[5]")),
+                   "aten::index: it picks by a mask");
+}
+
 static void what_is_wrong_is_said_with_its_place(void **state)
 {
     (void)state;
@@ -347,6 +485,12 @@ int main(void)
         cmocka_unit_test(what_is_added_to_a_product_may_repeat),
         cmocka_unit_test(joining_nothing_with_nothing_is_no_op),
         cmocka_unit_test(unknown_operators_are_named_or_kept),
+        cmocka_unit_test(what_an_operator_calls_must_be_all_that_it_does),
+        cmocka_unit_test(the_trouble_of_an_operator_is_told_though_it_calls_views),
+        cmocka_unit_test(an_operator_whose_memory_is_read_unwritten_is_refused),
+        cmocka_unit_test(what_changes_its_argument_is_what_does_not_in_place),
+        cmocka_unit_test(elements_are_picked_put_ordered_and_resized),
+        cmocka_unit_test(what_is_picked_by_a_mask_is_refused),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(fused_attention_is_the_products_that_it_stands_for),
         cmocka_unit_test(numbers_of_any_type_can_be_drawn),

@@ -140,11 +140,13 @@ static bool holds(struct ll_meant *meant)
     return true;
 }
 
-/* A product of no elements is added to something: all that is left is what it is scaled by. */
+/* A product of no elements, or times zero: all that is left is what it would have been added to, which is
+ * scaled, or zeros. */
 static bool only_scales(const struct ll_meaning_row *row, const struct ll_meant *meant)
 {
-    return row->operands[0].part == LL_PART_ADDS && meant->view.input_count == 1 &&
-           meant->view.output_count == 1 && meant->inputs[0] == meant->outputs[0];
+    return row->operands[0].part == LL_PART_ADDS && meant->view.output_count == 1 &&
+           (meant->view.input_count == 0 ||
+            (meant->view.input_count == 1 && meant->inputs[0] == meant->outputs[0]));
 }
 
 static bool build(const struct ll_call *call, const struct ll_meaning_row *row, struct ll_meant *meant)
@@ -156,7 +158,7 @@ static bool build(const struct ll_call *call, const struct ll_meaning_row *row, 
     meant->phase = row->phase;
     meant->view.kind = adds(row, meant) ? row->adding : row->kind;
     if (only_scales(row, meant)) {
-        meant->view.kind = LL_OP_SCAL;
+        meant->view.kind = meant->view.input_count ? LL_OP_SCAL : LL_OP_CONSTANT;
         meant->view.attr_count = 0;
     } else if (row->fix && meant->view.input_count) {
         row->fix(call, meant);

@@ -28,6 +28,13 @@ void ll_fix_TURNED(const struct ll_call *call, struct ll_meant *meant)
     meant->in[0].dim[1] = meant->out[0].dim[1] = rows;
 }
 
+/* So many reflectors make the matrix, or none. */
+void ll_fix_REFLECTORS(const struct ll_call *call, struct ll_meant *meant)
+{
+    meant->attrs[meant->view.attr_count++] =
+        (struct ll_attr){.key = LL_ATTR_SIZE, .count = ll_call_number(call, LL_NUMBER_k)};
+}
+
 /* LAPACK's letters: V, S and O ask for vectors, A for all that there are. */
 void ll_fix_VECTORS(const struct ll_call *call, struct ll_meant *meant)
 {

@@ -30,6 +30,14 @@ static struct ll_shape look_PLAIN(const struct ll_call *call, const struct ll_sh
     return *shape;
 }
 
+static struct ll_shape look_PARTS(const struct ll_call *call, const struct ll_shape *shape)
+{
+    struct ll_shape parts = *shape;
+    parts.dtype = call->dtype;
+    parts.dim[parts.rank++] = 2;
+    return parts;
+}
+
 static struct ll_shape look_COLUMN(const struct ll_call *call, const struct ll_shape *shape)
 {
     (void)call;

@@ -12,15 +12,43 @@ static uint64_t depth_of(const struct ll_call *call, enum ll_argument argument, 
     return 0;
 }
 
-/* A volume's convolution is that of images, one for each depth of the result, whose channels are those of all
- * depths that a window reaches. */
-static void unroll_depth(struct ll_shape *shape, bool result, uint64_t in_depth, uint64_t out_depth,
-                         uint64_t taps)
+/* A volume's convolution is that of an image as high as the volume is deep, whose lines are the volume's
+ * planes: so many taps as a filter has in a plane lie side by side, and as many places are met as the
+ * result has. */
+static void flatten(struct ll_shape *image, uint64_t depth)
 {
-    if (result || in_depth == 0)
-        return;
-    shape->dim[0] = ll_mul(shape->dim[0] / in_depth, out_depth);
-    shape->dim[3] = ll_mul(shape->dim[3], taps);
+    image->dim[0] /= depth;
+    image->dim[2] = ll_mul(image->dim[1], image->dim[2]);
+    image->dim[1] = depth;
+}
+
+static void flatten_filter(struct ll_shape *filter, uint64_t depth)
+{
+    filter->dim[1] = ll_mul(filter->dim[0], filter->dim[1]);
+    filter->dim[0] = depth;
+    filter->dim[2] /= depth;
+}
+
+static void set_attr(struct ll_meant *meant, enum ll_attr_key key, int64_t count)
+{
+    uint32_t i = 0;
+    while (i < meant->view.attr_count && meant->attrs[i].key != key)
+        i++;
+    meant->attrs[i] = (struct ll_attr){.key = key, .count = count};
+    meant->view.attr_count += i == meant->view.attr_count;
+}
+
+/* A stride and what is padded so that windows of so many taps stop at so many places of a line. */
+static void set_places(struct ll_meant *meant, uint64_t line, uint64_t taps, uint64_t places)
+{
+    uint64_t beyond = line > taps ? line - taps : 0, steps = places > 1 ? places - 1 : 1;
+    uint64_t stride = ll_max(1, places > 1 ? (beyond + steps - 1) / steps : beyond + 1);
+    uint64_t padded = ll_sub(ll_add(ll_mul(places - 1, stride), taps), line);
+    padded = places > 1 || taps > line ? padded : 0;
+    set_attr(meant, LL_ATTR_STRIDE_W, (int64_t)stride);
+    set_attr(meant, LL_ATTR_PAD_LEFT, (int64_t)(padded / 2));
+    set_attr(meant, LL_ATTR_PAD_RIGHT, (int64_t)(padded - padded / 2));
+    set_attr(meant, LL_ATTR_DILATION_W, 1);
 }
 
 void ll_fix_DEPTH(const struct ll_call *call, struct ll_meant *meant)
@@ -30,14 +58,22 @@ void ll_fix_DEPTH(const struct ll_call *call, struct ll_meant *meant)
     uint64_t taps = (uint64_t)ll_call_number(call, LL_NUMBER_kernel_d);
     bool turned = call->routine >= LL_ROUTINE_DNN_DECONVOLUTION &&
                   call->routine <= LL_ROUTINE_DNN_DECONVOLUTION_BACKWARD_WEIGHTS;
+    enum ll_op_kind kind = meant->view.kind;
     if (in_depth == 0 || out_depth == 0 || taps == 0)
         return;
-    uint64_t image = turned ? out_depth : in_depth, result = turned ? in_depth : out_depth;
-    enum ll_op_kind kind = meant->view.kind;
-    if (kind != LL_OP_CONV2D_DATA)
-        unroll_depth(&meant->in[0], false, image, result, taps);
-    else
-        unroll_depth(&meant->out[0], false, image, result, taps);
+    struct ll_shape *image = kind == LL_OP_CONV2D_DATA ? &meant->out[0] : &meant->in[0];
+    struct ll_shape *filter = kind == LL_OP_CONV2D_FILTER ? &meant->out[0] : &meant->in[1];
+    struct ll_shape *result = kind == LL_OP_CONV2D        ? &meant->out[0]
+                              : kind == LL_OP_CONV2D_DATA ? &meant->in[0]
+                                                          : &meant->in[1];
+    flatten(image, turned ? out_depth : in_depth);
+    flatten(result, turned ? in_depth : out_depth);
+    flatten_filter(filter, taps);
+    set_attr(meant, LL_ATTR_STRIDE_H, ll_call_number(call, LL_NUMBER_stride_d));
+    set_attr(meant, LL_ATTR_PAD_TOP, ll_call_number(call, LL_NUMBER_before_d));
+    set_attr(meant, LL_ATTR_PAD_BOTTOM, ll_call_number(call, LL_NUMBER_behind_d));
+    set_attr(meant, LL_ATTR_DILATION_H, ll_call_number(call, LL_NUMBER_dilation_d));
+    set_places(meant, image->dim[2], filter->dim[1], result->dim[2]);
 }
 
 /* Which factor is stored the other way. */

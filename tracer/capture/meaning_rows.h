@@ -14,6 +14,7 @@ enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
 /* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
 #define LL_LOOK_LIST(X)                                                                                      \
     X(PLAIN, "as it is")                                                                                     \
+    X(PARTS, "complex numbers are two real ones each")                                                       \
     X(COLUMN, "a vector is a matrix of one column")                                                          \
     X(LAPACK, "a matrix stored by columns is rows and columns")                                              \
     X(ROWS, "all dimensions but the first are one")                                                          \
@@ -53,7 +54,7 @@ struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_call
 /* What rows cannot say. */
 typedef void ll_meaning_fix(const struct ll_call *call, struct ll_meant *meant);
 ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_LEFT_RIGHT, ll_fix_TRANSPOSED,
-    ll_fix_ONE_FOR_ALL;
+    ll_fix_REFLECTORS, ll_fix_ONE_FOR_ALL;
 /* Of primitives: meaning_primitives.c. */
 ll_meaning_fix ll_fix_DEPTH, ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED, ll_fix_STACK, ll_fix_AXIS,
     ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_DERIVATIVE, ll_fix_FUNCTION_OF_2, ll_fix_CHANNELS,

@@ -15,14 +15,21 @@ static const struct ll_aten_row rows[] = {
 #undef LL_ATEN
 };
 
-const struct ll_aten_row *ll_aten_find(const char *name)
+static const struct ll_aten_row *find(const char *name, size_t length)
 {
-    const char *dot = strchr(name, '.');
-    size_t length = dot ? (size_t)(dot - name) : strlen(name);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strncmp(rows[i].name, name, length) == 0 && rows[i].name[length] == '\0')
             return &rows[i];
     return NULL;
+}
+
+const struct ll_aten_row *ll_aten_find(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    size_t length = dot ? (size_t)(dot - name) : strlen(name);
+    const struct ll_aten_row *row = find(name, length);
+    bool changes = length > 0 && name[length - 1] == '_';
+    return row || !changes ? row : find(name, length - 1);
 }
 
 const struct ll_torch_tensor *ll_aten_tensor(const struct ll_aten *call, uint32_t i)

@@ -18,6 +18,9 @@
 /* So many views of what a storage holds are kept, for the next one who asks. */
 enum { LL_SEEN_KEPT = 4 };
 
+/* How much an operator does: nothing that counts, something that nobody knows, something that has a row. */
+enum ll_torch_work { LL_TORCH_NOTHING, LL_TORCH_SOMETHING, LL_TORCH_KNOWN };
+
 struct ll_storage {
     bool live;    /* it holds something */
     bool decided; /* what was there before the first op is what its first reader takes it for */
@@ -26,6 +29,8 @@ struct ll_storage {
     enum ll_memory_class brought; /* of what was there before the first op */
     struct ll_imported seen[LL_SEEN_KEPT];
     uint32_t seen_count;
+    uint64_t got_by; /* 1 + the operator without a row that got this memory, until it is written; else 0 */
+    uint64_t next_write[LL_TORCH_KNOWN + 1]; /* 1 + the next node that writes it and does so much; 0: none */
 };
 
 struct ll_storages {
@@ -58,9 +63,12 @@ struct ll_aten {
     enum ll_memory_class memory; /* of what the call writes */
     const char *scope;
     bool timed; /* its time went with an op already */
+    uint64_t
+        reads_of; /* 1 + an operator without a row whose memory it reads, which no op has written; else 0 */
 };
 
-/* The row of an operator, by name, with or without an overload (`aten::add.Tensor`); NULL for none. */
+/* The row of an operator, by name, with or without an overload (`aten::add.Tensor`); NULL for none. What
+ * changes its first argument (`aten::add_`) has the row of what does not, unless there is one for it. */
 const struct ll_aten_row *ll_aten_find(const char *name);
 
 /* The first tensor of argument i; NULL when it is none. */

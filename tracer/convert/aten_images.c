@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions, pooling, and what is normalised by channel. */
+/* Convolutions, pooling, other sizes, and what is normalised by channel. */
 #include "tracer/convert/aten.h"
 
 static const char wants_tensors[] = "its arguments are not the tensors that it takes";
 
 ll_aten_rule ll_aten_CONVOLUTION, ll_aten_CONV_BACKWARD, ll_aten_BATCH_NORM, ll_aten_NORM_BACKWARD,
     ll_aten_NORM_BACKWARD_CUDNN, ll_aten_MAX_POOL, ll_aten_MAX_POOL_BACKWARD, ll_aten_AVERAGE_POOL,
-    ll_aten_AVERAGE_BACKWARD, ll_aten_ADAPTIVE_POOL, ll_aten_ADAPTIVE_BACKWARD;
+    ll_aten_AVERAGE_BACKWARD, ll_aten_ADAPTIVE_POOL, ll_aten_ADAPTIVE_BACKWARD, ll_aten_RESIZE,
+    ll_aten_GROUP_NORM, ll_aten_GROUP_BACKWARD;
 
 /* A convolution: image, filter and what it makes of the image, by their shapes here. A transposed one is the
  * gradient of another, whose result is its image. */
@@ -271,6 +272,50 @@ const char *ll_aten_NORM_BACKWARD_CUDNN(struct ll_aten *call)
     return norm_backward(call, (const uint32_t[]){1, 0, 2, 5, 6});
 }
 
+/* native_group_norm(x, weight, bias, ...) -> y, mean, 1 / deviation. Who asks for the latter two asks for
+ * y. */
+const char *ll_aten_GROUP_NORM(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
+    struct ll_shape shape;
+    struct ll_imported out = {0};
+    const char *trouble = x ? channels_last(&x->shape, &shape) : wants_tensors;
+    if (trouble)
+        return trouble;
+    uint64_t channels = shape.dim[shape.rank - 1u];
+    enum ll_dtype dtype = (enum ll_dtype)shape.dtype;
+    const struct ll_imported in[] = {ll_aten_hold(call, x, &shape), ll_aten_vector(call, 1, channels, dtype),
+                                     ll_aten_vector(call, 2, channels, dtype)};
+    trouble =
+        ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_GROUP_NORM, .in = in, .in_count = 3}, &out);
+    for (uint32_t i = 0; !trouble && i < 3; i++)
+        ll_aten_give(call, ll_aten_result(call, i), out);
+    return trouble;
+}
+
+/* native_group_norm_backward(dy, x, mean, 1 / deviation, weight, ...) */
+const char *ll_aten_GROUP_BACKWARD(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *dy = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1);
+    struct ll_shape shape;
+    struct ll_imported out[LL_MAX_OUTPUTS] = {{0}};
+    const char *trouble = dy && x ? channels_last(&x->shape, &shape) : wants_tensors;
+    if (trouble)
+        return trouble;
+    const struct ll_imported in[] = {
+        ll_aten_hold(call, dy, &shape), ll_aten_hold(call, x, &shape),
+        ll_aten_vector(call, 4, shape.dim[shape.rank - 1u], (enum ll_dtype)shape.dtype)};
+    const struct ll_shape given[] = {shape, in[2].shape, in[2].shape};
+    trouble = ll_aten_do(
+        call,
+        &(struct ll_import_op){
+            .kind = LL_OP_NORMALIZE_GRAD, .in = in, .in_count = 3, .given = given, .given_count = 3},
+        out);
+    for (uint32_t i = 0; !trouble && i < 3; i++)
+        ll_aten_give(call, ll_aten_result(call, i), out[i]);
+    return trouble;
+}
+
 /* Windows of the arguments from `first` on: kernel, stride (that of the kernel when it is empty), padding;
  * with the last window complete or not, as the result says. */
 static void set_windows(const struct ll_aten *call, uint32_t first, const struct ll_shape *image,
@@ -427,4 +472,28 @@ const char *ll_aten_ADAPTIVE_BACKWARD(struct ll_aten *call)
         return trouble ? trouble : wants_tensors;
     trouble = adapt(&image, &pooled.dim[1], attrs);
     return trouble ? trouble : average(call, dy, &image, attrs, true);
+}
+
+/* upsample_nearest2d(x, size, ...) and the like, and their ways back, whose third argument is the shape
+ * that they lead to. */
+const char *ll_aten_RESIZE(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *y = ll_aten_result(call, 0);
+    struct ll_shape image, resized;
+    const char *trouble = x ? ll_image_shape(&x->shape, &image) : wants_tensors;
+    bool backward =
+        call->row->kind == LL_OP_RESIZE_NEAREST_GRAD || call->row->kind == LL_OP_RESIZE_LINEAR_GRAD;
+    if (trouble)
+        return trouble;
+    resized = image;
+    for (uint32_t i = 0; i < 2; i++)
+        resized.dim[1 + i] = (uint64_t)ll_aten_integer(call, backward ? 2 : 1, backward ? 2 + i : i, 0);
+    if (y)
+        trouble = ll_image_shape(&y->shape, &resized);
+    if (trouble || (int64_t)resized.dim[1] < 1 || (int64_t)resized.dim[2] < 1)
+        return trouble ? trouble : "nobody knows to what size";
+    const struct ll_imported in = ll_aten_hold(call, x, &image);
+    return ll_aten_do_to(
+        call, &(struct ll_import_op){
+                  .kind = call->row->kind, .in = &in, .in_count = 1, .given = &resized, .given_count = 1});
 }

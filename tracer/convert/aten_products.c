@@ -4,8 +4,8 @@
 
 static const char wants_tensors[] = "its arguments are not the tensors that it takes";
 
-ll_aten_rule ll_aten_MM, ll_aten_ADDMM, ll_aten_LINEAR, ll_aten_MV, ll_aten_ATTENTION,
-    ll_aten_ATTENTION_BACKWARD;
+ll_aten_rule ll_aten_MM, ll_aten_ADDMM, ll_aten_LINEAR, ll_aten_QKV, ll_aten_MV, ll_aten_ADDMV,
+    ll_aten_ATTENTION, ll_aten_ATTENTION_BACKWARD;
 
 /* The product of arguments a and b. */
 static const char *product(struct ll_aten *call, enum ll_op_kind kind, uint32_t a, uint32_t b,
@@ -81,10 +81,24 @@ const char *ll_aten_LINEAR(struct ll_aten *call)
     return trouble;
 }
 
-/* A matrix, or a vector that lies, times a vector that stands. */
-const char *ll_aten_MV(struct ll_aten *call)
+/* _transform_bias_rescale_qkv(x w, bias, heads): queries, keys and values are parts of one tensor; that the
+ * queries are scaled is left out. */
+const char *ll_aten_QKV(struct ll_aten *call)
 {
-    const struct ll_torch_tensor *a = ll_aten_tensor(call, 0), *x = ll_aten_tensor(call, 1);
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *b = ll_aten_tensor(call, 1);
+    if (!x || !b || x->shape.rank == 0)
+        return wants_tensors;
+    struct ll_imported out = ll_aten_hold(call, x, NULL);
+    const char *trouble = add(call, b, &out);
+    for (uint32_t i = 0; !trouble && i < 3; i++)
+        ll_aten_give(call, ll_aten_result(call, i), out);
+    return trouble;
+}
+
+/* A matrix, or a vector that lies, times a vector that stands: argument a and the one behind it. */
+static const char *vector_product(struct ll_aten *call, uint32_t i, struct ll_imported *out)
+{
+    const struct ll_torch_tensor *a = ll_aten_tensor(call, i), *x = ll_aten_tensor(call, i + 1);
     if (!a || !x || x->shape.rank != 1 || a->shape.rank == 0 || a->shape.rank > 2)
         return wants_tensors;
     struct ll_shape standing = {.rank = 2, .dtype = x->shape.dtype, .dim = {x->shape.dim[0], 1}};
@@ -93,7 +107,34 @@ const char *ll_aten_MV(struct ll_aten *call)
             ? a->shape
             : (struct ll_shape){.rank = 2, .dtype = a->shape.dtype, .dim = {1, a->shape.dim[0]}};
     const struct ll_imported in[] = {ll_aten_hold(call, a, &lying), ll_aten_hold(call, x, &standing)};
-    return ll_aten_do_to(call, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2});
+    return ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2}, out);
+}
+
+const char *ll_aten_MV(struct ll_aten *call)
+{
+    struct ll_imported out = {0};
+    const char *trouble = vector_product(call, 0, &out);
+    if (!trouble)
+        ll_aten_give(call, ll_aten_result(call, 0), out);
+    return trouble;
+}
+
+/* addmv(c, a, x, beta, alpha): beta c + alpha a x */
+const char *ll_aten_ADDMV(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *c = ll_aten_tensor(call, 0);
+    struct ll_imported both[2] = {{0}};
+    const char *trouble = vector_product(call, 1, &both[0]);
+    if (!trouble && c && ll_aten_number(call, 3, 0, 1) != 0) {
+        const struct ll_shape standing = {
+            .rank = 2, .dtype = c->shape.dtype, .dim = {ll_elements(&c->shape), 1}};
+        both[1] = ll_aten_hold(call, c, &standing);
+        trouble =
+            ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_ADD, .in = both, .in_count = 2}, both);
+    }
+    if (!trouble)
+        ll_aten_give(call, ll_aten_result(call, 0), both[0]);
+    return trouble;
 }
 
 /* A product of stacks, operands turned or not. */

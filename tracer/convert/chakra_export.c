@@ -205,6 +205,10 @@ static void put_deps(struct writer *w, uint32_t op)
     if (packed.length > 0)
         ll_wire_put_bytes(&numbers, LIST_VALUES, packed.text, packed.length);
     put_list(w, "leadline.controls", ATTR_UINT64S, &numbers);
+    if (links->storage_count > 0)
+        put_number(w, "leadline.storage_controls", ATTR_UINT64, links->storage_count);
+    if (links->gap_count > 0)
+        put_number(w, "leadline.gap_controls", ATTR_UINT64, links->gap_count);
     ll_str_release(&packed);
 }
 

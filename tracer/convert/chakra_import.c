@@ -9,7 +9,7 @@
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 #include "tracer/convert/chakra_file.h"
-#include "tracer/retype.h"
+#include "tracer/convert/series.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -319,6 +319,7 @@ struct own {
     struct ll_imported *in, *out;
     struct ll_attr attrs[LL_MAX_ATTRS];
     struct chakra_tensor *made;
+    uint32_t storage_count, gap_count; /* of the controls */
     uint32_t *numbers, *descs;
 };
 
@@ -452,10 +453,13 @@ static void record_own(struct reader *r, struct own *own)
         .attr_count = own->op.attr_count,
         .controls = own->op.controls,
         .control_count = own->op.control_count,
+        .storage_count = own->storage_count,
+        .gap_count = own->gap_count,
         .start_ns = own->op.start_ns,
         .duration_ns = own->op.duration_ns,
     };
     uint32_t first = ll_recorder_op(recorder, &record);
+    r->import->op_count++;
     for (uint32_t i = 0; i < own->op.given_count; i++)
         own->out[i] = (struct ll_imported){first == LL_NONE ? LL_NONE : first + i, own->made[i].shape};
 }
@@ -479,6 +483,10 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
     if (!bring_tensors(r, rank) || !read_inputs(r, rank, own) || !read_attrs(r, own) ||
         !read_outputs(r, own) || !check_outputs(r, own) || !find_own_controls(r, at, &own->op))
         return false;
+    uint64_t count = own->op.control_count; /* of which the last are of these kinds */
+    own->gap_count = (uint32_t)ll_min(count, chakra_number(r->node, "leadline.gap_controls"));
+    own->storage_count =
+        (uint32_t)ll_min(count - own->gap_count, chakra_number(r->node, "leadline.storage_controls"));
     record_own(r, own);
     for (uint32_t i = 0; i < own->op.given_count; i++)
         if (!keep_tensor(r, rank, own->made[i].number, &own->out[i]))
@@ -555,19 +563,11 @@ static bool add_facts(struct reader *r)
     return true;
 }
 
-static bool read_dtype(struct reader *r)
-{
-    const char *name = ll_import_choice(r->import, "dtype");
-    r->dtype = name ? (uint8_t)ll_dtype_find(name) : LL_F32;
-    if (r->dtype < LL_DTYPE_COUNT)
-        return true;
-    return ll_complain(r->import->diags, (struct ll_place){0},
-                       "-p dtype=%s: there is no such type of elements", name);
-}
-
 static bool read_ranks(struct reader *r)
 {
-    bool right = read_dtype(r);
+    enum ll_dtype dtype;
+    bool right = ll_series_dtype(r->import, LL_F32, &dtype);
+    r->dtype = (uint8_t)dtype;
     for (uint64_t i = 0; i < r->rank_count; i++) {
         struct rank *rank = &r->ranks[i];
         right = chakra_file_read(r->import, &r->import->inputs[i], &rank->file) && right;

@@ -104,6 +104,9 @@ bool ll_import_run(ll_importer *importer, struct ll_import *import)
     import->facts = (struct ll_facts){.arena = &import->arena};
     import->output = part;
     bool done = part ? importer(import) : ll_import_no_memory(import);
+    if (done && import->op_count == 0)
+        done = ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
+                           "there is no op in it: nothing is computed or moved");
     if (import->recorder) {
         enum ll_status status = ll_recorder_close(import->recorder);
         import->status = import->status == LL_OK ? status : import->status;
@@ -193,6 +196,7 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
         .duration_ns = op->duration_ns,
     };
     uint32_t first = ll_recorder_op(import->recorder, &row);
+    import->op_count++;
     for (uint32_t i = 0; out && i < view->output_count; i++)
         out[i].tensor = first == LL_NONE ? LL_NONE : first + i;
 }

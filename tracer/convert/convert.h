@@ -29,6 +29,10 @@ struct ll_input_file {
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
 void ll_input_close(struct ll_input_file *input);
 
+/* Reads so many bytes, from there on, of the regular file of this name that lies in the folder of `beside`;
+ * a name that leads elsewhere is no such file. False when not all of them can be read. */
+bool ll_input_part(const char *beside, const char *name, uint64_t offset, uint64_t size, uint8_t *bytes);
+
 /* What the user says about an import or an export besides the files: -p key=value. */
 struct ll_choice {
     const char *key, *value;
@@ -49,14 +53,16 @@ struct ll_import {
     struct ll_arena arena;
     struct ll_facts facts;
     struct ll_recorder *recorder;
+    uint64_t op_count;     /* recorded so far */
     enum ll_status status; /* a trouble of the world, LL_OK until one is met */
 };
 
 /* False after complaints, or with import->status set. */
 typedef bool ll_importer(struct ll_import *import);
 
-/* Runs an importer and closes the trace. The trace at import->output is there in full when it is true; what
- * stood there before stays as it is otherwise. Releases all that the import took, but not the inputs. */
+/* Runs an importer and closes the trace, unless there is no op in it. The trace at import->output is there
+ * in full when it is true; what stood there before stays as it is otherwise. Releases all that the import
+ * took, but not the inputs. */
 bool ll_import_run(ll_importer *importer, struct ll_import *import);
 
 /* The value of a choice, the last one given, or NULL; the format knows the key from then on. */

@@ -2,8 +2,10 @@
 /* Rows of measured data (measured.h) as a trace, and a trace as such rows: an op a row, or the few ops that a
  * row stands for, which share its time. */
 #include "tracer/base/map.h"
+#include "tracer/base/plain.h"
 #include "tracer/convert/measured.h"
 #include "tracer/convert/series.h"
+#include "tracer/retype.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -298,6 +300,66 @@ static const char *ll_csv_WAIT(struct csv_row *r)
     return record(r, &(struct ll_import_op){.kind = r->kind});
 }
 
+enum { MOST_SHAPES = 256 };
+
+/* `3x5:f32+5x7:bf16`, as csv_export.c writes it, up to the next `;`; how many they are, or none where the
+ * text is no such list. */
+static uint32_t read_shapes(const char *text, struct ll_shape *shapes)
+{
+    uint32_t count = 0;
+    for (bool more = text != NULL; more && count < MOST_SHAPES; count++) {
+        struct ll_shape shape = {.rank = 0};
+        char *end = NULL, dtype[16] = "";
+        while (*text >= '0' && *text <= '9' && shape.rank < LL_MAX_RANK) {
+            shape.dim[shape.rank++] = strtoull(text, &end, 10);
+            text = end + (*end == 'x');
+        }
+        size_t length = *text == ':' ? strcspn(++text, "+;") : sizeof dtype;
+        if (length >= sizeof dtype)
+            return 0;
+        memcpy(dtype, text, length);
+        shape.dtype = (uint8_t)ll_dtype_find(dtype);
+        if (shape.dtype == LL_DTYPE_COUNT || !ll_fits(ll_size_bytes(&shape)))
+            return 0;
+        shapes[count] = shape;
+        more = text[length] == '+';
+        text += length + 1;
+    }
+    return count;
+}
+
+/* An op of the op table, with all that it takes. */
+static const char *ll_csv_WHOLE(struct csv_row *r)
+{
+    struct ll_shape shapes[MOST_SHAPES], given[MOST_SHAPES];
+    struct ll_imported in[MOST_SHAPES];
+    struct ll_attr attrs[LL_MAX_ATTRS];
+    uint32_t count = read_shapes(ll_measured_text(r->row, "in"), shapes), attr_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        r->dtype = (enum ll_dtype)shapes[i].dtype;
+        in[i] = tensor(r, LL_INPUT, shapes[i].rank, shapes[i].dim);
+    }
+    for (unsigned key = 0; key < LL_ATTR_COUNT; key++) {
+        const char *text = ll_measured_text(r->row, ll_attr_name((enum ll_attr_key)key));
+        if (!text || attr_count == LL_MAX_ATTRS)
+            continue;
+        attrs[attr_count] = (struct ll_attr){.key = key};
+        if (ll_attr_is_real((enum ll_attr_key)key))
+            attrs[attr_count].real = ll_strtod(text, NULL);
+        else
+            attrs[attr_count].count = strtoll(text, NULL, 10);
+        attr_count++;
+    }
+    return record(r,
+                  &(struct ll_import_op){.kind = r->kind,
+                                         .in = in,
+                                         .in_count = count,
+                                         .attrs = attrs,
+                                         .attr_count = attr_count,
+                                         .given = given,
+                                         .given_count = read_shapes(ll_measured_text(r->row, "out"), given)});
+}
+
 static const struct {
     const char *name;
     ll_csv_rule *rule;
@@ -335,25 +397,25 @@ static const char *follow(struct csv_row *r, ll_csv_rule *rule, uint64_t time_ns
     return trouble ? trouble : rule(r);
 }
 
+/* What makes ops of a row, and their kind; NULL when nothing does. */
+static ll_csv_rule *find_rule(const struct ll_measured *row, enum ll_op_kind *kind)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (is_named(ops[i].name, row->op)) {
+            *kind = ops[i].kind;
+            return ops[i].rule;
+        }
+    *kind = ll_op_find(row->op);
+    return *kind != LL_OP_COUNT && ll_measured_text(row, "out") ? ll_csv_WHOLE : NULL;
+}
+
 static const char *record_row(struct ll_series *series, const struct ll_measured *row, uint64_t time_ns)
 {
     struct csv_row r = {.series = series, .row = row};
-    if (!find_dtype(&r))
+    ll_csv_rule *rule = find_rule(row, &r.kind);
+    if (!find_dtype(&r) && rule != ll_csv_WHOLE) /* which tells the type of each tensor */
         return "the element type is not known";
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (is_named(ops[i].name, row->op)) {
-            r.kind = ops[i].kind;
-            return follow(&r, ops[i].rule, time_ns);
-        }
-    return no_rule;
-}
-
-static bool has_rule(const char *name)
-{
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (is_named(ops[i].name, name))
-            return true;
-    return false;
+    return rule ? follow(&r, rule, time_ns) : no_rule;
 }
 
 /* What data of others calls an op can be anything and stand in every row: each name once. */
@@ -363,7 +425,8 @@ static void complain_of_names(struct ll_import *import, const struct ll_measured
     for (size_t i = 0; i < count; i++) {
         bool is_new = true;
         uint64_t same = 0;
-        if (has_rule(rows[i].op) ||
+        enum ll_op_kind kind;
+        if (find_rule(&rows[i], &kind) ||
             (ll_map_intern(&names, rows[i].op, strlen(rows[i].op), &is_new) != LL_NO_ID && !is_new))
             continue;
         for (size_t k = i; k < count && import->diags->count < LL_DIAG_LIMIT; k++)

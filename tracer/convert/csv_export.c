@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace as rows of measured data: source,hardware,op,dtype,dims,time_s,notes, an op a row, its scope as
- * note. Ops are called what such data calls them, where it does (so `leadline validate` and `leadline import
- * csv` read them), and by their kind elsewhere, with their elements as n. What takes no time has no row. */
+ * note. Ops are called what such data calls them, where it does (so `leadline validate` and `leadline
+ * import csv` read them), and by their kind elsewhere, with their elements as n and all that the op table
+ * needs to know of them, which `leadline import csv` reads: in=3x5:f32+5x7:f32;out=3x7:f32;axis=1. What
+ * takes no time has no row. */
 #include "tracer/base/csv.h"
 #include "tracer/base/json.h"
 #include "tracer/convert/convert.h"
+#include "tracer/convert/measured.h"
 #include "tracer/ops.h"
 
 #include <inttypes.h>
@@ -79,6 +82,33 @@ static void add_elements(const struct ll_op_view *op, const struct ll_work *work
     ll_str_addf(dims, "n=%" PRIu64 ";nin=%" PRIu32, count, op->input_count);
 }
 
+static void add_shapes(const char *key, const struct ll_shape *shapes, uint32_t count, struct ll_str *dims)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ll_str_addf(dims, "%s%s", i ? "+" : key, i ? "" : "=");
+        for (unsigned d = 0; d < shapes[i].rank; d++)
+            ll_str_addf(dims, "%s%" PRIu64, d ? "x" : "", shapes[i].dim[d]);
+        ll_str_addf(dims, ":%s", ll_dtype_name((enum ll_dtype)shapes[i].dtype));
+    }
+}
+
+/* All that the op table needs to know of it. */
+static void add_whole(const struct ll_op_view *op, struct ll_str *dims)
+{
+    add_elements(op, NULL, dims);
+    add_shapes(";in", op->in, op->input_count, dims);
+    add_shapes(";out", op->out, op->output_count, dims);
+    for (uint32_t i = 0; i < op->attr_count; i++) {
+        enum ll_attr_key key = (enum ll_attr_key)op->attrs[i].key;
+        char real[32];
+        ll_number_text(op->attrs[i].real, real);
+        if (ll_attr_is_real(key))
+            ll_str_addf(dims, ";%s=%s", ll_attr_name(key), real);
+        else
+            ll_str_addf(dims, ";%s=%" PRId64, ll_attr_name(key), op->attrs[i].count);
+    }
+}
+
 /* What data calls a kind, and how its dims are told. */
 static const struct name {
     enum ll_op_kind kind;
@@ -109,16 +139,20 @@ static void add_op(struct ll_str *out, const struct ll_op_view *op)
 {
     const struct name *name = NULL;
     struct ll_work work;
+    const struct ll_measured typed = {.dtype =
+                                          op->input_count ? dtype_name((enum ll_dtype)op->in[0].dtype) : ""};
+    enum ll_dtype arithmetic;
+    uint64_t element_bytes;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].kind == op->kind)
+        if (names[i].kind == op->kind && ll_measured_dtype(&typed, &arithmetic, &element_bytes))
             name = &names[i];
     if (!name || !ll_op_lower(op, &work)) {
         ll_csv_put(out, op->kind < LL_OP_COUNT ? ll_op_name(op->kind) : "unknown");
         ll_str_addf(out, ",%s,", op->output_count ? dtype_name((enum ll_dtype)op->out[0].dtype) : "fp32");
-        add_elements(op, NULL, out);
+        add_whole(op, out);
         return;
     }
-    ll_str_addf(out, "%s,%s,", name->name, dtype_name((enum ll_dtype)op->in[0].dtype));
+    ll_str_addf(out, "%s,%s,", name->name, typed.dtype);
     name->dims(op, &work, out);
 }
 

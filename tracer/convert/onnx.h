@@ -28,6 +28,7 @@ struct onnx_value {
     bool known;                       /* its shape */
     bool constant;                    /* depends on no input */
     bool weight;                      /* goes where networks have weights */
+    bool steps_first;                 /* its batch is its second dimension */
     bool made;                        /* brought by the file, or given by a node */
     bool read;                        /* some other constant was made of it */
     struct ll_shape shape;            /* as ONNX has it */
@@ -108,6 +109,9 @@ struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layo
 
 /* The tensor of a value in a layout. */
 struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout);
+
+/* A part of a value that lies in one piece, in these dimensions; of a constant, a tensor of its own. */
+struct ll_imported onnx_take_part(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape);
 
 /* A tensor seen with other dimensions of as many elements; the same when they are equal. */
 struct ll_imported onnx_view(struct onnx *o, struct ll_imported held, const struct ll_shape *shape);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages of onnx.proto that matter here, and their fields by number. */
 #include "tracer/convert/onnx_file.h"
+#include "tracer/convert/convert.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
+enum { MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_FUNCTION = 25 };
+enum { FUNCTION_NAME = 1 };
 enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 enum {
     GRAPH_NODE = 1,
@@ -18,6 +21,7 @@ enum {
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTR = 5, NODE_DOMAIN = 7 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_FLOATS = 4, TENSOR_INT32S = 5, TENSOR_INT64S = 7 };
 enum { TENSOR_NAME = 8, TENSOR_RAW = 9, TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11 };
+enum { TENSOR_EXTERNAL = 13, EXTERNAL_KEY = 1, EXTERNAL_VALUE = 2 };
 enum { INFO_NAME = 1, INFO_TYPE = 2, TYPE_TENSOR = 1, TENSOR_TYPE_ELEMENT = 1, TENSOR_TYPE_SHAPE = 2 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_NAME = 2 };
 enum {
@@ -98,6 +102,36 @@ static void add_elements(struct onnx_tensor *tensor, const struct ll_wire_field 
         }
 }
 
+static bool says(struct ll_wire wire, const char *text)
+{
+    return (size_t)(wire.end - wire.at) == strlen(text) && memcmp(wire.at, text, strlen(text)) == 0;
+}
+
+/* A decimal number; LL_NO_FIT for anything else. */
+static uint64_t number_in(struct ll_wire text)
+{
+    uint64_t number = text.at < text.end ? 0 : LL_NO_FIT;
+    for (const uint8_t *at = text.at; at < text.end; at++)
+        number = *at >= '0' && *at <= '9' ? ll_add(ll_mul(number, 10), (uint64_t)(*at - '0')) : LL_NO_FIT;
+    return number;
+}
+
+/* A key and its value: which file has the elements, and from where on. */
+static void add_external(struct onnx_tensor *tensor, struct ll_wire entry)
+{
+    struct ll_wire key = {NULL, NULL}, value = {NULL, NULL};
+    struct ll_wire_field field;
+    while (ll_wire_next(&entry, &field) == LL_WIRE_FIELD)
+        if (field.type == LL_WIRE_BYTES && field.number == EXTERNAL_KEY)
+            key = field.bytes;
+        else if (field.type == LL_WIRE_BYTES && field.number == EXTERNAL_VALUE)
+            value = field.bytes;
+    if (says(key, "location"))
+        tensor->location = value;
+    else if (says(key, "offset"))
+        tensor->offset = number_in(value);
+}
+
 bool onnx_tensor_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_tensor *tensor)
 {
     struct ll_wire_field field;
@@ -110,6 +144,8 @@ bool onnx_tensor_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_
             tensor->shape.dtype = onnx_dtype((int64_t)field.value);
         else if (field.number == TENSOR_NAME && field.type == LL_WIRE_BYTES && file)
             tensor->value = name_value(file, field.bytes);
+        else if (field.number == TENSOR_EXTERNAL && field.type == LL_WIRE_BYTES)
+            add_external(tensor, field.bytes);
         else
             add_elements(tensor, &field);
     }
@@ -308,6 +344,18 @@ static bool read_opset(struct onnx_file *file, struct ll_wire bytes)
     return step == LL_WIRE_END;
 }
 
+/* Of a function its name is enough to say what it is. */
+static bool read_function(struct onnx_file *file, struct ll_wire bytes)
+{
+    struct ll_wire_field field;
+    bool kept = true;
+    while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD)
+        if (field.number == FUNCTION_NAME && field.type == LL_WIRE_BYTES)
+            kept = ll_map_intern(&file->functions, field.bytes.at, (size_t)(field.bytes.end - field.bytes.at),
+                                 NULL) != LL_NO_ID;
+    return kept || no_memory(file);
+}
+
 bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
 {
     struct ll_wire_field field;
@@ -320,6 +368,8 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
             return no_memory(file);
         if (field.number == MODEL_OPSET && !read_opset(file, field.bytes))
             return broken(file, "the version of the operators is broken");
+        if (field.number == MODEL_FUNCTION && !read_function(file, field.bytes))
+            return false;
         if (field.number == MODEL_GRAPH && file->graph.nodes)
             return broken(file, "the model has more than one graph");
         if (field.number == MODEL_GRAPH && !onnx_graph_read(file, field.bytes, &file->graph))
@@ -333,6 +383,7 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
 void onnx_file_release(struct onnx_file *file)
 {
     ll_map_release(&file->names);
+    ll_map_release(&file->functions);
 }
 
 static bool read_attr(struct ll_wire bytes, const char *name, struct onnx_attr *attr)
@@ -484,4 +535,21 @@ bool onnx_tensor_numbers(const struct onnx_tensor *tensor, double *numbers, uint
     if (field == TENSOR_RAW || field == TENSOR_FLOATS || field == TENSOR_DOUBLES)
         return read_fixed_elements(tensor, numbers, count);
     return read_varint_elements(tensor, numbers, count);
+}
+
+bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tensor *tensor, double *numbers,
+                           uint64_t most)
+{
+    struct onnx_tensor here = *tensor;
+    uint64_t size = ll_size_bytes(&tensor->shape);
+    if (!tensor->location.at || !tensor->supported || ll_elements(&tensor->shape) > most ||
+        !ll_fits(tensor->offset))
+        return false;
+    const char *name = ll_wire_text(tensor->location, file->arena);
+    uint8_t *bytes = ll_alloc(file->arena, size + 1, 1);
+    if (!name || !bytes || !ll_input_part(file->path, name, tensor->offset, size, bytes))
+        return false;
+    here.raw = (struct ll_wire){bytes, bytes + size};
+    here.data_field = TENSOR_RAW;
+    return onnx_tensor_numbers(&here, numbers, most);
 }

@@ -15,9 +15,11 @@
 struct onnx_tensor {
     uint32_t value; /* whose, LL_NO_ID for that of an attribute */
     struct ll_shape shape;
-    bool supported;      /* a type and a rank that traces know */
-    struct ll_wire raw;  /* raw_data, or the packed list that takes its place */
-    uint64_t data_field; /* where they were: 4, 5, 7, 9 (raw), 10 or 11; 0 for nowhere */
+    bool supported;          /* a type and a rank that traces know */
+    struct ll_wire raw;      /* raw_data, or the packed list that takes its place */
+    uint64_t data_field;     /* where they were: 4, 5, 7, 9 (raw), 10 or 11; 0 for nowhere */
+    struct ll_wire location; /* the name of another file that has them; at is NULL: none */
+    uint64_t offset;         /* where in that file they begin */
 };
 
 /* An input or output of the graph, or what the file says about a value in between. */
@@ -52,6 +54,7 @@ struct onnx_file {
     const char *producer;
     int64_t opset; /* of the standard operators */
     struct onnx_graph graph;
+    struct ll_map functions; /* names of operators that the model defines; released with onnx_file_release */
 };
 
 /* Reads a model; file->arena, diags and path are set. False after a complaint. */
@@ -60,6 +63,11 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes);
 /* Reads a graph, as an attribute may have one within. Names that are new are numbered. False after a
  * complaint. */
 bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph);
+
+/* The elements of a tensor in another file, which has to lie beside this one; false when they cannot be
+ * read, or are more than `most`. */
+bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tensor *tensor, double *numbers,
+                           uint64_t most);
 
 /* Frees the names. */
 void onnx_file_release(struct onnx_file *file);

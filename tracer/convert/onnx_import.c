@@ -68,10 +68,13 @@ static bool complain_about(struct onnx *o, const struct onnx_graph *graph, const
 {
     for (uint32_t i = 0; i < types->count; i++) {
         const struct onnx_node *node = &graph->nodes[first[i]];
+        bool own = ll_map_find(&o->file.functions, node->type, strlen(node->type)) != LL_NO_ID;
         ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                    "operator `%.60s%s%.60s` has no rule here; %" PRIu64
+                    "operator `%.60s%s%.60s` %s; %" PRIu64
                     " of them, the first is `%.100s`; --allow-opaque keeps it as moving its bytes",
-                    node->domain, *node->domain ? "." : "", node->type, counts[i], node->name);
+                    node->domain, *node->domain ? "." : "", node->type,
+                    own ? "is a function of the model itself, which is not looked into" : "has no rule here",
+                    counts[i], node->name);
     }
     return types->count == 0;
 }

@@ -85,6 +85,35 @@ static void mark_weights(struct onnx *o)
     }
 }
 
+static bool is_one_of(const char *type, const char *const *types, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What recurrent layers read has the batch behind the steps, unless their layout says so; so has what
+ * becomes that element by element, or row by row of a table. */
+static void mark_steps(struct onnx *o)
+{
+    static const char *const layers[] = {"LSTM", "GRU", "RNN"}, *const same[] = {"Identity", "Cast",
+                                                                                 "Dropout"};
+    for (uint64_t n = o->file.graph.node_count; n-- > 0;) {
+        const struct onnx_node *node = &o->file.graph.nodes[n];
+        uint32_t data = strcmp(node->type, "Gather") == 0; /* whose rows are numbered by its second input */
+        struct onnx_attr layout = {0};
+        bool layer = is_one_of(node->type, layers, sizeof layers / sizeof *layers);
+        bool passes = data || is_one_of(node->type, same, sizeof same / sizeof *same);
+        bool wanted = passes && node->output_count > 0 && node->outputs[0] != LL_NO_ID &&
+                      o->values[node->outputs[0]].steps_first;
+        if (layer)
+            wanted = !onnx_attr_find(node, "layout", &layout) || layout.integer == 0;
+        if (wanted && data < node->input_count && node->inputs[data] != LL_NO_ID)
+            o->values[node->inputs[data]].steps_first = true;
+    }
+}
+
 /* Names that exporters give to weights, and to what they made of them. */
 static bool sounds_like_weight(const char *name)
 {
@@ -118,6 +147,12 @@ static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *
            (o->values[info->value].weight || sounds_like_weight(name));
 }
 
+/* Which dimension of an input is the batch. */
+static unsigned batch_dim(const struct onnx *o, const struct onnx_info *info)
+{
+    return o->values[info->value].steps_first && info->shape.rank > 1 ? 1 : 0;
+}
+
 /* The size that the user gives to an open dimension: by its name, or by its place (`x.1`). */
 static bool close_dim(struct onnx *o, struct onnx_info *info, unsigned i)
 {
@@ -129,18 +164,19 @@ static bool close_dim(struct onnx *o, struct onnx_info *info, unsigned i)
         !ll_import_count(o->import, place, 1, UINT32_MAX, 0, &by_place))
         return false;
     info->shape.dim[i] = by_place ? by_place : by_name ? by_name : info->shape.dim[i];
-    return info->shape.dim[i] || ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                                             "dimension %u of input `%.100s` is open; say -p %.100s=SIZE%s",
-                                             i, name, *open ? open : place, i == 0 ? ", or --batch N" : "");
+    return info->shape.dim[i] ||
+           ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                       "dimension %u of input `%.100s` is open; say -p %.100s=SIZE%s", i, name,
+                       *open ? open : place, i == batch_dim(o, info) ? ", or --batch N" : "");
 }
 
-/* The batch that the user asks for is the first dimension of what is no weight, whatever the file says; where
- * other sizes depend on it and are fixed, their nodes will not fit. */
+/* The batch that the user asks for is that of what is no weight, whatever the file says; where other sizes
+ * depend on it and are fixed, their nodes will not fit. */
 static bool close_dims(struct onnx *o, struct onnx_info *info)
 {
     bool right = true;
-    if (info->shape.rank > 0 &&
-        !ll_import_count(o->import, "batch", 1, UINT32_MAX, info->shape.dim[0], &info->shape.dim[0]))
+    uint64_t *batch = &info->shape.dim[batch_dim(o, info)];
+    if (info->shape.rank > 0 && !ll_import_count(o->import, "batch", 1, UINT32_MAX, *batch, batch))
         return false;
     for (unsigned i = 0; i < info->shape.rank; i++)
         if (info->open[i])
@@ -161,6 +197,7 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
     if (right && !ll_fits(ll_size_bytes(&info->shape)))
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "the size of input `%.100s` does not fit in 64 bits", name);
+    unsigned batch = batch_dim(o, info);
     o->values[info->value] = (struct onnx_value){.known = right,
                                                  .constant = weight,
                                                  .made = true,
@@ -169,7 +206,7 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
                                                  .memory = weight ? LL_WEIGHT : LL_INPUT};
     summary->parameters += weight ? ll_elements(&info->shape) : 0;
     if (!weight && summary->batch == 0 && info->shape.rank > 0)
-        summary->batch = info->shape.dim[0];
+        summary->batch = info->shape.dim[batch];
     return right;
 }
 
@@ -191,6 +228,7 @@ bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
     const char *data = ll_import_choice(o->import, "inputs");
     *summary = (struct onnx_summary){.parameters = count_weights(&o->file.graph)};
     mark_weights(o);
+    mark_steps(o);
     bool right = onnx_take_initializers(o, &o->file.graph);
     for (uint64_t i = 0; i < o->file.graph.input_count; i++)
         right = take_input(o, &o->file.graph.inputs[i], data, summary) && right;

@@ -39,47 +39,28 @@ static bool check(struct onnx *o, struct recurrent *n)
 }
 
 /* The part of a stack that belongs to one direction, in these dimensions. */
-static bool part(struct onnx *o, struct onnx_value *value, const struct recurrent *n, uint64_t direction,
-                 const struct ll_shape *shape, struct ll_imported *out)
+static struct ll_imported part(struct onnx *o, struct onnx_value *value, const struct recurrent *n,
+                               const struct ll_shape *shape)
 {
-    struct ll_imported held = onnx_take(o, value, ONNX_PLAIN), outs[LL_MAX_OUTPUTS];
-    if (n->directions == 1) {
-        *out = onnx_view(o, held, shape);
-        return true;
-    }
-    const struct ll_shape rows = {.rank = 2,
-                                  .dtype = held.shape.dtype,
-                                  .dim = {n->directions, ll_elements(&held.shape) / n->directions}};
-    const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = 0},
-                                     {.key = LL_ATTR_BEGIN, .count = (int64_t)direction},
-                                     {.key = LL_ATTR_SIZE, .count = 1}};
-    held = onnx_view(o, held, &rows);
-    const struct ll_import_op op = {
-        .kind = LL_OP_SLICE, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
-    if (!onnx_emit(o, &op, outs))
-        return false;
-    *out = onnx_view(o, outs[0], shape);
-    return true;
+    return n->directions == 1 ? onnx_view(o, onnx_take(o, value, ONNX_PLAIN), shape)
+                              : onnx_take_part(o, value, shape);
 }
 
 /* x W + b for all steps: [steps, batch, gates hidden]. Of the bias's two halves libraries make one. */
-static bool project(struct onnx *o, const struct recurrent *n, uint64_t direction, struct ll_imported *out)
+static bool project(struct onnx *o, const struct recurrent *n, struct ll_imported *out)
 {
     uint64_t all = ll_mul(n->gates, n->hidden);
     const struct ll_gemm gemm = {1, ll_mul(n->steps, n->batch), all, n->in};
     const struct ll_shape matrix = {.rank = 2, .dtype = n->w->shape.dtype, .dim = {all, n->in}};
     const struct ll_shape steps = {.rank = 3, .dtype = n->x->shape.dtype, .dim = {n->steps, n->batch, all}};
     const struct ll_shape both = {.rank = 2, .dtype = n->x->shape.dtype, .dim = {2, all}};
-    struct ll_imported in[2], halves;
-    if (!part(o, n->w, n, direction, &matrix, &in[1]) ||
-        !onnx_product(o, onnx_take(o, n->x, ONNX_PLAIN), in[1], &gemm, true, out))
+    struct ll_imported in[2];
+    if (!onnx_product(o, onnx_take(o, n->x, ONNX_PLAIN), part(o, n->w, n, &matrix), &gemm, true, out))
         return false;
     if (n->bias) {
         const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 0},
                                          {.key = LL_ATTR_AXES, .count = 1}};
-        struct ll_imported sum[LL_MAX_OUTPUTS];
-        if (!part(o, n->bias, n, direction, &both, &halves))
-            return false;
+        struct ll_imported halves = part(o, n->bias, n, &both), sum[LL_MAX_OUTPUTS];
         const struct ll_import_op op = {
             .kind = LL_OP_SUM, .in = &halves, .in_count = 1, .attrs = attrs, .attr_count = 2};
         if (!onnx_emit(o, &op, sum))
@@ -94,7 +75,7 @@ static bool project(struct onnx *o, const struct recurrent *n, uint64_t directio
 }
 
 /* All steps of one direction: what comes out of each, and the states at the end. */
-static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, struct ll_imported out[3])
+static bool run(struct onnx *o, const struct recurrent *n, struct ll_imported out[3])
 {
     uint8_t dtype = n->x->shape.dtype;
     uint32_t states = n->gates == 4 ? 2 : 1, count = 2;
@@ -104,11 +85,12 @@ static bool run(struct onnx *o, const struct recurrent *n, uint64_t direction, s
     const struct ll_shape given[3] = {
         {.rank = 3, .dtype = dtype, .dim = {n->steps, n->batch, n->hidden}}, state, state};
     struct ll_imported in[4], outs[LL_MAX_OUTPUTS];
-    if (!project(o, n, direction, &in[0]) || !part(o, n->r, n, direction, &weights, &in[1]))
+    if (!project(o, n, &in[0]))
         return false;
+    in[1] = part(o, n->r, n, &weights);
     for (uint32_t i = 0; i < states; i++)
-        if (n->state[i] && !part(o, n->state[i], n, direction, &state, &in[count++]))
-            return false;
+        if (n->state[i])
+            in[count++] = part(o, n->state[i], n, &state);
     const struct ll_import_op op = {.kind = LL_OP_RECURRENT_STEPS,
                                     .in = in,
                                     .in_count = count,
@@ -149,7 +131,7 @@ bool onnx_rule_RECURRENT(struct onnx *o)
     if (!n.x || !n.w || !n.r || !check(o, &n))
         return false;
     for (uint64_t direction = 0; direction < n.directions; direction++) {
-        if (!run(o, &n, direction, one))
+        if (!run(o, &n, one))
             return false;
         for (unsigned i = 0; i < 3; i++)
             all[i][direction] = one[i];

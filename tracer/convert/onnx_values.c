@@ -48,8 +48,10 @@ const double *onnx_numbers(struct onnx *o, struct onnx_value *value)
     if (value->numbers || !value->tensor || !value->tensor->supported)
         return value->numbers;
     uint64_t count = ll_elements(&value->tensor->shape);
-    double *numbers = value->tensor->data_field ? onnx_room(o, count) : NULL;
-    if (numbers && onnx_tensor_numbers(value->tensor, numbers, count))
+    bool here = value->tensor->data_field != 0;
+    double *numbers = here || value->tensor->location.at ? onnx_room(o, count) : NULL;
+    if (numbers && (here ? onnx_tensor_numbers(value->tensor, numbers, count)
+                         : onnx_external_numbers(&o->file, value->tensor, numbers, count)))
         value->numbers = numbers;
     return value->numbers;
 }
@@ -63,6 +65,12 @@ int64_t onnx_integer(double number)
     return number < -0x1p63 ? INT64_MIN : (int64_t)number;
 }
 
+static const char *text_of(struct onnx *o, struct ll_wire bytes)
+{
+    const char *text = ll_wire_text(bytes, &o->import->arena);
+    return text ? text : "";
+}
+
 bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t most, uint64_t *count)
 {
     struct onnx_value *value = onnx_need(o, i);
@@ -70,6 +78,12 @@ bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t mo
     if (!value)
         return false;
     *count = ll_elements(&value->shape);
+    if (!numbers && value->tensor && value->tensor->location.at)
+        return onnx_refuse(
+            o,
+            "input %u decides about sizes, but its elements cannot be read from `%.100s`, which "
+            "should be a file beside the model",
+            i, text_of(o, value->tensor->location));
     if (!numbers || *count > most)
         return onnx_refuse(o, "input %u decides about sizes, but its elements are not known before it runs",
                            i);
@@ -192,12 +206,11 @@ struct ll_imported onnx_view(struct onnx *o, struct ll_imported held, const stru
 }
 
 /* The name of a value; where it is none of its own, of another that has it. */
-static const char *name_of(const struct onnx *o, uint32_t id)
+static const char *name_of(struct onnx *o, uint32_t id)
 {
     const struct ll_map_entry *entry = &o->file.names.entries[id];
     const uint8_t *bytes = entry->bytes;
-    const char *name = ll_wire_text((struct ll_wire){bytes, bytes + entry->length}, &o->import->arena);
-    return name ? name : "";
+    return text_of(o, (struct ll_wire){bytes, bytes + entry->length});
 }
 
 /* A constant or an input comes into the trace in the layout in which it is first asked for. */
@@ -249,6 +262,19 @@ struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx
             onnx_view(o, onnx_take(o, base, base_there == ONNX_LAYOUTS ? ONNX_PLAIN : base_there), &shape);
     value->has[layout] = true;
     return value->held[layout];
+}
+
+struct ll_imported onnx_take_part(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape)
+{
+    struct ll_imported out = {LL_NONE, *shape};
+    out.shape.dtype = value->shape.dtype;
+    if (value->constant) {
+        o->values[value->base].read = true; /* it is there as its parts */
+        return bring(o, value, &out.shape);
+    }
+    const struct ll_imported whole = onnx_take(o, value, ONNX_PLAIN);
+    onnx_emit_simple(o, LL_OP_SEEN_AS, &whole, 1, &out.shape, &out);
+    return out;
 }
 
 /* Output i as a value that nothing is known of; NULL when nobody asked for it. */

@@ -80,6 +80,8 @@ struct ll_imported ll_aten_hold(struct ll_aten *call, const struct ll_torch_tens
         slot->memory = slot->brought;
         slot->live = true;
         slot->seen_count = 0;
+        call->reads_of = slot->got_by ? slot->got_by : call->reads_of;
+        slot->got_by = 0;
     }
     if (same_look(&slot->held.shape, shape))
         return slot->held;
@@ -99,6 +101,7 @@ void ll_aten_give(struct ll_aten *call, const struct ll_torch_tensor *tensor, st
     slot->held = held;
     slot->memory = call->memory;
     slot->live = true;
+    slot->got_by = 0;
     slot->seen_count = 0;
 }
 

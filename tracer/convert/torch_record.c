@@ -2,9 +2,9 @@
 /* From PyTorch's nodes to a trace.
  *
  * Of operators within each other the outermost that has a row in aten.def is recorded, and what it calls is
- * passed over; where its rule cannot make sense of the arguments, what it calls is looked at instead. Before
- * that, one pass finds which memory is a weight or a gradient, how often the run repeats itself, and which
- * operators nobody knows. */
+ * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is
+ * looked at instead, if that computes all that comes out. Before that, one pass finds which memory is a
+ * weight or a gradient, how often the run repeats itself, and which operators nobody knows. */
 #include "tracer/convert/aten.h"
 #include "tracer/convert/period.h"
 #include "tracer/convert/series.h"
@@ -15,13 +15,17 @@
 
 #define NO_PARENT UINT64_MAX
 
+static const char nobody_knows[] = "nobody knows this operator; --allow-opaque keeps it as moving its bytes";
+
 /* What is known of a node beside itself. */
 struct state {
     const char *scope;
     enum ll_phase phase;
-    bool covered; /* an operator around it was recorded */
-    bool leads;   /* something below it has a row */
-    bool begins;  /* a step begins with it */
+    bool covered;             /* an operator around it was recorded */
+    bool leads;               /* what it calls is all that it does */
+    bool begins;              /* a step begins with it */
+    uint64_t end;             /* of the nodes below it */
+    enum ll_torch_work below; /* the most that one of these does */
     const struct ll_aten_row *row;
 };
 
@@ -144,6 +148,14 @@ static bool allocates(const struct ll_aten_row *row)
     return row->rule == ll_aten_ALLOCATE || row->rule == ll_aten_NOTHING;
 }
 
+/* What operators call before they do what nobody sees: memory is got, seen otherwise, filled and copied. */
+static bool prepares(const struct ll_aten_row *row)
+{
+    ll_aten_rule ll_aten_VIEW, ll_aten_COPY, ll_aten_ASSIGN, ll_aten_FILL;
+    return allocates(row) || row->rule == ll_aten_VIEW || row->rule == ll_aten_COPY ||
+           row->rule == ll_aten_ASSIGN || row->rule == ll_aten_FILL;
+}
+
 /* Whether a node got memory of this storage. */
 static bool got(const struct ll_torch_node *node, uint64_t storage)
 {
@@ -154,10 +166,11 @@ static bool got(const struct ll_torch_node *node, uint64_t storage)
     return false;
 }
 
+enum { MOST_RESULTS = 1000 }; /* of a node that is looked into: each is looked for among what went in */
+
 /* Whether all that comes out is memory of what went in: nothing was done, whatever it is called. */
 static bool gives_back(const struct ll_torch_node *node)
 {
-    enum { MOST_RESULTS = 1000 }; /* each is looked for among what went in */
     size_t length = strlen(node->name);
     bool all = node->outputs_known && length > 0 && node->name[length - 1] != '_' &&
                node->output_count <= MOST_RESULTS;
@@ -171,18 +184,6 @@ static bool is_foreign(const struct record *r, uint64_t i)
 {
     const struct ll_torch_node *node = &r->nodes->at[i];
     return !r->states[i].row && is_operator(node->name) && node->input_count > 0 && !gives_back(node);
-}
-
-/* From the last node to the first: what has something to record below it. */
-static void find_leads(struct record *r)
-{
-    for (uint64_t i = r->nodes->count; i-- > 0;) {
-        uint64_t parent = r->nodes->at[i].parent;
-        const struct ll_aten_row *row = r->states[i].row;
-        bool counts = r->states[i].leads || (row && !allocates(row)) || is_foreign(r, i);
-        if (parent != NO_PARENT && counts)
-            r->states[parent].leads = true;
-    }
 }
 
 static struct ll_aten call_of(struct record *r, uint64_t i)
@@ -199,6 +200,63 @@ static struct ll_aten call_of(struct record *r, uint64_t i)
                                                : LL_WORKSPACE,
         .scope = r->states[i].scope,
     };
+}
+
+/* Whether what lies below a node computes all that comes out of it: each result is memory that one of these
+ * wrote, or, unless the name says that it changes, memory that went in. Where nobody knows what comes out,
+ * anything that computes will do. An operator that has a row is left for such as have one alone. */
+static bool find_lead(struct record *r, uint64_t i)
+{
+    struct ll_aten call = call_of(r, i);
+    const struct ll_torch_node *node = call.node;
+    const struct state *state = &r->states[i];
+    enum ll_torch_work work = state->row ? LL_TORCH_KNOWN : LL_TORCH_SOMETHING;
+    size_t length = strlen(node->name);
+    bool changes = length > 0 && node->name[length - 1] == '_',
+         all = state->below >= work && node->output_count <= MOST_RESULTS;
+    for (uint32_t o = 0; all && o < node->output_count; o++) {
+        const struct ll_torch_tensor *out = &node->outputs[o];
+        if (out->absent || ll_elements(&out->shape) == 0 || (!changes && got(node, out->storage)))
+            continue;
+        const struct ll_storage *slot = ll_storage_of(&call, out);
+        all = slot && slot->next_write[work] > i && slot->next_write[work] <= state->end;
+    }
+    return all;
+}
+
+/* Seen from the nodes before it, node i is the next that writes its results. */
+static void note_results(struct record *r, uint64_t i, enum ll_torch_work work)
+{
+    struct ll_aten call = call_of(r, i);
+    for (uint32_t o = 0; o < call.node->output_count; o++) {
+        const struct ll_torch_tensor *out = &call.node->outputs[o];
+        struct ll_storage *slot = out->absent ? NULL : ll_storage_of(&call, out);
+        for (unsigned done = 1; slot && done <= (unsigned)work; done++)
+            slot->next_write[done] = i + 1;
+    }
+}
+
+/* From the last node to the first: what is done below it, and whether that is all that it does. */
+static void find_leads(struct record *r)
+{
+    for (uint64_t i = r->nodes->count; i-- > 0;) {
+        uint64_t parent = r->nodes->at[i].parent;
+        struct state *state = &r->states[i];
+        state->end = ll_max(state->end, i + 1);
+        state->leads = find_lead(r, i);
+        enum ll_torch_work work = LL_TORCH_NOTHING;
+        if (state->row && !prepares(state->row))
+            work = LL_TORCH_KNOWN;
+        else if (!state->leads && is_foreign(r, i))
+            work = LL_TORCH_SOMETHING;
+        note_results(r, i, work);
+        if (parent == NO_PARENT)
+            continue;
+        struct state *outer = &r->states[parent];
+        outer->end = ll_max(outer->end, state->end);
+        outer->below = work > outer->below ? work : outer->below;
+        outer->below = state->below > outer->below ? state->below : outer->below;
+    }
 }
 
 /* What memory is for, where no op writes it first: gradients are added up in it, or else the first operator
@@ -326,6 +384,16 @@ static void refuse(struct record *r, const char *name, const char *why)
         ll_complain(r->import->diags, (struct ll_place){.file = r->import->inputs[0].path}, "%s", both);
 }
 
+/* 1 + the operator without a row that gets memory by this call; 0 where it is none. */
+static uint64_t getter(const struct record *r, uint64_t i)
+{
+    uint64_t parent = r->nodes->at[i].parent;
+    while (parent != NO_PARENT && r->states[parent].row && allocates(r->states[parent].row))
+        parent = r->nodes->at[parent].parent;
+    bool unknown = parent != NO_PARENT && !r->states[parent].row && is_operator(r->nodes->at[parent].name);
+    return unknown ? parent + 1 : 0;
+}
+
 /* Storages that come new out of an allocation hold nothing any more. */
 static void forget(struct record *r, uint64_t i)
 {
@@ -338,26 +406,23 @@ static void forget(struct record *r, uint64_t i)
     if (slot) {
         slot->live = false;
         slot->brought = LL_INPUT;
+        slot->got_by = getter(r, i);
     }
 }
 
-/* The end of the nodes below this one. */
-static uint64_t end_of(const struct record *r, uint64_t i)
-{
-    uint64_t end = i + 1;
-    while (end < r->nodes->count && r->nodes->at[end].parent != NO_PARENT && r->nodes->at[end].parent >= i)
-        end++;
-    return end;
-}
-
 /* Records a call of an operator that has a row. What is allocated below it was allocated before it was
- * written, but after its arguments were; none of these can be allocated anew. */
+ * written, but after its arguments were; none of these can be allocated anew. What it reads of memory that
+ * the operator around it got and no op wrote, that one wrote itself. */
 static const char *record_call(struct record *r, uint64_t i)
 {
     struct ll_aten call = call_of(r, i);
-    for (uint64_t below = i + 1, end = end_of(r, i); below < end; below++)
-        forget(r, below);
-    return call.row->rule(&call);
+    for (uint64_t below = i + 1; below < r->states[i].end; below++)
+        if (r->nodes->at[below].thread == call.node->thread)
+            forget(r, below);
+    const char *trouble = call.row->rule(&call);
+    if (call.reads_of && !r->import->allow_opaque)
+        refuse(r, r->nodes->at[call.reads_of - 1].name, nobody_knows);
+    return trouble;
 }
 
 /* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
@@ -420,11 +485,12 @@ static void record_node(struct record *r, uint64_t i)
         return;
     }
     const char *trouble = state->row ? record_call(r, i) : NULL;
-    state->covered = state->row && (!trouble || !state->leads);
+    bool foreign = !state->leads && is_foreign(r, i);
+    state->covered = foreign || (state->row && (!trouble || !state->leads));
     if (trouble && !state->leads)
         keep_or_refuse(r, i, trouble);
-    if (!state->leads && is_foreign(r, i))
-        keep_or_refuse(r, i, "nobody knows this operator; --allow-opaque keeps it as moving its bytes");
+    if (foreign)
+        keep_or_refuse(r, i, nobody_knows);
 }
 
 static void record_all(struct record *r)

@@ -2,7 +2,8 @@
 /* From the words of a record to numbers and operands: a function a routine, generated from its row.
  *
  * The rows' words are bound here: the signature's arguments become variables, MIRROR's change them, NUMBERS
- * and OPERANDS write them down. A size below zero, which a library refuses, counts as zero. */
+ * and OPERANDS write them down. A size below zero, which a library refuses, counts as zero; a call that it
+ * refuses because a matrix has longer lines than lie apart touches nothing. */
 #include "tracer/interpose/decode.h"
 #include "tracer/interpose/signatures.h"
 
@@ -50,6 +51,7 @@ struct decoder {
     uint64_t element_bytes;
     bool complex;
     bool columns; /* the call's matrices are stored column by column */
+    bool refused; /* by the library: the call does nothing */
 };
 
 /* An operand of so many runs of elements; NULL when a size is not positive or they do not fit. */
@@ -57,7 +59,7 @@ static struct ll_call_operand *place(struct decoder *decoder, enum ll_argument r
                                      int64_t access, const int64_t runs[static 3])
 {
     struct ll_call *call = decoder->call;
-    if (call->operand_count == LL_MAX_OPERANDS || runs[0] <= 0 || runs[1] <= 0)
+    if (call->operand_count == LL_MAX_OPERANDS || runs[0] <= 0 || runs[1] <= 0 || access == 0)
         return NULL;
     struct ll_call_operand *to = &call->operand[call->operand_count];
     *to = (struct ll_call_operand){.address = address, .access = (uint8_t)access, .role = (uint8_t)role};
@@ -90,6 +92,7 @@ static void matrix(struct decoder *decoder, enum ll_argument role, uint64_t addr
                    int64_t rows, int64_t cols, int64_t leading)
 {
     const int64_t runs[] = {rows, cols, leading};
+    decoder->refused = decoder->refused || (rows > 0 && cols > 0 && leading < cols);
     struct ll_call_operand *to = place(decoder, role, address, access, runs);
     if (to)
         set_shape(decoder, to, 2, runs);
@@ -112,7 +115,7 @@ static void vector(struct decoder *decoder, enum ll_argument role, uint64_t addr
 static void others(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
                    int64_t count, enum ll_dtype dtype)
 {
-    struct decoder other = {decoder->call, ll_dtype_bytes(dtype), false, false};
+    struct decoder other = {decoder->call, ll_dtype_bytes(dtype), false, false, false};
     uint8_t usual = decoder->call->dtype;
     decoder->call->dtype = (uint8_t)dtype;
     vector(&other, role, address, access, count, 1);
@@ -203,6 +206,9 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
 #define READ LL_ACCESS_READ
 #define WRITE LL_ACCESS_WRITE
 #define BOTH LL_ACCESS_BOTH
+#define FACTOR (alpha ? LL_ACCESS_READ : 0)
+#define TERM (alpha ? LL_ACCESS_BOTH : 0)
+#define SCALED (alpha ? LL_ACCESS_BOTH : LL_ACCESS_WRITE)
 #define UPDATE (beta ? LL_ACCESS_BOTH : LL_ACCESS_WRITE)
 #define MATRIX(role, name, access, rows, cols, leading)                                                      \
     matrix(decoder, LL_ARGUMENT_##role, name, access, rows, cols, leading);
@@ -318,7 +324,9 @@ bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, stru
     call->symbol = symbol;
     call->dtype = row->dtype;
     call->operand_count = call->number_count = 0;
-    struct decoder decoder = {call, ll_dtype_bytes(row->dtype) << row->complex, row->complex, false};
+    struct decoder decoder = {call, ll_dtype_bytes(row->dtype) << row->complex, row->complex, false, false};
     routines[row->routine].decode(&decoder, words);
+    if (decoder.refused)
+        call->operand_count = 0;
     return true;
 }
