@@ -336,14 +336,27 @@ static void marks_begin_steps(void **state)
     struct program p;
     (void)state;
     begin(&p);
+    product(&p, d, d, c, false); /* setting up, for a millisecond */
+    p.now_ns += 1000000;
     for (int step = 0; step < 3; step++) {
         add_event(&p, LL_EVENT_STEP);
+        add_event(&p, LL_EVENT_STEP); /* no step without calls */
         product(&p, a, b, c, false);
         product(&p, c, b, d, false);
     }
+    add_event(&p, LL_EVENT_STEP);
+    product(&p, d, d, c, false);
     record(&p);
-    assert_int_equal(p.trace->step_count, 3);
-    assert_int_equal(p.trace->steps[1].op_count, 2);
+    assert_int_equal(p.trace->step_count, 5);
+    assert_false(p.trace->steps[0].complete);
+    assert_int_equal(p.trace->steps[0].op_count, 2); /* with the gap */
+    for (int step = 1; step < 4; step++) {
+        assert_true(p.trace->steps[step].complete);
+        assert_int_equal(p.trace->steps[step].op_count, 2);
+        assert_int_equal(p.trace->steps[step].wall_ns, 2 * 10100);
+    }
+    assert_false(p.trace->steps[4].complete);
+    assert_int_equal(p.summary.steps, 3);
     assert_string_equal(ll_trace_fact(p.trace, "summary.steps_by"), "marks");
     end(&p);
 }

@@ -49,9 +49,11 @@ struct ll_capture {
     uint64_t thread_capacity, seen_capacity;
     struct remembered *remembered; /* a ring of the last LL_REPEAT_WINDOW calls */
     uint64_t remembered_capacity;
+    struct ll_step *marks; /* steps that marks begin, behind the one that ends with the first mark */
+    uint64_t mark_count, mark_capacity;
+    uint64_t calls_marked; /* before the last mark */
     struct ll_capture_summary summary;
     uint64_t end_ns;
-    bool marked;
 };
 
 /* Opening and closing. */
@@ -86,6 +88,7 @@ static void release(struct ll_capture *capture)
     free(capture->threads);
     free(capture->seen);
     free(capture->remembered);
+    free(capture->marks);
     free(capture);
 }
 
@@ -378,6 +381,32 @@ static void take_formed(struct ll_capture *capture, struct thread *thread, const
     remember(capture, &told, first_op, event->start_ns);
 }
 
+static uint64_t since_origin(const struct ll_capture *capture, uint64_t ns)
+{
+    return ns > capture->settings.origin_ns ? ns - capture->settings.origin_ns : 0;
+}
+
+/* A mark ends the gap that it stands in. One behind another without calls between them takes its place. */
+static void take_mark(struct ll_capture *capture, const struct ll_event *event)
+{
+    struct thread *thread = thread_of(capture, event->thread);
+    if (!thread || !ll_grow((void **)&capture->marks, &capture->mark_capacity, capture->mark_count + 2,
+                            sizeof *capture->marks))
+        return;
+    note_gap(capture, thread, event->start_ns);
+    thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns);
+    ll_recorder_step_begin(capture->recorder);
+    if (capture->mark_count == 0)
+        capture->marks[capture->mark_count++] = (struct ll_step){.complete = false};
+    if (capture->mark_count == 1 || capture->calls_marked < capture->summary.calls)
+        capture->mark_count++;
+    capture->marks[capture->mark_count - 1] =
+        (struct ll_step){.first_op = (uint32_t)capture->memory.op_count,
+                         .start_ns = since_origin(capture, event->start_ns),
+                         .complete = true};
+    capture->calls_marked = capture->summary.calls;
+}
+
 static void take_call(struct ll_capture *capture, const struct ll_event *event)
 {
     struct thread *thread = thread_of(capture, event->thread);
@@ -414,9 +443,7 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
         ll_memory_freed(&capture->memory, event->memory.address);
         break;
     case LL_EVENT_STEP:
-        ll_recorder_step_begin(capture->recorder);
-        capture->summary.steps += 1;
-        capture->marked = true;
+        take_mark(capture, event);
         break;
     case LL_EVENT_LOST:
         capture->summary.lost += event->lost;
@@ -430,9 +457,9 @@ struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
 {
     struct ll_capture_summary summary = capture->summary;
     summary.views = capture->memory.views_made;
-    summary.steps_by = summary.period    ? LL_STEPS_BY_REPETITION
-                       : capture->marked ? LL_STEPS_BY_MARKS
-                                         : LL_STEPS_NONE;
+    summary.steps_by = summary.period        ? LL_STEPS_BY_REPETITION
+                       : capture->mark_count ? LL_STEPS_BY_MARKS
+                                             : LL_STEPS_NONE;
     uint64_t count = summary.thread_count;
     bool room = ll_grow((void **)&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
     summary.thread_count = room ? summary.thread_count : 0;
@@ -453,13 +480,27 @@ static void unroll(struct ll_capture *capture, struct ll_repeat_call *calls, uin
     }
 }
 
+/* Ends each step where the next one begins, and writes them. */
+static void cut_at(struct ll_capture *capture, struct ll_step *steps, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        bool last = i + 1 == count;
+        uint64_t end_ns = last ? since_origin(capture, capture->end_ns) : steps[i + 1].start_ns;
+        uint64_t end_op = last ? capture->memory.op_count : steps[i + 1].first_op;
+        steps[i].op_count = (uint32_t)(end_op - steps[i].first_op);
+        steps[i].wall_ns = end_ns > steps[i].start_ns ? end_ns - steps[i].start_ns : 0;
+        capture->summary.steps += steps[i].complete;
+    }
+    ll_recorder_cut(capture->recorder, steps, count);
+}
+
 /* What is before the first step and behind the last one are steps of their own: the reader counts no step
  * that is not whole, so theirs say that they are not. */
-static void cut_at(struct ll_capture *capture, const struct ll_repetition *found,
-                   const struct ll_repeat_call *calls, const uint64_t *starts, uint64_t count)
+static void cut_at_repetitions(struct ll_capture *capture, const struct ll_repetition *found,
+                               const struct ll_repeat_call *calls, const uint64_t *starts, uint64_t count)
 {
     struct ll_step *steps = calloc(found->count + 2, sizeof *steps);
-    uint64_t made = 0, origin = capture->settings.origin_ns;
+    uint64_t made = 0;
     if (!steps)
         return;
     if (calls[found->first].op > 0)
@@ -468,20 +509,20 @@ static void cut_at(struct ll_capture *capture, const struct ll_repetition *found
         uint64_t at = found->first + i * found->period;
         if (at < count)
             steps[made++] = (struct ll_step){.first_op = calls[at].op,
-                                             .start_ns = starts[at] > origin ? starts[at] - origin : 0,
+                                             .start_ns = since_origin(capture, starts[at]),
                                              .complete = i < found->count};
     }
-    for (uint64_t i = 0; i < made; i++) {
-        bool last = i + 1 == made;
-        uint64_t end_ns = last ? capture->end_ns - origin : steps[i + 1].start_ns;
-        uint64_t end_op = last ? capture->memory.op_count : steps[i + 1].first_op;
-        steps[i].op_count = (uint32_t)(end_op - steps[i].first_op);
-        steps[i].wall_ns = end_ns > steps[i].start_ns ? end_ns - steps[i].start_ns : 0;
-    }
-    ll_recorder_cut(capture->recorder, steps, made);
-    capture->summary.steps = found->count;
+    cut_at(capture, steps, made);
     capture->summary.period = found->period;
     free(steps);
+}
+
+/* Likewise; where the step of the last mark ends, nobody has said. */
+static void cut_at_marks(struct ll_capture *capture)
+{
+    uint64_t first = capture->marks[1].first_op > 0 ? 0 : 1;
+    capture->marks[capture->mark_count - 1].complete = false;
+    cut_at(capture, capture->marks + first, capture->mark_count - first);
 }
 
 static void find_steps(struct ll_capture *capture)
@@ -493,7 +534,7 @@ static void find_steps(struct ll_capture *capture)
     if (calls && starts) {
         unroll(capture, calls, starts, count);
         if (ll_find_repetition(calls, count, &found))
-            cut_at(capture, &found, calls, starts, count);
+            cut_at_repetitions(capture, &found, calls, starts, count);
     }
     free(calls);
     free(starts);
@@ -540,7 +581,9 @@ static void add_summary(struct ll_capture *capture)
 void ll_capture_finish(struct ll_capture *capture, uint64_t nested)
 {
     capture->summary.nested += nested;
-    if (!capture->marked && capture->summary.calls > 0)
+    if (capture->mark_count > 0)
+        cut_at_marks(capture);
+    else if (capture->summary.calls > 0)
         find_steps(capture);
     add_summary(capture);
 }

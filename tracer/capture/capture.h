@@ -40,7 +40,8 @@ struct ll_capture_summary {
     uint64_t opaque; /* of the calls: that nobody knows what they compute */
     uint64_t empty;  /* on matrices or vectors without elements: no ops */
     uint64_t lost;   /* events that found no room */
-    uint64_t gaps, views, steps;
+    uint64_t gaps, views;
+    uint64_t steps; /* whole ones; known when the capture is finished */
     uint64_t
         coarse; /* of the calls: where rows lay apart they counted as one run, for it had taken too long */
     double flops;
