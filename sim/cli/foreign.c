@@ -10,6 +10,7 @@
 #include "sim/cli/foreign_sites.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
+#include "tracer/base/clock.h"
 #include "tracer/base/json.h"
 #include "tracer/capture/session.h"
 
@@ -223,10 +224,13 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     struct ll_session *session = ll_session_open(&settings, &trouble);
     if (!session)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
+    settings.started_ns = ll_now_ns();
     int status = ll_child_start(child, args->words, &launch);
     settings.pid = (uint64_t)child->pid;
     if (status == LL_DONE)
         status = follow(child, session);
+    settings.ended_ns = ll_now_ns();
+    settings.killed = child->ended_by != 0;
     struct ll_session_trace *traces;
     size_t count;
     uint64_t refused = ll_session_refused(session);

@@ -31,7 +31,7 @@ static const uint64_t a = 0x10000, b = 0x20000, c = 0x30000, d = 0x40000;
 struct program {
     struct ll_event events[MOST];
     uint32_t count;
-    uint64_t now_ns, rows_free;
+    uint64_t now_ns, rows_free, origin_ns, end_ns; /* the last three: 0 where not said */
     struct ll_trace *trace;
     struct ll_capture_summary summary;
     struct ll_arena arena;
@@ -94,11 +94,13 @@ static void record(struct program *program)
     enum ll_status status;
     struct ll_recorder *recorder = ll_recorder_open(path, NULL, 0, &status);
     const struct ll_capture_settings settings = {
-        .recorder = recorder, .origin_ns = program->events[0].start_ns, .rows_free = program->rows_free};
+        .recorder = recorder,
+        .origin_ns = program->origin_ns ? program->origin_ns : program->events[0].start_ns,
+        .rows_free = program->rows_free};
     struct ll_capture *capture = ll_capture_open(&settings);
     for (uint32_t i = 0; i < program->count; i++)
         ll_capture_event(capture, &program->events[i]);
-    ll_capture_finish(capture, 0);
+    ll_capture_finish(capture, 0, program->end_ns);
     program->summary = ll_capture_summary(capture);
     ll_capture_close(capture);
     assert_int_equal(ll_recorder_close(recorder), LL_OK);
@@ -390,6 +392,36 @@ static void what_repeats_is_a_step(void **state)
     end(&p);
 }
 
+/* A second before the first call and one behind the last: none of the steps that are found has any of it. */
+static void a_process_begins_before_its_first_call_and_ends_behind_its_last(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    p.origin_ns = p.now_ns;
+    p.now_ns += 1000000000;
+    for (int step = 0; step < 4; step++) {
+        product(&p, a, b, c, false);
+        product(&p, c, d, 0x50000, true);
+    }
+    p.now_ns -= 100;
+    p.end_ns = p.now_ns + 1000000000;
+    record(&p);
+    assert_int_equal(p.summary.wall_ns, UINT64_C(2000000000) + 8 * 10100 - 100);
+    assert_int_equal(p.trace->step_count, 6);
+    assert_false(p.trace->steps[0].complete);
+    assert_int_equal(p.trace->steps[0].op_count, 1);
+    assert_int_equal(p.trace->ops[0].duration_ns, 1000000000);
+    assert_true(p.trace->steps[4].complete);
+    assert_int_equal(p.trace->steps[4].op_count, 2);
+    assert_int_equal(p.trace->steps[4].wall_ns, 2 * 10100 - 100);
+    assert_false(p.trace->steps[5].complete);
+    assert_string_equal(kind_of(&p, 9), "gap");
+    assert_string_equal(edge(&p, 9, 8), "gap");
+    assert_int_equal(p.trace->ops[9].duration_ns, 1000000000);
+    end(&p);
+}
+
 /* d and c come and go; only b stays, and is changed by each step. */
 static void weights_that_steps_update_tell_them(void **state)
 {
@@ -492,6 +524,7 @@ int main(void)
         cmocka_unit_test(calls_within_calls_count_once),
         cmocka_unit_test(marks_begin_steps),
         cmocka_unit_test(what_repeats_is_a_step),
+        cmocka_unit_test(a_process_begins_before_its_first_call_and_ends_behind_its_last),
         cmocka_unit_test(weights_that_steps_update_tell_them),
         cmocka_unit_test(what_goes_through_layers_makes_no_steps_of_them),
         cmocka_unit_test(layers_are_no_steps),

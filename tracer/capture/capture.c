@@ -5,7 +5,7 @@
 #include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/capture/memory.h"
-#include "tracer/capture/repeat.h"
+#include "tracer/capture/cuts.h"
 #include "tracer/facts.h"
 
 #include <inttypes.h>
@@ -28,12 +28,6 @@ struct thread {
     struct ll_seen_thread seen;
 };
 
-/* A call for the search of repetitions, and when it began. */
-struct remembered {
-    struct ll_repeat_call call;
-    uint64_t start_ns;
-};
-
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
@@ -47,11 +41,7 @@ struct ll_capture {
     struct thread *threads;
     struct ll_seen_thread *seen; /* for the summary */
     uint64_t thread_capacity, seen_capacity;
-    struct remembered *remembered; /* a ring of the last LL_REPEAT_WINDOW calls */
-    uint64_t remembered_capacity;
-    struct ll_step *marks; /* steps that marks begin, behind the one that ends with the first mark */
-    uint64_t mark_count, mark_capacity;
-    uint64_t calls_marked; /* before the last mark */
+    struct ll_cuts cuts;
     struct ll_capture_summary summary;
     uint64_t end_ns;
 };
@@ -61,8 +51,7 @@ struct ll_capture {
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 {
     struct ll_capture *capture = calloc(1, sizeof *capture);
-    if (!capture || !ll_grow(&capture->remembered, &capture->remembered_capacity, LL_REPEAT_WINDOW,
-                             sizeof *capture->remembered)) {
+    if (!capture || !ll_cuts_prepare(&capture->cuts)) {
         free(capture);
         return NULL;
     }
@@ -87,8 +76,7 @@ static void release(struct ll_capture *capture)
     free(capture->shape_descs);
     free(capture->threads);
     free(capture->seen);
-    free(capture->remembered);
-    free(capture->marks);
+    ll_cuts_release(&capture->cuts);
     free(capture);
 }
 
@@ -320,10 +308,15 @@ static void enter(struct ll_capture *capture, const struct thread *thread, struc
                               form->out_descs[i], form->updated >> i & 1);
 }
 
+/* When something happened, from the process's start. */
+static uint64_t since_origin(const struct ll_capture *capture, uint64_t ns)
+{
+    return ns > capture->settings.origin_ns ? ns - capture->settings.origin_ns : 0;
+}
+
 static void remember(struct ll_capture *capture, struct told *told, uint32_t first_op, uint64_t start_ns)
 {
-    struct remembered *to = &capture->remembered[(capture->summary.calls - 1) % LL_REPEAT_WINDOW];
-    *to = (struct remembered){.call = {.look = told->form->look, .op = first_op}, .start_ns = start_ns};
+    struct ll_repeat_call call = {.look = told->form->look, .op = first_op};
     uint32_t brought = 0;
     for (uint32_t i = 0; i < told->form->op.input_count && brought < LL_REPEAT_BROUGHT; i++) {
         bool updated;
@@ -331,11 +324,12 @@ static void remember(struct ll_capture *capture, struct told *told, uint32_t fir
             ll_memory_brought(&capture->memory, &told->touches[told->form->inputs[i]], &updated);
         if (tensor == LL_NONE)
             continue;
-        to->call.updated[brought] = updated;
-        to->call.brought[brought++] = tensor;
+        call.updated[brought] = updated;
+        call.brought[brought++] = tensor;
     }
     while (brought < LL_REPEAT_BROUGHT)
-        to->call.brought[brought++] = LL_NONE;
+        call.brought[brought++] = LL_NONE;
+    ll_cuts_call(&capture->cuts, &call, since_origin(capture, start_ns));
 }
 
 static void sum_up(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
@@ -381,30 +375,16 @@ static void take_formed(struct ll_capture *capture, struct thread *thread, const
     remember(capture, &told, first_op, event->start_ns);
 }
 
-static uint64_t since_origin(const struct ll_capture *capture, uint64_t ns)
-{
-    return ns > capture->settings.origin_ns ? ns - capture->settings.origin_ns : 0;
-}
-
-/* A mark ends the gap that it stands in. One behind another without calls between them takes its place. */
+/* A mark ends the gap that it stands in. */
 static void take_mark(struct ll_capture *capture, const struct ll_event *event)
 {
     struct thread *thread = thread_of(capture, event->thread);
-    if (!thread || !ll_grow((void **)&capture->marks, &capture->mark_capacity, capture->mark_count + 2,
-                            sizeof *capture->marks))
+    if (!thread)
         return;
     note_gap(capture, thread, event->start_ns);
     thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns);
     ll_recorder_step_begin(capture->recorder);
-    if (capture->mark_count == 0)
-        capture->marks[capture->mark_count++] = (struct ll_step){.complete = false};
-    if (capture->mark_count == 1 || capture->calls_marked < capture->summary.calls)
-        capture->mark_count++;
-    capture->marks[capture->mark_count - 1] =
-        (struct ll_step){.first_op = (uint32_t)capture->memory.op_count,
-                         .start_ns = since_origin(capture, event->start_ns),
-                         .complete = true};
-    capture->calls_marked = capture->summary.calls;
+    ll_cuts_mark(&capture->cuts, (uint32_t)capture->memory.op_count, since_origin(capture, event->start_ns));
 }
 
 static void take_call(struct ll_capture *capture, const struct ll_event *event)
@@ -457,9 +437,12 @@ struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
 {
     struct ll_capture_summary summary = capture->summary;
     summary.views = capture->memory.views_made;
-    summary.steps_by = summary.period        ? LL_STEPS_BY_REPETITION
-                       : capture->mark_count ? LL_STEPS_BY_MARKS
-                                             : LL_STEPS_NONE;
+    summary.wall_ns = since_origin(capture, capture->end_ns);
+    summary.period = capture->cuts.period;
+    summary.steps = capture->cuts.whole;
+    summary.steps_by = summary.period             ? LL_STEPS_BY_REPETITION
+                       : capture->cuts.mark_count ? LL_STEPS_BY_MARKS
+                                                  : LL_STEPS_NONE;
     uint64_t count = summary.thread_count;
     bool room = ll_grow((void **)&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
     summary.thread_count = room ? summary.thread_count : 0;
@@ -469,82 +452,11 @@ struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
     return summary;
 }
 
-/* The last calls in their order. */
-static void unroll(struct ll_capture *capture, struct ll_repeat_call *calls, uint64_t *starts, uint64_t count)
-{
-    uint64_t first = capture->summary.calls - count;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct remembered *from = &capture->remembered[(first + i) % LL_REPEAT_WINDOW];
-        calls[i] = from->call;
-        starts[i] = from->start_ns;
-    }
-}
-
-/* Ends each step where the next one begins, and writes them. */
-static void cut_at(struct ll_capture *capture, struct ll_step *steps, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++) {
-        bool last = i + 1 == count;
-        uint64_t end_ns = last ? since_origin(capture, capture->end_ns) : steps[i + 1].start_ns;
-        uint64_t end_op = last ? capture->memory.op_count : steps[i + 1].first_op;
-        steps[i].op_count = (uint32_t)(end_op - steps[i].first_op);
-        steps[i].wall_ns = end_ns > steps[i].start_ns ? end_ns - steps[i].start_ns : 0;
-        capture->summary.steps += steps[i].complete;
-    }
-    ll_recorder_cut(capture->recorder, steps, count);
-}
-
-/* What is before the first step and behind the last one are steps of their own: the reader counts no step
- * that is not whole, so theirs say that they are not. */
-static void cut_at_repetitions(struct ll_capture *capture, const struct ll_repetition *found,
-                               const struct ll_repeat_call *calls, const uint64_t *starts, uint64_t count)
-{
-    struct ll_step *steps = calloc(found->count + 2, sizeof *steps);
-    uint64_t made = 0;
-    if (!steps)
-        return;
-    if (calls[found->first].op > 0)
-        steps[made++] = (struct ll_step){.complete = false};
-    for (uint64_t i = 0; i <= found->count; i++) {
-        uint64_t at = found->first + i * found->period;
-        if (at < count)
-            steps[made++] = (struct ll_step){.first_op = calls[at].op,
-                                             .start_ns = since_origin(capture, starts[at]),
-                                             .complete = i < found->count};
-    }
-    cut_at(capture, steps, made);
-    capture->summary.period = found->period;
-    free(steps);
-}
-
-/* Likewise; where the step of the last mark ends, nobody has said. */
-static void cut_at_marks(struct ll_capture *capture)
-{
-    uint64_t first = capture->marks[1].first_op > 0 ? 0 : 1;
-    capture->marks[capture->mark_count - 1].complete = false;
-    cut_at(capture, capture->marks + first, capture->mark_count - first);
-}
-
-static void find_steps(struct ll_capture *capture)
-{
-    uint64_t count = ll_min(capture->summary.calls, LL_REPEAT_WINDOW);
-    struct ll_repeat_call *calls = calloc(count + 1, sizeof *calls);
-    uint64_t *starts = calloc(count + 1, sizeof *starts);
-    struct ll_repetition found;
-    if (calls && starts) {
-        unroll(capture, calls, starts, count);
-        if (ll_find_repetition(calls, count, &found))
-            cut_at_repetitions(capture, &found, calls, starts, count);
-    }
-    free(calls);
-    free(starts);
-}
-
 static void add_thread_facts(const struct ll_capture *capture, struct ll_facts *facts)
 {
     for (uint32_t i = 0; i < capture->summary.thread_count; i++) {
         const struct ll_seen_thread *seen = &capture->threads[i].seen;
-        double wall_ns = (double)(capture->end_ns - capture->settings.origin_ns);
+        double wall_ns = (double)since_origin(capture, capture->end_ns);
         char key[64];
         snprintf(key, sizeof key, "summary.thread.%" PRIu32 ".covered", i);
         ll_facts_add(facts, key, "%.4f", wall_ns > 0 ? (double)seen->in_calls_ns / wall_ns : 0);
@@ -578,13 +490,28 @@ static void add_summary(struct ll_capture *capture)
     ll_arena_release(&arena);
 }
 
-void ll_capture_finish(struct ll_capture *capture, uint64_t nested)
+/* What was done behind the last call goes on from it. */
+static struct ll_cuts_end take_end(struct ll_capture *capture, uint64_t end_ns)
 {
+    struct ll_cuts_end end = {.calls_op = (uint32_t)capture->memory.op_count,
+                              .calls_ns = since_origin(capture, capture->end_ns)};
+    struct thread *last = NULL;
+    for (uint32_t i = 0; i < capture->summary.thread_count; i++)
+        if (!last || capture->threads[i].seen.end_ns > last->seen.end_ns)
+            last = &capture->threads[i];
+    if (last)
+        note_gap(capture, last, end_ns);
+    capture->end_ns = ll_max(capture->end_ns, end_ns);
+    end.op = (uint32_t)capture->memory.op_count;
+    end.ns = since_origin(capture, capture->end_ns);
+    return end;
+}
+
+void ll_capture_finish(struct ll_capture *capture, uint64_t nested, uint64_t end_ns)
+{
+    const struct ll_cuts_end end = take_end(capture, end_ns);
     capture->summary.nested += nested;
-    if (capture->mark_count > 0)
-        cut_at_marks(capture);
-    else if (capture->summary.calls > 0)
-        find_steps(capture);
+    ll_cuts_cut(&capture->cuts, capture->recorder, &end);
     add_summary(capture);
 }
 

@@ -46,7 +46,8 @@ struct ll_capture_summary {
         coarse; /* of the calls: where rows lay apart they counted as one run, for it had taken too long */
     double flops;
     enum ll_steps_by steps_by;
-    uint64_t period; /* calls in a step that was found by repetition */
+    uint64_t period;  /* calls in a step that was found by repetition */
+    uint64_t wall_ns; /* from the process's start to its end, or to its last call where nobody saw it end */
     const struct ll_seen_thread *threads;
     uint32_t thread_count;
 };
@@ -61,9 +62,9 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event);
 struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);
 
 /* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to
- * the recorder, which its owner then closes. `nested` calls within others
- * were counted and gave no event. */
-void ll_capture_finish(struct ll_capture *capture, uint64_t nested);
+ * the recorder, which its owner then closes. `nested` calls within others were counted and gave no event. The
+ * process ended at end_ns, by ll_now_ns; 0 where nobody saw it. */
+void ll_capture_finish(struct ll_capture *capture, uint64_t nested, uint64_t end_ns);
 
 /* Frees the capture; NULL is fine. */
 void ll_capture_close(struct ll_capture *capture);

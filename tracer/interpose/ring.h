@@ -66,8 +66,8 @@ struct ll_ring_slot {
 struct ll_ring_process {
     uint64_t magic;
     uint64_t pid, parent_pid;
-    uint64_t opened_ticks;
-    _Atomic uint64_t ended_ticks; /* 0 while it runs, and when it was killed */
+    uint64_t started_ns; /* by ll_now_ns: when it began, or became the program that this file is of */
+    _Atomic uint64_t ended_ticks; /* 0 while it runs, and when nobody told us of its end */
     _Atomic uint64_t log_words;   /* of the log that are whole */
     _Atomic uint64_t file_bytes;  /* where the next ring goes */
     _Atomic uint64_t unresolved;  /* calls whose real function was not found */

@@ -39,7 +39,7 @@ bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *are
     *followed = (struct ll_followed_process){.path = kept, .page = page};
     followed->pid = page->pid;
     followed->parent_pid = page->parent_pid;
-    followed->opened_ticks = page->opened_ticks;
+    followed->started_ns = page->started_ns;
     return true;
 }
 

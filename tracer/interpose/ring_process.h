@@ -11,7 +11,7 @@
 struct ll_followed_process {
     char *path;                         /* in the arena of the reader */
     const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
-    uint64_t pid, parent_pid, opened_ticks;
+    uint64_t pid, parent_pid, started_ns;
     uint64_t log_read; /* words of the log that were looked at */
     bool log_damaged;
     uint64_t damaged, late;

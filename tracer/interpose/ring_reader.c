@@ -386,7 +386,7 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
     struct ll_ring_process_info info = {
         .pid = followed->pid,
         .parent_pid = followed->parent_pid,
-        .opened_ns = ll_ring_clock_ns(&reader->clock, followed->opened_ticks),
+        .started_ns = followed->started_ns,
         .ended_ns = ended ? ll_ring_clock_ns(&reader->clock, ended) : 0,
         .unresolved = atomic_load(&page->unresolved),
         .abandoned = atomic_load(&page->abandoned),

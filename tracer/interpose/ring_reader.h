@@ -33,7 +33,7 @@ struct ll_ring_library {
  */
 struct ll_ring_process_info {
     uint64_t pid, parent_pid;
-    uint64_t opened_ns, ended_ns; /* on ll_now_ns's clock; ended_ns 0: it runs, or was killed */
+    uint64_t started_ns, ended_ns; /* by ll_now_ns; ended_ns 0: it runs, or did not say that it ended */
     uint64_t unresolved, abandoned, queries, ringless, unsaid, nested, unfollowed; /* as in ring.h */
     uint64_t lost;    /* records that found no room */
     uint64_t damaged; /* rings that held nonsense and were given up */

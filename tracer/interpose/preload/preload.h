@@ -74,8 +74,10 @@ uint64_t ll_process_ticks(void);
 /* Its rings by slot, as far as they are mapped; there is a page. */
 struct ll_ring **ll_process_rings(void);
 
-/* Marks the end of the process; at the end of this one it is done anyway. */
+/* Marks the end of the process, and says which libraries it has by then; at the end of this one it is done
+ * anyway. ll_process_ends only marks it. */
 void ll_process_finish(void);
+void ll_process_ends(void);
 
 /* Tells the recorder, if it still listens, that of some process nothing will come. */
 void ll_process_refused(void);
