@@ -188,7 +188,18 @@ static void each_caller_gets_the_library_it_would_have_got(void **state)
 static void a_library_that_is_gone_is_not_called(void **state)
 {
     (void)state;
+    struct seen seen;
     expect_products("opening_program", "reopens", 6);
+    run(&seen, "opening_program", "reopens", 0);
+    for (uint64_t i = 0; i < seen.count; i++) {
+        const struct ll_event *event = &seen.events[i];
+        struct ll_ring_process_info info = ll_ring_process_info(seen.recording.reader, 0);
+        const struct ll_ring_library *from =
+            ll_ring_library_at(&info, event->call.caller, event->call.mapping);
+        assert_non_null(from);
+        assert_non_null(strstr(from->path, i % 2 ? "/libsecond_" : "/libfirst_"));
+    }
+    finish(&seen);
 }
 
 static void a_constructor_amid_dlopen_may_call(void **state)

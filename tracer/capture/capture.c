@@ -82,21 +82,23 @@ static void release(struct ll_capture *capture)
 
 /* What repeats. */
 
-static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
+static uint32_t scope_of(struct ll_capture *capture, const struct ll_call *call)
 {
+    const uint64_t place[] = {call->caller, call->mapping};
     bool is_new;
     if (!ll_grow((void **)&capture->site_scopes, &capture->site_capacity, capture->sites.count + 1u,
                  sizeof *capture->site_scopes))
         return LL_NONE;
-    uint32_t site = ll_map_intern(&capture->sites, &address, sizeof address, &is_new);
+    uint32_t site = ll_map_intern(&capture->sites, place, sizeof place, &is_new);
     if (site == LL_NO_ID)
         return LL_NONE;
     if (!is_new)
         return capture->site_scopes[site];
     char text[32];
-    snprintf(text, sizeof text, "0x%" PRIx64, address);
+    snprintf(text, sizeof text, "0x%" PRIx64, call->caller);
+    const struct ll_capture_settings *settings = &capture->settings;
     const char *named =
-        capture->settings.site ? capture->settings.site(capture->settings.context, address) : NULL;
+        settings->site ? settings->site(settings->context, call->caller, call->mapping) : NULL;
     return capture->site_scopes[site] = ll_recorder_string(capture->recorder, named ? named : text);
 }
 
@@ -252,7 +254,7 @@ static bool fill_form(struct ll_capture *capture, const struct ll_call *call, st
     form->op = (struct ll_record){
         .kind = meant.view.kind,
         .phase = meant.phase,
-        .scope = scope_of(capture, call->caller),
+        .scope = scope_of(capture, call),
         .input_count = meant.view.input_count,
         .outputs = form->out_descs,
         .output_count = meant.view.output_count,

@@ -19,9 +19,9 @@ struct ll_capture;
 struct ll_capture_settings {
     struct ll_recorder *recorder; /* outlives the capture, and gets nothing but what the capture tells it */
     uint64_t origin_ns;           /* when the process began, by ll_now_ns */
-    /* Where a call returns to, as text (`libtorch_cpu.so+0x108edf0`), asked once for each address; the text
-     * is copied. NULL: the address. */
-    const char *(*site)(void *context, uint64_t address);
+    /* Where a call returns to, as text (`libtorch_cpu.so+0x108edf0`), asked once for each address and mapping
+     * (struct ll_call); the text is copied. NULL: the address. */
+    const char *(*site)(void *context, uint64_t address, uint32_t mapping);
     void *context;
     uint64_t rows_free; /* see `coarse`; 0: four millions */
 };

@@ -121,21 +121,12 @@ static void add_libraries(const struct ll_ring_process_info *info, struct ll_fac
 
 /* Processes. */
 
-/* The library that lies at the address: the one that was said last. */
-static const struct ll_ring_library *library_at(const struct ll_ring_process_info *info, uint64_t address)
-{
-    for (size_t i = info->library_count; i-- > 0;)
-        if (address >= info->libraries[i].begin && address < info->libraries[i].end)
-            return &info->libraries[i];
-    return NULL;
-}
-
-static const char *site_of(void *context, uint64_t address)
+static const char *site_of(void *context, uint64_t address, uint32_t mapping)
 {
     struct recorded *process = context;
     struct ll_session *session = process->session;
     struct ll_ring_process_info info = ll_ring_process_info(session->reader, process->number);
-    const struct ll_ring_library *library = library_at(&info, address);
+    const struct ll_ring_library *library = ll_ring_library_at(&info, address, mapping);
     if (!library)
         return NULL;
     struct ll_ring_library named = *library;
