@@ -95,6 +95,13 @@ expect "$(grep -c 'no room for their rings' "$here/err")" 1 "word of a process t
 expect $? 1 "the exit status where no trace can be made"
 [ ! -e "$here/ran" ] || expect ran "not run" "a program that could not be recorded"
 
+for way in preload probe; do
+    "$leadline" record --mech $way --json -o "$here/o.llt" -- sh -c 'sleep 3 >/dev/null 2>&1 & "$@" </dev/null' \
+        sh "$products" 50 7 0 2>"$here/err" >"$here/told"
+    expect "$(grep -c 'has ended; 1 process of it still runs' "$here/err")" 1 "word of what goes on, by $way"
+    expect "$(grep -c '"still_running": 1' "$here/told")" 1 "the same as JSON, by $way"
+done
+
 "$leadline" record -o "$here/q.llt" -- true 2>"$here/err"
 expect $? 0 "the exit status where there was nothing to record"
 expect "$(grep -c -e '--coverage.*--mech' "$here/err")" 1 "ways to see more"
