@@ -246,6 +246,68 @@ static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
     }
 }
 
+/* A stack of products as oneDNN has it: dimensions that are 1 repeat. */
+struct stack {
+    struct ll_shape a, b, c;
+    enum ll_op_kind kind;
+    uint64_t flops, bytes_read;
+};
+
+static struct ll_call product_of(const struct stack *stack)
+{
+    const struct ll_shape *const shapes[] = {&stack->b, &stack->a, &stack->c};
+    static const uint8_t roles[] = {LL_ARGUMENT_WEIGHTS, LL_ARGUMENT_SRC, LL_ARGUMENT_DST};
+    struct ll_call call = {.routine = LL_ROUTINE_DNN_MATMUL, .symbol = LL_SYMBOL_dnnl_primitive_execute};
+    for (uint32_t i = 0; i < 3; i++)
+        call.operand[call.operand_count++] =
+            (struct ll_call_operand){.address = (i + 1) * UINT64_C(0x100000),
+                                     .rows = 1,
+                                     .row_bytes = ll_size_bytes(shapes[i]),
+                                     .shape = *shapes[i],
+                                     .access = i < 2 ? LL_ACCESS_READ : LL_ACCESS_WRITE,
+                                     .role = roles[i]};
+    return call;
+}
+
+#define SHAPE(type, ...)                                                                                     \
+    {                                                                                                        \
+        .dtype = LL_##type, .rank = sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), .dim = {           \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+
+/* FLOPs are 2 for each element of the result and of the depth; each operand is read once. */
+static void stacks_of_products_count_what_repeats_once(void **state)
+{
+    (void)state;
+    static const struct stack stacks[] = {
+        {SHAPE(F32, 4, 32, 64), SHAPE(F32, 1, 64, 48), SHAPE(F32, 4, 32, 48), LL_OP_MATMUL,
+         2 * 4 * 32 * 64 * 48, 4 * (4 * 32 * 64 + 64 * 48)},
+        {SHAPE(F32, 1, 32, 64), SHAPE(F32, 4, 64, 48), SHAPE(F32, 4, 32, 48), LL_OP_MATMUL,
+         2 * 4 * 32 * 64 * 48, 4 * (32 * 64 + 4 * 64 * 48)},
+        {SHAPE(F32, 2, 3, 32, 64), SHAPE(F32, 1, 3, 64, 48), SHAPE(F32, 2, 3, 32, 48), LL_OP_BATCH_MATMUL,
+         2 * 6 * 32 * 64 * 48, 4 * (6 * 32 * 64 + 3 * 64 * 48)},
+        {SHAPE(F32, 2, 1, 32, 64), SHAPE(F32, 1, 3, 64, 48), SHAPE(F32, 2, 3, 32, 48), LL_OP_MATMUL,
+         2 * 6 * 32 * 64 * 48, 4 * (2 * 32 * 64 + 3 * 64 * 48)},
+        {SHAPE(U8, 4, 32, 64), SHAPE(INT8, 4, 64, 48), SHAPE(I32, 4, 32, 48), LL_OP_BATCH_MATMUL,
+         2 * 4 * 32 * 64 * 48, 4 * 32 * 64 + 4 * 64 * 48},
+        {SHAPE(U8, 32, 64), SHAPE(INT8, 64, 48), SHAPE(F32, 32, 48), LL_OP_MATMUL, 2 * 32 * 64 * 48,
+         32 * 64 + 64 * 48},
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof stacks[0]; i++) {
+        static struct ll_meanings meanings;
+        struct ll_meant meant;
+        const struct ll_call call = product_of(&stacks[i]);
+        ll_meanings(&meanings);
+        ll_meaning_of(&meanings, &call, &meant);
+        assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(stacks[i].kind));
+        assert_int_equal(ll_op_flops(&meant.view), stacks[i].flops);
+        assert_int_equal(ll_op_bytes_read(&meant.view), stacks[i].bytes_read);
+        assert_int_equal(ll_op_bytes_written(&meant.view), ll_size_bytes(&stacks[i].c));
+        assert_int_equal(meant.out[0].dtype, stacks[i].c.dtype);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
         cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
+        cmocka_unit_test(stacks_of_products_count_what_repeats_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

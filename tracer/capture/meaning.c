@@ -126,7 +126,8 @@ static bool adds(const struct ll_meaning_row *row, const struct ll_meant *meant)
            (meant->view.input_count && meant->view.output_count && meant->inputs[0] == meant->outputs[0]);
 }
 
-/* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote. */
+/* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote, whose types are
+ * what the call made of them: a product of bytes may be one of floats. */
 static bool holds(struct ll_meant *meant)
 {
     struct ll_shape told[LL_MAX_OPERANDS];
@@ -134,9 +135,11 @@ static bool holds(struct ll_meant *meant)
     memcpy(told, meant->out, sizeof told);
     if (ll_op_infer(&meant->view) != NULL || meant->view.output_count < meant->placed)
         return false;
-    for (uint32_t i = 0; i < meant->placed; i++)
+    for (uint32_t i = 0; i < meant->placed; i++) {
         if (memcmp(told[i].dim, meant->out[i].dim, sizeof told[i].dim) != 0)
             return false;
+        meant->out[i].dtype = told[i].dtype;
+    }
     return true;
 }
 

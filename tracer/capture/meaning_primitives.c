@@ -58,28 +58,42 @@ void ll_fix_SECOND_TURNED(const struct ll_call *call, struct ll_meant *meant)
     turn(meant, LL_ATTR_TRANSPOSE_B);
 }
 
-/* Stacks of matrices are a batch; where all of them meet one matrix they are one taller matrix. */
+static void see_as_matrices(struct ll_shape *shape, uint64_t stack, uint64_t rows, uint64_t columns)
+{
+    *shape = (struct ll_shape){.dtype = shape->dtype, .rank = stack == 1 ? 2 : 3};
+    uint64_t *dim = shape->dim;
+    if (stack != 1)
+        *dim++ = stack;
+    dim[0] = rows;
+    dim[1] = columns;
+}
+
+/* Stacks of matrices are a batch. Where many matrices meet the same one they are one of more rows, or of more
+ * columns; only where both have as many is there a stack of products. */
 void ll_fix_STACK(const struct ll_call *call, struct ll_meant *meant)
 {
     struct ll_shape *a = &meant->in[0], *b = &meant->in[1], *c = &meant->out[0];
-    uint64_t stack = 1;
+    unsigned rank = a->rank, last = rank - 1;
+    uint64_t stack = 1, rows = 1, columns = 1;
     (void)call;
-    if (meant->view.input_count != 2 || a->rank != b->rank || a->rank < 3)
+    if (meant->view.input_count != 2 || rank != b->rank || rank != c->rank || rank < 3)
         return;
-    for (unsigned i = 0; i + 2 < b->rank; i++)
-        stack = ll_mul(stack, b->dim[i]);
-    meant->view.kind = LL_OP_BATCH_MATMUL;
-    if (stack != 1)
-        return;
-    meant->view.kind = LL_OP_MATMUL;
-    struct ll_shape *const shapes[] = {a, b, c};
-    for (unsigned s = 0; s < 3; s++) {
-        struct ll_shape flat = {
-            .dtype = shapes[s]->dtype, .rank = 2, .dim = {1, shapes[s]->dim[a->rank - 1]}};
-        for (unsigned i = 0; i + 1 < a->rank; i++)
-            flat.dim[0] = ll_mul(flat.dim[0], shapes[s]->dim[i]);
-        *shapes[s] = flat;
+    for (unsigned i = 0; i + 2 < rank; i++) {
+        bool alike = a->dim[i] == b->dim[i];
+        stack = ll_mul(stack, alike ? a->dim[i] : 1);
+        rows = ll_mul(rows, alike ? 1 : a->dim[i]);
+        columns = ll_mul(columns, alike ? 1 : b->dim[i]);
     }
+    meant->view.kind = LL_OP_BATCH_MATMUL;
+    if (rows == 1 && columns == 1 && stack != 1)
+        return;
+    rows = ll_mul(rows, a->dim[last - 1]);
+    columns = ll_mul(columns, b->dim[last]);
+    meant->view.kind = stack == 1 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL;
+    const uint64_t depth = a->dim[last];
+    see_as_matrices(a, stack, rows, depth);
+    see_as_matrices(b, stack, depth, columns);
+    see_as_matrices(c, stack, rows, columns);
 }
 
 /* Along which dimension the parts are joined: that in which the whole is longer. */
