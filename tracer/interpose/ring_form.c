@@ -9,14 +9,14 @@
 #include <string.h>
 
 /* A program of ever new shapes must not fill the memory: a form takes some kilobytes. */
-enum { FORMS_MOST = 8192 };
+enum { FORMS_MOST = 8192, PLACE_BITS = 56 };
 
 struct ll_ring_form {
     uint32_t next; /* the form that followed it the last time; 0: none has */
     uint32_t process, count, mapping;
     uint64_t *key, *mask; /* bits of the words that are equal in all such records, which bits */
-    uint8_t address_word[LL_MAX_OPERANDS]; /* of the operands */
-    struct ll_call call;
+    uint8_t address_word[LL_MAX_OPERANDS]; /* of the operands; 0: none */
+    struct ll_call call;                   /* its addresses are how far behind that word's */
 };
 
 /* Where a record's times stand, and its addresses. An address of zero is no address: operands may be missing.
@@ -54,17 +54,20 @@ static bool decode(const struct ll_ring_forms *forms, const struct ll_ring_recor
     return forms->decode(forms->context, record, call);
 }
 
-/* Decodes a record in which each address is its own place, which says where operands have theirs from. */
+/* Decodes a record in which each address is its own place, far from the others, which says where operands
+ * have theirs from. */
 static bool decode_places(const struct ll_ring_forms *forms, struct ll_ring_form *form)
 {
     uint64_t words[LL_RING_RECORD_WORDS];
     struct ll_call *call = &form->call;
     for (unsigned i = 0; i < form->count; i++)
-        words[i] = form->mask[i] ? form->key[i] : i;
+        words[i] = form->mask[i] ? form->key[i] : (uint64_t)i << PLACE_BITS;
     if (!decode(forms, &(struct ll_ring_record){form->process, form->count, words, form->mapping}, call))
         return false;
-    for (uint32_t i = 0; i < call->operand_count && i < LL_MAX_OPERANDS; i++)
-        form->address_word[i] = (uint8_t)call->operand[i].address;
+    for (uint32_t i = 0; i < call->operand_count && i < LL_MAX_OPERANDS; i++) {
+        form->address_word[i] = (uint8_t)(call->operand[i].address >> PLACE_BITS);
+        call->operand[i].address &= (UINT64_C(1) << PLACE_BITS) - 1;
+    }
     return true;
 }
 
@@ -133,7 +136,8 @@ bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const stru
         const struct ll_ring_form *form = forms->forms[number - 1];
         copy_call(call, &form->call);
         for (uint32_t i = 0; i < call->operand_count; i++)
-            call->operand[i].address = form->address_word[i] ? record->words[form->address_word[i]] : 0;
+            call->operand[i].address =
+                form->address_word[i] ? call->operand[i].address + record->words[form->address_word[i]] : 0;
     } else if (!decode(forms, record, call)) {
         return false;
     }
