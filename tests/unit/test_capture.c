@@ -333,6 +333,43 @@ static void calls_within_calls_count_once(void **state)
     end(&p);
 }
 
+/* z = x y of two products each, or z += x y, as oneDNN has it. */
+static void stack(struct program *program, uint64_t x, uint64_t y, uint64_t z, bool adds)
+{
+    struct ll_event *event = product(program, x, y, z, adds);
+    event->call.routine = LL_ROUTINE_DNN_MATMUL;
+    event->call.symbol = LL_SYMBOL_dnnl_primitive_execute;
+    event->call.number_count = 0;
+    static const uint8_t roles[] = {LL_ARGUMENT_SRC, LL_ARGUMENT_WEIGHTS, LL_ARGUMENT_DST};
+    for (int i = 0; i < 3; i++) {
+        struct ll_call_operand *operand = &event->call.operand[i];
+        operand->role = roles[i];
+        operand->row_bytes = operand->stride_bytes = 2 * BYTES;
+        operand->shape = (struct ll_shape){.dtype = LL_F32, .rank = 3, .dim = {2, N, N}};
+    }
+}
+
+static void what_is_added_to_is_read_from_its_writer(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    stack(&p, a, b, c, false);
+    stack(&p, a, b, c, true);
+    stack(&p, c, b, d, false);
+    record(&p);
+    assert_int_equal(p.trace->op_count, 4);
+    assert_string_equal(kind_of(&p, 1), "batch_matmul");
+    assert_string_equal(kind_of(&p, 2), "add");
+    assert_string_equal(edge(&p, 2, 0), "data");
+    assert_string_equal(edge(&p, 2, 1), "data");
+    assert_string_equal(edge(&p, 3, 2), "data");
+    assert_int_equal(p.trace->ops[2].duration_ns, 0);
+    assert_int_equal(p.summary.calls, 3);
+    assert_true(p.summary.flops == 3 * 2 * 2 * N * N * N + 2 * N * N);
+    end(&p);
+}
+
 static void marks_begin_steps(void **state)
 {
     struct program p;
@@ -522,6 +559,7 @@ int main(void)
         cmocka_unit_test(time_between_calls_is_a_gap_of_its_thread),
         cmocka_unit_test(a_thread_that_comes_goes_on_from_who_called_last),
         cmocka_unit_test(calls_within_calls_count_once),
+        cmocka_unit_test(what_is_added_to_is_read_from_its_writer),
         cmocka_unit_test(marks_begin_steps),
         cmocka_unit_test(what_repeats_is_a_step),
         cmocka_unit_test(a_process_begins_before_its_first_call_and_ends_behind_its_last),

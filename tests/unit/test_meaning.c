@@ -308,6 +308,68 @@ static void stacks_of_products_count_what_repeats_once(void **state)
     }
 }
 
+static void give(struct ll_call *call, enum ll_argument role, unsigned access, struct ll_shape shape)
+{
+    call->operand[call->operand_count] = (struct ll_call_operand){.address = (role + 1) * UINT64_C(0x100000),
+                                                                  .rows = 1,
+                                                                  .row_bytes = ll_size_bytes(&shape),
+                                                                  .shape = shape,
+                                                                  .access = (uint8_t)access,
+                                                                  .role = (uint8_t)role};
+    call->operand_count++;
+}
+
+/* A 3 x 3 convolution of 16 channels with a bias, added to what lies in its result. */
+static void what_is_added_to_a_result_is_an_op_behind_it(void **state)
+{
+    (void)state;
+    static struct ll_meanings meanings;
+    struct ll_meant meant;
+    struct ll_call call = {.routine = LL_ROUTINE_DNN_CONVOLUTION,
+                           .symbol = LL_SYMBOL_dnnl_primitive_execute,
+                           .number_count = LL_NUMBER_kernel_w - LL_NUMBER_algorithm + 1};
+    static const enum ll_number ones[] = {LL_NUMBER_groups,   LL_NUMBER_stride_h,   LL_NUMBER_stride_w,
+                                          LL_NUMBER_before_h, LL_NUMBER_before_w,   LL_NUMBER_behind_h,
+                                          LL_NUMBER_behind_w, LL_NUMBER_dilation_h, LL_NUMBER_dilation_w};
+    for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++)
+        call.number[ones[i] - LL_NUMBER_algorithm] = 1;
+    call.number[LL_NUMBER_kernel_h - LL_NUMBER_algorithm] = 3;
+    call.number[LL_NUMBER_kernel_w - LL_NUMBER_algorithm] = 3;
+    give(&call, LL_ARGUMENT_BIAS, LL_ACCESS_READ, (struct ll_shape)SHAPE(F32, 16));
+    give(&call, LL_ARGUMENT_SRC, LL_ACCESS_READ, (struct ll_shape)SHAPE(F32, 2, 16, 14, 14));
+    give(&call, LL_ARGUMENT_WEIGHTS, LL_ACCESS_READ, (struct ll_shape)SHAPE(F32, 16, 16, 3, 3));
+    give(&call, LL_ARGUMENT_DST, LL_ACCESS_BOTH, (struct ll_shape)SHAPE(F32, 2, 16, 14, 14));
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), "conv2d");
+    assert_int_equal(meant.behind_count, 2);
+    assert_string_equal(ll_op_name(meant.behind[0].kind), "bias_add");
+    assert_int_equal(meant.behind[0].operand, 0);
+    assert_string_equal(ll_op_name(meant.behind[1].kind), "add");
+    assert_int_equal(meant.behind[1].operand, 3);
+    assert_int_equal(meant.behind[1].shape.dim[3], 16);
+    uint64_t elements = 2 * 14 * 14 * 16;
+    assert_int_equal(ll_meant_flops(&meant), 2 * elements * 9 * 16 + 2 * elements);
+}
+
+/* c + a b in one op, which reads all three. */
+static void what_a_product_is_added_to_is_read_by_it(void **state)
+{
+    (void)state;
+    static const struct stack product = {SHAPE(F32, 32, 64), SHAPE(F32, 64, 48), SHAPE(F32, 32, 48),
+                                         LL_OP_MATMUL_ADD,   2 * 32 * 64 * 48,   26624};
+    static struct ll_meanings meanings;
+    struct ll_meant meant;
+    struct ll_call call = product_of(&product);
+    call.operand[2].access = LL_ACCESS_BOTH;
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(product.kind));
+    assert_int_equal(meant.inputs[0], 2);
+    assert_int_equal(ll_meant_flops(&meant), product.flops);
+    assert_int_equal(ll_op_bytes_read(&meant.view), product.bytes_read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +381,8 @@ int main(void)
         cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
         cmocka_unit_test(stacks_of_products_count_what_repeats_once),
+        cmocka_unit_test(what_is_added_to_a_result_is_an_op_behind_it),
+        cmocka_unit_test(what_a_product_is_added_to_is_read_by_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,9 @@ static bool is_input(const struct ll_meant *meant, uint8_t operand)
     for (uint32_t i = 0; i < meant->view.input_count; i++)
         if (meant->inputs[i] == operand)
             return true;
+    for (uint32_t i = 0; i < meant->behind_count; i++)
+        if (meant->behind[i].operand == operand)
+            return true;
     return false;
 }
 
@@ -232,6 +235,8 @@ static bool find_descs(struct ll_capture *capture, const struct ll_meant *meant,
         all = (form->in_descs[i] = desc_of(capture, &meant->in[i])) != LL_NONE && all;
     for (uint32_t i = 0; i < meant->view.output_count; i++)
         all = (form->out_descs[i] = desc_of(capture, &meant->out[i])) != LL_NONE && all;
+    for (uint32_t i = 0; i < meant->behind_count; i++)
+        all = (form->behind[i].desc = desc_of(capture, &meant->behind[i].shape)) != LL_NONE && all;
     return all;
 }
 
@@ -261,7 +266,12 @@ static bool fill_form(struct ll_capture *capture, const struct ll_call *call, st
         .attrs = ll_copy(&capture->forms.arena, meant.attrs, meant.view.attr_count * sizeof *meant.attrs),
         .attr_count = meant.view.attr_count};
     form->placed = meant.placed;
-    form->flops = (double)ll_op_flops(&meant.view);
+    form->flops = (double)ll_meant_flops(&meant);
+    form->behind_count = meant.behind_count;
+    for (uint32_t i = 0; i < meant.behind_count; i++) {
+        form->behind[i].kind = meant.behind[i].kind;
+        form->behind[i].operand = meant.behind[i].operand;
+    }
     memcpy(form->inputs, meant.inputs, sizeof form->inputs);
     memcpy(form->outputs, meant.outputs, sizeof form->outputs);
     for (uint32_t i = 0; i < meant.placed; i++)
@@ -274,8 +284,8 @@ static bool fill_form(struct ll_capture *capture, const struct ll_call *call, st
 struct told {
     const struct ll_call *call;
     const struct ll_call_form *form;
-    uint32_t inputs[LL_MAX_OPERANDS];
-    struct ll_touch touches[LL_MAX_OPERANDS]; /* of the call's operands */
+    uint32_t inputs[LL_MAX_OPERANDS], behind[LL_MEANT_BEHIND]; /* tensors */
+    struct ll_touch touches[LL_MAX_OPERANDS];                  /* of the call's operands */
 };
 
 /* Inputs become tensors, outputs must wait; false when the recorder has stopped. */
@@ -292,6 +302,12 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
         if (told->inputs[i] == LL_NONE)
             return false;
     }
+    for (uint32_t i = 0; i < form->behind_count; i++) {
+        struct ll_touch *touch = &told->touches[form->behind[i].operand];
+        told->behind[i] = ll_memory_read(&capture->memory, touch, form->behind[i].desc, number);
+        if (told->behind[i] == LL_NONE)
+            return false;
+    }
     for (uint32_t i = 0; i < form->placed; i++) {
         bool updated = form->updated >> i & 1;
         ll_memory_overwrite(&capture->memory, &told->touches[form->outputs[i]], updated, &capture->waits);
@@ -299,15 +315,44 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
     return true;
 }
 
-static void enter(struct ll_capture *capture, const struct thread *thread, struct told *told, uint32_t op,
-                  uint32_t first_output)
+/* The ops behind the first one, in no time of their own. What the last of them gives; LL_NONE when the
+ * recorder has stopped. */
+static uint32_t record_behind(struct ll_capture *capture, struct thread *thread, struct told *told,
+                              uint32_t first_output, uint64_t end_ns)
 {
     const struct ll_call_form *form = told->form;
-    for (uint32_t i = 0; i < form->op.input_count; i++)
-        ll_memory_was_read(&capture->memory, &told->touches[form->inputs[i]], op, thread->number);
+    for (uint32_t i = 0; i < form->behind_count && first_output != LL_NONE; i++) {
+        const uint32_t inputs[] = {first_output, told->behind[i]};
+        struct ll_record op = {.kind = form->behind[i].kind,
+                               .phase = form->op.phase,
+                               .scope = form->op.scope,
+                               .inputs = inputs,
+                               .input_count = 2,
+                               .outputs = form->out_descs,
+                               .output_count = 1,
+                               .start_ns = end_ns};
+        first_output = record(capture, thread, &op);
+        ll_memory_was_read(&capture->memory, &told->touches[form->behind[i].operand], thread->last_op,
+                           thread->number);
+    }
+    return first_output;
+}
+
+/* What was read, and what the last op gave is where the call wrote it. */
+static void enter_reads(struct ll_capture *capture, const struct thread *thread, struct told *told)
+{
+    for (uint32_t i = 0; i < told->form->op.input_count; i++)
+        ll_memory_was_read(&capture->memory, &told->touches[told->form->inputs[i]], thread->last_op,
+                           thread->number);
+}
+
+static void enter_writes(struct ll_capture *capture, const struct thread *thread, struct told *told,
+                         uint32_t first_output)
+{
+    const struct ll_call_form *form = told->form;
     for (uint32_t i = 0; i < form->placed; i++)
-        ll_memory_was_written(&capture->memory, &told->touches[form->outputs[i]], op, first_output + i,
-                              form->out_descs[i], form->updated >> i & 1);
+        ll_memory_was_written(&capture->memory, &told->touches[form->outputs[i]], thread->last_op,
+                              first_output + i, form->out_descs[i], form->updated >> i & 1);
 }
 
 /* When something happened, from the process's start. */
@@ -372,7 +417,12 @@ static void take_formed(struct ll_capture *capture, struct thread *thread, const
     uint32_t first_output = record(capture, thread, &op);
     if (first_output == LL_NONE)
         return;
-    enter(capture, thread, &told, thread->last_op, first_output);
+    enter_reads(capture, thread, &told);
+    first_output =
+        record_behind(capture, thread, &told, first_output, event->start_ns + event->call.duration_ns);
+    if (first_output == LL_NONE)
+        return;
+    enter_writes(capture, thread, &told, first_output);
     sum_up(capture, thread, event, form);
     remember(capture, &told, first_op, event->start_ns);
 }

@@ -9,7 +9,7 @@
 enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };
 
 /* How an operand takes part. */
-enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
+enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT, LL_PART_BEHIND };
 
 /* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
 #define LL_LOOK_LIST(X)                                                                                      \
