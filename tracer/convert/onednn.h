@@ -28,6 +28,10 @@ struct ll_dnnl_log {
 /* An extent of a problem: the digits behind this name, as in ic3oc64. Pure. */
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise);
 
+/* The type of elements of a memory of the line: src, wei, bia, dst; `otherwise` where it has no such one.
+ * Pure. */
+enum ll_dtype ll_dnnl_dtype(const struct ll_dnnl_line *line, const char *name, enum ll_dtype otherwise);
+
 /* Whether the line is of a gradient. Pure. */
 bool ll_dnnl_backward(const struct ll_dnnl_line *line);
 
