@@ -58,7 +58,9 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
         ll_str_addf(out, "; memory came and went %" PRIu64 " times more than could be followed",
                     trace->unfollowed);
     if (trace->unplaced)
-        ll_str_addf(out, "; %" PRIu64 " events lost, their threads found no room for a ring",
+        ll_str_addf(out,
+                    "; %" PRIu64
+                    " events lost, their threads found no room for a ring, or a signal came amid another",
                     trace->unplaced);
     if (trace->unresolved)
         ll_str_addf(out, "; %" PRIu64 " calls unresolved", trace->unresolved);

@@ -113,6 +113,14 @@ for way in preload probe; do
     expect $? 126 "the status of what is no program, by $way"
 done
 
+# A program that runs as somebody else is closed to its starter. Only root can make one here.
+cp "$products" "$here/closed" && chown nobody "$here/closed" 2>/dev/null && chmod u+s "$here/closed"
+if [ -u "$here/closed" ] && [ "$(id -u)" = 0 ] && ! findmnt -no OPTIONS -T "$here" 2>/dev/null | grep -q nosuid; then
+    said=$("$leadline" record --coverage -- "$here/closed")
+    expect "$(echo "$said" | grep -c 'lets nobody into it')" 1 "word of a program that is closed"
+    expect "$(echo "$said" | grep -c 'preload sees 0 of ')" 1 "what is seen of it"
+fi
+
 "$leadline" record -o "$here/s.llt" -- sleep 30 &
 sleep 1
 kill -TERM $!
