@@ -70,6 +70,9 @@ static void onednn_logs_tell_what_recorded_calls_tell(void **state)
         {"matmul,gemm:jit,undef,src_f32::blocked:abcd:f0 wei_f32::blocked:abcd:f0 dst_f32::blocked:abcd:f0,,,"
          "2x3x32x64:1x3x64x48:2x3x32x48",
          "batch_matmul", 1179648, 86016, 36864},
+        {"matmul,gemm:jit,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,"
+         "attr-post-ops:sum ,,32x64:64x48:32x48",
+         "matmul_add", 196608, 26624, 6144},
         {"eltwise,jit:avx2,forward_inference,data_f32::blocked:ab:f0 diff_undef::undef::f0,,"
          "alg:eltwise_gelu_erf alpha:0 beta:0,2x64",
          "eltwise", 128, 512, 512},

@@ -87,6 +87,7 @@ static bool take_apart(struct ll_dnnl_line *line)
     line->primitive = fields[exec + PRIMITIVE];
     line->pass = fields[exec + PASS];
     line->memory = fields[exec + MEMORY];
+    line->attributes = fields[exec + ATTRIBUTES];
     line->extra = fields[count - 3];
     line->problem = fields[count - 2];
     line->dtype = dtype_of(line->memory);

@@ -11,7 +11,7 @@ enum { LL_DNNL_LONGEST_LINE = 1 << 14, LL_DNNL_WEIGHTS = 2 };
 struct ll_dnnl_line {
     char text[LL_DNNL_LONGEST_LINE];
     uint64_t number; /* in the file, from 1 */
-    const char *primitive, *pass, *memory, *extra, *problem, *time;
+    const char *primitive, *pass, *memory, *attributes, *extra, *problem, *time;
     enum ll_dtype dtype; /* of what comes in */
 };
 

@@ -97,20 +97,66 @@ static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
     return (struct ll_attr){.key = key, .count = (int64_t)count};
 }
 
-static const char *add_bias(struct ll_dnnl_log *log, unsigned i, const struct ll_imported *to)
+static bool has_bias(const struct ll_dnnl_line *line)
+{
+    return strstr(line->memory, "bia") && !strstr(line->memory, "bia_undef") &&
+           !strstr(line->memory, "bia:undef");
+}
+
+/* Whether an operation behind the primitive adds to what the result held. */
+static bool adds(const struct ll_dnnl_line *line)
+{
+    const char *posts = strstr(line->attributes, "post");
+    return posts && strstr(posts, "sum");
+}
+
+static const char *add_bias(struct ll_dnnl_log *log, struct ll_imported *to)
 {
     const struct ll_shape bias = {
         .rank = 1,
         .dtype = (uint8_t)ll_dnnl_dtype(&log->line, "bia", (enum ll_dtype)to->shape.dtype),
         .dim = {to->shape.dim[to->shape.rank - 1u]}};
-    const struct ll_imported in[] = {*to, weight(log, i, &bias)};
-    return record(log, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = in, .in_count = 2}, NULL);
+    const struct ll_imported in[] = {*to, weight(log, 1, &bias)};
+    return record(log, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = in, .in_count = 2}, to);
 }
 
-static bool has_bias(const struct ll_dnnl_line *line)
+static const char *add_sum(struct ll_dnnl_log *log, struct ll_imported *to)
 {
-    return strstr(line->memory, "bia") && !strstr(line->memory, "bia_undef") &&
-           !strstr(line->memory, "bia:undef");
+    const struct ll_imported in[] = {*to, given(log, &to->shape)};
+    return record(log, &(struct ll_import_op){.kind = LL_OP_ADD, .in = in, .in_count = 2}, to);
+}
+
+/* c + a b in one, where all are of one type. */
+static bool is_sum_of_product(struct ll_dnnl_log *log, const struct ll_import_op *product,
+                              struct ll_imported *sum)
+{
+    struct ll_imported out[LL_MAX_OUTPUTS];
+    enum ll_dtype type = (enum ll_dtype)product->in[0].shape.dtype;
+    if (product->kind != LL_OP_MATMUL || product->in[1].shape.dtype != type ||
+        ll_dnnl_dtype(&log->line, "dst", type) != type || ll_import_look(log->import, product, out))
+        return false;
+    sum[0] = given(log, &out[0].shape);
+    sum[1] = product->in[0];
+    sum[2] = product->in[1];
+    return true;
+}
+
+/* A product, and what is added to its result on the way forward. */
+static const char *record_product(struct ll_dnnl_log *log, const struct ll_import_op *product)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    bool back = ll_dnnl_backward(line), bias = !back && has_bias(line), sum = !back && adds(line);
+    struct ll_imported out[LL_MAX_OUTPUTS], in[3];
+    struct ll_import_op op = *product;
+    if (sum && !bias && is_sum_of_product(log, product, in)) {
+        op.kind = LL_OP_MATMUL_ADD;
+        op.in = in;
+        op.in_count = 3;
+        sum = false;
+    }
+    const char *trouble = record(log, &op, out);
+    trouble = trouble || !bias ? trouble : add_bias(log, out);
+    return trouble || !sum ? trouble : add_sum(log, out);
 }
 
 /* An image that windows slide over, and what they make of it. */
@@ -176,23 +222,20 @@ static const char *ll_dnnl_CONV(struct ll_dnnl_log *log)
     const struct ll_shape filters = weights_of(
         line, 4, (uint64_t[]){w.kernel_h, w.kernel_w, w.image.dim[3] / ll_max(groups, 1), w.result.dim[3]});
     bool to_image = data != turned;
-    struct ll_imported in[2], out[LL_MAX_OUTPUTS];
+    struct ll_imported in[2];
     in[0] = given(log, to_image ? &w.result : &w.image);
     in[1] = filter ? given(log, &w.result) : weight(log, 0, &filters);
     if (filter)
         in[0] = given(log, &w.image);
-    trouble = record(log,
-                     &(struct ll_import_op){.kind = filter     ? LL_OP_CONV2D_FILTER
-                                                    : to_image ? LL_OP_CONV2D_DATA
-                                                               : LL_OP_CONV2D,
-                                            .in = in,
-                                            .in_count = 2,
-                                            .attrs = w.attrs,
-                                            .attr_count = 9,
-                                            .given = filter ? &filters : &w.image,
-                                            .given_count = filter || to_image},
-                     out);
-    return trouble || ll_dnnl_backward(line) || !has_bias(line) ? trouble : add_bias(log, 1, &out[0]);
+    return record_product(log, &(struct ll_import_op){.kind = filter     ? LL_OP_CONV2D_FILTER
+                                                              : to_image ? LL_OP_CONV2D_DATA
+                                                                         : LL_OP_CONV2D,
+                                                      .in = in,
+                                                      .in_count = 2,
+                                                      .attrs = w.attrs,
+                                                      .attr_count = 9,
+                                                      .given = filter ? &filters : &w.image,
+                                                      .given_count = filter || to_image});
 }
 
 static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
@@ -243,13 +286,9 @@ static const char *ll_dnnl_INNER(struct ll_dnnl_log *log)
                                            weights ? given(log, &x) : weight(log, 0, &w)};
     const struct ll_attr attrs[] = {attr(LL_ATTR_TRANSPOSE_A, weights),
                                     attr(LL_ATTR_TRANSPOSE_B, !weights && !data)};
-    struct ll_imported result[LL_MAX_OUTPUTS];
-    const char *trouble =
-        record(log,
-               &(struct ll_import_op){
-                   .kind = LL_OP_MATMUL, .in = operands, .in_count = 2, .attrs = attrs, .attr_count = 2},
-               result);
-    return trouble || ll_dnnl_backward(line) || !has_bias(line) ? trouble : add_bias(log, 1, &result[0]);
+    return record_product(
+        log, &(struct ll_import_op){
+                 .kind = LL_OP_MATMUL, .in = operands, .in_count = 2, .attrs = attrs, .attr_count = 2});
 }
 
 /* 64x128:128x32[:64x32], or, in version 1, m64n32k128; whose right operand is a weight where all products
@@ -276,9 +315,7 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
         return "this does not describe a matrix product";
     const struct ll_imported in[] = {given(log, &a),
                                      kind == LL_OP_MATMUL ? weight(log, 0, &b) : given(log, &b)};
-    struct ll_imported out[LL_MAX_OUTPUTS];
-    const char *trouble = record(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2}, out);
-    return trouble || !has_bias(line) ? trouble : add_bias(log, 1, &out[0]);
+    return record_product(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2});
 }
 
 /* What its problem's first shape says, or batch, channels and sides. */
