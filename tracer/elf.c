@@ -12,7 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_SEGMENTS = 4096, MOST_NOTE_BYTES = 1 << 20, MOST_ID_BYTES = 64, MOST_CHAIN = 4096 };
+enum {
+    MOST_SEGMENTS = 4096,
+    MOST_NOTE_BYTES = 1 << 20,
+    MOST_ID_BYTES = 64,
+    MOST_CHAIN = 4096,
+    MOST_SECTIONS = 1 << 16
+};
 
 static const char *hex(struct ll_arena *arena, const unsigned char *bytes, size_t count)
 {
@@ -336,10 +342,20 @@ static void read_functions(const struct source *source, const GElf_Shdr *section
             elf->functions[elf->function_count++] = describe(&symbol, texts);
 }
 
+static void add_data(const struct source *source, const GElf_Shdr *section, struct ll_elf *elf)
+{
+    bool whole = section->sh_offset <= source->file_bytes &&
+                 section->sh_size <= source->file_bytes - section->sh_offset;
+    if (section->sh_type == SHT_PROGBITS && section->sh_flags & SHF_ALLOC && whole)
+        elf->data[elf->data_count++] = (struct ll_elf_range){section->sh_offset, section->sh_size};
+}
+
 static void read_sections(const struct source *source, struct ll_elf *elf)
 {
-    size_t names;
+    size_t names, count;
     GElf_Shdr section;
+    bool counted = elf_getshdrnum(source->elf, &count) == 0 && count <= MOST_SECTIONS;
+    elf->data = counted ? ll_alloc(source->arena, count, sizeof *elf->data) : NULL;
     bool named = elf_getshdrstrndx(source->elf, &names) == 0;
     for (Elf_Scn *at = NULL; (at = elf_nextscn(source->elf, at));) {
         if (!gelf_getshdr(at, &section))
@@ -348,6 +364,8 @@ static void read_sections(const struct source *source, struct ll_elf *elf)
         elf->has_lines |= name && strcmp(name, ".debug_line") == 0;
         if (section.sh_type == SHT_SYMTAB && !elf->functions)
             read_functions(source, &section, elf);
+        if (elf->data && elf->data_count < count)
+            add_data(source, &section, elf);
     }
 }
 

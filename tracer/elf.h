@@ -2,8 +2,8 @@
 /* Programs and libraries as plain data: which build it is, what it asks of others, what it offers, and how
  * its calls find their way. Its .c file is the only one that knows libelf.
  *
- * What a loader reads is read here: segments and the dynamic table, not sections, but for .symtab. Whatever
- * the file holds, the worst that happens is that something is not found. Thread-safe. */
+ * What a loader reads is read here: segments and the dynamic table, not sections, but for .symtab and where
+ * data lies. Whatever the file holds, the worst that happens is that something is not found. Thread-safe. */
 #ifndef LL_TRACER_ELF_H
 #define LL_TRACER_ELF_H
 
@@ -36,6 +36,11 @@ struct ll_elf_symbol {
     uint8_t slots; /* enum ll_elf_slot: by which this file itself finds it */
 };
 
+/* A stretch of the file. */
+struct ll_elf_range {
+    uint64_t offset, bytes;
+};
+
 struct ll_elf {
     uint16_t machine; /* EM_X86_64, ... */
     uint8_t bits;     /* 32 or 64 */
@@ -54,6 +59,9 @@ struct ll_elf {
     size_t symbol_count;
     struct ll_elf_symbol *functions; /* of .symtab, defined here, hidden ones as well; none when stripped */
     size_t function_count;
+    struct ll_elf_range *data; /* what the program itself reads, code included: no names of symbols, no debug
+                                * information; none when the file does not tell sections */
+    size_t data_count;
 };
 
 /* All of it, in the arena. NULL when the file cannot be read or is no ELF file, or memory ran out. */

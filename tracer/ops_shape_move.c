@@ -306,8 +306,7 @@ const char *ll_shape_BATCH_MATMUL(struct ll_op_view *op)
     if (op->input_count != 2)
         return wants_inputs;
     const struct ll_shape *a = &op->in[0], *b = &op->in[1];
-    if (a->rank < 3 || a->rank != b->rank || a->dtype != b->dtype ||
-        memcmp(a->dim, b->dim, (a->rank - 2u) * sizeof *a->dim) != 0)
+    if (a->rank < 3 || a->rank != b->rank || memcmp(a->dim, b->dim, (a->rank - 2u) * sizeof *a->dim) != 0)
         return "stacks of matrices must have the same dimensions but for the last two";
     bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
          tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;

@@ -253,7 +253,7 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
                  {"summary.opaque", "of unknown FLOPs"},
                  {"summary.dropped", "events dropped"},
                  {"summary.coarse", "whose rows that lie apart count as one run"},
-                 {"summary.unplaced", "events of threads without a ring"},
+                 {"summary.unplaced", "events of threads without a ring, or of signals amid others"},
                  {"summary.unresolved", "unresolved"}};
     struct ll_human number, flops;
     struct ll_str line = {0};

@@ -10,6 +10,7 @@
 #include "sim/cli/foreign_sites.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
+#include "tracer/base/clock.h"
 #include "tracer/base/json.h"
 #include "tracer/capture/session.h"
 
@@ -57,7 +58,9 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
         ll_str_addf(out, "; memory came and went %" PRIu64 " times more than could be followed",
                     trace->unfollowed);
     if (trace->unplaced)
-        ll_str_addf(out, "; %" PRIu64 " events lost, their threads found no room for a ring",
+        ll_str_addf(out,
+                    "; %" PRIu64
+                    " events lost, their threads found no room for a ring, or a signal came amid another",
                     trace->unplaced);
     if (trace->unresolved)
         ll_str_addf(out, "; %" PRIu64 " calls unresolved", trace->unresolved);
@@ -107,12 +110,16 @@ static void tell_signal(int number, const char *program)
         fprintf(stderr, "leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
 }
 
-static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused)
+static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused, size_t running)
 {
     struct ll_str out = {0};
     for (size_t i = 0; i < count; i++)
         tell_trace(&traces[i], &out);
     tell_cores(traces, count, &out);
+    if (running)
+        ll_str_addf(
+            &out, "leadline: the program has ended; %zu process%s from now on is not recorded\n", running,
+            running == 1 ? " of it still runs, and what it does" : "es of it still run, and what they do");
     if (refused)
         ll_str_addf(&out, "leadline: %" PRIu64 " processes not recorded: no room for their rings\n", refused);
     else if (count == 0)
@@ -151,12 +158,13 @@ static void put_trace(struct ll_json *json, const struct ll_session_trace *trace
     ll_json_close_object(json);
 }
 
-static int print_json(const struct ll_session_trace *traces, size_t count, int status)
+static int print_json(const struct ll_session_trace *traces, size_t count, size_t running, int status)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     ll_json_open_object(&json);
     ll_json_put_integer(&json, "exit_status", status);
+    ll_json_put_count(&json, "still_running", running);
     ll_json_key(&json, "traces");
     ll_json_open_list(&json);
     for (size_t i = 0; i < count; i++)
@@ -203,9 +211,10 @@ static int status_with(int status, const struct ll_session_trace *traces, size_t
     return status == LL_DONE && !whole ? LL_FAILED : status;
 }
 
-static int record_in(const char *folder, const char *library, const struct ll_foreign_plan *plan,
-                     const struct ll_args *args, struct ll_child *child)
+static int record_in(const struct ll_foreign_folder *rings_folder, const char *library,
+                     const struct ll_foreign_plan *plan, const struct ll_args *args, struct ll_child *child)
 {
+    const char *folder = rings_folder->path;
     struct ll_foreign_sites sites = {0};
     struct ll_session_settings settings = {.folder = folder,
                                            .output = output_of(args),
@@ -223,10 +232,13 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     struct ll_session *session = ll_session_open(&settings, &trouble);
     if (!session)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
+    settings.started_ns = ll_now_ns();
     int status = ll_child_start(child, args->words, &launch);
     settings.pid = (uint64_t)child->pid;
     if (status == LL_DONE)
         status = follow(child, session);
+    settings.ended_ns = ll_now_ns();
+    settings.killed = child->ended_by != 0;
     struct ll_session_trace *traces;
     size_t count;
     uint64_t refused = ll_session_refused(session);
@@ -237,9 +249,10 @@ static int record_in(const char *folder, const char *library, const struct ll_fo
     if (child->pid == 0)
         return status;
     tell_signal(child->ended_by, args->words[0]);
-    tell(traces, count, refused);
+    size_t running = ll_foreign_folder_users(rings_folder);
+    tell(traces, count, refused, running);
     if (ll_flag(args, "json"))
-        print_json(traces, count, status);
+        print_json(traces, count, running, status);
     return status_with(status, traces, count, refused);
 }
 
@@ -260,7 +273,7 @@ int ll_record_foreign(const struct ll_args *args)
     int status = LL_FAILED;
     if (ll_foreign_folder_make(&folder, args->arena)) {
         ll_tell_plan(&plan);
-        status = record_in(folder.path, library, &plan, args, &child);
+        status = record_in(&folder, library, &plan, args, &child);
         ll_foreign_folder_remove(&folder);
     }
     ll_child_let_go_signals(&child);

@@ -92,6 +92,35 @@ static int hold(const char *path)
     return lock;
 }
 
+/* Whether a process that runs was started with the folder in its environment, as far as we may read that, and
+ * is no tool of ours. */
+static bool knows(const char *process, const char *path)
+{
+    static const char tool[] = "/leadline-probe";
+    char name[64], program[4096], text[1 << 16];
+    snprintf(name, sizeof name, "/proc/%.20s/environ", process);
+    FILE *file = fopen(name, "re");
+    size_t got = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    snprintf(name, sizeof name, "/proc/%.20s/exe", process);
+    ssize_t length = readlink(name, program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    return memmem(text, got, path, strlen(path) + 1) && !(slash && strcmp(slash, tool) == 0);
+}
+
+size_t ll_foreign_folder_users(const struct ll_foreign_folder *folder)
+{
+    size_t count = 0;
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && knows(entry->d_name, folder->path);
+    if (all)
+        closedir(all);
+    return count;
+}
+
 bool ll_foreign_folder_make(struct ll_foreign_folder *folder, struct ll_arena *arena)
 {
     const char *temporary = getenv("TMPDIR");

@@ -15,4 +15,7 @@ struct ll_foreign_folder {
 bool ll_foreign_folder_make(struct ll_foreign_folder *folder, struct ll_arena *arena);
 void ll_foreign_folder_remove(struct ll_foreign_folder *folder);
 
+/* How many processes run that were started to be recorded, or by such ones. */
+size_t ll_foreign_folder_users(const struct ll_foreign_folder *folder);
+
 #endif

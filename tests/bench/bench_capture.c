@@ -70,7 +70,7 @@ int main(void)
         now_ns += 4000;
     }
     uint64_t events_ns = ll_now_ns() - begin_ns;
-    ll_capture_finish(capture, 0);
+    ll_capture_finish(capture, 0, 0);
     ll_capture_close(capture);
     ll_recorder_close(recorder);
     uint64_t all_ns = ll_now_ns() - begin_ns;

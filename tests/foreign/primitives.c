@@ -37,6 +37,15 @@ static int is_superfluous(int argument)
     return (together && !(asked_for & dnnl_use_scaleshift)) || (apart && !(asked_for & dnnl_use_scale));
 }
 
+static void execute(dnnl_primitive_desc_t described, int count, const dnnl_exec_arg_t *arguments)
+{
+    dnnl_primitive_t primitive;
+    must(dnnl_primitive_create(&primitive, described), "primitive");
+    must(dnnl_primitive_execute(primitive, stream, count, arguments), "execute");
+    must(dnnl_stream_wait(stream), "wait");
+    dnnl_primitive_destroy(primitive);
+}
+
 /* Runs what is described, with memory for each argument that it has. */
 static void run(dnnl_primitive_desc_t described)
 {
@@ -45,7 +54,6 @@ static void run(dnnl_primitive_desc_t described)
                                 41,  49,  50,  51,  52,  64,  129, 130,      131,         145,
                                 146, 147, 161, 162, 169, 255, 256, MULTIPLE, MULTIPLE + 1};
     dnnl_exec_arg_t arguments[MOST];
-    dnnl_primitive_t primitive;
     int count = 0;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const dnnl_memory_desc_t *memory =
@@ -55,12 +63,9 @@ static void run(dnnl_primitive_desc_t described)
         arguments[count].arg = known[i];
         must(dnnl_memory_create(&arguments[count++].memory, memory, engine, DNNL_MEMORY_ALLOCATE), "create");
     }
-    must(dnnl_primitive_create(&primitive, described), "primitive");
-    must(dnnl_primitive_execute(primitive, stream, count, arguments), "execute");
-    must(dnnl_stream_wait(stream), "wait");
+    execute(described, count, arguments);
     for (int i = 0; i < count; i++)
         dnnl_memory_destroy(arguments[i].memory);
-    dnnl_primitive_destroy(primitive);
 }
 
 /* Describes, runs, and leaves the description to whoever goes the way back. */
@@ -277,6 +282,35 @@ static void join(void)
     dnnl_primitive_desc_destroy(described);
 }
 
+/* Half of the channels of what a function gave, the second half, in another order. */
+static void take_part(void)
+{
+    const dnnl_memory_desc_t image = SHAPE(N, C, H, W);
+    const dnnl_dims_t dims = {N, C / 2, H, W}, at = {0, C / 2, 0, 0};
+    dnnl_memory_desc_t half, last;
+    dnnl_eltwise_desc_t asked;
+    dnnl_primitive_desc_t described;
+    dnnl_memory_t whole, part, turned;
+    must(dnnl_memory_desc_init_submemory(&half, &image, dims, at), "part");
+    must(dnnl_memory_desc_init_by_tag(&last, 4, dims, dnnl_f32, dnnl_nhwc), "memory");
+    must(dnnl_memory_create(&whole, &image, engine, DNNL_MEMORY_ALLOCATE), "create");
+    must(dnnl_memory_create(&turned, &last, engine, DNNL_MEMORY_ALLOCATE), "create");
+    void *data;
+    must(dnnl_memory_get_data_handle(whole, &data), "address");
+    must(dnnl_memory_create(&part, &half, engine, data), "create");
+    must(dnnl_eltwise_forward_desc_init(&asked, dnnl_forward_inference, dnnl_eltwise_abs, &image, 0, 0),
+         "abs");
+    must(dnnl_primitive_desc_create(&described, &asked, NULL, engine, NULL), "abs");
+    execute(described, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_SRC, whole}, {DNNL_ARG_DST, whole}});
+    dnnl_primitive_desc_destroy(described);
+    must(dnnl_reorder_primitive_desc_create(&described, &half, engine, &last, engine, NULL), "reorder");
+    execute(described, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_SRC, part}, {DNNL_ARG_DST, turned}});
+    dnnl_primitive_desc_destroy(described);
+    dnnl_memory_destroy(part);
+    dnnl_memory_destroy(whole);
+    dnnl_memory_destroy(turned);
+}
+
 int main(void)
 {
     must(dnnl_engine_create(&engine, dnnl_cpu, 0), "engine");
@@ -297,6 +331,7 @@ int main(void)
     resize(dnnl_resampling_nearest);
     resize(dnnl_resampling_linear);
     join();
+    take_part();
     puts("done");
     dnnl_stream_destroy(stream);
     dnnl_engine_destroy(engine);

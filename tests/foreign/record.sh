@@ -27,6 +27,19 @@ expect "$(calls "$here/k.llt")" 7 "calls of a killed program"
 "$leadline" verify "$here/k.llt" >/dev/null
 expect $? 0 "the trace of a killed program"
 
+expect "$("$leadline" info --json "$here/k.llt" | grep -c '"ended": "killed"')" 1 "word in the trace of how it ended"
+
+# Half a second before the first call, and a second or more behind the last.
+for way in preload probe; do
+    { sleep 2 && echo; } | "$leadline" record --mech $way --json -o "$here/w.llt" -- \
+        sh -c 'sleep 0.5; exec "$@"' sh "$products" 50 7 0 2>/dev/null >"$here/told"
+    expect "$(awk '/"wall_s"/ { print ($2 + 0 > 1.9) }' "$here/told")" 1 "two seconds that the process took, by $way"
+    "$leadline" dump "$here/w.llt" >"$here/ops"
+    for op in head tail; do
+        expect "$($op -1 "$here/ops" | grep -c '"kind":"gap".*"duration_ns":[0-9]\{9,10\},')" 1 "a long gap at the $op, by $way"
+    done
+done
+
 # The child calls first; under breakpoints a process of ours stands for the program.
 for way in preload probe; do
     echo | "$leadline" record --mech $way -o "$here/$way.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
@@ -82,6 +95,13 @@ expect "$(grep -c 'no room for their rings' "$here/err")" 1 "word of a process t
 expect $? 1 "the exit status where no trace can be made"
 [ ! -e "$here/ran" ] || expect ran "not run" "a program that could not be recorded"
 
+for way in preload probe; do
+    "$leadline" record --mech $way --json -o "$here/o.llt" -- sh -c 'sleep 3 >/dev/null 2>&1 & "$@" </dev/null' \
+        sh "$products" 50 7 0 2>"$here/err" >"$here/told"
+    expect "$(grep -c 'has ended; 1 process of it still runs' "$here/err")" 1 "word of what goes on, by $way"
+    expect "$(grep -c '"still_running": 1' "$here/told")" 1 "the same as JSON, by $way"
+done
+
 "$leadline" record -o "$here/q.llt" -- true 2>"$here/err"
 expect $? 0 "the exit status where there was nothing to record"
 expect "$(grep -c -e '--coverage.*--mech' "$here/err")" 1 "ways to see more"
@@ -92,6 +112,14 @@ for way in preload probe; do
     "$leadline" record --mech $way -o "$here/n.llt" -- "$here/t.llt" 2>"$here/err"
     expect $? 126 "the status of what is no program, by $way"
 done
+
+# A program that runs as somebody else is closed to its starter. Only root can make one here.
+cp "$products" "$here/closed" && chown nobody "$here/closed" 2>/dev/null && chmod u+s "$here/closed"
+if [ -u "$here/closed" ] && [ "$(id -u)" = 0 ] && ! findmnt -no OPTIONS -T "$here" 2>/dev/null | grep -q nosuid; then
+    said=$("$leadline" record --coverage -- "$here/closed")
+    expect "$(echo "$said" | grep -c 'lets nobody into it')" 1 "word of a program that is closed"
+    expect "$(echo "$said" | grep -c 'preload sees 0 of ')" 1 "what is seen of it"
+fi
 
 "$leadline" record -o "$here/s.llt" -- sleep 30 &
 sleep 1

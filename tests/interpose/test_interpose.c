@@ -4,6 +4,8 @@
 #include "check.h"
 #include "interpose/recording.h"
 
+#include "tracer/base/clock.h"
+
 #include <signal.h>
 
 static const char *preload, *folder;
@@ -142,11 +144,13 @@ static void the_program_and_where_its_code_lies_are_known(void **state)
 {
     (void)state;
     struct seen seen;
+    uint64_t before_ns = ll_now_ns(), tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
     run(&seen, "linked_program", "calls", 0);
     assert_int_equal(ll_ring_process_count(seen.recording.reader), 1);
     struct ll_ring_process_info info = ll_ring_process_info(seen.recording.reader, 0);
     assert_int_equal(info.parent_pid, getpid());
-    assert_true(info.ended_ns > info.opened_ns);
+    assert_in_range(info.started_ns, before_ns - tick_ns, seen.events[0].start_ns);
+    assert_true(info.ended_ns > seen.events[0].start_ns);
     bool named = false, placed = false;
     for (size_t i = 0; i < info.fact_count; i++)
         named |= strcmp(info.facts[i].key, "program") == 0 && strstr(info.facts[i].value, "/linked_program");
@@ -184,7 +188,18 @@ static void each_caller_gets_the_library_it_would_have_got(void **state)
 static void a_library_that_is_gone_is_not_called(void **state)
 {
     (void)state;
+    struct seen seen;
     expect_products("opening_program", "reopens", 6);
+    run(&seen, "opening_program", "reopens", 0);
+    for (uint64_t i = 0; i < seen.count; i++) {
+        const struct ll_event *event = &seen.events[i];
+        struct ll_ring_process_info info = ll_ring_process_info(seen.recording.reader, 0);
+        const struct ll_ring_library *from =
+            ll_ring_library_at(&info, event->call.caller, event->call.mapping);
+        assert_non_null(from);
+        assert_non_null(strstr(from->path, i % 2 ? "/libsecond_" : "/libfirst_"));
+    }
+    finish(&seen);
 }
 
 static void a_constructor_amid_dlopen_may_call(void **state)
@@ -250,6 +265,7 @@ static void what_was_recorded_before_an_early_exit_is_there(void **state)
     run(&seen, "linked_program", "exits", 0);
     assert_int_equal(WEXITSTATUS(seen.recording.status), 7);
     assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 5);
+    assert_true(ll_ring_process_info(seen.recording.reader, 0).ended_ns > seen.events[4].start_ns);
     finish(&seen);
 }
 
@@ -362,10 +378,9 @@ static void marks_stand_between_calls(void **state)
     struct seen seen;
     run(&seen, "linked_program", "steps", 0);
     assert_int_equal(seen.recording.status, 0);
-    assert_int_equal(count_kind(&seen, LL_EVENT_STEP),
-                     2); /* before its first call a process is not recorded */
-    assert_int_equal(seen.events[2].kind, LL_EVENT_STEP);
-    assert_int_equal(seen.events[5].kind, LL_EVENT_STEP);
+    assert_int_equal(count_kind(&seen, LL_EVENT_STEP), 3);
+    for (size_t step = 0; step < 3; step++) /* of two calls each */
+        assert_int_equal(seen.events[3 * step].kind, LL_EVENT_STEP);
     finish(&seen);
 }
 

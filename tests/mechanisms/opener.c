@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* opener local|deep|again|often FILE FUNCTION: opens a library and calls its function of one sum, or, when
  * the function is the routine itself, the routine through the pointer. again: deep, and the library was
- * opened, used and closed before. often: it was opened and closed some thousand times. */
+ * opened, used and closed before. often: it was opened and closed some thousand times. With TINY_CALLS_TOO,
+ * no arguments are a call as a linked library is called. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
@@ -32,6 +33,11 @@ static double call(void *address, const char *name)
 
 int main(int argc, char **argv)
 {
+#ifdef TINY_CALLS_TOO
+    double one = 1, twice = 1;
+    if (argc == 1)
+        cblas_daxpy(1, 1, &one, 1, &twice, 1);
+#endif
     if (argc != 4)
         return 2;
     int flags = RTLD_NOW | RTLD_LOCAL | (strcmp(argv[1], "local") == 0 ? 0 : RTLD_DEEPBIND);

@@ -407,6 +407,18 @@ static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void *
     }
 }
 
+/* It imports the routine, whose name therefore is among its symbols, and gives the name to dlsym as well. */
+static void a_routine_that_is_asked_for_twice_is_seen_both_ways(void **state)
+{
+    (void)state;
+    struct ll_closure closure;
+    struct ll_coverage coverage = cover(file_of("opener_and_caller"), &closure);
+    assert_int_equal(coverage.route_count, 2);
+    assert_int_equal(coverage.routes[0].reach, LL_REACH_CALL_SLOT);
+    assert_int_equal(coverage.routes[1].reach, LL_REACH_POINTER);
+    assert_int_equal(coverage.mechanism, LL_MECHANISM_AUDIT);
+}
+
 static void a_stripped_static_program_is_refused(void **state)
 {
     (void)state;
@@ -420,6 +432,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_coverage_of_each_program_chooses_a_mechanism_that_sees_it),
+        cmocka_unit_test(a_routine_that_is_asked_for_twice_is_seen_both_ways),
         cmocka_unit_test(a_stripped_static_program_is_refused),
         cmocka_unit_test(preloading_sees_what_the_table_says),
         cmocka_unit_test(auditing_sees_what_the_table_says),

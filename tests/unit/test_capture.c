@@ -31,7 +31,7 @@ static const uint64_t a = 0x10000, b = 0x20000, c = 0x30000, d = 0x40000;
 struct program {
     struct ll_event events[MOST];
     uint32_t count;
-    uint64_t now_ns, rows_free;
+    uint64_t now_ns, rows_free, origin_ns, end_ns; /* the last three: 0 where not said */
     struct ll_trace *trace;
     struct ll_capture_summary summary;
     struct ll_arena arena;
@@ -94,11 +94,13 @@ static void record(struct program *program)
     enum ll_status status;
     struct ll_recorder *recorder = ll_recorder_open(path, NULL, 0, &status);
     const struct ll_capture_settings settings = {
-        .recorder = recorder, .origin_ns = program->events[0].start_ns, .rows_free = program->rows_free};
+        .recorder = recorder,
+        .origin_ns = program->origin_ns ? program->origin_ns : program->events[0].start_ns,
+        .rows_free = program->rows_free};
     struct ll_capture *capture = ll_capture_open(&settings);
     for (uint32_t i = 0; i < program->count; i++)
         ll_capture_event(capture, &program->events[i]);
-    ll_capture_finish(capture, 0);
+    ll_capture_finish(capture, 0, program->end_ns);
     program->summary = ll_capture_summary(capture);
     ll_capture_close(capture);
     assert_int_equal(ll_recorder_close(recorder), LL_OK);
@@ -331,19 +333,69 @@ static void calls_within_calls_count_once(void **state)
     end(&p);
 }
 
+/* z = x y of two products each, or z += x y, as oneDNN has it. */
+static void stack(struct program *program, uint64_t x, uint64_t y, uint64_t z, bool adds)
+{
+    struct ll_event *event = product(program, x, y, z, adds);
+    event->call.routine = LL_ROUTINE_DNN_MATMUL;
+    event->call.symbol = LL_SYMBOL_dnnl_primitive_execute;
+    event->call.number_count = 0;
+    static const uint8_t roles[] = {LL_ARGUMENT_SRC, LL_ARGUMENT_WEIGHTS, LL_ARGUMENT_DST};
+    for (int i = 0; i < 3; i++) {
+        struct ll_call_operand *operand = &event->call.operand[i];
+        operand->role = roles[i];
+        operand->row_bytes = operand->stride_bytes = 2 * BYTES;
+        operand->shape = (struct ll_shape){.dtype = LL_F32, .rank = 3, .dim = {2, N, N}};
+    }
+}
+
+static void what_is_added_to_is_read_from_its_writer(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    stack(&p, a, b, c, false);
+    stack(&p, a, b, c, true);
+    stack(&p, c, b, d, false);
+    record(&p);
+    assert_int_equal(p.trace->op_count, 4);
+    assert_string_equal(kind_of(&p, 1), "batch_matmul");
+    assert_string_equal(kind_of(&p, 2), "add");
+    assert_string_equal(edge(&p, 2, 0), "data");
+    assert_string_equal(edge(&p, 2, 1), "data");
+    assert_string_equal(edge(&p, 3, 2), "data");
+    assert_int_equal(p.trace->ops[2].duration_ns, 0);
+    assert_int_equal(p.summary.calls, 3);
+    assert_true(p.summary.flops == 3 * 2 * 2 * N * N * N + 2 * N * N);
+    end(&p);
+}
+
 static void marks_begin_steps(void **state)
 {
     struct program p;
     (void)state;
     begin(&p);
+    product(&p, d, d, c, false); /* setting up, for a millisecond */
+    p.now_ns += 1000000;
     for (int step = 0; step < 3; step++) {
         add_event(&p, LL_EVENT_STEP);
+        add_event(&p, LL_EVENT_STEP); /* no step without calls */
         product(&p, a, b, c, false);
         product(&p, c, b, d, false);
     }
+    add_event(&p, LL_EVENT_STEP);
+    product(&p, d, d, c, false);
     record(&p);
-    assert_int_equal(p.trace->step_count, 3);
-    assert_int_equal(p.trace->steps[1].op_count, 2);
+    assert_int_equal(p.trace->step_count, 5);
+    assert_false(p.trace->steps[0].complete);
+    assert_int_equal(p.trace->steps[0].op_count, 2); /* with the gap */
+    for (int step = 1; step < 4; step++) {
+        assert_true(p.trace->steps[step].complete);
+        assert_int_equal(p.trace->steps[step].op_count, 2);
+        assert_int_equal(p.trace->steps[step].wall_ns, 2 * 10100);
+    }
+    assert_false(p.trace->steps[4].complete);
+    assert_int_equal(p.summary.steps, 3);
     assert_string_equal(ll_trace_fact(p.trace, "summary.steps_by"), "marks");
     end(&p);
 }
@@ -374,6 +426,36 @@ static void what_repeats_is_a_step(void **state)
         assert_int_equal(p.trace->steps[step].op_count, 3);
     }
     assert_false(p.trace->steps[9].complete);
+    end(&p);
+}
+
+/* A second before the first call and one behind the last: none of the steps that are found has any of it. */
+static void a_process_begins_before_its_first_call_and_ends_behind_its_last(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    p.origin_ns = p.now_ns;
+    p.now_ns += 1000000000;
+    for (int step = 0; step < 4; step++) {
+        product(&p, a, b, c, false);
+        product(&p, c, d, 0x50000, true);
+    }
+    p.now_ns -= 100;
+    p.end_ns = p.now_ns + 1000000000;
+    record(&p);
+    assert_int_equal(p.summary.wall_ns, UINT64_C(2000000000) + 8 * 10100 - 100);
+    assert_int_equal(p.trace->step_count, 6);
+    assert_false(p.trace->steps[0].complete);
+    assert_int_equal(p.trace->steps[0].op_count, 1);
+    assert_int_equal(p.trace->ops[0].duration_ns, 1000000000);
+    assert_true(p.trace->steps[4].complete);
+    assert_int_equal(p.trace->steps[4].op_count, 2);
+    assert_int_equal(p.trace->steps[4].wall_ns, 2 * 10100 - 100);
+    assert_false(p.trace->steps[5].complete);
+    assert_string_equal(kind_of(&p, 9), "gap");
+    assert_string_equal(edge(&p, 9, 8), "gap");
+    assert_int_equal(p.trace->ops[9].duration_ns, 1000000000);
     end(&p);
 }
 
@@ -477,8 +559,10 @@ int main(void)
         cmocka_unit_test(time_between_calls_is_a_gap_of_its_thread),
         cmocka_unit_test(a_thread_that_comes_goes_on_from_who_called_last),
         cmocka_unit_test(calls_within_calls_count_once),
+        cmocka_unit_test(what_is_added_to_is_read_from_its_writer),
         cmocka_unit_test(marks_begin_steps),
         cmocka_unit_test(what_repeats_is_a_step),
+        cmocka_unit_test(a_process_begins_before_its_first_call_and_ends_behind_its_last),
         cmocka_unit_test(weights_that_steps_update_tell_them),
         cmocka_unit_test(what_goes_through_layers_makes_no_steps_of_them),
         cmocka_unit_test(layers_are_no_steps),

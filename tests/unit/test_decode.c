@@ -224,6 +224,28 @@ static void functions_of_elements_have_the_same_number_in_both_versions(void **s
     }
 }
 
+/* A relu of the channels 32 to 63 of two images [64, 28, 28]: they begin 32 * 784 * 4 B behind the images. */
+static void a_part_of_a_memory_lies_behind_the_address_of_the_whole(void **state)
+{
+    static const uint64_t part[] = {1, 3, 301056, 100352, 4, 2, 32, 28, 28};
+    uint64_t entry[LL_PRIMITIVE_WORDS + 1 + sizeof part / sizeof part[0]] = {0};
+    const uint64_t pairs[] = {1, 1 << 20};
+    struct ll_described described;
+    struct ll_call call;
+    (void)state;
+    entry[LL_PRIMITIVE_VERSION] = 2;
+    entry[LL_PRIMITIVE_KIND] = 7;
+    entry[LL_PRIMITIVE_WORDS] = 1;
+    memcpy(entry + LL_PRIMITIVE_WORDS + 1, part, sizeof part);
+    assert_true(ll_describe(entry, sizeof entry / sizeof entry[0], &described));
+    ll_decode_execution(&described, pairs, 1, &call);
+    assert_int_equal(call.operand_count, 1);
+    assert_int_equal(call.operand[0].address, (1 << 20) + 100352);
+    assert_int_equal(call.operand[0].row_bytes, 301056);
+    assert_int_equal(call.operand[0].shape.rank, 4);
+    assert_int_equal(call.operand[0].shape.dim[1], 32);
+}
+
 static void nonsense_gives_few_operands_and_no_harm(void **state)
 {
     (void)state;
@@ -287,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_complex_number_has_two_parts),
         cmocka_unit_test(a_decomposition_gives_the_matrices_that_its_job_asks_for),
         cmocka_unit_test(functions_of_elements_have_the_same_number_in_both_versions),
+        cmocka_unit_test(a_part_of_a_memory_lies_behind_the_address_of_the_whole),
         cmocka_unit_test(nonsense_gives_few_operands_and_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

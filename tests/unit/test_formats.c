@@ -51,6 +51,65 @@ static void a_real_onednn_log_has_its_flops_and_times(void **state)
     end_conversion(&c);
 }
 
+/* Lines that oneDNN 2.6.3 wrote of the calls in tests/unit/test_meaning.c: the same ops, FLOPs and bytes. */
+static void onednn_logs_tell_what_recorded_calls_tell(void **state)
+{
+    static const struct {
+        const char *line, *kind;
+        uint64_t flops, bytes_read, bytes_written;
+    } rows[] = {
+        {"matmul,gemm:jit,undef,src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 dst_f32::blocked:abc:f0,,,"
+         "4x32x64:1x64x48:4x32x48",
+         "matmul", 786432, 45056, 24576},
+        {"matmul,gemm:jit,undef,src_u8::blocked:abc:f0 wei_s8::blocked:abc:f0 dst_s32::blocked:abc:f0,,,"
+         "4x32x64:4x64x48:4x32x48",
+         "batch_matmul", 786432, 20480, 24576},
+        {"matmul,gemm:jit,undef,src_u8::blocked:ab:f0 wei_s8::blocked:ab:f0 dst_f32::blocked:ab:f0,,,"
+         "32x64:64x48:32x48",
+         "matmul", 196608, 5120, 6144},
+        {"matmul,gemm:jit,undef,src_f32::blocked:abcd:f0 wei_f32::blocked:abcd:f0 dst_f32::blocked:abcd:f0,,,"
+         "2x3x32x64:1x3x64x48:2x3x32x48",
+         "batch_matmul", 1179648, 86016, 36864},
+        {"matmul,gemm:jit,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,"
+         "attr-post-ops:sum ,,32x64:64x48:32x48",
+         "matmul_add", 196608, 26624, 6144},
+        {"eltwise,jit:avx2,forward_inference,data_f32::blocked:ab:f0 diff_undef::undef::f0,,"
+         "alg:eltwise_gelu_erf alpha:0 beta:0,2x64",
+         "eltwise", 128, 512, 512},
+        {"reduction,jit:avx2,undef,src_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,alg:reduction_mean p:0 "
+         "eps:0,"
+         "2x64:1x64",
+         "reduction", 64, 512, 256},
+        {"reorder,jit:uni,undef,src_f32::blocked:ab:f0 dst_s8::blocked:ab:f0,,,2x64", "reorder", 0, 512, 128},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "onednn_verbose,exec,cpu,%s,0.5\n", rows[i].line);
+        struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
+        if (!c.trace)
+            fail_msg("%s", c.diags.kept[0].message);
+        const struct ll_form *form = &c.trace->forms[c.trace->ops[0].form];
+        assert_string_equal(c.trace->strings[form->kind_name], rows[i].kind);
+        assert_int_equal(form->flops, rows[i].flops);
+        assert_int_equal(form->bytes_read, rows[i].bytes_read);
+        assert_int_equal(form->bytes_written, rows[i].bytes_written);
+        end_conversion(&c);
+    }
+}
+
+static void sizes_that_a_onednn_log_does_not_tell_are_refused(void **state)
+{
+    (void)state;
+    struct conversion c = import_text(ll_import_ONEDNN,
+                                      "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 "
+                                      "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,*x64:64x48:*x48,0.5\n",
+                                      NULL, NULL);
+    assert_null(c.trace);
+    assert_true(complained(&c, "known at run time alone"));
+    end_conversion(&c);
+}
+
 static void onednn_logs_of_all_versions_are_read(void **state)
 {
     static const char text[] =
@@ -461,6 +520,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_real_onednn_log_has_its_flops_and_times),
+        cmocka_unit_test(onednn_logs_tell_what_recorded_calls_tell),
+        cmocka_unit_test(sizes_that_a_onednn_log_does_not_tell_are_refused),
         cmocka_unit_test(onednn_logs_of_all_versions_are_read),
         cmocka_unit_test(a_repeated_log_is_steps_over_the_same_weights),
         cmocka_unit_test(unknown_primitives_are_refused_by_name_and_line),

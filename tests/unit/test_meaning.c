@@ -378,6 +378,130 @@ static void an_expert_driver_finds_factors_unless_it_is_given_them(void **state)
     }
 }
 
+/* A stack of products as oneDNN has it: dimensions that are 1 repeat. */
+struct stack {
+    struct ll_shape a, b, c;
+    enum ll_op_kind kind;
+    uint64_t flops, bytes_read;
+};
+
+static struct ll_call product_of(const struct stack *stack)
+{
+    const struct ll_shape *const shapes[] = {&stack->b, &stack->a, &stack->c};
+    static const uint8_t roles[] = {LL_ARGUMENT_WEIGHTS, LL_ARGUMENT_SRC, LL_ARGUMENT_DST};
+    struct ll_call call = {.routine = LL_ROUTINE_DNN_MATMUL, .symbol = LL_SYMBOL_dnnl_primitive_execute};
+    for (uint32_t i = 0; i < 3; i++)
+        call.operand[call.operand_count++] =
+            (struct ll_call_operand){.address = (i + 1) * UINT64_C(0x100000),
+                                     .rows = 1,
+                                     .row_bytes = ll_size_bytes(shapes[i]),
+                                     .shape = *shapes[i],
+                                     .access = i < 2 ? LL_ACCESS_READ : LL_ACCESS_WRITE,
+                                     .role = roles[i]};
+    return call;
+}
+
+#define SHAPE(type, ...)                                                                                     \
+    {                                                                                                        \
+        .dtype = LL_##type, .rank = sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), .dim = {           \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+
+/* FLOPs are 2 for each element of the result and of the depth; each operand is read once. */
+static void stacks_of_products_count_what_repeats_once(void **state)
+{
+    (void)state;
+    static const struct stack stacks[] = {
+        {SHAPE(F32, 4, 32, 64), SHAPE(F32, 1, 64, 48), SHAPE(F32, 4, 32, 48), LL_OP_MATMUL,
+         2 * 4 * 32 * 64 * 48, 4 * (4 * 32 * 64 + 64 * 48)},
+        {SHAPE(F32, 1, 32, 64), SHAPE(F32, 4, 64, 48), SHAPE(F32, 4, 32, 48), LL_OP_MATMUL,
+         2 * 4 * 32 * 64 * 48, 4 * (32 * 64 + 4 * 64 * 48)},
+        {SHAPE(F32, 2, 3, 32, 64), SHAPE(F32, 1, 3, 64, 48), SHAPE(F32, 2, 3, 32, 48), LL_OP_BATCH_MATMUL,
+         2 * 6 * 32 * 64 * 48, 4 * (6 * 32 * 64 + 3 * 64 * 48)},
+        {SHAPE(F32, 2, 1, 32, 64), SHAPE(F32, 1, 3, 64, 48), SHAPE(F32, 2, 3, 32, 48), LL_OP_MATMUL,
+         2 * 6 * 32 * 64 * 48, 4 * (2 * 32 * 64 + 3 * 64 * 48)},
+        {SHAPE(U8, 4, 32, 64), SHAPE(INT8, 4, 64, 48), SHAPE(I32, 4, 32, 48), LL_OP_BATCH_MATMUL,
+         2 * 4 * 32 * 64 * 48, 4 * 32 * 64 + 4 * 64 * 48},
+        {SHAPE(U8, 32, 64), SHAPE(INT8, 64, 48), SHAPE(F32, 32, 48), LL_OP_MATMUL, 2 * 32 * 64 * 48,
+         32 * 64 + 64 * 48},
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof stacks[0]; i++) {
+        static struct ll_meanings meanings;
+        struct ll_meant meant;
+        const struct ll_call call = product_of(&stacks[i]);
+        ll_meanings(&meanings);
+        ll_meaning_of(&meanings, &call, &meant);
+        assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(stacks[i].kind));
+        assert_int_equal(ll_op_flops(&meant.view), stacks[i].flops);
+        assert_int_equal(ll_op_bytes_read(&meant.view), stacks[i].bytes_read);
+        assert_int_equal(ll_op_bytes_written(&meant.view), ll_size_bytes(&stacks[i].c));
+        assert_int_equal(meant.out[0].dtype, stacks[i].c.dtype);
+    }
+}
+
+static void give(struct ll_call *call, enum ll_argument role, unsigned access, struct ll_shape shape)
+{
+    call->operand[call->operand_count] = (struct ll_call_operand){.address = (role + 1) * UINT64_C(0x100000),
+                                                                  .rows = 1,
+                                                                  .row_bytes = ll_size_bytes(&shape),
+                                                                  .shape = shape,
+                                                                  .access = (uint8_t)access,
+                                                                  .role = (uint8_t)role};
+    call->operand_count++;
+}
+
+/* A 3 x 3 convolution of 16 channels with a bias, added to what lies in its result. */
+static void what_is_added_to_a_result_is_an_op_behind_it(void **state)
+{
+    (void)state;
+    static struct ll_meanings meanings;
+    struct ll_meant meant;
+    struct ll_call call = {.routine = LL_ROUTINE_DNN_CONVOLUTION,
+                           .symbol = LL_SYMBOL_dnnl_primitive_execute,
+                           .number_count = LL_NUMBER_kernel_w - LL_NUMBER_algorithm + 1};
+    static const enum ll_number ones[] = {LL_NUMBER_groups,   LL_NUMBER_stride_h,   LL_NUMBER_stride_w,
+                                          LL_NUMBER_before_h, LL_NUMBER_before_w,   LL_NUMBER_behind_h,
+                                          LL_NUMBER_behind_w, LL_NUMBER_dilation_h, LL_NUMBER_dilation_w};
+    for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++)
+        call.number[ones[i] - LL_NUMBER_algorithm] = 1;
+    call.number[LL_NUMBER_kernel_h - LL_NUMBER_algorithm] = 3;
+    call.number[LL_NUMBER_kernel_w - LL_NUMBER_algorithm] = 3;
+    give(&call, LL_ARGUMENT_BIAS, LL_ACCESS_READ, (struct ll_shape)SHAPE(F32, 16));
+    give(&call, LL_ARGUMENT_SRC, LL_ACCESS_READ, (struct ll_shape)SHAPE(F32, 2, 16, 14, 14));
+    give(&call, LL_ARGUMENT_WEIGHTS, LL_ACCESS_READ, (struct ll_shape)SHAPE(F32, 16, 16, 3, 3));
+    give(&call, LL_ARGUMENT_DST, LL_ACCESS_BOTH, (struct ll_shape)SHAPE(F32, 2, 16, 14, 14));
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), "conv2d");
+    assert_int_equal(meant.behind_count, 2);
+    assert_string_equal(ll_op_name(meant.behind[0].kind), "bias_add");
+    assert_int_equal(meant.behind[0].operand, 0);
+    assert_string_equal(ll_op_name(meant.behind[1].kind), "add");
+    assert_int_equal(meant.behind[1].operand, 3);
+    assert_int_equal(meant.behind[1].shape.dim[3], 16);
+    uint64_t elements = 2 * 14 * 14 * 16;
+    assert_int_equal(ll_meant_flops(&meant), 2 * elements * 9 * 16 + 2 * elements);
+}
+
+/* c + a b in one op, which reads all three. */
+static void what_a_product_is_added_to_is_read_by_it(void **state)
+{
+    (void)state;
+    static const struct stack product = {SHAPE(F32, 32, 64), SHAPE(F32, 64, 48), SHAPE(F32, 32, 48),
+                                         LL_OP_MATMUL_ADD,   2 * 32 * 64 * 48,   26624};
+    static struct ll_meanings meanings;
+    struct ll_meant meant;
+    struct ll_call call = product_of(&product);
+    call.operand[2].access = LL_ACCESS_BOTH;
+    ll_meanings(&meanings);
+    ll_meaning_of(&meanings, &call, &meant);
+    assert_string_equal(ll_op_name(meant.view.kind), ll_op_name(product.kind));
+    assert_int_equal(meant.inputs[0], 2);
+    assert_int_equal(ll_meant_flops(&meant), product.flops);
+    assert_int_equal(ll_op_bytes_read(&meant.view), product.bytes_read);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +517,9 @@ int main(void)
         cmocka_unit_test(a_call_that_the_library_refuses_touches_nothing),
         cmocka_unit_test(a_volume_is_convolved_without_copies),
         cmocka_unit_test(an_expert_driver_finds_factors_unless_it_is_given_them),
+        cmocka_unit_test(stacks_of_products_count_what_repeats_once),
+        cmocka_unit_test(what_is_added_to_a_result_is_an_op_behind_it),
+        cmocka_unit_test(what_a_product_is_added_to_is_read_by_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,8 @@ static void a_record_of_a_known_form_says_what_decoding_it_says(void **state)
         for (unsigned i = 0; i < RECORDS && arguments; i++, records++) {
             struct ll_call call = {0};
             unsigned count = make_record(&random, symbol, arguments, words);
-            assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
+            assert_true(
+                ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 0}, &call));
             assert_decoded_so(&call, words, count);
         }
     }
@@ -95,13 +96,16 @@ static void calls_of_another_process_or_place_have_another_form(void **state)
     uint64_t random = 12, words[LL_RING_RECORD_WORDS];
     uint32_t before = 0;
     unsigned count = make_record(&random, LL_SYMBOL_sgemm_, arguments_of(LL_SYMBOL_sgemm_), words);
-    struct ll_call call, again, elsewhere, other;
-    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
-    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &again));
-    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){2, count, words}, &other));
+    struct ll_call call, again, elsewhere, other, replaced;
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 0}, &call));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 0}, &again));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){2, count, words, 0}, &other));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 1}, &replaced));
     words[LL_RING_CALLER_WORD]++;
-    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &elsewhere));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 0}, &elsewhere));
     assert_int_not_equal(call.form, 0);
+    assert_int_not_equal(call.form, replaced.form);
+    assert_int_equal(replaced.mapping, 1);
     assert_int_equal(call.form, again.form);
     assert_int_not_equal(call.form, other.form);
     assert_int_not_equal(call.form, elsewhere.form);
@@ -118,12 +122,12 @@ static void new_shapes_without_end_stop_being_remembered(void **state)
     unsigned count = make_record(&random, LL_SYMBOL_sgemm_, arguments_of(LL_SYMBOL_sgemm_), words);
     for (uint64_t i = 0; i < 20000; i++) {
         words[LL_RING_CALLER_WORD] = i;
-        assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
+        assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 0}, &call));
     }
     assert_int_equal(call.form, 0);
     assert_decoded_so(&call, words, count);
     words[LL_RING_CALLER_WORD] = 5;
-    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words}, &call));
+    assert_true(ll_ring_form_call(&forms, &before, &(struct ll_ring_record){1, count, words, 0}, &call));
     assert_int_not_equal(call.form, 0);
     ll_ring_forms_release(&forms);
 }

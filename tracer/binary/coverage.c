@@ -3,6 +3,7 @@
  * happens inside of calls that are seen, and is left alone. A binary that is used for other things, and
  * defines routines which nobody asks for, has them for itself (a product with BLAS linked in): its direct
  * calls are what there is to see. */
+#define _GNU_SOURCE
 #include "tracer/binary/coverage.h"
 
 #include "tracer/base/file.h"
@@ -10,6 +11,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 enum { MOST_TEXT_BYTES = 16 << 20 };
 
@@ -77,8 +82,29 @@ static void note_opening(struct ll_coverage *coverage, const struct ll_elf *elf)
     coverage->opening_count += symbol && !symbol->defined;
 }
 
-/* A name that a binary has as text, though none of its symbols is called so, is one that it gives to dlsym.
- * Texts lie between NULs. */
+/* Whether a binary that has this name as text may give it to dlsym: not where it has the routine itself, nor
+ * where the text may be how it asks for it. */
+static bool may_ask_for(const struct ll_elf *elf, const char *name)
+{
+    const struct ll_elf_symbol *symbol = ll_elf_find(elf, name);
+    bool asked = symbol && !symbol->defined && elf->data_count > 0;
+    return (!symbol || asked) && !ll_elf_find_function(elf, name);
+}
+
+/* Texts lie between NULs. */
+static void follow_texts_in(struct growing *growing, uint32_t binary, const char *bytes, uint64_t length)
+{
+    const struct ll_elf *elf = growing->coverage->closure->binaries[binary].elf;
+    for (uint64_t at = 0; at < length;) {
+        size_t text = strnlen(bytes + at, length - at);
+        uint32_t name = at + text < length ? ll_map_find(&growing->names, bytes + at, text) : LL_NO_ID;
+        if (name != LL_NO_ID && may_ask_for(elf, bytes + at))
+            add_route(growing, binary, name, LL_REACH_POINTER);
+        at += text + 1;
+    }
+}
+
+/* A name that a binary has among its data is one that it gives to dlsym. */
 static void follow_texts(struct growing *growing, uint32_t binary, const struct ll_elf *elf)
 {
     struct ll_arena scratch = {0};
@@ -87,14 +113,13 @@ static void follow_texts(struct growing *growing, uint32_t binary, const struct 
     const char *path = growing->coverage->closure->binaries[binary].path;
     if (!asks || asks->defined || ll_read_whole(path, MOST_TEXT_BYTES, &scratch, &file) != LL_OK)
         file.length = 0;
-    for (size_t at = 0; at < file.length;) {
-        size_t length = strlen(file.bytes + at);
-        uint32_t name = ll_map_find(&growing->names, file.bytes + at, length);
-        if (name != LL_NO_ID && !ll_elf_find(elf, file.bytes + at) &&
-            !ll_elf_find_function(elf, file.bytes + at))
-            add_route(growing, binary, name, LL_REACH_POINTER);
-        at += length + 1;
+    for (size_t i = 0; i < elf->data_count; i++) {
+        const struct ll_elf_range *data = &elf->data[i];
+        if (data->offset <= file.length && data->bytes <= file.length - data->offset)
+            follow_texts_in(growing, binary, file.bytes + data->offset, data->bytes);
     }
+    if (elf->data_count == 0)
+        follow_texts_in(growing, binary, file.bytes, file.length);
     ll_arena_release(&scratch);
 }
 
@@ -169,6 +194,18 @@ static void choose(struct ll_coverage *coverage)
             coverage->mechanism = m;
 }
 
+/* Whether the program runs as another user or group than who starts it, or with rights of its own. */
+static bool is_closed(const char *path)
+{
+    struct stat about;
+    struct statvfs disk;
+    if (stat(path, &about) != 0 || (statvfs(path, &disk) == 0 && disk.f_flag & ST_NOSUID))
+        return false;
+    return (about.st_mode & S_ISUID && about.st_uid != geteuid()) ||
+           (about.st_mode & S_ISGID && about.st_gid != getegid()) ||
+           (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
 enum ll_status ll_coverage_find(struct ll_arena *arena, const struct ll_closure *closure,
                                 const char *const *names, size_t name_count, struct ll_coverage *coverage)
 {
@@ -177,6 +214,7 @@ enum ll_status ll_coverage_find(struct ll_arena *arena, const struct ll_closure 
     *coverage = (struct ll_coverage){.closure = closure,
                                      .names = names,
                                      .is_static = !program->dynamic,
+                                     .closed = is_closed(closure->binaries[0].path),
                                      .stripped = program->function_count == 0};
     for (size_t i = 0; i < name_count && !growing.failed; i++)
         growing.failed = ll_map_intern(&growing.names, names[i], strlen(names[i]), NULL) == LL_NO_ID;
@@ -193,10 +231,15 @@ enum ll_status ll_coverage_find(struct ll_arena *arena, const struct ll_closure 
     return growing.failed ? LL_NO_MEMORY : LL_OK;
 }
 
+bool ll_coverage_sees(const struct ll_coverage *coverage, enum ll_reach reach, enum ll_mechanism mechanism)
+{
+    return ll_reach_seen(reach, mechanism) && (!coverage->closed || mechanism == LL_MECHANISM_PROBE);
+}
+
 size_t ll_coverage_seen(const struct ll_coverage *coverage, enum ll_mechanism mechanism)
 {
     size_t seen = 0;
     for (size_t i = 0; i < coverage->route_count; i++)
-        seen += ll_reach_seen(coverage->routes[i].reach, mechanism);
+        seen += ll_coverage_sees(coverage, coverage->routes[i].reach, mechanism);
     return seen;
 }

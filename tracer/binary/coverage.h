@@ -27,8 +27,9 @@ struct ll_coverage {
     size_t route_count;
     struct ll_offer *offers;
     size_t offer_count;
-    bool is_static, stripped;    /* the program */
-    size_t opening_count;        /* binaries that may open libraries while they run (dlopen) */
+    bool is_static, stripped; /* the program */
+    bool closed;              /* the loader lets nobody into it (AT_SECURE): it is set-user-ID or the like */
+    size_t opening_count;     /* binaries that may open libraries while they run (dlopen) */
     enum ll_mechanism mechanism; /* the mildest that sees all routes */
     bool possible;               /* false: no mechanism sees any of them */
 };
@@ -37,6 +38,9 @@ struct ll_coverage {
  * as long. LL_NO_MEMORY. */
 enum ll_status ll_coverage_find(struct ll_arena *arena, const struct ll_closure *closure,
                                 const char *const *names, size_t name_count, struct ll_coverage *coverage);
+
+/* Whether a mechanism sees calls of the program that are made so. */
+bool ll_coverage_sees(const struct ll_coverage *coverage, enum ll_reach reach, enum ll_mechanism mechanism);
 
 /* How many routes a mechanism sees. */
 size_t ll_coverage_seen(const struct ll_coverage *coverage, enum ll_mechanism mechanism);

@@ -7,10 +7,10 @@
 enum { NAMES_SHOWN = 4 };
 
 /* What helps where a mechanism is blind; NULL: nothing does. */
-static const char *cure(enum ll_reach reach)
+static const char *cure(const struct ll_coverage *coverage, enum ll_reach reach)
 {
     for (enum ll_mechanism m = LL_MECHANISM_PRELOAD; m < LL_MECHANISM_COUNT; m++)
-        if (ll_reach_seen(reach, m))
+        if (ll_coverage_sees(coverage, reach, m))
             return ll_mechanism_name(m);
     return NULL;
 }
@@ -36,14 +36,14 @@ static struct group gather(const struct ll_coverage *coverage, uint32_t binary, 
     return group;
 }
 
-static void tell_group(struct ll_str *out, const struct group *group, enum ll_reach reach,
-                       enum ll_mechanism mechanism)
+static void tell_group(struct ll_str *out, const struct ll_coverage *coverage, const struct group *group,
+                       enum ll_reach reach, enum ll_mechanism mechanism)
 {
-    bool seen = ll_reach_seen(reach, mechanism);
+    bool seen = ll_coverage_sees(coverage, reach, mechanism);
     ll_str_addf(out, "    %-8s %s\n             %s", seen ? "seen" : "NOT SEEN", group->names.text,
                 ll_reach_text(reach));
-    if (!seen && cure(reach))
-        ll_str_addf(out, "; cure: --mech=%s", cure(reach));
+    if (!seen && cure(coverage, reach))
+        ll_str_addf(out, "; cure: --mech=%s", cure(coverage, reach));
     ll_str_add(out, "\n");
 }
 
@@ -73,7 +73,7 @@ static void tell_binary(struct ll_str *out, const struct ll_coverage *coverage, 
     for (enum ll_reach reach = 0; reach < LL_REACH_COUNT; reach++) {
         struct group group = gather(coverage, binary, reach);
         if (group.count)
-            tell_group(out, &group, reach, mechanism);
+            tell_group(out, coverage, &group, reach, mechanism);
         ll_str_release(&group.names);
     }
     if (count_offers(coverage, binary))
@@ -90,6 +90,8 @@ static void tell_program(struct ll_str *out, const struct ll_coverage *coverage)
     ll_str_addf(out, "%s: %s%s, %zu librar%s loaded at the start\n", program->path,
                 coverage->is_static ? "static" : "dynamic", coverage->stripped ? ", without .symtab" : "",
                 closure->count - 1, closure->count == 2 ? "y" : "ies");
+    if (coverage->closed)
+        ll_str_add(out, "  it runs with the rights of another: the loader lets nobody into it\n");
     for (size_t i = 0; i < closure->missing_count; i++)
         ll_str_addf(out, "  %s, which %s needs, is nowhere: the program will not start\n",
                     closure->missing[i].name,
@@ -105,9 +107,9 @@ static void tell_opening(struct ll_str *out, const struct ll_coverage *coverage,
     ll_str_addf(out, "Libraries may be opened while it runs (%zu binar%s can); a routine is then\n",
                 coverage->opening_count, coverage->opening_count == 1 ? "y" : "ies");
     for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
-        bool seen = ll_reach_seen(late[i], mechanism);
+        bool seen = ll_coverage_sees(coverage, late[i], mechanism);
         ll_str_addf(out, "    %-8s %s%s%s\n", seen ? "seen" : "NOT SEEN", ll_reach_text(late[i]),
-                    seen ? "" : "; cure: --mech=", seen ? "" : cure(late[i]));
+                    seen ? "" : "; cure: --mech=", seen ? "" : cure(coverage, late[i]));
     }
 }
 
@@ -148,8 +150,9 @@ static void put_routes(struct ll_json *json, const struct ll_coverage *coverage,
         ll_json_open_object(json);
         ll_json_put_text(json, "symbol", coverage->names[route->symbol]);
         ll_json_put_text(json, "reach", ll_reach_word(route->reach));
-        ll_json_put_bool(json, "seen", ll_reach_seen(route->reach, mechanism));
-        ll_json_put_text(json, "cure", ll_reach_seen(route->reach, mechanism) ? NULL : cure(route->reach));
+        bool seen = ll_coverage_sees(coverage, route->reach, mechanism);
+        ll_json_put_bool(json, "seen", seen);
+        ll_json_put_text(json, "cure", seen ? NULL : cure(coverage, route->reach));
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -189,6 +192,7 @@ void ll_coverage_json(struct ll_json *json, const struct ll_coverage *coverage, 
     ll_json_put_text(json, "program", closure->binaries[0].path);
     ll_json_put_text(json, "script", closure->script);
     ll_json_put_bool(json, "static", coverage->is_static);
+    ll_json_put_bool(json, "closed", coverage->closed);
     ll_json_put_bool(json, "possible", coverage->possible);
     ll_json_put_text(json, "mechanism", ll_mechanism_name(mechanism));
     ll_json_put_count(json, "routes", coverage->route_count);

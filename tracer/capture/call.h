@@ -37,12 +37,13 @@ struct ll_call_operand {
 struct ll_call {
     /* enum ll_routine: GEMM, SYRK, GESV, CONVOLUTION_FORWARD, ... whatever the name and type. */
     uint32_t routine;
-    uint32_t symbol; /* row of interpose/symbols.def: dgemm_, cblas_sgemm, ... */
-    uint32_t form;   /* equal for calls that differ in times and addresses alone; 0: not known */
-    uint8_t dtype;   /* enum ll_dtype of the arithmetic */
-    uint32_t depth;  /* 0: called by the program; more: from within another recorded call */
-    uint64_t caller; /* where the call returns to */
-    uint64_t cpu_ns; /* of this thread; 0 where it was not taken */
+    uint32_t symbol;  /* row of interpose/symbols.def: dgemm_, cblas_sgemm, ... */
+    uint32_t form;    /* equal for calls that differ in times and addresses alone; 0: not known */
+    uint8_t dtype;    /* enum ll_dtype of the arithmetic */
+    uint32_t depth;   /* 0: called by the program; more: from within another recorded call */
+    uint64_t caller;  /* where the call returns to */
+    uint32_t mapping; /* how often the library that lay there had been replaced by another one */
+    uint64_t cpu_ns;  /* of this thread; 0 where it was not taken */
     uint64_t duration_ns;
     uint32_t operand_count, number_count;
     struct ll_call_operand operand[LL_MAX_OPERANDS];

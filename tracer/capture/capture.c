@@ -5,7 +5,7 @@
 #include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/capture/memory.h"
-#include "tracer/capture/repeat.h"
+#include "tracer/capture/cuts.h"
 #include "tracer/facts.h"
 
 #include <inttypes.h>
@@ -28,12 +28,6 @@ struct thread {
     struct ll_seen_thread seen;
 };
 
-/* A call for the search of repetitions, and when it began. */
-struct remembered {
-    struct ll_repeat_call call;
-    uint64_t start_ns;
-};
-
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
@@ -47,11 +41,9 @@ struct ll_capture {
     struct thread *threads;
     struct ll_seen_thread *seen; /* for the summary */
     uint64_t thread_capacity, seen_capacity;
-    struct remembered *remembered; /* a ring of the last LL_REPEAT_WINDOW calls */
-    uint64_t remembered_capacity;
+    struct ll_cuts cuts;
     struct ll_capture_summary summary;
     uint64_t end_ns;
-    bool marked;
 };
 
 /* Opening and closing. */
@@ -59,8 +51,7 @@ struct ll_capture {
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 {
     struct ll_capture *capture = calloc(1, sizeof *capture);
-    if (!capture || !ll_grow(&capture->remembered, &capture->remembered_capacity, LL_REPEAT_WINDOW,
-                             sizeof *capture->remembered)) {
+    if (!capture || !ll_cuts_prepare(&capture->cuts)) {
         free(capture);
         return NULL;
     }
@@ -85,27 +76,29 @@ static void release(struct ll_capture *capture)
     free(capture->shape_descs);
     free(capture->threads);
     free(capture->seen);
-    free(capture->remembered);
+    ll_cuts_release(&capture->cuts);
     free(capture);
 }
 
 /* What repeats. */
 
-static uint32_t scope_of(struct ll_capture *capture, uint64_t address)
+static uint32_t scope_of(struct ll_capture *capture, const struct ll_call *call)
 {
+    const uint64_t place[] = {call->caller, call->mapping};
     bool is_new;
     if (!ll_grow(&capture->site_scopes, &capture->site_capacity, capture->sites.count + 1u,
                  sizeof *capture->site_scopes))
         return LL_NONE;
-    uint32_t site = ll_map_intern(&capture->sites, &address, sizeof address, &is_new);
+    uint32_t site = ll_map_intern(&capture->sites, place, sizeof place, &is_new);
     if (site == LL_NO_ID)
         return LL_NONE;
     if (!is_new)
         return capture->site_scopes[site];
     char text[32];
-    snprintf(text, sizeof text, "0x%" PRIx64, address);
+    snprintf(text, sizeof text, "0x%" PRIx64, call->caller);
+    const struct ll_capture_settings *settings = &capture->settings;
     const char *named =
-        capture->settings.site ? capture->settings.site(capture->settings.context, address) : NULL;
+        settings->site ? settings->site(settings->context, call->caller, call->mapping) : NULL;
     return capture->site_scopes[site] = ll_recorder_string(capture->recorder, named ? named : text);
 }
 
@@ -229,6 +222,9 @@ static bool is_input(const struct ll_meant *meant, uint8_t operand)
     for (uint32_t i = 0; i < meant->view.input_count; i++)
         if (meant->inputs[i] == operand)
             return true;
+    for (uint32_t i = 0; i < meant->behind_count; i++)
+        if (meant->behind[i].operand == operand)
+            return true;
     return false;
 }
 
@@ -239,6 +235,8 @@ static bool find_descs(struct ll_capture *capture, const struct ll_meant *meant,
         all = (form->in_descs[i] = desc_of(capture, &meant->in[i])) != LL_NONE && all;
     for (uint32_t i = 0; i < meant->view.output_count; i++)
         all = (form->out_descs[i] = desc_of(capture, &meant->out[i])) != LL_NONE && all;
+    for (uint32_t i = 0; i < meant->behind_count; i++)
+        all = (form->behind[i].desc = desc_of(capture, &meant->behind[i].shape)) != LL_NONE && all;
     return all;
 }
 
@@ -261,14 +259,19 @@ static bool fill_form(struct ll_capture *capture, const struct ll_call *call, st
     form->op = (struct ll_record){
         .kind = meant.view.kind,
         .phase = meant.phase,
-        .scope = scope_of(capture, call->caller),
+        .scope = scope_of(capture, call),
         .input_count = meant.view.input_count,
         .outputs = form->out_descs,
         .output_count = meant.view.output_count,
         .attrs = ll_copy(&capture->forms.arena, meant.attrs, meant.view.attr_count * sizeof *meant.attrs),
         .attr_count = meant.view.attr_count};
     form->placed = meant.placed;
-    form->flops = (double)ll_op_flops(&meant.view);
+    form->flops = (double)ll_meant_flops(&meant);
+    form->behind_count = meant.behind_count;
+    for (uint32_t i = 0; i < meant.behind_count; i++) {
+        form->behind[i].kind = meant.behind[i].kind;
+        form->behind[i].operand = meant.behind[i].operand;
+    }
     memcpy(form->inputs, meant.inputs, sizeof form->inputs);
     memcpy(form->outputs, meant.outputs, sizeof form->outputs);
     for (uint32_t i = 0; i < meant.placed; i++)
@@ -281,8 +284,8 @@ static bool fill_form(struct ll_capture *capture, const struct ll_call *call, st
 struct told {
     const struct ll_call *call;
     const struct ll_call_form *form;
-    uint32_t inputs[LL_MAX_OPERANDS];
-    struct ll_touch touches[LL_MAX_OPERANDS]; /* of the call's operands */
+    uint32_t inputs[LL_MAX_OPERANDS], behind[LL_MEANT_BEHIND]; /* tensors */
+    struct ll_touch touches[LL_MAX_OPERANDS];                  /* of the call's operands */
 };
 
 /* Inputs become tensors, outputs must wait; false when the recorder has stopped. */
@@ -299,6 +302,12 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
         if (told->inputs[i] == LL_NONE)
             return false;
     }
+    for (uint32_t i = 0; i < form->behind_count; i++) {
+        struct ll_touch *touch = &told->touches[form->behind[i].operand];
+        told->behind[i] = ll_memory_read(&capture->memory, touch, form->behind[i].desc, number);
+        if (told->behind[i] == LL_NONE)
+            return false;
+    }
     for (uint32_t i = 0; i < form->placed; i++) {
         bool updated = form->updated >> i & 1;
         ll_memory_overwrite(&capture->memory, &told->touches[form->outputs[i]], updated, &capture->waits);
@@ -306,21 +315,55 @@ static bool resolve(struct ll_capture *capture, const struct thread *thread, str
     return true;
 }
 
-static void enter(struct ll_capture *capture, const struct thread *thread, struct told *told, uint32_t op,
-                  uint32_t first_output)
+/* The ops behind the first one, in no time of their own. What the last of them gives; LL_NONE when the
+ * recorder has stopped. */
+static uint32_t record_behind(struct ll_capture *capture, struct thread *thread, struct told *told,
+                              uint32_t first_output, uint64_t end_ns)
 {
     const struct ll_call_form *form = told->form;
-    for (uint32_t i = 0; i < form->op.input_count; i++)
-        ll_memory_was_read(&capture->memory, &told->touches[form->inputs[i]], op, thread->number);
+    for (uint32_t i = 0; i < form->behind_count && first_output != LL_NONE; i++) {
+        const uint32_t inputs[] = {first_output, told->behind[i]};
+        struct ll_record op = {.kind = form->behind[i].kind,
+                               .phase = form->op.phase,
+                               .scope = form->op.scope,
+                               .inputs = inputs,
+                               .input_count = 2,
+                               .outputs = form->out_descs,
+                               .output_count = 1,
+                               .start_ns = end_ns};
+        first_output = record(capture, thread, &op);
+        ll_memory_was_read(&capture->memory, &told->touches[form->behind[i].operand], thread->last_op,
+                           thread->number);
+    }
+    return first_output;
+}
+
+/* What was read, and what the last op gave is where the call wrote it. */
+static void enter_reads(struct ll_capture *capture, const struct thread *thread, struct told *told)
+{
+    for (uint32_t i = 0; i < told->form->op.input_count; i++)
+        ll_memory_was_read(&capture->memory, &told->touches[told->form->inputs[i]], thread->last_op,
+                           thread->number);
+}
+
+static void enter_writes(struct ll_capture *capture, const struct thread *thread, struct told *told,
+                         uint32_t first_output)
+{
+    const struct ll_call_form *form = told->form;
     for (uint32_t i = 0; i < form->placed; i++)
-        ll_memory_was_written(&capture->memory, &told->touches[form->outputs[i]], op, first_output + i,
-                              form->out_descs[i], form->updated >> i & 1);
+        ll_memory_was_written(&capture->memory, &told->touches[form->outputs[i]], thread->last_op,
+                              first_output + i, form->out_descs[i], form->updated >> i & 1);
+}
+
+/* When something happened, from the process's start. */
+static uint64_t since_origin(const struct ll_capture *capture, uint64_t ns)
+{
+    return ns > capture->settings.origin_ns ? ns - capture->settings.origin_ns : 0;
 }
 
 static void remember(struct ll_capture *capture, struct told *told, uint32_t first_op, uint64_t start_ns)
 {
-    struct remembered *to = &capture->remembered[(capture->summary.calls - 1) % LL_REPEAT_WINDOW];
-    *to = (struct remembered){.call = {.look = told->form->look, .op = first_op}, .start_ns = start_ns};
+    struct ll_repeat_call call = {.look = told->form->look, .op = first_op};
     uint32_t brought = 0;
     for (uint32_t i = 0; i < told->form->op.input_count && brought < LL_REPEAT_BROUGHT; i++) {
         bool updated;
@@ -328,11 +371,12 @@ static void remember(struct ll_capture *capture, struct told *told, uint32_t fir
             ll_memory_brought(&capture->memory, &told->touches[told->form->inputs[i]], &updated);
         if (tensor == LL_NONE)
             continue;
-        to->call.updated[brought] = updated;
-        to->call.brought[brought++] = tensor;
+        call.updated[brought] = updated;
+        call.brought[brought++] = tensor;
     }
     while (brought < LL_REPEAT_BROUGHT)
-        to->call.brought[brought++] = LL_NONE;
+        call.brought[brought++] = LL_NONE;
+    ll_cuts_call(&capture->cuts, &call, since_origin(capture, start_ns));
 }
 
 static void sum_up(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
@@ -373,9 +417,26 @@ static void take_formed(struct ll_capture *capture, struct thread *thread, const
     uint32_t first_output = record(capture, thread, &op);
     if (first_output == LL_NONE)
         return;
-    enter(capture, thread, &told, thread->last_op, first_output);
+    enter_reads(capture, thread, &told);
+    first_output =
+        record_behind(capture, thread, &told, first_output, event->start_ns + event->call.duration_ns);
+    if (first_output == LL_NONE)
+        return;
+    enter_writes(capture, thread, &told, first_output);
     sum_up(capture, thread, event, form);
     remember(capture, &told, first_op, event->start_ns);
+}
+
+/* A mark ends the gap that it stands in. */
+static void take_mark(struct ll_capture *capture, const struct ll_event *event)
+{
+    struct thread *thread = thread_of(capture, event->thread);
+    if (!thread)
+        return;
+    note_gap(capture, thread, event->start_ns);
+    thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns);
+    ll_recorder_step_begin(capture->recorder);
+    ll_cuts_mark(&capture->cuts, (uint32_t)capture->memory.op_count, since_origin(capture, event->start_ns));
 }
 
 static void take_call(struct ll_capture *capture, const struct ll_event *event)
@@ -414,9 +475,7 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
         ll_memory_freed(&capture->memory, event->memory.address);
         break;
     case LL_EVENT_STEP:
-        ll_recorder_step_begin(capture->recorder);
-        capture->summary.steps += 1;
-        capture->marked = true;
+        take_mark(capture, event);
         break;
     case LL_EVENT_LOST:
         capture->summary.lost += event->lost;
@@ -430,9 +489,12 @@ struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
 {
     struct ll_capture_summary summary = capture->summary;
     summary.views = capture->memory.views_made;
-    summary.steps_by = summary.period    ? LL_STEPS_BY_REPETITION
-                       : capture->marked ? LL_STEPS_BY_MARKS
-                                         : LL_STEPS_NONE;
+    summary.wall_ns = since_origin(capture, capture->end_ns);
+    summary.period = capture->cuts.period;
+    summary.steps = capture->cuts.whole;
+    summary.steps_by = summary.period             ? LL_STEPS_BY_REPETITION
+                       : capture->cuts.mark_count ? LL_STEPS_BY_MARKS
+                                                  : LL_STEPS_NONE;
     uint64_t count = summary.thread_count;
     bool room = ll_grow(&capture->seen, &capture->seen_capacity, count, sizeof *capture->seen);
     summary.thread_count = room ? summary.thread_count : 0;
@@ -442,68 +504,11 @@ struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
     return summary;
 }
 
-/* The last calls in their order. */
-static void unroll(struct ll_capture *capture, struct ll_repeat_call *calls, uint64_t *starts, uint64_t count)
-{
-    uint64_t first = capture->summary.calls - count;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct remembered *from = &capture->remembered[(first + i) % LL_REPEAT_WINDOW];
-        calls[i] = from->call;
-        starts[i] = from->start_ns;
-    }
-}
-
-/* What is before the first step and behind the last one are steps of their own: the reader counts no step
- * that is not whole, so theirs say that they are not. */
-static void cut_at(struct ll_capture *capture, const struct ll_repetition *found,
-                   const struct ll_repeat_call *calls, const uint64_t *starts, uint64_t count)
-{
-    struct ll_step *steps = calloc(found->count + 2, sizeof *steps);
-    uint64_t made = 0, origin = capture->settings.origin_ns;
-    if (!steps)
-        return;
-    if (calls[found->first].op > 0)
-        steps[made++] = (struct ll_step){.complete = false};
-    for (uint64_t i = 0; i <= found->count; i++) {
-        uint64_t at = found->first + i * found->period;
-        if (at < count)
-            steps[made++] = (struct ll_step){.first_op = calls[at].op,
-                                             .start_ns = starts[at] > origin ? starts[at] - origin : 0,
-                                             .complete = i < found->count};
-    }
-    for (uint64_t i = 0; i < made; i++) {
-        bool last = i + 1 == made;
-        uint64_t end_ns = last ? capture->end_ns - origin : steps[i + 1].start_ns;
-        uint64_t end_op = last ? capture->memory.op_count : steps[i + 1].first_op;
-        steps[i].op_count = (uint32_t)(end_op - steps[i].first_op);
-        steps[i].wall_ns = end_ns > steps[i].start_ns ? end_ns - steps[i].start_ns : 0;
-    }
-    ll_recorder_cut(capture->recorder, steps, made);
-    capture->summary.steps = found->count;
-    capture->summary.period = found->period;
-    free(steps);
-}
-
-static void find_steps(struct ll_capture *capture)
-{
-    uint64_t count = ll_min(capture->summary.calls, LL_REPEAT_WINDOW);
-    struct ll_repeat_call *calls = calloc(count + 1, sizeof *calls);
-    uint64_t *starts = calloc(count + 1, sizeof *starts);
-    struct ll_repetition found;
-    if (calls && starts) {
-        unroll(capture, calls, starts, count);
-        if (ll_find_repetition(calls, count, &found))
-            cut_at(capture, &found, calls, starts, count);
-    }
-    free(calls);
-    free(starts);
-}
-
 static void add_thread_facts(const struct ll_capture *capture, struct ll_facts *facts)
 {
     for (uint32_t i = 0; i < capture->summary.thread_count; i++) {
         const struct ll_seen_thread *seen = &capture->threads[i].seen;
-        double wall_ns = (double)(capture->end_ns - capture->settings.origin_ns);
+        double wall_ns = (double)since_origin(capture, capture->end_ns);
         char key[64];
         snprintf(key, sizeof key, "summary.thread.%" PRIu32 ".covered", i);
         ll_facts_add(facts, key, "%.4f", wall_ns > 0 ? (double)seen->in_calls_ns / wall_ns : 0);
@@ -537,11 +542,28 @@ static void add_summary(struct ll_capture *capture)
     ll_arena_release(&arena);
 }
 
-void ll_capture_finish(struct ll_capture *capture, uint64_t nested)
+/* What was done behind the last call goes on from it. */
+static struct ll_cuts_end take_end(struct ll_capture *capture, uint64_t end_ns)
 {
+    struct ll_cuts_end end = {.calls_op = (uint32_t)capture->memory.op_count,
+                              .calls_ns = since_origin(capture, capture->end_ns)};
+    struct thread *last = NULL;
+    for (uint32_t i = 0; i < capture->summary.thread_count; i++)
+        if (!last || capture->threads[i].seen.end_ns > last->seen.end_ns)
+            last = &capture->threads[i];
+    if (last)
+        note_gap(capture, last, end_ns);
+    capture->end_ns = ll_max(capture->end_ns, end_ns);
+    end.op = (uint32_t)capture->memory.op_count;
+    end.ns = since_origin(capture, capture->end_ns);
+    return end;
+}
+
+void ll_capture_finish(struct ll_capture *capture, uint64_t nested, uint64_t end_ns)
+{
+    const struct ll_cuts_end end = take_end(capture, end_ns);
     capture->summary.nested += nested;
-    if (!capture->marked && capture->summary.calls > 0)
-        find_steps(capture);
+    ll_cuts_cut(&capture->cuts, capture->recorder, &end);
     add_summary(capture);
 }
 

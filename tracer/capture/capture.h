@@ -19,9 +19,9 @@ struct ll_capture;
 struct ll_capture_settings {
     struct ll_recorder *recorder; /* outlives the capture, and gets nothing but what the capture tells it */
     uint64_t origin_ns;           /* when the process began, by ll_now_ns */
-    /* Where a call returns to, as text (`libtorch_cpu.so+0x108edf0`), asked once for each address; the text
-     * is copied. NULL: the address. */
-    const char *(*site)(void *context, uint64_t address);
+    /* Where a call returns to, as text (`libtorch_cpu.so+0x108edf0`), asked once for each address and mapping
+     * (struct ll_call); the text is copied. NULL: the address. */
+    const char *(*site)(void *context, uint64_t address, uint32_t mapping);
     void *context;
     uint64_t rows_free; /* see `coarse`; 0: four millions */
 };
@@ -40,12 +40,14 @@ struct ll_capture_summary {
     uint64_t opaque; /* of the calls: that nobody knows what they compute */
     uint64_t empty;  /* on matrices or vectors without elements: no ops */
     uint64_t lost;   /* events that found no room */
-    uint64_t gaps, views, steps;
+    uint64_t gaps, views;
+    uint64_t steps; /* whole ones; known when the capture is finished */
     uint64_t
         coarse; /* of the calls: where rows lay apart they counted as one run, for it had taken too long */
     double flops;
     enum ll_steps_by steps_by;
-    uint64_t period; /* calls in a step that was found by repetition */
+    uint64_t period;  /* calls in a step that was found by repetition */
+    uint64_t wall_ns; /* from the process's start to its end, or to its last call where nobody saw it end */
     const struct ll_seen_thread *threads;
     uint32_t thread_count;
 };
@@ -60,9 +62,9 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event);
 struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);
 
 /* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to
- * the recorder, which its owner then closes. `nested` calls within others
- * were counted and gave no event. */
-void ll_capture_finish(struct ll_capture *capture, uint64_t nested);
+ * the recorder, which its owner then closes. `nested` calls within others were counted and gave no event. The
+ * process ended at end_ns, by ll_now_ns; 0 where nobody saw it. */
+void ll_capture_finish(struct ll_capture *capture, uint64_t nested, uint64_t end_ns);
 
 /* Frees the capture; NULL is fine. */
 void ll_capture_close(struct ll_capture *capture);

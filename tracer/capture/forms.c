@@ -18,7 +18,7 @@ static const unsigned char *looks_of(const struct ll_call_operand *operand)
 
 /* All that makes a form, as bytes in a row. */
 struct key {
-    unsigned char bytes[32 + LL_MAX_NUMBERS * sizeof(int64_t) + LL_MAX_OPERANDS * OPERAND_BYTES];
+    unsigned char bytes[40 + LL_MAX_NUMBERS * sizeof(int64_t) + LL_MAX_OPERANDS * OPERAND_BYTES];
     size_t size;
 };
 
@@ -30,7 +30,7 @@ static void put(struct key *key, const void *bytes, size_t size)
 
 static void make_key(const struct ll_call *call, struct key *key)
 {
-    const uint64_t head[] = {call->caller, call->routine, call->dtype,
+    const uint64_t head[] = {call->caller, call->mapping, call->routine, call->dtype,
                              (uint64_t)call->operand_count << 32 | call->number_count};
     key->size = 0;
     put(key, head, sizeof head);

@@ -8,10 +8,11 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/map.h"
 #include "tracer/capture/call.h"
+#include "tracer/capture/meaning.h"
 #include "tracer/recorder.h"
 
-/* What a form of call means as an op, in the recorder's numbers. Inputs and outputs are operands of the call,
- * in the op's order. */
+/* What a form of call means as an op, and as ops behind that one, in the recorder's numbers. Inputs and
+ * outputs are operands of the call, in the op's order. */
 struct ll_call_form {
     bool told;           /* the rest is there: for whoever asked for the form to fill in */
     struct ll_record op; /* but for its thread, times, inputs and controls */
@@ -20,7 +21,13 @@ struct ll_call_form {
     uint32_t updated;    /* bit i: output i lies in an operand that is an input, too */
     uint8_t inputs[LL_MAX_OPERANDS], outputs[LL_MAX_OPERANDS];
     uint32_t in_descs[LL_MAX_OPERANDS], out_descs[LL_MAX_OPERANDS];
-    double flops;
+    double flops; /* of all ops */
+    struct {
+        enum ll_op_kind kind;
+        uint8_t operand;
+        uint32_t desc; /* of the operand; what it gives looks like what the op before gave */
+    } behind[LL_MEANT_BEHIND];
+    uint32_t behind_count;
 };
 
 struct ll_call_forms {

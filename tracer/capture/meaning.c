@@ -11,6 +11,7 @@
 #define AS(a, look) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_##look},
 #define BOTH(a, look) {LL_ARGUMENT_##a, LL_PART_BOTH, LL_LOOK_##look},
 #define IN(a, look) {LL_ARGUMENT_##a, LL_PART_IN, LL_LOOK_##look},
+#define BEHIND(a, look) {LL_ARGUMENT_##a, LL_PART_BEHIND, LL_LOOK_##look},
 #define OUT(a, look) {LL_ARGUMENT_##a, LL_PART_OUT, LL_LOOK_##look},
 #define ATTR(attr, number) {LL_ATTR_##attr, LL_NUMBER_##number},
 #define CONVOLVES ATTR(GROUPS, groups) WINDOW ATTR(DILATION_H, dilation_h) ATTR(DILATION_W, dilation_w)
@@ -20,6 +21,7 @@
     ATTR(STRIDE_W, stride_w)                                                                                 \
     ATTR(PAD_TOP, before_h) ATTR(PAD_LEFT, before_w) ATTR(PAD_BOTTOM, behind_h) ATTR(PAD_RIGHT, behind_w)
 #define POSTS ATTR(POST_OPS, post_ops)
+#define MAKES(look) OUT(DST, look) BEHIND(BIAS, PLAIN) BEHIND(DST, look)
 #define NORMALIZES(look)                                                                                     \
     IN(SRC, look)                                                                                            \
     IN(WEIGHTS, PLAIN) IN(SCALE, PLAIN) IN(SHIFT, PLAIN) OUT(DST, look) AS(MEAN, PLAIN) AS(VARIANCE, PLAIN)
@@ -80,6 +82,12 @@ static void add_output(struct ll_meant *meant, uint8_t operand, const struct ll_
     meant->out[meant->view.output_count++] = *shape;
 }
 
+static void add_behind(struct ll_meant *meant, uint8_t operand, const struct ll_shape *shape)
+{
+    if (meant->behind_count < LL_MEANT_BEHIND)
+        meant->behind[meant->behind_count++] = (struct ll_meant_behind){LL_OP_COUNT, operand, *shape};
+}
+
 /* All operands of that name: a sum has many sources. */
 static void take_operands(const struct ll_call *call, const struct ll_meaning_row *row, uint64_t which,
                           struct ll_meant *meant)
@@ -94,6 +102,10 @@ static void take_operands(const struct ll_call *call, const struct ll_meaning_ro
                           : part == LL_PART_BOTH ? LL_ACCESS_BOTH
                           : part == LL_PART_IN   ? LL_ACCESS_READ
                                                  : LL_ACCESS_WRITE;
+        if (part == LL_PART_BEHIND && operand->access & LL_ACCESS_READ)
+            add_behind(meant, i, &shape);
+        if (part == LL_PART_BEHIND)
+            continue;
         if (access & LL_ACCESS_READ)
             add_input(meant, i, &shape);
         if (access & LL_ACCESS_WRITE)
@@ -126,7 +138,8 @@ static bool adds(const struct ll_meaning_row *row, const struct ll_meant *meant)
            (meant->view.input_count && meant->view.output_count && meant->inputs[0] == meant->outputs[0]);
 }
 
-/* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote. */
+/* Whether the op's rule takes the inputs and gives outputs as large as what the call wrote, whose types are
+ * what the call made of them: a product of bytes may be one of floats. */
 static bool holds(struct ll_meant *meant)
 {
     struct ll_shape told[LL_MAX_OPERANDS];
@@ -134,10 +147,57 @@ static bool holds(struct ll_meant *meant)
     memcpy(told, meant->out, sizeof told);
     if (ll_op_infer(&meant->view) != NULL || meant->view.output_count < meant->placed)
         return false;
-    for (uint32_t i = 0; i < meant->placed; i++)
+    for (uint32_t i = 0; i < meant->placed; i++) {
         if (memcmp(told[i].dim, meant->out[i].dim, sizeof told[i].dim) != 0)
             return false;
+        meant->out[i].dtype = told[i].dtype;
+    }
     return true;
+}
+
+/* The result's own operand is seen as the result is. Anything else is a bias for each of the last dimension,
+ * or as large as the result. */
+static bool settle(const struct ll_meant *meant, struct ll_meant_behind *behind)
+{
+    const struct ll_shape *result = &meant->out[0];
+    uint64_t last = result->rank ? result->dim[result->rank - 1] : 0;
+    struct ll_shape like = *result;
+    like.dtype = behind->shape.dtype;
+    bool is_bias = behind->operand != meant->outputs[0] && ll_elements(&behind->shape) == last;
+    behind->kind = is_bias ? LL_OP_BIAS_ADD : LL_OP_ADD;
+    bool fits = is_bias || ll_elements(&behind->shape) == ll_elements(result);
+    behind->shape = is_bias ? (struct ll_shape){.dtype = like.dtype, .rank = 1, .dim = {last}} : like;
+    return fits;
+}
+
+/* Of what is added behind, that of which it is known how. */
+static void settle_all(struct ll_meant *meant)
+{
+    uint32_t count = meant->view.output_count == 1 ? meant->behind_count : 0;
+    meant->behind_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ll_meant_behind behind = meant->behind[i];
+        if (settle(meant, &behind))
+            meant->behind[meant->behind_count++] = behind;
+    }
+}
+
+/* A matrix that a product alone is added to is part of the product. */
+static void take_in(struct ll_meant *meant)
+{
+    const struct ll_meant_behind behind = meant->behind[0];
+    if (meant->view.kind != LL_OP_MATMUL || meant->behind_count != 1 || behind.kind != LL_OP_ADD)
+        return;
+    for (uint32_t i = 0; i < meant->view.input_count; i++)
+        if (meant->in[i].dtype != behind.shape.dtype)
+            return;
+    memmove(meant->in + 1, meant->in, meant->view.input_count * sizeof *meant->in);
+    memmove(meant->inputs + 1, meant->inputs, meant->view.input_count);
+    meant->in[0] = behind.shape;
+    meant->inputs[0] = behind.operand;
+    meant->view.input_count++;
+    meant->view.kind = LL_OP_MATMUL_ADD;
+    meant->behind_count = 0;
 }
 
 /* A product of no elements, or times zero: all that is left is what it would have been added to, which is
@@ -163,7 +223,24 @@ static bool build(const struct ll_call *call, const struct ll_meaning_row *row, 
     } else if (row->fix && meant->view.input_count) {
         row->fix(call, meant);
     }
-    return meant->view.kind != LL_OP_NONE && holds(meant);
+    if (meant->view.kind == LL_OP_NONE || !holds(meant))
+        return false;
+    settle_all(meant);
+    take_in(meant);
+    return true;
+}
+
+uint64_t ll_meant_flops(const struct ll_meant *meant)
+{
+    uint64_t flops = ll_op_flops(&meant->view);
+    for (uint32_t i = 0; i < meant->behind_count; i++) {
+        const struct ll_shape in[] = {meant->out[0], meant->behind[i].shape};
+        struct ll_shape out = meant->out[0];
+        const struct ll_op_view view = {
+            .kind = meant->behind[i].kind, .in = in, .input_count = 2, .out = &out, .output_count = 1};
+        flops = ll_add(flops, ll_op_flops(&view));
+    }
+    return flops;
 }
 
 static void build_opaque(const struct ll_call *call, struct ll_meant *meant)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rows cannot say of oneDNN's primitives. Algorithms are numbered as in dnnl_types.h of version 2.6. */
 #include "tracer/capture/meaning_rows.h"
+#include "tracer/dnnl.h"
 
 /* The depth of what the call reads or writes under this name; 0 when it has none. */
 static uint64_t depth_of(const struct ll_call *call, enum ll_argument argument, enum ll_argument gradient)
@@ -94,28 +95,13 @@ void ll_fix_SECOND_TURNED(const struct ll_call *call, struct ll_meant *meant)
     turn(meant, LL_ATTR_TRANSPOSE_B);
 }
 
-/* Stacks of matrices are a batch; where all of them meet one matrix they are one taller matrix. */
 void ll_fix_STACK(const struct ll_call *call, struct ll_meant *meant)
 {
-    struct ll_shape *a = &meant->in[0], *b = &meant->in[1], *c = &meant->out[0];
-    uint64_t stack = 1;
     (void)call;
-    if (meant->view.input_count != 2 || a->rank != b->rank || a->rank < 3)
+    if (meant->view.input_count != 2 || meant->in[0].rank < 3)
         return;
-    for (unsigned i = 0; i + 2 < b->rank; i++)
-        stack = ll_mul(stack, b->dim[i]);
-    meant->view.kind = LL_OP_BATCH_MATMUL;
-    if (stack != 1)
-        return;
-    meant->view.kind = LL_OP_MATMUL;
-    struct ll_shape *const shapes[] = {a, b, c};
-    for (unsigned s = 0; s < 3; s++) {
-        struct ll_shape flat = {
-            .dtype = shapes[s]->dtype, .rank = 2, .dim = {1, shapes[s]->dim[a->rank - 1]}};
-        for (unsigned i = 0; i + 1 < a->rank; i++)
-            flat.dim[0] = ll_mul(flat.dim[0], shapes[s]->dim[i]);
-        *shapes[s] = flat;
-    }
+    enum ll_op_kind kind = ll_dnnl_stack(&meant->in[0], &meant->in[1], &meant->out[0]);
+    meant->view.kind = kind != LL_OP_COUNT ? kind : meant->view.kind;
 }
 
 /* Along which dimension the parts are joined: that in which the whole is longer. */
@@ -151,38 +137,12 @@ static void take_function(const struct ll_call *call, const struct function *fun
             meant->view.kind = functions[i].kind;
 }
 
-/* The op table's gelu is that of tanh; by the error function it is some function of each element. */
 void ll_fix_FUNCTION(const struct ll_call *call, struct ll_meant *meant)
 {
-    static const struct function functions[] = {
-        {0x1f, LL_OP_RELU},          {0x2f, LL_OP_TANH},        {0x3f, LL_OP_ELU},
-        {0x4f, LL_OP_SQUARE},        {0x5f, LL_OP_ABS},         {0x6f, LL_OP_SQRT},
-        {0x8f, LL_OP_RELU_CLIPPED},  {0x9f, LL_OP_SOFTPLUS},    {0xaf, LL_OP_SIGMOID},
-        {0xbf, LL_OP_EXP},           {0xcf, LL_OP_GELU},        {0xef, LL_OP_LOG},
-        {0xff, LL_OP_RELU_CLIPPED},  {0x40, LL_OP_ROUND},       {0x70, LL_OP_HARD_SWISH},
-        {0x100, LL_OP_RELU},         {0x101, LL_OP_TANH},       {0x102, LL_OP_ELU},
-        {0x103, LL_OP_SQRT},         {0x104, LL_OP_SIGMOID},    {0x105, LL_OP_EXP},
-        {0x106, LL_OP_RELU_CLIPPED}, {0x10, LL_OP_RELU_CLIPPED}};
-    take_function(call, functions, sizeof functions / sizeof functions[0], meant);
-}
-
-/* Those of the op table are derivatives from what the function gave, gelu's from what it took. */
-void ll_fix_DERIVATIVE(const struct ll_call *call, struct ll_meant *meant)
-{
-    static const struct function functions[] = {{0x1f, LL_OP_RELU_GRAD},     {0x100, LL_OP_RELU_GRAD},
-                                                {0x101, LL_OP_TANH_GRAD},    {0x103, LL_OP_SQRT_GRAD},
-                                                {0x104, LL_OP_SIGMOID_GRAD}, {0xcf, LL_OP_GELU_GRAD}};
-    take_function(call, functions, sizeof functions / sizeof functions[0], meant);
-}
-
-void ll_fix_FUNCTION_OF_2(const struct ll_call *call, struct ll_meant *meant)
-{
-    static const struct function functions[] = {
-        {0x1fff1, LL_OP_MUL},     {0x1fff2, LL_OP_MAXIMUM}, {0x1fff3, LL_OP_MINIMUM},
-        {0x1fff4, LL_OP_DIV},     {0x1fff5, LL_OP_SUB},     {0x1fff6, LL_OP_LOGICAL},
-        {0x1fff7, LL_OP_LOGICAL}, {0x1fff8, LL_OP_LOGICAL}, {0x1fff9, LL_OP_LOGICAL},
-        {0x1fffa, LL_OP_LOGICAL}, {0x1fffb, LL_OP_LOGICAL}};
-    take_function(call, functions, sizeof functions / sizeof functions[0], meant);
+    const struct ll_dnnl_function *function =
+        ll_dnnl_function_numbered(ll_call_number(call, LL_NUMBER_algorithm));
+    if (function)
+        meant->view.kind = meant->view.kind == LL_OP_ELTWISE_GRAD ? function->backward : function->forward;
 }
 
 /* With scales and shifts apart, and statistics that are computed or given, it is what networks have. */

@@ -9,7 +9,7 @@
 enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };
 
 /* How an operand takes part. */
-enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT };
+enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT, LL_PART_BEHIND };
 
 /* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
 #define LL_LOOK_LIST(X)                                                                                      \
@@ -57,7 +57,6 @@ ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_LEFT_RIGHT, l
     ll_fix_REFLECTORS, ll_fix_ONE_FOR_ALL;
 /* Of primitives: meaning_primitives.c. */
 ll_meaning_fix ll_fix_DEPTH, ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED, ll_fix_STACK, ll_fix_AXIS,
-    ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_DERIVATIVE, ll_fix_FUNCTION_OF_2, ll_fix_CHANNELS,
-    ll_fix_CHANNELS_BACK, ll_fix_RADIUS, ll_fix_RESAMPLING;
+    ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_CHANNELS, ll_fix_CHANNELS_BACK, ll_fix_RADIUS, ll_fix_RESAMPLING;
 
 #endif

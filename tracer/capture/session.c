@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "tracer/capture/session.h"
 
 #include "tracer/base/clock.h"
@@ -6,7 +7,9 @@
 #include "tracer/elf.h"
 #include "tracer/host.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,7 @@ struct recorded {
     const char *path;
     struct ll_recorder *recorder; /* NULL when it could not be opened */
     struct ll_capture *capture;
-    uint64_t opened_ns, flushed_ns;
+    uint64_t started_ns, flushed_ns;
     size_t facts_written; /* of what the process said */
     enum ll_status status;
 };
@@ -118,21 +121,12 @@ static void add_libraries(const struct ll_ring_process_info *info, struct ll_fac
 
 /* Processes. */
 
-/* The library that lies at the address: the one that was said last. */
-static const struct ll_ring_library *library_at(const struct ll_ring_process_info *info, uint64_t address)
-{
-    for (size_t i = info->library_count; i-- > 0;)
-        if (address >= info->libraries[i].begin && address < info->libraries[i].end)
-            return &info->libraries[i];
-    return NULL;
-}
-
-static const char *site_of(void *context, uint64_t address)
+static const char *site_of(void *context, uint64_t address, uint32_t mapping)
 {
     struct recorded *process = context;
     struct ll_session *session = process->session;
     struct ll_ring_process_info info = ll_ring_process_info(session->reader, process->number);
-    const struct ll_ring_library *library = library_at(&info, address);
+    const struct ll_ring_library *library = ll_ring_library_at(&info, address, mapping);
     if (!library)
         return NULL;
     struct ll_ring_library named = *library;
@@ -187,7 +181,7 @@ static void open_trace(struct recorded *process, const struct ll_ring_process_in
     if (!process->recorder)
         return;
     const struct ll_capture_settings settings = {
-        .recorder = process->recorder, .origin_ns = process->opened_ns, .site = site_of, .context = process};
+        .recorder = process->recorder, .origin_ns = process->started_ns, .site = site_of, .context = process};
     process->capture = ll_capture_open(&settings);
 }
 
@@ -199,7 +193,7 @@ static struct recorded *new_process(struct ll_session *session, size_t number, u
     if (!path)
         return NULL;
     *process = (struct recorded){.session = session, .number = number, .path = path, .flushed_ns = first_ns};
-    process->opened_ns = ll_min(info.opened_ns, first_ns);
+    process->started_ns = ll_min(ll_max(info.started_ns, session->settings->started_ns), first_ns);
     session->processes[number] = process;
     session->recorded_count++;
     open_trace(process, &info);
@@ -256,7 +250,50 @@ uint64_t ll_session_refused(const struct ll_session *session)
 
 /* The end. */
 
-static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info)
+/* As what the process went on; NULL when it did not. */
+static const struct recorded *successor(const struct recorded *process,
+                                        const struct ll_ring_process_info *info)
+{
+    const struct ll_session *session = process->session;
+    const struct recorded *next = NULL;
+    for (uint64_t i = 0; i < session->process_count; i++) {
+        const struct recorded *other = session->processes[i];
+        if (other->started_ns > process->started_ns && (!next || other->started_ns < next->started_ns) &&
+            ll_ring_process_info(session->reader, other->number).pid == info->pid)
+            next = other;
+    }
+    return next;
+}
+
+static bool runs(const struct ll_ring_process_info *info)
+{
+    return kill((pid_t)info->pid, 0) == 0 || errno == EPERM;
+}
+
+/* How a process ended; *end_ns is when, 0 where nobody saw it. */
+static const char *end_of(const struct recorded *process, const struct ll_ring_process_info *info,
+                          uint64_t *end_ns)
+{
+    const struct ll_session_settings *settings = process->session->settings;
+    const struct recorded *next = successor(process, info);
+    *end_ns = info->ended_ns;
+    if (info->ended_ns)
+        return "in peace";
+    *end_ns = next ? next->started_ns : 0;
+    if (next)
+        return "became another program";
+    bool seen = info->pid == settings->pid && settings->ended_ns;
+    *end_ns = seen ? settings->ended_ns : 0;
+    if (seen)
+        return settings->killed ? "killed" : "without a word, or as another program";
+    if (!runs(info))
+        return "killed, or as another program";
+    *end_ns = ll_now_ns();
+    return "still running";
+}
+
+static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info,
+                             const char *ended)
 {
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
@@ -269,7 +306,7 @@ static void count_late_facts(struct recorded *process, const struct ll_ring_proc
         ll_facts_add(&facts, "summary.unfollowed", "%" PRIu64, info->unfollowed);
     ll_facts_add(&facts, "summary.unplaced", "%" PRIu64, info->ringless);
     ll_facts_add(&facts, "summary.late", "%" PRIu64, info->late);
-    ll_facts_add(&facts, "summary.ended", "%s", info->ended_ns ? "in peace" : "killed, or still running");
+    ll_facts_add(&facts, "summary.ended", "%s", ended);
     if (!facts.failed)
         ll_recorder_facts(process->recorder, facts.items, facts.count);
     ll_arena_release(&arena);
@@ -293,12 +330,10 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
     if (!process->capture)
         return;
     trace->summary = ll_capture_summary(process->capture);
-    uint64_t busiest_ns = 0, end_ns = process->opened_ns;
-    for (uint32_t i = 0; i < trace->summary.thread_count; i++) {
+    uint64_t busiest_ns = 0;
+    for (uint32_t i = 0; i < trace->summary.thread_count; i++)
         busiest_ns = ll_max(busiest_ns, trace->summary.threads[i].in_calls_ns);
-        end_ns = ll_max(end_ns, trace->summary.threads[i].end_ns);
-    }
-    trace->wall_s = (double)(end_ns - process->opened_ns) * 1e-9;
+    trace->wall_s = (double)trace->summary.wall_ns * 1e-9;
     trace->covered = trace->wall_s > 0 ? (double)busiest_ns * 1e-9 / trace->wall_s : 0;
     trace->summary.threads = NULL;
 }
@@ -306,11 +341,13 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
 static void close_process(struct recorded *process, struct ll_arena *arena, struct ll_session_trace *trace)
 {
     struct ll_ring_process_info info = ll_ring_process_info(process->session->reader, process->number);
+    uint64_t end_ns;
+    const char *ended = end_of(process, &info, &end_ns);
     if (process->capture)
-        ll_capture_finish(process->capture, info.nested);
+        ll_capture_finish(process->capture, info.nested, end_ns);
     describe(process, &info, arena, trace);
     if (process->recorder) {
-        count_late_facts(process, &info);
+        count_late_facts(process, &info, ended);
         ll_capture_close(process->capture);
         trace->status = ll_recorder_close(process->recorder);
     }
@@ -332,8 +369,8 @@ static int compare_processes(const void *left, const void *right)
     unsigned distance_a = distance_of(a, &of_a), distance_b = distance_of(b, &of_b);
     if (distance_a != distance_b)
         return distance_a < distance_b ? -1 : 1;
-    if (a->opened_ns != b->opened_ns)
-        return a->opened_ns < b->opened_ns ? -1 : 1;
+    if (a->started_ns != b->started_ns)
+        return a->started_ns < b->started_ns ? -1 : 1;
     return (of_a.pid > of_b.pid) - (of_a.pid < of_b.pid);
 }
 

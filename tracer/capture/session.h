@@ -22,13 +22,18 @@ struct ll_session_settings {
     const char *output;  /* T.llt */
     uint64_t pid;        /* of the process that was started */
     const char *command; /* as the traces' header shows it */
+    /* When that process was started, which no other one was before, and when it had ended; 0: not known. By
+     * ll_now_ns. */
+    uint64_t started_ns, ended_ns;
+    bool killed; /* it ended by a signal */
     /* Where an address of the library lies, as text, or NULL; asked once for each call site, the text is
      * copied. NULL: the library's name and the offset in it. */
     const char *(*site)(void *context, const struct ll_ring_library *library, uint64_t address);
     void *context;
 };
 
-/* Settings stay the caller's and outlive the session. NULL and *status on trouble. */
+/* Settings stay the caller's, who may fill in pid and times later, and outlive the session. NULL and *status
+ * on trouble. */
 struct ll_session *ll_session_open(const struct ll_session_settings *settings, enum ll_status *status);
 
 /* Takes in all that is there, then sleeps until there is more, at most so long; writes what has waited for
@@ -48,7 +53,7 @@ struct ll_session_trace {
     uint64_t unresolved, queries, late;
     uint64_t unplaced;      /* events of threads that found no room for a ring, or of signal handlers */
     uint64_t unfollowed;    /* pieces of memory that came or went while rings were half full */
-    double wall_s, covered; /* of the process, until its last call; its busiest thread's share in calls */
+    double wall_s, covered; /* summary.wall_ns; its busiest thread's share in calls */
     const char *blas_core, *better_core; /* OpenBLAS took the CPU for another; NULL where it did not */
     bool core_asked_for;                 /* by the environment */
 };

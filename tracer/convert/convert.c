@@ -161,10 +161,12 @@ static bool see(struct ll_import *import, const struct ll_import_op *op, struct 
 }
 
 /* Asks the rules; what they refuse, or cannot count, is no op. */
-static const char *judge(struct ll_op_view *view)
+static const char *judge(const struct ll_import_op *op, struct ll_op_view *view)
 {
     struct ll_work work;
     const char *trouble = ll_op_infer(view);
+    if (!trouble && op->dtype && view->output_count)
+        view->out[0].dtype = (uint8_t)*op->dtype;
     if (!trouble && (!ll_fits(ll_op_flops(view)) || !ll_fits(ll_op_bytes_read(view)) ||
                      !ll_fits(ll_op_bytes_written(view)) || !ll_op_lower(view, &work)))
         trouble = ll_status_text(LL_TOO_LARGE);
@@ -207,7 +209,7 @@ static const char *see_and_record(struct ll_import *import, const struct ll_impo
     struct sight sight;
     const char *trouble = ll_status_text(LL_NO_MEMORY);
     if (see(import, op, &sight))
-        trouble = judge(&sight.view);
+        trouble = judge(op, &sight.view);
     if (!trouble && !ll_fits(ll_add(op->start_ns, op->duration_ns)))
         trouble = "its time does not fit in 64 bits";
     for (uint32_t i = 0; !trouble && out && i < sight.view.output_count; i++)

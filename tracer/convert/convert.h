@@ -99,6 +99,7 @@ struct ll_import_op {
     uint32_t in_count, attr_count, given_count, control_count;
     const struct ll_attr *attrs;
     const struct ll_shape *given;
+    const enum ll_dtype *dtype; /* of the first output, where it is not what the op table gives; else NULL */
     const char *const *names;
     enum ll_memory_class memory;
     const uint32_t *controls;

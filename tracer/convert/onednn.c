@@ -18,16 +18,16 @@
 
 enum { MOST_FIELDS = 24 };
 
-/* What oneDNN calls a type of elements: the first one that some memory is of, as in src_f32::blocked:ab:f0.
- */
-static enum ll_dtype dtype_of(const char *memory)
+/* What oneDNN calls a type of elements: the first one that some memory is of, as in src_f32::blocked:ab:f0,
+ * before the end. */
+static enum ll_dtype dtype_within(const char *memory, const char *end)
 {
     static const struct {
         const char *name;
         enum ll_dtype dtype;
     } types[] = {{"f32", LL_F32}, {"f16", LL_F16}, {"bf16", LL_BF16}, {"f64", LL_F64},    {"s8", LL_INT8},
                  {"u8", LL_U8},   {"s32", LL_I32}, {"tf32", LL_TF32}, {"f8_e4m3", LL_F8}, {"f8_e5m2", LL_F8}};
-    for (const char *at = memory; *at; at += *at != '\0') {
+    for (const char *at = memory; at < end && *at; at += *at != '\0') {
         for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
             size_t length = strlen(types[i].name);
             if (strncmp(types[i].name, at, length) == 0 && strchr(": ", at[length]))
@@ -36,6 +36,26 @@ static enum ll_dtype dtype_of(const char *memory)
         at += strcspn(at, "_: ");
     }
     return LL_DTYPE_COUNT;
+}
+
+static enum ll_dtype dtype_of(const char *memory)
+{
+    return dtype_within(memory, memory + strlen(memory));
+}
+
+enum ll_dtype ll_dnnl_dtype(const struct ll_dnnl_line *line, const char *name, enum ll_dtype otherwise)
+{
+    size_t length = strlen(name);
+    for (const char *at = line->memory; *at; at += strspn(at, " ")) {
+        size_t memory = strcspn(at, " ");
+        enum ll_dtype dtype = LL_DTYPE_COUNT;
+        if (strncmp(at, name, length) == 0 && (at[length] == '_' || at[length] == ':'))
+            dtype = dtype_within(at, at + memory);
+        if (dtype != LL_DTYPE_COUNT)
+            return dtype;
+        at += memory;
+    }
+    return otherwise;
 }
 
 /* Cuts the text of a line at its commas. */
@@ -67,6 +87,7 @@ static bool take_apart(struct ll_dnnl_line *line)
     line->primitive = fields[exec + PRIMITIVE];
     line->pass = fields[exec + PASS];
     line->memory = fields[exec + MEMORY];
+    line->attributes = fields[exec + ATTRIBUTES];
     line->extra = fields[count - 3];
     line->problem = fields[count - 2];
     line->dtype = dtype_of(line->memory);

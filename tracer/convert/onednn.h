@@ -11,7 +11,7 @@ enum { LL_DNNL_LONGEST_LINE = 1 << 14, LL_DNNL_WEIGHTS = 2 };
 struct ll_dnnl_line {
     char text[LL_DNNL_LONGEST_LINE];
     uint64_t number; /* in the file, from 1 */
-    const char *primitive, *pass, *memory, *extra, *problem, *time;
+    const char *primitive, *pass, *memory, *attributes, *extra, *problem, *time;
     enum ll_dtype dtype; /* of what comes in */
 };
 
@@ -27,6 +27,10 @@ struct ll_dnnl_log {
 
 /* An extent of a problem: the digits behind this name, as in ic3oc64. Pure. */
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise);
+
+/* The type of elements of a memory of the line: src, wei, bia, dst; `otherwise` where it has no such one.
+ * Pure. */
+enum ll_dtype ll_dnnl_dtype(const struct ll_dnnl_line *line, const char *name, enum ll_dtype otherwise);
 
 /* Whether the line is of a gradient. Pure. */
 bool ll_dnnl_backward(const struct ll_dnnl_line *line);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oneDNN's primitives as ops: a rule each. */
 #include "tracer/convert/onednn.h"
+#include "tracer/dnnl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,13 @@ static struct ll_shape shape_of(const struct ll_dnnl_line *line, unsigned rank, 
     return shape;
 }
 
+static struct ll_shape weights_of(const struct ll_dnnl_line *line, unsigned rank, const uint64_t *dims)
+{
+    struct ll_shape shape = shape_of(line, rank, dims);
+    shape.dtype = (uint8_t)ll_dnnl_dtype(line, "wei", line->dtype);
+    return shape;
+}
+
 static struct ll_imported given(struct ll_dnnl_log *log, const struct ll_shape *shape)
 {
     return ll_import_tensor(log->import, "input", shape,
@@ -72,11 +80,16 @@ static struct ll_imported weight(struct ll_dnnl_log *log, unsigned i, const stru
     return *kept;
 }
 
-/* Records an op, the first of a line with its time. */
+/* Records an op, the first of a line with its time. What goes forward makes what the line says, which need
+ * not be what comes in. */
 static const char *record(struct ll_dnnl_log *log, const struct ll_import_op *op, struct ll_imported *out)
 {
     struct ll_imported outputs[LL_MAX_OUTPUTS];
-    return ll_series_record(&log->series, op, out ? out : outputs);
+    struct ll_import_op typed = *op;
+    const enum ll_dtype made = ll_dnnl_dtype(&log->line, "dst", LL_DTYPE_COUNT);
+    if (!ll_dnnl_backward(&log->line) && made != LL_DTYPE_COUNT)
+        typed.dtype = &made;
+    return ll_series_record(&log->series, &typed, out ? out : outputs);
 }
 
 static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
@@ -84,18 +97,66 @@ static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
     return (struct ll_attr){.key = key, .count = (int64_t)count};
 }
 
-static const char *add_bias(struct ll_dnnl_log *log, unsigned i, const struct ll_imported *to)
-{
-    const struct ll_shape bias = {
-        .rank = 1, .dtype = to->shape.dtype, .dim = {to->shape.dim[to->shape.rank - 1u]}};
-    const struct ll_imported in[] = {*to, weight(log, i, &bias)};
-    return record(log, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = in, .in_count = 2}, NULL);
-}
-
 static bool has_bias(const struct ll_dnnl_line *line)
 {
     return strstr(line->memory, "bia") && !strstr(line->memory, "bia_undef") &&
            !strstr(line->memory, "bia:undef");
+}
+
+/* Whether an operation behind the primitive adds to what the result held. */
+static bool adds(const struct ll_dnnl_line *line)
+{
+    const char *posts = strstr(line->attributes, "post");
+    return posts && strstr(posts, "sum");
+}
+
+static const char *add_bias(struct ll_dnnl_log *log, struct ll_imported *to)
+{
+    const struct ll_shape bias = {
+        .rank = 1,
+        .dtype = (uint8_t)ll_dnnl_dtype(&log->line, "bia", (enum ll_dtype)to->shape.dtype),
+        .dim = {to->shape.dim[to->shape.rank - 1u]}};
+    const struct ll_imported in[] = {*to, weight(log, 1, &bias)};
+    return record(log, &(struct ll_import_op){.kind = LL_OP_BIAS_ADD, .in = in, .in_count = 2}, to);
+}
+
+static const char *add_sum(struct ll_dnnl_log *log, struct ll_imported *to)
+{
+    const struct ll_imported in[] = {*to, given(log, &to->shape)};
+    return record(log, &(struct ll_import_op){.kind = LL_OP_ADD, .in = in, .in_count = 2}, to);
+}
+
+/* c + a b in one, where all are of one type. */
+static bool is_sum_of_product(struct ll_dnnl_log *log, const struct ll_import_op *product,
+                              struct ll_imported *sum)
+{
+    struct ll_imported out[LL_MAX_OUTPUTS];
+    enum ll_dtype type = (enum ll_dtype)product->in[0].shape.dtype;
+    if (product->kind != LL_OP_MATMUL || product->in[1].shape.dtype != type ||
+        ll_dnnl_dtype(&log->line, "dst", type) != type || ll_import_look(log->import, product, out))
+        return false;
+    sum[0] = given(log, &out[0].shape);
+    sum[1] = product->in[0];
+    sum[2] = product->in[1];
+    return true;
+}
+
+/* A product, and what is added to its result on the way forward. */
+static const char *record_product(struct ll_dnnl_log *log, const struct ll_import_op *product)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    bool back = ll_dnnl_backward(line), bias = !back && has_bias(line), sum = !back && adds(line);
+    struct ll_imported out[LL_MAX_OUTPUTS], in[3];
+    struct ll_import_op op = *product;
+    if (sum && !bias && is_sum_of_product(log, product, in)) {
+        op.kind = LL_OP_MATMUL_ADD;
+        op.in = in;
+        op.in_count = 3;
+        sum = false;
+    }
+    const char *trouble = record(log, &op, out);
+    trouble = trouble || !bias ? trouble : add_bias(log, out);
+    return trouble || !sum ? trouble : add_sum(log, out);
 }
 
 /* An image that windows slide over, and what they make of it. */
@@ -158,26 +219,23 @@ static const char *ll_dnnl_CONV(struct ll_dnnl_log *log)
         return trouble;
     uint64_t groups = ll_dnnl_extent(line->problem, "g", 1);
     w.attrs[8] = attr(LL_ATTR_GROUPS, groups);
-    const struct ll_shape filters = shape_of(
+    const struct ll_shape filters = weights_of(
         line, 4, (uint64_t[]){w.kernel_h, w.kernel_w, w.image.dim[3] / ll_max(groups, 1), w.result.dim[3]});
     bool to_image = data != turned;
-    struct ll_imported in[2], out[LL_MAX_OUTPUTS];
+    struct ll_imported in[2];
     in[0] = given(log, to_image ? &w.result : &w.image);
     in[1] = filter ? given(log, &w.result) : weight(log, 0, &filters);
     if (filter)
         in[0] = given(log, &w.image);
-    trouble = record(log,
-                     &(struct ll_import_op){.kind = filter     ? LL_OP_CONV2D_FILTER
-                                                    : to_image ? LL_OP_CONV2D_DATA
-                                                               : LL_OP_CONV2D,
-                                            .in = in,
-                                            .in_count = 2,
-                                            .attrs = w.attrs,
-                                            .attr_count = 9,
-                                            .given = filter ? &filters : &w.image,
-                                            .given_count = filter || to_image},
-                     out);
-    return trouble || ll_dnnl_backward(line) || !has_bias(line) ? trouble : add_bias(log, 1, &out[0]);
+    return record_product(log, &(struct ll_import_op){.kind = filter     ? LL_OP_CONV2D_FILTER
+                                                              : to_image ? LL_OP_CONV2D_DATA
+                                                                         : LL_OP_CONV2D,
+                                                      .in = in,
+                                                      .in_count = 2,
+                                                      .attrs = w.attrs,
+                                                      .attr_count = 9,
+                                                      .given = filter ? &filters : &w.image,
+                                                      .given_count = filter || to_image});
 }
 
 static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
@@ -222,26 +280,25 @@ static const char *ll_dnnl_INNER(struct ll_dnnl_log *log)
                 ll_mul(ll_dnnl_extent(p, "ih", 1), ll_dnnl_extent(p, "iw", 1)));
     const struct ll_shape x = shape_of(line, 2, (uint64_t[]){rows, in}),
                           y = shape_of(line, 2, (uint64_t[]){rows, out}),
-                          w = shape_of(line, 2, (uint64_t[]){out, in});
+                          w = weights_of(line, 2, (uint64_t[]){out, in});
     bool weights = strstr(line->pass, "weights") != NULL, data = ll_dnnl_backward(line) && !weights;
     const struct ll_imported operands[] = {given(log, ll_dnnl_backward(line) ? &y : &x),
                                            weights ? given(log, &x) : weight(log, 0, &w)};
     const struct ll_attr attrs[] = {attr(LL_ATTR_TRANSPOSE_A, weights),
                                     attr(LL_ATTR_TRANSPOSE_B, !weights && !data)};
-    struct ll_imported result[LL_MAX_OUTPUTS];
-    const char *trouble =
-        record(log,
-               &(struct ll_import_op){
-                   .kind = LL_OP_MATMUL, .in = operands, .in_count = 2, .attrs = attrs, .attr_count = 2},
-               result);
-    return trouble || ll_dnnl_backward(line) || !has_bias(line) ? trouble : add_bias(log, 1, &result[0]);
+    return record_product(
+        log, &(struct ll_import_op){
+                 .kind = LL_OP_MATMUL, .in = operands, .in_count = 2, .attrs = attrs, .attr_count = 2});
 }
 
-/* 64x128:128x32[:64x32], or, in version 1, m64n32k128; whose right operand is a weight. */
+/* 64x128:128x32[:64x32], or, in version 1, m64n32k128; whose right operand is a weight where all products
+ * meet it. */
 static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
 {
     const struct ll_dnnl_line *line = &log->line;
-    struct ll_shape a, b;
+    struct ll_shape a, b, c;
+    if (strchr(line->problem, '*'))
+        return "its sizes were known at run time alone, and the log does not tell them";
     if (!shape_at(line, 0, &a) || !shape_at(line, 1, &b)) {
         uint64_t m = ll_dnnl_extent(line->problem, "m", 0), n = ll_dnnl_extent(line->problem, "n", 0),
                  k = ll_dnnl_extent(line->problem, "k", 0);
@@ -251,16 +308,14 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
         a = batch ? shape_of(line, 3, (uint64_t[]){batch, m, k}) : shape_of(line, 2, (uint64_t[]){m, k});
         b = batch ? shape_of(line, 3, (uint64_t[]){batch, k, n}) : shape_of(line, 2, (uint64_t[]){k, n});
     }
-    for (unsigned i = 0; i + 2u < a.rank && a.rank == b.rank; i++)
-        b.dim[i] = a.dim[i]; /* operands that repeat are read once for each product */
-    const struct ll_imported in[] = {given(log, &a), a.rank == 2 ? weight(log, 0, &b) : given(log, &b)};
-    struct ll_imported out[LL_MAX_OUTPUTS];
-    const char *trouble =
-        record(log,
-               &(struct ll_import_op){
-                   .kind = a.rank == 2 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL, .in = in, .in_count = 2},
-               out);
-    return trouble || !has_bias(line) ? trouble : add_bias(log, 1, &out[0]);
+    b.dtype = (uint8_t)ll_dnnl_dtype(line, "wei", line->dtype);
+    c = a;
+    enum ll_op_kind kind = ll_dnnl_stack(&a, &b, &c);
+    if (kind == LL_OP_COUNT)
+        return "this does not describe a matrix product";
+    const struct ll_imported in[] = {given(log, &a),
+                                     kind == LL_OP_MATMUL ? weight(log, 0, &b) : given(log, &b)};
+    return record_product(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2});
 }
 
 /* What its problem's first shape says, or batch, channels and sides. */
@@ -299,23 +354,22 @@ static const char *ll_dnnl_REORDER(struct ll_dnnl_log *log)
                   NULL);
 }
 
-/* The functions that have a kind of their own; the others are one operation on each element. */
+/* alg:eltwise_relu alpha:0 beta:0 */
+static const struct ll_dnnl_function *function_of(const struct ll_dnnl_line *line)
+{
+    const char *name = strstr(line->extra, "alg:");
+    return name ? ll_dnnl_function_named(name + 4, strcspn(name + 4, " ")) : NULL;
+}
+
+static const char no_function[] = "it does not say which function it is";
+
 static const char *ll_dnnl_ELTWISE(struct ll_dnnl_log *log)
 {
-    static const struct {
-        const char *name;
-        enum ll_op_kind forward, backward;
-    } functions[] = {{"eltwise_relu", LL_OP_RELU, LL_OP_RELU_GRAD},
-                     {"eltwise_tanh", LL_OP_TANH, LL_OP_TANH_GRAD},
-                     {"eltwise_logistic", LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD},
-                     {"eltwise_gelu", LL_OP_GELU, LL_OP_GELU_GRAD},
-                     {"eltwise_clip", LL_OP_RELU_CLIPPED, LL_OP_RELU_CLIPPED_GRAD},
-                     {"eltwise_", LL_OP_ELTWISE, LL_OP_ELTWISE_GRAD}};
+    const struct ll_dnnl_function *function = function_of(&log->line);
     bool back = ll_dnnl_backward(&log->line);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strstr(log->line.extra, functions[i].name))
-            return on_whole(log, back ? functions[i].backward : functions[i].forward, back ? 2 : 1);
-    return "it does not say which function it is";
+    if (!function || function->backward == LL_OP_COUNT)
+        return no_function;
+    return on_whole(log, back ? function->backward : function->forward, back ? 2 : 1);
 }
 
 static const char *ll_dnnl_SOFTMAX(struct ll_dnnl_log *log)
@@ -374,20 +428,27 @@ static const char *ll_dnnl_LRN(struct ll_dnnl_log *log)
 /* Two tensors, the second of which may repeat. */
 static const char *ll_dnnl_BINARY(struct ll_dnnl_log *log)
 {
-    static const struct {
-        const char *name;
-        enum ll_op_kind kind;
-    } functions[] = {{"binary_mul", LL_OP_MUL},     {"binary_div", LL_OP_DIV},     {"binary_sub", LL_OP_SUB},
-                     {"binary_max", LL_OP_MAXIMUM}, {"binary_min", LL_OP_MINIMUM}, {"binary_", LL_OP_ADD}};
+    const struct ll_dnnl_function *function = function_of(&log->line);
     struct ll_shape a, b;
+    if (!function)
+        return no_function;
     if (!shape_at(&log->line, 0, &a) || !shape_at(&log->line, 1, &b))
         return "its problem does not tell two shapes";
     const struct ll_imported in[] = {given(log, &a), given(log, &b)};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strstr(log->line.extra, functions[i].name))
-            return record(log, &(struct ll_import_op){.kind = functions[i].kind, .in = in, .in_count = 2},
-                          NULL);
-    return "it does not say which function it is";
+    return record(log, &(struct ll_import_op){.kind = function->forward, .in = in, .in_count = 2}, NULL);
+}
+
+/* 2x64x28x28:1x64x1x1 */
+static const char *ll_dnnl_REDUCTION(struct ll_dnnl_log *log)
+{
+    struct ll_shape wide, narrow;
+    if (!shape_at(&log->line, 0, &wide) || !shape_at(&log->line, 1, &narrow))
+        return "its problem does not tell two shapes";
+    const struct ll_imported in = given(log, &wide);
+    return record(log,
+                  &(struct ll_import_op){
+                      .kind = LL_OP_REDUCTION, .in = &in, .in_count = 1, .given = &narrow, .given_count = 1},
+                  NULL);
 }
 
 /* As many tensors of one shape as its memory has sources. */
@@ -461,6 +522,7 @@ static const struct {
     {"pooling", ll_dnnl_POOL},
     {"pooling_v2", ll_dnnl_POOL},
     {"binary", ll_dnnl_BINARY},
+    {"reduction", ll_dnnl_REDUCTION},
     {"sum", ll_dnnl_SUM},
     {"concat", ll_dnnl_CONCAT},
     {"rnn", ll_dnnl_RNN},

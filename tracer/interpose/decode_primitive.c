@@ -101,20 +101,21 @@ static uint8_t dtype_of(uint64_t type)
 static unsigned add_operand(const uint64_t *entry, const uint64_t *at, unsigned left,
                             struct ll_described *described)
 {
-    enum { ARGUMENT, TYPE, BYTES, RANK, DIMS };
-    if (left < DIMS || at[RANK] > left - DIMS)
+    if (left < LL_PRIMITIVE_DIMS || at[LL_PRIMITIVE_RANK] > left - LL_PRIMITIVE_DIMS)
         return 0;
     struct ll_call *call = &described->call;
-    struct ll_call_operand operand = {.rows = 1, .row_bytes = at[BYTES], .stride_bytes = at[BYTES]};
-    operand.shape.dtype = dtype_of(at[TYPE]);
-    operand.shape.rank = (uint8_t)(at[RANK] < LL_MAX_RANK ? at[RANK] : LL_MAX_RANK);
-    memcpy(operand.shape.dim, at + DIMS, operand.shape.rank * sizeof *at);
-    if (at[RANK] <= LL_MAX_RANK && at[BYTES] && call->operand_count < LL_MAX_OPERANDS &&
-        meaning_of(entry, at[ARGUMENT], &operand)) {
-        described->argument[call->operand_count] = at[ARGUMENT];
+    uint64_t rank = at[LL_PRIMITIVE_RANK], bytes = at[LL_PRIMITIVE_BYTES];
+    struct ll_call_operand operand = {
+        .address = at[LL_PRIMITIVE_OFFSET], .rows = 1, .row_bytes = bytes, .stride_bytes = bytes};
+    operand.shape.dtype = dtype_of(at[LL_PRIMITIVE_TYPE]);
+    operand.shape.rank = (uint8_t)(rank < LL_MAX_RANK ? rank : LL_MAX_RANK);
+    memcpy(operand.shape.dim, at + LL_PRIMITIVE_DIMS, operand.shape.rank * sizeof *at);
+    if (rank <= LL_MAX_RANK && bytes && call->operand_count < LL_MAX_OPERANDS &&
+        meaning_of(entry, at[LL_PRIMITIVE_ARGUMENT], &operand)) {
+        described->argument[call->operand_count] = at[LL_PRIMITIVE_ARGUMENT];
         call->operand[call->operand_count++] = operand;
     }
-    return DIMS + (unsigned)at[RANK];
+    return LL_PRIMITIVE_DIMS + (unsigned)rank;
 }
 
 static const struct ll_call_operand *operand_of(const struct ll_call *call, enum ll_argument role)
@@ -208,7 +209,7 @@ void ll_decode_execution(const struct ll_described *described, const uint64_t *p
             if (pairs[2 * pair] != described->argument[i] || !pairs[2 * pair + 1])
                 continue;
             call->operand[call->operand_count] = from->operand[i];
-            call->operand[call->operand_count++].address = pairs[2 * pair + 1];
+            call->operand[call->operand_count++].address += pairs[2 * pair + 1];
             break;
         }
     }

@@ -6,7 +6,8 @@
 #include "tracer/interpose/primitive.h"
 #include "tracer/interpose/routines.h"
 
-/* A description, ready for its executions: the call without addresses, and which argument each operand is. */
+/* A description, ready for its executions: the call with offsets in place of addresses, and which argument
+ * each operand is. */
 struct ll_described {
     struct ll_call call;
     uint64_t argument[LL_MAX_OPERANDS]; /* in oneDNN's numbers */

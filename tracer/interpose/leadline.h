@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that want to say where their steps begin. Nothing to link: recorded by `leadline record`, the
- * mark is kept; otherwise it costs a comparison. From Python: ctypes.CDLL(None).leadline_step(), which is
- * there only while recording. */
+/* For programs that want to say where their steps begin. Each ends at the next mark; nobody knows where the
+ * last one ends, so it counts for a step only where a mark follows it. Nothing to link: recorded by `leadline
+ * record`, the mark is kept; otherwise it costs a comparison. From Python: ctypes.CDLL(None).leadline_step(),
+ * which is there only while recording. */
 #ifndef LL_LEADLINE_H
 #define LL_LEADLINE_H
 

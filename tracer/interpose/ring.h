@@ -66,8 +66,8 @@ struct ll_ring_slot {
 struct ll_ring_process {
     uint64_t magic;
     uint64_t pid, parent_pid;
-    uint64_t opened_ticks;
-    _Atomic uint64_t ended_ticks; /* 0 while it runs, and when it was killed */
+    uint64_t started_ns; /* by ll_now_ns: when it began, or became the program that this file is of */
+    _Atomic uint64_t ended_ticks; /* 0 while it runs, and when nobody told us of its end */
     _Atomic uint64_t log_words;   /* of the log that are whole */
     _Atomic uint64_t file_bytes;  /* where the next ring goes */
     _Atomic uint64_t unresolved;  /* calls whose real function was not found */
@@ -115,6 +115,15 @@ enum {
     LL_RING_CALL_WORDS
 };
 
+/* Of a library in the log, behind its header; its path follows. */
+enum {
+    LL_RING_BIAS_WORD = 1,
+    LL_RING_BEGIN_WORD,
+    LL_RING_END_WORD,
+    LL_RING_SEEN_WORD,
+    LL_RING_LIBRARY_WORDS
+};
+
 /* A record's first word from its parts, and the parts from it; words fit in 16 bits, as depth and symbol do.
  */
 static inline uint64_t ll_ring_header(enum ll_ring_kind kind, unsigned words, unsigned depth, unsigned symbol)
@@ -141,9 +150,10 @@ static inline unsigned ll_ring_symbol_of(uint64_t header)
 
 /* An entry of the log begins with ll_ring_header(kind, words, 0, 0) likewise. */
 enum ll_ring_log_kind {
-    LL_RING_LOG_FACT,    /* key NUL value NUL, padded with NULs */
-    LL_RING_LOG_LIBRARY, /* what the addresses in the file are shifted by, where it begins and ends, path NUL
-                          */
+    LL_RING_LOG_FACT, /* key NUL value NUL, padded with NULs */
+    /* What the addresses in the file are shifted by, where it begins and ends, ticks when it was seen there,
+     * path NUL. */
+    LL_RING_LOG_LIBRARY,
     LL_RING_LOG_PRIMITIVE, /* see primitive.h */
     LL_RING_LOG_KINDS
 };

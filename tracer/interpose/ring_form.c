@@ -9,14 +9,14 @@
 #include <string.h>
 
 /* A program of ever new shapes must not fill the memory: a form takes some kilobytes. */
-enum { FORMS_MOST = 8192 };
+enum { FORMS_MOST = 8192, PLACE_BITS = 56 };
 
 struct ll_ring_form {
     uint32_t next; /* the form that followed it the last time; 0: none has */
-    uint32_t process, count;
+    uint32_t process, count, mapping;
     uint64_t *key, *mask; /* bits of the words that are equal in all such records, which bits */
-    uint8_t address_word[LL_MAX_OPERANDS]; /* of the operands */
-    struct ll_call call;
+    uint8_t address_word[LL_MAX_OPERANDS]; /* of the operands; 0: none */
+    struct ll_call call;                   /* its addresses are how far behind that word's */
 };
 
 /* Where a record's times stand, and its addresses. An address of zero is no address: operands may be missing.
@@ -37,7 +37,7 @@ static void mask_of(const uint64_t *words, unsigned count, uint64_t *mask)
 static bool is_of(const struct ll_ring_form *form, const struct ll_ring_record *record)
 {
     uint64_t different = 0;
-    if (form->process != record->process || form->count != record->count)
+    if (form->process != record->process || form->count != record->count || form->mapping != record->mapping)
         return false;
     for (unsigned i = 0; i < record->count; i++)
         different |= (record->words[i] ^ form->key[i]) & form->mask[i];
@@ -50,20 +50,24 @@ static bool decode(const struct ll_ring_forms *forms, const struct ll_ring_recor
     call->depth = ll_ring_depth_of(record->words[0]);
     call->symbol = ll_ring_symbol_of(record->words[0]);
     call->caller = record->words[LL_RING_CALLER_WORD];
+    call->mapping = record->mapping;
     return forms->decode(forms->context, record, call);
 }
 
-/* Decodes a record in which each address is its own place, which says where operands have theirs from. */
+/* Decodes a record in which each address is its own place, far from the others, which says where operands
+ * have theirs from. */
 static bool decode_places(const struct ll_ring_forms *forms, struct ll_ring_form *form)
 {
     uint64_t words[LL_RING_RECORD_WORDS];
     struct ll_call *call = &form->call;
     for (unsigned i = 0; i < form->count; i++)
-        words[i] = form->mask[i] ? form->key[i] : i;
-    if (!decode(forms, &(struct ll_ring_record){form->process, form->count, words}, call))
+        words[i] = form->mask[i] ? form->key[i] : (uint64_t)i << PLACE_BITS;
+    if (!decode(forms, &(struct ll_ring_record){form->process, form->count, words, form->mapping}, call))
         return false;
-    for (uint32_t i = 0; i < call->operand_count && i < LL_MAX_OPERANDS; i++)
-        form->address_word[i] = (uint8_t)call->operand[i].address;
+    for (uint32_t i = 0; i < call->operand_count && i < LL_MAX_OPERANDS; i++) {
+        form->address_word[i] = (uint8_t)(call->operand[i].address >> PLACE_BITS);
+        call->operand[i].address &= (UINT64_C(1) << PLACE_BITS) - 1;
+    }
     return true;
 }
 
@@ -76,7 +80,8 @@ static struct ll_ring_form *new_form(struct ll_ring_forms *forms, const struct l
     uint64_t *bits = ll_copy(&forms->arena, mask, key->count * sizeof *mask);
     if (!form || !words || !bits)
         return NULL;
-    *form = (struct ll_ring_form){.process = key->process, .count = key->count, .key = words, .mask = bits};
+    *form = (struct ll_ring_form){
+        .process = key->process, .count = key->count, .mapping = key->mapping, .key = words, .mask = bits};
     return decode_places(forms, form) ? form : NULL;
 }
 
@@ -89,7 +94,7 @@ static uint32_t look_up(struct ll_ring_forms *forms, const struct ll_ring_record
     mask_of(record->words, count, mask);
     for (unsigned i = 0; i < count; i++)
         key[i] = mask[i] ? record->words[i] : 1; /* an address that is none is 0 */
-    key[count] = record->process;
+    key[count] = (uint64_t)record->mapping << 32 | record->process;
     size_t bytes = (count + 1) * sizeof *key;
     if (!ll_grow(&forms->forms, &forms->capacity, forms->keys.count + 1u, sizeof *forms->forms))
         return 0;
@@ -98,7 +103,8 @@ static uint32_t look_up(struct ll_ring_forms *forms, const struct ll_ring_record
     if (id == LL_NO_ID)
         return 0;
     if (is_new)
-        forms->forms[id] = new_form(forms, &(struct ll_ring_record){record->process, count, key}, mask);
+        forms->forms[id] =
+            new_form(forms, &(struct ll_ring_record){record->process, count, key, record->mapping}, mask);
     return forms->forms[id] ? id + 1 : 0;
 }
 
@@ -130,7 +136,8 @@ bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const stru
         const struct ll_ring_form *form = forms->forms[number - 1];
         copy_call(call, &form->call);
         for (uint32_t i = 0; i < call->operand_count; i++)
-            call->operand[i].address = form->address_word[i] ? record->words[form->address_word[i]] : 0;
+            call->operand[i].address =
+                form->address_word[i] ? call->operand[i].address + record->words[form->address_word[i]] : 0;
     } else if (!decode(forms, record, call)) {
         return false;
     }

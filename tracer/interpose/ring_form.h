@@ -17,6 +17,7 @@ struct ll_ring_record {
     uint32_t process;
     unsigned count;
     const uint64_t *words;
+    uint32_t mapping; /* of the place that calls: see struct ll_call */
 };
 
 /* Decodes a record. False when it is nonsense. */

@@ -39,7 +39,7 @@ bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *are
     *followed = (struct ll_followed_process){.path = kept, .page = page};
     followed->pid = page->pid;
     followed->parent_pid = page->parent_pid;
-    followed->opened_ticks = page->opened_ticks;
+    followed->started_ns = page->started_ns;
     return true;
 }
 
@@ -47,6 +47,7 @@ void ll_followed_release(struct ll_followed_process *followed)
 {
     free(followed->facts);
     free(followed->libraries);
+    free(followed->seen_ticks);
     free(followed->described);
     ll_map_release(&followed->places);
     munmap((void *)followed->page, LL_RING_RINGS_AT);
@@ -81,17 +82,47 @@ static void add_fact(struct ll_followed_process *followed, struct ll_arena *aren
         followed->facts[followed->fact_count++] = fact;
 }
 
+static bool overlap(const struct ll_ring_library *a, const struct ll_ring_library *b)
+{
+    return a->begin < b->end && b->begin < a->end;
+}
+
+static bool are_same(const struct ll_ring_library *a, const struct ll_ring_library *b)
+{
+    return a->base == b->base && a->begin == b->begin && a->end == b->end && strcmp(a->path, b->path) == 0;
+}
+
+/* What the log says of a library; a process may say it twice. */
 static void add_library(struct ll_followed_process *followed, struct ll_arena *arena, const uint64_t *entry,
                         unsigned count)
 {
-    if (count < 5)
+    if (count <= LL_RING_LIBRARY_WORDS)
         return;
-    const char *path = (const char *)(entry + 4);
-    struct ll_ring_library library = {entry[1], entry[2], entry[3], NULL};
-    library.path = ll_copy_text(arena, path, strnlen(path, (count - 4) * sizeof *entry));
-    if (library.path && ll_grow(&followed->libraries, &followed->library_capacity,
-                                followed->library_count + 1, sizeof library))
-        followed->libraries[followed->library_count++] = library;
+    const char *path = (const char *)(entry + LL_RING_LIBRARY_WORDS);
+    struct ll_ring_library library = {
+        .base = entry[LL_RING_BIAS_WORD], .begin = entry[LL_RING_BEGIN_WORD], .end = entry[LL_RING_END_WORD]};
+    library.path = ll_copy_text(arena, path, strnlen(path, (count - LL_RING_LIBRARY_WORDS) * sizeof *entry));
+    uint64_t at = followed->library_count, before = at;
+    while (before > 0 && !overlap(&followed->libraries[before - 1], &library))
+        before--;
+    if (!library.path || (before > 0 && are_same(&followed->libraries[before - 1], &library)) ||
+        !ll_grow(&followed->libraries, &followed->library_capacity, at + 1, sizeof library) ||
+        !ll_grow(&followed->seen_ticks, &followed->seen_capacity, at + 1, sizeof *followed->seen_ticks))
+        return;
+    library.replaces = before > 0;
+    followed->libraries[at] = library;
+    followed->seen_ticks[at] = entry[LL_RING_SEEN_WORD];
+    followed->library_count++;
+    followed->replacements += library.replaces;
+}
+
+uint32_t ll_followed_mapping(const struct ll_followed_process *followed, uint64_t address, uint64_t ticks)
+{
+    uint32_t mapping = 0;
+    for (uint64_t i = 0; followed->replacements > 0 && i < followed->library_count; i++)
+        mapping +=
+            ll_ring_library_replaces(&followed->libraries[i], address) && followed->seen_ticks[i] <= ticks;
+    return mapping;
 }
 
 static const uint64_t *log_of(const struct ll_followed_process *followed)

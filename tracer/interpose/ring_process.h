@@ -11,7 +11,7 @@
 struct ll_followed_process {
     char *path;                         /* in the arena of the reader */
     const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
-    uint64_t pid, parent_pid, opened_ticks;
+    uint64_t pid, parent_pid, started_ns;
     uint64_t log_read; /* words of the log that were looked at */
     bool log_damaged;
     uint64_t damaged, late;
@@ -20,6 +20,8 @@ struct ll_followed_process {
     uint64_t fact_count, fact_capacity;
     struct ll_ring_library *libraries;
     uint64_t library_count, library_capacity;
+    uint64_t *seen_ticks; /* of each */
+    uint64_t seen_capacity, replacements;
     struct ll_map places; /* of primitives in the log; ids index described */
     struct ll_described **described;
     uint64_t described_capacity;
@@ -31,6 +33,9 @@ void ll_followed_release(struct ll_followed_process *followed);
 
 /* Reads what the log gained. */
 void ll_followed_read_log(struct ll_followed_process *followed, struct ll_arena *arena);
+
+/* Which of the libraries that lay at an address one after the other was there: how many lay there before. */
+uint32_t ll_followed_mapping(const struct ll_followed_process *followed, uint64_t address, uint64_t ticks);
 
 /* The primitive described at this place of the log, kept from the first time on; NULL when there is none. */
 const struct ll_described *ll_followed_primitive(struct ll_followed_process *followed, struct ll_arena *arena,

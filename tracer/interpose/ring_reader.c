@@ -296,7 +296,10 @@ static bool call_event(struct ll_ring_reader *reader, struct ll_ring_stream *str
                        unsigned count, struct ll_event *event)
 {
     event->kind = LL_EVENT_CALL;
-    const struct ll_ring_record record = {stream->process, count, words};
+    const struct ll_followed_process *process = &reader->processes[stream->process];
+    const struct ll_ring_record record = {
+        stream->process, count, words,
+        ll_followed_mapping(process, words[LL_RING_CALLER_WORD], words[LL_RING_START_WORD])};
     if (!ll_ring_form_call(&reader->forms, &stream->form, &record, &event->call))
         return false;
     event->call.duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[LL_RING_DURATION_WORD]);
@@ -386,7 +389,7 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
     struct ll_ring_process_info info = {
         .pid = followed->pid,
         .parent_pid = followed->parent_pid,
-        .opened_ns = ll_ring_clock_ns(&reader->clock, followed->opened_ticks),
+        .started_ns = followed->started_ns,
         .ended_ns = ended ? ll_ring_clock_ns(&reader->clock, ended) : 0,
         .unresolved = atomic_load(&page->unresolved),
         .abandoned = atomic_load(&page->abandoned),
@@ -406,6 +409,20 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
         if (reader->streams[i].process == process)
             info.lost += reader->streams[i].lost;
     return info;
+}
+
+const struct ll_ring_library *ll_ring_library_at(const struct ll_ring_process_info *process, uint64_t address,
+                                                 uint32_t mapping)
+{
+    const struct ll_ring_library *found = NULL;
+    uint32_t replaced = 0;
+    for (size_t i = 0; i < process->library_count && replaced <= mapping; i++) {
+        const struct ll_ring_library *library = &process->libraries[i];
+        replaced += ll_ring_library_replaces(library, address);
+        if (replaced <= mapping && address >= library->begin && address < library->end)
+            found = library;
+    }
+    return found;
 }
 
 size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread)

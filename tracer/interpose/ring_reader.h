@@ -27,20 +27,27 @@ struct ll_ring_fact {
 struct ll_ring_library {
     uint64_t base, begin, end;
     const char *path; /* empty: the program itself */
+    bool replaces;    /* another one lay there, or in parts of it, before */
 };
+
+/* Whether it came to lie at this address where another one lay. */
+static inline bool ll_ring_library_replaces(const struct ll_ring_library *library, uint64_t address)
+{
+    return library->replaces && address >= library->begin && address < library->end;
+}
 
 /* What is known of one process; texts and lists live until the reader is closed, lists may move as they grow.
  */
 struct ll_ring_process_info {
     uint64_t pid, parent_pid;
-    uint64_t opened_ns, ended_ns; /* on ll_now_ns's clock; ended_ns 0: it runs, or was killed */
+    uint64_t started_ns, ended_ns; /* by ll_now_ns; ended_ns 0: it runs, or did not say that it ended */
     uint64_t unresolved, abandoned, queries, ringless, unsaid, nested, unfollowed; /* as in ring.h */
     uint64_t lost;    /* records that found no room */
     uint64_t damaged; /* rings that held nonsense and were given up */
     uint64_t late;    /* events given out after one that began later */
     const struct ll_ring_fact *facts;
     size_t fact_count;
-    const struct ll_ring_library *libraries; /* as they were said: a later one replaces what lay there */
+    const struct ll_ring_library *libraries; /* as they were said */
     size_t library_count;
 };
 
@@ -71,6 +78,10 @@ uint64_t ll_ring_refused(const struct ll_ring_reader *reader);
  * to. */
 size_t ll_ring_process_count(const struct ll_ring_reader *reader);
 struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process);
+/* The library that lay at an address when a call was made: address and mapping are the call's. NULL when it
+ * is not known. */
+const struct ll_ring_library *ll_ring_library_at(const struct ll_ring_process_info *process, uint64_t address,
+                                                 uint32_t mapping);
 size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread);
 
 #endif

@@ -212,15 +212,26 @@ void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned c
     thread->busy = false;
 }
 
-void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
+static void push_at(uint64_t ticks, enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
 {
     struct ll_thread *thread = &ll_self;
     if (!ll_process_generation() || !ll_thread_ready(thread))
         return;
-    uint64_t words[4] = {ll_ring_header(kind, count, thread->depth, 0), ll_process_ticks(), first, second};
+    uint64_t words[4] = {ll_ring_header(kind, count, thread->depth, 0), ticks ? ticks : ll_process_ticks(),
+                         first, second};
     thread->busy = true;
     ll_thread_push(thread, words, count);
     thread->busy = false;
+}
+
+void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
+{
+    push_at(0, kind, first, second, count);
+}
+
+void ll_push_step(uint64_t ticks)
+{
+    push_at(ticks, LL_RING_STEP, 0, 0, 2);
 }
 
 /* What is closed may take functions along whose addresses are known here. */

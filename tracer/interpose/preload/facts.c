@@ -56,18 +56,21 @@ void ll_log_host(void)
         log_variable(variables[i]);
 }
 
-/* Where libraries lie, as far as they were said; slots are never given back, too many are said again. */
+/* Which library lies where, as far as it was said; slots are never given back, too many are said again. */
 struct known {
     _Atomic uint64_t generation;
-    _Atomic uint64_t begin;
+    _Atomic uint64_t look; /* of where it lies and its path */
 };
 
-static bool is_new(uintptr_t begin, uint64_t generation)
+static bool is_new(uintptr_t begin, const char *path, uint64_t generation)
 {
     static struct known known[KNOWN];
     struct known *slot = &known[(begin >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
-    bool said = atomic_load(&slot->generation) == generation && atomic_load(&slot->begin) == begin;
-    atomic_store(&slot->begin, begin);
+    uint64_t look = begin;
+    while (*path)
+        look = (look ^ (unsigned char)*path++) * UINT64_C(0x100000001b3); /* FNV-1a */
+    bool said = atomic_load(&slot->generation) == generation && atomic_load(&slot->look) == look;
+    atomic_store(&slot->look, look);
     atomic_store(&slot->generation, generation);
     return !said;
 }
@@ -84,20 +87,20 @@ static int log_library(struct dl_phdr_info *info, size_t size, void *unused)
         begin = first < begin ? first : begin;
         end = past > end ? past : end;
     }
-    if (begin >= end || !is_new(begin, ll_process_generation()))
-        return 0;
     const char *path = info->dlpi_name ? info->dlpi_name : "";
     size_t bytes = strlen(path) + 1;
-    if (bytes > (LL_RING_LOG_WORDS - 4) * sizeof(uint64_t))
+    if (begin >= end || !is_new(begin, path, ll_process_generation()) ||
+        bytes > (LL_RING_LOG_WORDS - LL_RING_LIBRARY_WORDS) * sizeof(uint64_t))
         return 0;
-    unsigned count = (unsigned)(4 + (bytes + 7) / 8);
+    unsigned count = (unsigned)(LL_RING_LIBRARY_WORDS + (bytes + 7) / 8);
     uint64_t *words = ll_log_begin(count);
     if (!words)
         return 0;
-    words[1] = info->dlpi_addr;
-    words[2] = begin;
-    words[3] = end;
-    memcpy(words + 4, path, bytes);
+    words[LL_RING_BIAS_WORD] = info->dlpi_addr;
+    words[LL_RING_BEGIN_WORD] = begin;
+    words[LL_RING_END_WORD] = end;
+    words[LL_RING_SEEN_WORD] = ll_process_ticks();
+    memcpy(words + LL_RING_LIBRARY_WORDS, path, bytes);
     ll_log_end(LL_RING_LOG_LIBRARY, words, count);
     return 0;
 }

@@ -19,7 +19,7 @@ enum { LIBRARIES = 4, KNOWN = 1 << 15, PROBES = 8, SAID = 1 << 12, MOST_RANK = 1
 enum { ASK_KIND = 2, ASK_PROPAGATION = 11, ASK_DESCRIPTION = 65, ASK_EXEC_ARGUMENT = 255 };
 enum { ASK3_STRIDES = 14, ASK3_FLAGS = 19, ASK3_ALGORITHM, ASK3_LOCAL_SIZE = 24 };
 enum { ASK3_CELL = 28, ASK3_KERNEL = 31 };
-enum { ASK3_RANK = 256, ASK3_DIMS, ASK3_TYPE };
+enum { ASK3_RANK = 256, ASK3_DIMS, ASK3_TYPE, ASK3_OFFSET, ASK3_PADDED, ASK3_BLOCKS = 263, ASK3_BLOCK };
 enum { KIND_CONVOLUTION = 5, KIND_DECONVOLUTION = 6, KIND3_POOLING = 16 };
 enum {
     KIND2_ELTWISE = 7,
@@ -32,7 +32,7 @@ enum {
     KIND2_RESAMPLING = 19
 };
 enum { KIND2_POOLING2 = 20, KIND2_REDUCTION };
-enum { POST_OP_SUM = 4 };
+enum { POST_OP_SUM = 4, FORMAT_BLOCKED = 2 };
 #define SIZE_AT_RUN_TIME INT64_MIN
 
 /* Version 2 of the structs, as far as they are read; memory descriptors are 696 bytes. */
@@ -40,7 +40,12 @@ struct memory2 {
     int rank;
     int64_t dims[MOST_RANK];
     int type;
-    char rest[584];
+    int64_t padded[MOST_RANK], padded_offsets[MOST_RANK], offset;
+    int format;
+    int64_t strides[MOST_RANK];
+    int blocks;
+    int64_t block[MOST_RANK], block_dim[MOST_RANK];
+    char rest[80];
 };
 struct description2 {
     int kind, propagation, algorithm;
@@ -69,6 +74,7 @@ struct normalization2 {
     unsigned flags;
 };
 _Static_assert(sizeof(struct memory2) == 696, "as in dnnl_types.h of version 2");
+_Static_assert(offsetof(struct memory2, block) == 424, "as in dnnl_types.h of version 2");
 _Static_assert(offsetof(struct convolution2, strides) == 5584, "as in dnnl_types.h of version 2");
 _Static_assert(offsetof(struct pooling2, dilations) == 3192, "as in dnnl_types.h of version 2");
 _Static_assert(offsetof(struct lrn2, local_size) == 1408, "as in dnnl_types.h of version 2");
@@ -180,6 +186,56 @@ static int read_descriptor(const struct library *library, const void *descriptor
     return rank > 0 && rank <= MOST_RANK ? rank : 0;
 }
 
+/* How the elements lie: along each dimension so many blocks so far apart, each of so many elements. */
+struct layout {
+    int64_t offset;
+    const int64_t *padded, *strides, *block, *block_dim;
+    int blocks;
+};
+
+static bool read_layout(const struct library *library, const void *descriptor, struct layout *layout)
+{
+    if (library->major == 2) {
+        const struct memory2 *memory = descriptor;
+        *layout = (struct layout){memory->offset, memory->padded,    memory->strides,
+                                  memory->block,  memory->block_dim, memory->blocks};
+        return memory->format == FORMAT_BLOCKED;
+    }
+    return library->query_descriptor(descriptor, ASK3_OFFSET, &layout->offset) == 0 &&
+           library->query_descriptor(descriptor, ASK3_PADDED, (void *)&layout->padded) == 0 &&
+           library->query_descriptor(descriptor, ASK3_STRIDES, (void *)&layout->strides) == 0 &&
+           library->query_descriptor(descriptor, ASK3_BLOCKS, &layout->blocks) == 0 &&
+           library->query_descriptor(descriptor, ASK3_BLOCK, (void *)&layout->block) == 0 &&
+           library->query_descriptor(descriptor, ASK3_BLOCK + 1, (void *)&layout->block_dim) == 0;
+}
+
+static uint64_t bytes_of(int type)
+{
+    static const uint8_t bytes[] = {0, 2, 2, 4, 4, 1, 1, 8, 1};
+    return type > 0 && (size_t)type < sizeof bytes ? bytes[type] : 1;
+}
+
+/* Where a part of a memory begins, in bytes, and up to where it reaches: the library says of such a one that
+ * it has no size. 0 for the whole. */
+static uint64_t find_part(const struct library *library, const void *descriptor, int type, int rank,
+                          uint64_t *bytes)
+{
+    struct layout layout;
+    int64_t last = 0, inner = 1, blocks[MOST_RANK];
+    if (!read_layout(library, descriptor, &layout) || layout.offset <= 0 || layout.blocks > MOST_RANK)
+        return 0;
+    for (int i = 0; i < rank; i++)
+        blocks[i] = layout.padded[i];
+    for (int i = 0; i < layout.blocks; i++) {
+        inner *= layout.block[i];
+        blocks[layout.block_dim[i]] /= layout.block[i];
+    }
+    for (int i = 0; i < rank; i++)
+        last += (blocks[i] - 1) * layout.strides[i];
+    *bytes = (uint64_t)(last + inner) * bytes_of(type);
+    return (uint64_t)layout.offset * bytes_of(type);
+}
+
 /* Adds an argument's words; false when its size is known only at run time. */
 static bool add_memory(const struct library *library, const void *description,
                        const struct ll_dnnl_argument *argument, uint64_t *words, unsigned *count)
@@ -191,13 +247,15 @@ static bool add_memory(const struct library *library, const void *description,
         return true;
     rank = read_descriptor(library, descriptor, &type, &dims);
     uint64_t *to = words + *count;
-    to[0] = (uint64_t)argument->argument;
-    to[1] = (uint64_t)type;
-    to[2] = rank ? library->get_bytes(descriptor) : 0;
-    to[3] = (uint64_t)rank;
+    to[LL_PRIMITIVE_ARGUMENT] = (uint64_t)argument->argument;
+    to[LL_PRIMITIVE_TYPE] = (uint64_t)type;
+    to[LL_PRIMITIVE_BYTES] = rank ? library->get_bytes(descriptor) : 0;
+    to[LL_PRIMITIVE_RANK] = (uint64_t)rank;
+    if (rank)
+        to[LL_PRIMITIVE_OFFSET] = find_part(library, descriptor, type, rank, &to[LL_PRIMITIVE_BYTES]);
     for (int i = 0; i < rank; i++)
-        to[4 + i] = (uint64_t)dims[i];
-    *count += 4 + (unsigned)rank;
+        to[LL_PRIMITIVE_DIMS + i] = (uint64_t)dims[i];
+    *count += LL_PRIMITIVE_DIMS + (unsigned)rank;
     rank = read_descriptor(library, library->query_memory(description, ASK_EXEC_ARGUMENT, argument->argument),
                            &type, &dims);
     for (int i = 0; i < rank; i++)

@@ -56,7 +56,11 @@ void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned c
 /* A record without duration; nothing happens in a process that has recorded no call yet. */
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned words);
 
-/* step.c: whether this symbol's calls mark steps, and then the mark. */
+/* Likewise a mark; ticks 0: of now. */
+void ll_push_step(uint64_t ticks);
+
+/* step.c: before an outermost call. The mark that came before the first one; then whether this symbol's calls
+ * mark steps, and the mark. */
 void ll_step_at(uint32_t symbol);
 
 /* process.c: the page of this process, NULL when nothing is recorded. ll_process_open makes it at the first
@@ -70,8 +74,10 @@ uint64_t ll_process_ticks(void);
 /* Its rings by slot, as far as they are mapped; there is a page. */
 struct ll_ring **ll_process_rings(void);
 
-/* Marks the end of the process; at the end of this one it is done anyway. */
+/* Marks the end of the process, and says which libraries it has by then; at the end of this one it is done
+ * anyway. ll_process_ends only marks it. */
 void ll_process_finish(void);
+void ll_process_ends(void);
 
 /* Tells the recorder, if it still listens, that of some process nothing will come. */
 void ll_process_refused(void);

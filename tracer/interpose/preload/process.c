@@ -32,6 +32,7 @@ struct ll_process_file {
     _Atomic uint32_t log_busy;
     _Atomic uint64_t generation;           /* differs between a process and its children; 0: no page */
     uint64_t pid, parent_pid;              /* 0: of the process that this is */
+    uint64_t number;                       /* of the file: programs that the process was before */
     char path[PATH_BYTES];                 /* written by whoever has state 1 */
     struct ll_ring *mapped[LL_RING_SLOTS]; /* by slot of the page */
 };
@@ -40,6 +41,7 @@ static struct ll_process_file *own; /* emptied by a fork; NULL: nothing is ever 
 static struct ll_process_file own_by_handler;
 static const struct ll_ring_control *control;
 static char folder[PATH_BYTES], control_path[PATH_BYTES];
+static uint64_t loaded_ns; /* when this library was */
 
 static void forget(void)
 {
@@ -97,6 +99,49 @@ static void *map_file(const char *name, uint64_t offset_bytes, uint64_t bytes, i
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* When the kernel made the process, rounded down to *tick_ns: field 22 of its stat, behind the name in
+ * parentheses. By ll_now_ns; 0 where it cannot be known. */
+static uint64_t made_ns(uint64_t pid, uint64_t *tick_ns)
+{
+    char path[64] = "/proc/", digits[24], text[1024];
+    size_t length = 6;
+    append(path, &length, decimal(pid, digits));
+    append(path, &length, "/stat");
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    long rate = sysconf(_SC_CLK_TCK);
+    uint64_t ticks = at && rate > 0 ? strtoull(at, NULL, 10) : 0;
+    uint64_t since_boot = now_ns(CLOCK_BOOTTIME), now = now_ns(CLOCK_MONOTONIC);
+    if (ticks == 0)
+        return 0;
+    *tick_ns = 1000000000u / (uint64_t)rate;
+    uint64_t age = ticks * *tick_ns < since_boot ? since_boot - ticks * *tick_ns : 0;
+    return age < now ? now - age : 0;
+}
+
+/* Whoever becomes another program begins anew when that is loaded. A copy of its parent was loaded before it
+ * was made. */
+static uint64_t started_ns(const struct ll_process_file *file)
+{
+    uint64_t tick_ns = 0, made = made_ns(file->pid ? file->pid : (uint64_t)getpid(), &tick_ns);
+    uint64_t loaded = file->pid ? now_ns(CLOCK_MONOTONIC) : loaded_ns, latest = loaded > made ? loaded : made;
+    bool is_first = file->number == 0 && made > 0;
+    return is_first && latest > made + tick_ns ? made + tick_ns : latest;
+}
+
 /* A program that limits the size of its files would get a signal from us. */
 static bool file_may_grow_to(uint64_t bytes)
 {
@@ -117,20 +162,26 @@ __attribute__((constructor)) static void start(void)
         const struct ll_ring_control *found = map_file(name, 0, LL_RING_PAGE, PROT_READ);
         if (found && found->magic == LL_RING_MAGIC && found->symbols == LL_SYMBOL_COUNT) {
             control = found;
+            loaded_ns = now_ns(CLOCK_MONOTONIC);
             make_own();
         }
     }
     errno = error;
 }
 
-__attribute__((destructor)) void ll_process_finish(void)
+void ll_process_ends(void)
 {
     struct ll_ring_process *page = ll_process();
-    if (!page)
-        return;
+    if (page)
+        atomic_store(&page->ended_ticks, ll_process_ticks());
+}
+
+__attribute__((destructor)) void ll_process_finish(void)
+{
     int error = errno;
-    ll_log_libraries();
-    atomic_store(&page->ended_ticks, ll_process_ticks());
+    if (ll_process())
+        ll_log_libraries();
+    ll_process_ends();
     errno = error;
 }
 
@@ -140,9 +191,7 @@ uint64_t ll_process_ticks(void)
     if (control->clock == LL_RING_CLOCK_TSC)
         return __rdtsc();
 #endif
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return now_ns(CLOCK_MONOTONIC);
 }
 
 const struct ll_ring_control *ll_process_control(void)
@@ -210,6 +259,7 @@ static bool create_file(void)
         int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file >= 0)
             close(file);
+        own->number = n;
         if (file >= 0 || errno != EEXIST)
             return file >= 0;
     }
@@ -241,7 +291,7 @@ static struct ll_ring_process *make_page(void)
     }
     page->pid = own->pid ? own->pid : (uint64_t)getpid();
     page->parent_pid = own->pid ? own->parent_pid : (uint64_t)getppid();
-    page->opened_ticks = ll_process_ticks();
+    page->started_ns = started_ns(own);
     atomic_store_explicit(&page->file_bytes, LL_RING_RINGS_AT, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     page->magic = LL_RING_MAGIC;

@@ -11,6 +11,7 @@
 static uint32_t marked = LL_SYMBOL_COUNT;
 static uint64_t every = 1;
 static _Atomic uint64_t seen;
+static _Atomic uint64_t early_ticks; /* of a mark before the first call; 0: none */
 
 static const char *const names[] = {
 #define LL_SYMBOL(name, routine, signature, letter, abi, result) #name,
@@ -34,11 +35,17 @@ __attribute__((constructor)) static void read_mark(void)
 
 void leadline_step(void)
 {
-    ll_push_event(LL_RING_STEP, 0, 0, 2);
+    if (ll_process_generation())
+        ll_push_step(0);
+    else if (ll_process_control())
+        atomic_store(&early_ticks, ll_process_ticks());
 }
 
 void ll_step_at(uint32_t symbol)
 {
+    uint64_t early = atomic_load_explicit(&early_ticks, memory_order_relaxed);
+    if (early && atomic_compare_exchange_strong(&early_ticks, &early, 0))
+        ll_push_step(early);
     if (symbol == marked && atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed) % every == 0)
         leadline_step();
 }

@@ -67,13 +67,14 @@ void ll_log_libraries(void)
         struct ll_probed *file = &breakpoints->files[i];
         uint64_t words[LL_RING_LOG_WORDS] = {0};
         size_t bytes = strlen(file->path) + 1;
-        words[1] = file->bias;
-        words[2] = file->begin;
-        words[3] = file->end;
-        if (file->said || bytes > (LL_RING_LOG_WORDS - 4) * sizeof *words)
+        words[LL_RING_BIAS_WORD] = file->bias;
+        words[LL_RING_BEGIN_WORD] = file->begin;
+        words[LL_RING_END_WORD] = file->end;
+        words[LL_RING_SEEN_WORD] = ll_process_ticks();
+        if (file->said || bytes > (LL_RING_LOG_WORDS - LL_RING_LIBRARY_WORDS) * sizeof *words)
             continue;
-        memcpy(words + 4, file->path, bytes);
-        ll_log(LL_RING_LOG_LIBRARY, words, (unsigned)(4 + (bytes + 7) / 8));
+        memcpy(words + LL_RING_LIBRARY_WORDS, file->path, bytes);
+        ll_log(LL_RING_LOG_LIBRARY, words, (unsigned)(LL_RING_LIBRARY_WORDS + (bytes + 7) / 8));
         file->said = true;
     }
 }
