@@ -23,4 +23,8 @@
  * thread-safe. */
 bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes);
 
+/* The same of a device that has only what lies in these scopes, ended by NULL, and the weights named so; what
+ * it reads of others it does not keep. All scopes where there is no list. */
+bool ll_minimal_footprint_within(const struct ll_trace *trace, const char *const *scopes, uint64_t *bytes);
+
 #endif
