@@ -153,7 +153,7 @@ static int show(struct session *session, const struct ll_study *study, const str
         ll_present_json(study, plan, outcome, &session->json);
         return LL_DONE;
     }
-    ll_present_text(study, outcome, ll_screen_width(), &session->text);
+    ll_present_text(study, plan, outcome, ll_screen_width(), &session->text);
     ll_str_addf(&session->text, "\n%s\n\n",
                 path_of(session->args->arena, session->folder, study, NULL, "html"));
     return ll_print(&session->text);

@@ -69,7 +69,7 @@ static void add_all(const struct ll_study *study, const struct answer *answer, s
     struct ll_outcome outcome = {.failed = false};
     struct ll_json json = {.out = out};
     assert_true(ll_study_judge(study, &answer->evidence, &outcome));
-    ll_present_text(study, &outcome, 100, out);
+    ll_present_text(study, &answer->plan, &outcome, 100, out);
     ll_present_html(study, &answer->plan, &outcome, out);
     ll_present_json(study, &answer->plan, &outcome, &json);
     for (size_t i = 0; i < outcome.drawing_count; i++)
