@@ -285,9 +285,11 @@ const struct ll_command ll_command_study = {
     .summary = "regenerate figures and tables of papers, and judge them",
     .examples = "  leadline study\n"
                 "  leadline study F3 F4 -o figures\n",
-    .details =
-        "Without an ID, lists the studies. A study writes ID.csv, ID.svg, ID.html and ID.json, and prints "
-        "its table and whether each of its criteria holds. The exit status is 1 when one does not.\n",
+    .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
+               "figure ID.svg, "
+               "too; further tables are in files ID-NAME.csv. It prints its tables and whether each of its "
+               "criteria holds: PASS, FAIL, or INFO beside what is published but not judged, "
+               "such as what was fitted. The exit status is 1 when one does not.\n",
     .options = options,
     .repeated = (const char *const[]){"data", NULL},
     .most_words = MOST_STUDIES,
