@@ -171,7 +171,8 @@ static int judge(struct session *session, const struct ll_study *study, const st
                                          session->rows.count,
                                          brought->surveys,
                                          &arena,
-                                         diags};
+                                         diags,
+                                         brought->losses};
     int status = LL_DONE;
     if (!ll_study_judge(study, &evidence, &outcome))
         status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);

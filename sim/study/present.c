@@ -57,9 +57,12 @@ static void add_recordings(const struct ll_study_plan *plan, unsigned width, str
             named = !plan->recordings[j].dry_run && strcmp(plan->recordings[j].row, recording->row) == 0;
         if (named)
             continue;
-        ll_str_addf(&line, "%s %s, batch %" PRIu64 ", %" PRIu64 " steps",
-                    line.length ? ";" : "Recorded here:", recording->model, recording->batch,
-                    recording->steps);
+        ll_str_addf(&line, "%s %s, ", line.length ? ";" : "Recorded here:", recording->model);
+        if (recording->lesson)
+            ll_str_add(&line, "as leadline train has it, ");
+        else
+            ll_str_addf(&line, "batch %" PRIu64 ", ", recording->batch);
+        ll_str_addf(&line, "%" PRIu64 " steps", recording->steps);
         for (size_t s = 0; s < LL_MOST_STUDY_SETTINGS && recording->settings[s].key; s++)
             ll_str_addf(&line, ", %s=%s", recording->settings[s].key, recording->settings[s].value);
     }
@@ -143,6 +146,7 @@ static void recordings_json(const struct ll_study_plan *plan, struct ll_json *js
         ll_json_put_text(json, "model", recording->model);
         ll_json_put_text(json, "mode", recording->train ? "train" : "infer");
         ll_json_put_bool(json, "dry_run", recording->dry_run);
+        ll_json_put_bool(json, "lesson", recording->lesson);
         ll_json_put_count(json, "batch", recording->batch);
         ll_json_put_count(json, "steps", recording->steps);
         ll_json_put_count(json, "threads", recording->threads);

@@ -36,9 +36,15 @@ static struct answer *answer_with(const struct ll_study *study, const struct ll_
             ll_machine_read(target->machine, folders, target->overrides, count, &answer->diags);
         assert_non_null(answer->machines[i]);
     }
-    answer->evidence = (struct ll_evidence){
-        plan,           answer->traces, (const struct ll_machine *const *)answer->machines, NULL, 0, NULL,
-        &answer->arena, &answer->diags};
+    answer->evidence = (struct ll_evidence){plan,
+                                            answer->traces,
+                                            (const struct ll_machine *const *)answer->machines,
+                                            NULL,
+                                            0,
+                                            NULL,
+                                            &answer->arena,
+                                            &answer->diags,
+                                            NULL};
     return answer;
 }
 
@@ -146,6 +152,31 @@ static void the_same_evidence_gives_the_same_bytes(void **state)
     ll_trace_free(trace);
 }
 
+/* Losses that rise with the steps of the last workload and fall with those of all others. */
+static void a_loss_that_rises_fails(void **state)
+{
+    enum { STEPS = 200 };
+    struct ll_trace *trace = sample_trace();
+    const struct ll_study *study = ll_study_find("T2");
+    struct answer *answer = answer_with(study, trace);
+    struct ll_outcome outcome = {.failed = false};
+    struct ll_losses losses[16];
+    double falling[STEPS], rising[STEPS];
+    const uint64_t count = answer->plan.recording_count;
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++)
+        rising[i] = -(falling[i] = 1 / (1 + (double)i));
+    for (uint64_t i = 0; i < count; i++)
+        losses[i] = (struct ll_losses){i + 1 < count ? falling : rising, STEPS};
+    answer->evidence.losses = losses;
+    assert_true(ll_study_judge(study, &answer->evidence, &outcome));
+    assert_int_equal(ll_count_verdicts(&outcome, LL_FAIL), 1);
+    assert_int_equal(ll_count_verdicts(&outcome, LL_PASS), count - 1);
+    ll_outcome_release(&outcome);
+    forget(answer);
+    ll_trace_free(trace);
+}
+
 /* Of all points, whichever of them a survey takes; numbers of the largest networks by closed form on paper. */
 static void ranges_of_parameters_are_those_of_whole_families(void **state)
 {
@@ -220,6 +251,7 @@ int main(void)
         cmocka_unit_test(names_within_a_plan_are_unique),
         cmocka_unit_test(a_missing_workload_fails_each_study_that_wants_it),
         cmocka_unit_test(the_same_evidence_gives_the_same_bytes),
+        cmocka_unit_test(a_loss_that_rises_fails),
         cmocka_unit_test(ranges_of_parameters_are_those_of_whole_families),
         cmocka_unit_test(speech_is_profiled_as_it_was),
         cmocka_unit_test(recordings_are_the_same_if_made_alike),
