@@ -96,8 +96,8 @@ static const struct asymptote {
 };
 
 /* Networks as large as fit the asymptotes, at two batches each: which FLOPs and bytes grow with what. The
- * larger is that of table 3, and of it is the memory. Sequences are those of Catamount's sweeps, of speech the
- * 300 frames of table 3; the last is the sentence whose gamma is the printed one. */
+ * larger is that of table 3, and of it is the memory. Sequences are those of Catamount's sweeps, of speech
+ * the 300 frames of table 3; the last is the sentence whose gamma is the printed one. */
 static const struct probe {
     enum ll_catamount_domain domain;
     const char *name;

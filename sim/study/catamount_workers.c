@@ -11,6 +11,7 @@
 #include "tracer/base/plain.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MACHINE "target accelerator"
 #define WORKLOAD "word LM with projection"
@@ -217,8 +218,29 @@ static void judge_workers(const struct single *one, struct ll_outcome *outcome)
             "shares of the peak any better: days times share differ by as much from worker to worker.");
 }
 
+/* Whether what is called so lies in one of these scopes, which end with NULL. */
+static bool lies_in(const char *path, const char *const *scopes)
+{
+    for (; *scopes; scopes++) {
+        size_t length = strlen(*scopes);
+        if (strncmp(path, *scopes, length) == 0 && (path[length] == '/' || path[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Least memory of what lies in scopes; NaN when memory ran out. */
+static double part_gib(const struct ll_trace *trace, const char *const *scopes, struct ll_arena *arena)
+{
+    bool *part = ll_alloc(arena, trace->string_count, sizeof *part);
+    uint64_t bytes;
+    for (uint64_t i = 0; part && i < trace->string_count; i++)
+        part[i] = lies_in(trace->strings[i], scopes);
+    return part && ll_minimal_footprint_of(trace, part, &bytes) ? (double)bytes / gibi : NAN;
+}
+
 /* Four devices with a part of the network each. */
-static void judge_parts(const struct ll_trace *trace, struct ll_outcome *outcome)
+static void judge_parts(const struct ll_trace *trace, struct ll_arena *arena, struct ll_outcome *outcome)
 {
     enum { EMBEDDING, FIRST, SECOND, SCORES, PARTS };
     static const struct {
@@ -236,8 +258,7 @@ static void judge_parts(const struct ll_trace *trace, struct ll_outcome *outcome
         outcome, "parts", "Least memory of four devices with a part of the network each.", columns, 3);
     double gib[PARTS], sum = 0, published = 0;
     for (size_t i = 0; i < PARTS; i++) {
-        uint64_t bytes;
-        gib[i] = ll_minimal_footprint_within(trace, parts[i].scopes, &bytes) ? (double)bytes / gibi : NAN;
+        gib[i] = part_gib(trace, parts[i].scopes, arena);
         ll_put_text(sheet, parts[i].name);
         ll_put_number(sheet, gib[i]);
         ll_put_number(sheet, parts[i].published);
@@ -278,7 +299,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     judge_one(&one, outcome);
     judge_cache(trace, &one, outcome);
     judge_workers(&one, outcome);
-    judge_parts(trace, outcome);
+    judge_parts(trace, evidence->arena, outcome);
     inform_pipeline(&one, outcome);
 }
 

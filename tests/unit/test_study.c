@@ -177,7 +177,7 @@ static void a_loss_that_rises_fails(void **state)
     ll_trace_free(trace);
 }
 
-/* Of all points, whichever of them a survey takes; numbers of the largest networks by closed form on paper. */
+/* Of all points, whichever of them a survey takes; the largest networks by closed form on paper. */
 static void ranges_of_parameters_are_those_of_whole_families(void **state)
 {
     static const double most[] = {8597603304, 98681116, 61094556, 21993812, 85208912, 64137212};
