@@ -232,10 +232,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     ll_note(outcome,
             "The table's TB and GB are 2^40 and 2^30 bytes. NMT has sentences of 50 words here and 26 in "
             "table 2, whose gamma therefore gives half of its FLOPs.");
-    ll_note(
-        outcome,
-        "The least memory of the character LM is as much below the printed number as in Catamount's own "
-        "graph (1236 GiB); which batch and how many frames the printed memory of speech has is not said.");
+    ll_note(outcome,
+            "The least memory of the character LM is as much below the printed number as in Catamount's own "
+            "graph (%.0f GiB); which batch and how many frames the printed memory of speech has is not said.",
+            ll_catamount_largest(LL_CHAR_DOMAIN)->minimal_bytes / gibi);
 }
 
 const struct ll_study ll_study_CT3 = {

@@ -177,13 +177,18 @@ static void note_asymptotes(struct ll_outcome *outcome)
             "Coefficients are those of one network a domain, the largest of Catamount's sweeps, with samples "
             "as there: sentences of 26 words in NMT, 300 frames in speech. Memory is the least of a "
             "topological traversal with the larger batch, 128, 96, 96 and 128.");
+    const struct ll_catamount_size *nmt = ll_catamount_largest(LL_NMT_DOMAIN),
+                                   *characters = ll_catamount_largest(LL_CHAR_DOMAIN),
+                                   *speech = ll_catamount_largest(LL_SPEECH_DOMAIN);
     ll_note(
         outcome,
-        "Where ours are off, Catamount's graphs are off likewise: of its NMT gamma is 142.8, of its "
-        "character LM delta 9.1. NMT's printed numbers are of sentences of different lengths, whose mean is "
-        "not printed; why the character LM's memory is larger there is not said. Of speech neither frames "
-        "nor batch are printed: its bytes also grow with the square of the frames, its memory with the "
-        "batch (delta is 20.2 in Catamount's graph with 32 utterances of 335 frames).");
+        "Where ours are off, Catamount's graphs are off likewise: of its NMT gamma is %.1f, of its "
+        "character LM delta %.1f. NMT's printed numbers are of sentences of different lengths, whose mean "
+        "is not printed; why the character LM's memory is larger there is not said. Of speech neither "
+        "frames nor batch are printed: its bytes also grow with the square of the frames, its memory with "
+        "the batch (delta is %.1f in Catamount's graph with 32 utterances of 335 frames).",
+        nmt->flops / nmt->parameters / (double)ll_catamount_domains[LL_NMT_DOMAIN].batch,
+        characters->minimal_bytes / characters->parameters, speech->minimal_bytes / speech->parameters);
 }
 
 static void judge_asymptotes(const struct ll_evidence *evidence, struct ll_outcome *outcome)
