@@ -9,8 +9,8 @@
  *
  * A, B [words, 20], the first row of each zero (it fills sentences up), TA [memory, 20], H [20, 20], W [20,
  * words]. On task 1 (20 words, 10 sentences of 6): 1,800 parameters. Its products are the lesser part of it,
- * so that its forward FLOPs count every op, sums like those of a product: 8,650 a sample; with 160 words, 50
- * sentences of 12 they are 11,000 and 47,090. */
+ * so that its forward FLOPs count every op: 8,340 a sample; with 160 words, 50 sentences of 12 they are
+ * 11,000 and 45,860. */
 #include "models/feed.h"
 #include "models/model.h"
 #include "models/nn/chance.h"

@@ -419,9 +419,8 @@ uint64_t ll_nn_all_forward_flops(const struct ll_nn *nn)
 {
     uint64_t flops = 0;
     for (uint64_t i = 0; i < end_of_program(nn, 0); i++) {
-        const struct ll_op_view *op = &nn->ops[i]->view;
         if (nn->ops[i]->phase == LL_PHASE_FORWARD)
-            flops = ll_add(flops, op->kind == LL_OP_SUM ? ll_elements(&op->in[0]) : ll_op_flops(op));
+            flops = ll_add(flops, ll_op_flops(&nn->ops[i]->view));
     }
     return flops;
 }

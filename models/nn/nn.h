@@ -220,8 +220,7 @@ static inline struct ll_attr ll_attr_of_real(enum ll_attr_key key, double value)
 uint64_t ll_nn_parameters(const struct ll_nn *nn);
 uint64_t ll_nn_forward_flops(const struct ll_nn *nn);
 
-/* FLOPs of all ops of the first program's forward phase; a sum counts an addition for each element that
- * comes, as the sums within a product do. LL_NO_FIT past 64 bits. */
+/* FLOPs of all ops of the first program's forward phase, as a recording has them. LL_NO_FIT past 64 bits. */
 uint64_t ll_nn_all_forward_flops(const struct ll_nn *nn);
 
 #endif

@@ -153,7 +153,7 @@ static int show(struct session *session, const struct ll_study *study, const str
         ll_present_json(study, plan, outcome, &session->json);
         return LL_DONE;
     }
-    ll_present_text(study, outcome, ll_screen_width(), &session->text);
+    ll_present_text(study, plan, outcome, ll_screen_width(), &session->text);
     ll_str_addf(&session->text, "\n%s\n\n",
                 path_of(session->args->arena, session->folder, study, NULL, "html"));
     return ll_print(&session->text);
@@ -171,7 +171,8 @@ static int judge(struct session *session, const struct ll_study *study, const st
                                          session->rows.count,
                                          brought->surveys,
                                          &arena,
-                                         diags};
+                                         diags,
+                                         brought->losses};
     int status = LL_DONE;
     if (!ll_study_judge(study, &evidence, &outcome))
         status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);
@@ -285,9 +286,11 @@ const struct ll_command ll_command_study = {
     .summary = "regenerate figures and tables of papers, and judge them",
     .examples = "  leadline study\n"
                 "  leadline study F3 F4 -o figures\n",
-    .details =
-        "Without an ID, lists the studies. A study writes ID.csv, ID.svg, ID.html and ID.json, and prints "
-        "its table and whether each of its criteria holds. The exit status is 1 when one does not.\n",
+    .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
+               "figure ID.svg, "
+               "too; further tables are in files ID-NAME.csv. It prints its tables and whether each of its "
+               "criteria holds: PASS, FAIL, or INFO beside what is published but not judged, "
+               "such as what was fitted. The exit status is 1 when one does not.\n",
     .options = options,
     .repeated = (const char *const[]){"data", NULL},
     .most_words = MOST_STUDIES,

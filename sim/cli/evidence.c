@@ -14,8 +14,10 @@
 
 void ll_library_release(struct ll_library *library)
 {
-    for (uint64_t i = 0; i < library->entry_count; i++)
+    for (uint64_t i = 0; i < library->entry_count; i++) {
         ll_trace_free(library->entries[i].trace);
+        free(library->entries[i].losses);
+    }
     for (uint64_t i = 0; i < library->survey_count; i++)
         ll_survey_result_free(library->surveys[i].result);
     free(library->entries);
@@ -39,7 +41,23 @@ static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
                : ll_failed("%s: no product can be taken as %s: %s", recording->model, name, trouble);
 }
 
-static int record(const struct ll_model *model, const struct ll_recording *recording, struct ll_trace **trace)
+static void note_loss(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
+{
+    (void)steps, (void)step_s;
+    ((double *)context)[step - 1] = loss;
+}
+
+static void take_lesson(const struct ll_lesson *lesson, struct ll_run_options *options)
+{
+    options->batch = lesson->batch;
+    options->settings = lesson->settings;
+    while (options->setting_count < LL_MOST_LESSON_SETTINGS && lesson->settings[options->setting_count].key)
+        options->setting_count++;
+}
+
+/* Losses have room for all steps, or are NULL. */
+static int record(const struct ll_model *model, const struct ll_recording *recording, double *losses,
+                  struct ll_trace **trace)
 {
     struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
     struct ll_run_options options = {.train = recording->train,
@@ -49,11 +67,15 @@ static int record(const struct ll_model *model, const struct ll_recording *recor
                                      .seed = 1,
                                      .threads = recording->threads,
                                      .settings = settings,
+                                     .progress = losses ? note_loss : NULL,
+                                     .context = losses,
                                      .trace = trace};
     while (options.setting_count < LL_MOST_STUDY_SETTINGS && recording->settings[options.setting_count].key) {
         const struct ll_study_setting *setting = &recording->settings[options.setting_count];
         settings[options.setting_count++] = (struct ll_setting){setting->key, setting->value};
     }
+    if (recording->lesson)
+        take_lesson(&model->lesson, &options);
     struct ll_run_report report;
     int status = ll_run_workload(model, &options, &report);
     return status == LL_DONE ? narrow(recording, trace) : status;
@@ -65,6 +87,14 @@ static struct ll_library_entry *find(const struct ll_library *library, const str
         if (ll_same_recording(&library->entries[i].recording, recording))
             return &library->entries[i];
     return NULL;
+}
+
+/* Of a recording in the library. */
+static struct ll_losses losses_of(const struct ll_library *library, const struct ll_recording *recording)
+{
+    const struct ll_library_entry *entry = find(library, recording);
+    return entry && entry->losses ? (struct ll_losses){entry->losses, recording->steps}
+                                  : (struct ll_losses){NULL, 0};
 }
 
 int ll_bring_one(struct ll_library *library, const struct ll_recording *recording,
@@ -81,11 +111,15 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     *entry = (struct ll_library_entry){.recording = *recording};
     const struct ll_model *model = ll_model_find(recording->model);
     int status = LL_DONE;
+    if (model && !recording->dry_run && !(entry->losses = calloc(recording->steps, sizeof *entry->losses)))
+        return ll_failed("memory ran out");
     if (model)
-        status = record(model, recording, &entry->trace);
+        status = record(model, recording, entry->losses, &entry->trace);
     else
         fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;
+    if (status != LL_DONE)
+        free(entry->losses);
     *trace = entry->trace;
     return status;
 }
@@ -115,9 +149,10 @@ int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struc
 {
     const char *const *folders = ll_machine_folders(arena);
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
+    brought->losses = ll_alloc(arena, plan->recording_count, sizeof *brought->losses);
     brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
     brought->surveys = ll_alloc(arena, plan->survey_count, sizeof *brought->surveys);
-    if (!folders || !brought->traces || !brought->machines || !brought->surveys)
+    if (!folders || !brought->traces || !brought->losses || !brought->machines || !brought->surveys)
         return ll_failed("memory ran out");
     for (uint64_t i = 0; i < plan->target_count; i++) {
         const struct ll_target *target = &plan->targets[i];
@@ -136,6 +171,7 @@ int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struc
         int status = ll_bring_one(library, recording, &brought->traces[i]);
         if (status != LL_DONE)
             return status;
+        brought->losses[i] = losses_of(library, recording);
     }
     for (uint64_t i = 0; i < plan->survey_count; i++) {
         int status = obtain_survey(library, &plan->surveys[i], &brought->surveys[i]);

@@ -10,6 +10,7 @@
 struct ll_library_entry {
     struct ll_recording recording;
     struct ll_trace *trace; /* NULL: there is no such workload */
+    double *losses;         /* by step; NULL in a dry run */
 };
 
 struct ll_surveyed_entry {
@@ -36,13 +37,15 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
 /* What a plan was answered with; {0} to begin with. */
 struct ll_brought {
     const struct ll_trace **traces;
+    struct ll_losses *losses;
     struct ll_machine **machines;
     uint64_t machine_count;
     const struct ll_survey_result **surveys;
 };
 
 /* Records what is missing, telling so on standard error, and reads the machines. An exit status, after saying
- * what is wrong. The arrays live in the arena, traces in the library; machines are freed by the next. */
+ * what is wrong. The arrays live in the arena, traces and losses in the library; machines are freed by the
+ * next. */
 int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
              struct ll_brought *brought);
 void ll_brought_release(struct ll_brought *brought);

@@ -12,6 +12,7 @@ struct walk {
     struct ll_step step;
     const struct ll_account *forms;
     const uint32_t *loops; /* by string: which loop such a scope is in, LL_NONE for none */
+    const bool *part;      /* by string: whether what has such a scope or name counts; NULL: all does */
     uint64_t *size_bytes;  /* by tensor */
     uint32_t *near_reads;  /* by tensor: how many inputs it is of ops of its producer's phase */
     uint32_t *reads;       /* by tensor: how many inputs it is of ops that take memory and count */
@@ -46,6 +47,12 @@ static uint32_t *find_loops(const struct ll_trace *trace, struct ll_arena *arena
                 loops[i] = j;
     }
     return loops;
+}
+
+/* Whether what has this scope or name takes memory. */
+static bool is_of_part(const struct walk *walk, uint32_t string)
+{
+    return !walk->part || walk->part[string];
 }
 
 static const struct ll_form *form_of(const struct walk *walk, uint32_t op)
@@ -133,7 +140,7 @@ static void begin(struct walk *walk)
         const struct ll_tensor *tensor = &walk->trace->tensors[i];
         const struct ll_desc *desc = &walk->trace->descs[tensor->desc];
         bool before = tensor->producer == LL_NONE || tensor->producer < walk->step.first_op;
-        if (!before || desc->memory != LL_WEIGHT)
+        if (!before || desc->memory != LL_WEIGHT || !is_of_part(walk, desc->name))
             continue;
         bool left = walk->readers[i] > 0 || tensor->producer == LL_NONE;
         walk->size_bytes[i] = left ? ll_size_bytes(&desc->shape) : 0;
@@ -154,9 +161,10 @@ static void visit(struct walk *walk, uint32_t op)
     const struct ll_form *form = form_of(walk, op);
     if (!takes_memory(walk, form))
         return;
-    walk->live_bytes = ll_add(walk->live_bytes, walk->forms[form - walk->trace->forms].footprint_bytes);
+    if (is_of_part(walk, form->scope))
+        walk->live_bytes = ll_add(walk->live_bytes, walk->forms[form - walk->trace->forms].footprint_bytes);
     walk->most_bytes = ll_max(walk->most_bytes, walk->live_bytes);
-    for (uint32_t i = 0; i < form->view.output_count; i++)
+    for (uint32_t i = 0; i < form->view.output_count && is_of_part(walk, form->scope); i++)
         if (form->aliases[i] == LL_NONE || form->bytes_written == 0)
             walk->size_bytes[ll_op_output(walk->trace, op, i)] = ll_size_bytes(&form->view.out[i]);
     for (uint32_t i = 0; i < form->view.input_count; i++) {
@@ -194,12 +202,18 @@ static void visit_all(struct walk *walk)
 
 bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes)
 {
+    return ll_minimal_footprint_of(trace, NULL, bytes);
+}
+
+bool ll_minimal_footprint_of(const struct ll_trace *trace, const bool *part, uint64_t *bytes)
+{
     struct ll_arena arena = {0};
     struct ll_account *forms = ll_alloc(&arena, trace->form_count, sizeof *forms);
     struct walk walk = {.trace = trace,
                         .step = ll_trace_typical_step(trace),
                         .forms = forms,
                         .loops = find_loops(trace, &arena),
+                        .part = part,
                         .size_bytes = ll_alloc(&arena, trace->tensor_count, sizeof(uint64_t)),
                         .near_reads = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t)),
                         .reads = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t)),

@@ -23,4 +23,8 @@
  * thread-safe. */
 bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes);
 
+/* The same of a device with a part of the network: ops whose scope, and weights whose name, `part` has true,
+ * which is by string of the trace. What it reads of others it does not keep. NULL: all. */
+bool ll_minimal_footprint_of(const struct ll_trace *trace, const bool *part, uint64_t *bytes);
+
 #endif

@@ -53,6 +53,14 @@ const struct ll_catamount_law ll_catamount_laws[LL_CATAMOUNT_DOMAIN_COUNT] = {
     [LL_IMAGE_DOMAIN] = {0.194, 0.05, 1.3e6, 15, -0.309, -0.309, 2e-2, 0.57, 81, 12, 732},
 };
 
+const struct ll_catamount_size *ll_catamount_largest(enum ll_catamount_domain domain)
+{
+    size_t i = LL_CATAMOUNT_SIZES;
+    while (ll_catamount_sizes[--i].domain != domain)
+        ;
+    return &ll_catamount_sizes[i];
+}
+
 void ll_catamount_plan(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < LL_CATAMOUNT_SIZES; i++) {

@@ -48,6 +48,9 @@ struct ll_catamount_size {
 enum { LL_CATAMOUNT_SIZES = 29 };
 extern const struct ll_catamount_size ll_catamount_sizes[LL_CATAMOUNT_SIZES];
 
+/* The one with most parameters of a domain. */
+const struct ll_catamount_size *ll_catamount_largest(enum ll_catamount_domain domain);
+
 /* Adds dry recordings of all of them. */
 void ll_catamount_plan(struct ll_study_plan *plan);
 

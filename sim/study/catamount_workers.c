@@ -8,15 +8,17 @@
 #include "sim/memory/minimal.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MACHINE "target accelerator"
 #define WORKLOAD "word LM with projection"
 
 static const double hidden = 19968, vocabulary = 800000, batch = 128, words_a_sentence = 25.37;
 static const double epoch_words = 7.68e10; /* a hundred times the billion-word benchmark's */
-static const double day_s = 86400, printed_days_of_one = 4671;
+static const double gibi = 0x1p30, day_s = 86400, printed_days_of_one = 4671;
 
 /* Read off the paper's vector drawing. */
 static const struct point {
@@ -117,7 +119,7 @@ static void off(struct ll_outcome *outcome, double found, double published, doub
 
 static void judge_one(const struct single *one, struct ll_outcome *outcome)
 {
-    const double gibi = 0x1p30;
+    const double flops = (double)one->accounts.flops;
     off(outcome, (double)one->accounts.parameters, 24034190594, 1e-9, 0, "",
         "parameters, as Catamount counts");
     off(outcome, (double)one->accounts.flops * 1e-12, 123.957025364125, 1, 3, " TFLOP",
@@ -130,8 +132,11 @@ static void judge_one(const struct single *one, struct ll_outcome *outcome)
         "the embedding alone, printed as 59.5 GB");
     off(outcome, 115.2 / one->roof_s, 11.7, 1, 2, "", "speed-up over the frontier's word LM");
     off(outcome, days(one, one->roof_s), 2707, 0.1, 1, " days", "an epoch on one accelerator, at best");
-    ll_inform(outcome, "4671, as 46 % of the peak say", "4071 in table 5, 4671 in the text",
-              "days of an epoch with a cache: table 5 has a misprint");
+    char text[32];
+    ll_snprintf(text, sizeof text, "%.0f",
+                days(one, 100 * flops / one->rates.peak_flops / points[0].utilization));
+    ll_inform(outcome, text, "4071 in table 5, 4671 in the text",
+              "days of an epoch with a cache, by the figure's share of the peak: table 5 has a misprint");
 }
 
 static void judge_cache(const struct ll_trace *trace, const struct single *one, struct ll_outcome *outcome)
@@ -186,16 +191,18 @@ static void judge_workers(const struct single *one, struct ll_outcome *outcome)
                                                        {"days an epoch", 3},     {"figure (days)", 3}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "An epoch on several accelerators.", columns, 6);
     const double alone_s = printed_days_of_one * day_s / one->steps;
-    double farthest = 0;
+    double farthest = 0, most_off = 0;
     for (size_t i = 0; i < POINTS; i++) {
         const double step_s = with_workers(one, alone_s, points[i].workers), share = utilization(one, step_s);
+        const double epoch_days = days(one, step_s) / points[i].workers;
         ll_put_number(sheet, points[i].workers);
         ll_put_number(sheet, step_s);
         ll_put_number(sheet, share);
         ll_put_number(sheet, points[i].utilization);
-        ll_put_number(sheet, days(one, step_s) / points[i].workers);
+        ll_put_number(sheet, epoch_days);
         ll_put_number(sheet, points[i].days);
         farthest = fmax(farthest, fabs(share - points[i].utilization));
+        most_off = fmax(most_off, fabs(ll_percent_off(epoch_days, points[i].days)));
     }
     draw(one, alone_s, outcome);
     ll_at_most(outcome, (struct ll_measured_value){farthest, 2, " points"}, 1,
@@ -204,9 +211,83 @@ static void judge_workers(const struct single *one, struct ll_outcome *outcome)
         "an epoch on 512, table 5");
     off(outcome, days(one, with_workers(one, alone_s, 1024)) / 1024, 6.2, 2, 2, " days",
         "an epoch on 1024, table 5");
-    ll_between(outcome,
-               (struct ll_measured_value){utilization(one, 7.2 * day_s / one->steps * 2048), 2, " %"}, 12.5,
-               16.5, "share of the peak that 7.2 days on 512 groups of 4 layers mean, printed as 14.5 %%");
+    ll_at_most(outcome, (struct ll_measured_value){most_off, 2, " %"}, 2,
+               "days are at most so far from the figure at all 16 numbers of workers");
+    ll_note(outcome,
+            "The figure's days are read off a logarithmic axis, to about 4 %%, and do not agree with its "
+            "shares of the peak any better: days times share differ by as much from worker to worker.");
+}
+
+/* Whether what is called so lies in one of these scopes, which end with NULL. */
+static bool lies_in(const char *path, const char *const *scopes)
+{
+    for (; *scopes; scopes++) {
+        size_t length = strlen(*scopes);
+        if (strncmp(path, *scopes, length) == 0 && (path[length] == '/' || path[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Least memory of what lies in scopes; NaN when memory ran out. */
+static double part_gib(const struct ll_trace *trace, const char *const *scopes, struct ll_arena *arena)
+{
+    bool *part = ll_alloc(arena, trace->string_count, sizeof *part);
+    uint64_t bytes;
+    for (uint64_t i = 0; part && i < trace->string_count; i++)
+        part[i] = lies_in(trace->strings[i], scopes);
+    return part && ll_minimal_footprint_of(trace, part, &bytes) ? (double)bytes / gibi : NAN;
+}
+
+/* Four devices with a part of the network each. */
+static void judge_parts(const struct ll_trace *trace, struct ll_arena *arena, struct ll_outcome *outcome)
+{
+    enum { EMBEDDING, FIRST, SECOND, SCORES, PARTS };
+    static const struct {
+        const char *name, *scopes[4];
+        double published;
+    } parts[PARTS] = {
+        [EMBEDDING] = {"embedding", {"embedding", NULL}, 60},
+        [FIRST] = {"first layer", {"lstm1", NULL}, 17},
+        [SECOND] = {"second layer", {"lstm2", NULL}, 17},
+        [SCORES] = {"projection and scores", {"projection", "scores", "loss", NULL}, 32},
+    };
+    static const struct ll_outcome_column columns[] = {
+        {"part", LL_TEXT_COLUMN}, {"GiB", 1}, {"published (GB)", 0}};
+    struct ll_sheet *sheet = ll_sheet_new(
+        outcome, "parts", "Least memory of four devices with a part of the network each.", columns, 3);
+    double gib[PARTS], sum = 0, published = 0;
+    for (size_t i = 0; i < PARTS; i++) {
+        gib[i] = part_gib(trace, parts[i].scopes, arena);
+        ll_put_text(sheet, parts[i].name);
+        ll_put_number(sheet, gib[i]);
+        ll_put_number(sheet, parts[i].published);
+        sum += gib[i];
+        published += parts[i].published;
+    }
+    char text[64];
+    ll_snprintf(text, sizeof text, "%.1f, %.1f, %.1f", gib[EMBEDDING], gib[SCORES], gib[FIRST]);
+    ll_holds(outcome, gib[EMBEDDING] > gib[SCORES] && gib[SCORES] > gib[FIRST], text, "60 > 32 > 17",
+             "GiB of the devices of the embedding, of projection and scores, of a layer");
+    off(outcome, sum, published, 15, 1, " GiB", "the four devices together, printed as 60 + 17 + 17 + 32 GB");
+    ll_snprintf(text, sizeof text, "%.1f", sum / PARTS);
+    ll_inform(outcome, text, "32, 31, 31, 32", "GiB of each when the embedding is dealt out evenly");
+    ll_note(outcome,
+            "A layer's 17 GB are its weights (11.9 GiB) and activations. Counted as the least memory of "
+            "the whole is, it also has, of the weights' size, the gradient of a time step and the sum "
+            "of gradients before and after.");
+}
+
+/* The paper pipelines time steps through the layers in a way that it does not describe. */
+static void inform_pipeline(const struct single *one, struct ll_outcome *outcome)
+{
+    char text[64];
+    ll_inform(outcome, "not simulated", "1.5 to 1.6",
+              "speed-up of a step on four such devices: a layer's steps are put together before the next one "
+              "reads them in our recording, so that nothing can be done at once; the paper's schedule is not "
+              "printed");
+    ll_snprintf(text, sizeof text, "%.1f %%", utilization(one, 7.2 * day_s / one->steps * 2048));
+    ll_inform(outcome, text, "14.5 %", "share of the peak that its 7.2 days on 512 times 4 devices mean");
 }
 
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
@@ -218,6 +299,8 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     judge_one(&one, outcome);
     judge_cache(trace, &one, outcome);
     judge_workers(&one, outcome);
+    judge_parts(trace, evidence->arena, outcome);
+    inform_pipeline(&one, outcome);
 }
 
 const struct ll_study ll_study_C12 = {

@@ -289,7 +289,9 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
                      "kFLOP (software.grain, "
                      "after Eigen's thread pool), so that small ops stay on one. TensorFlow's binaries of "
                      "the time were compiled for SSE; the "
-                     "machine is described so.");
+                     "machine is described so. memnet is the wide one, with stories as long as those of all "
+                     "questions together: "
+                     "of the question that it learns elsewhere every op would stay on one core.");
 }
 
 const struct ll_study ll_study_F6 = {

@@ -2,6 +2,8 @@
 /* The paper's fourteen observations, and which study looks at each. */
 #include "sim/study/paradnn.h"
 
+#include <stdio.h>
+
 static const struct {
     const char *observation, *study;
 } observations[] = {
@@ -31,13 +33,17 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     static const struct ll_outcome_column columns[] = {
         {"number", 0}, {"observation", LL_TEXT_COLUMN}, {"study", LL_TEXT_COLUMN}};
     struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "Observations, in the paper's order.", columns, 3);
+    char text[32];
+    int looked_at = 0;
     (void)evidence;
     for (size_t i = 0; i < sizeof observations / sizeof *observations; i++) {
         ll_put_number(sheet, (double)i + 1);
         ll_put_text(sheet, observations[i].observation);
         ll_put_text(sheet, observations[i].study);
+        looked_at += ll_study_find(observations[i].study) != NULL;
     }
-    ll_inform(outcome, "12 of 14", "14", "observations that a study looks at");
+    snprintf(text, sizeof text, "%d", looked_at);
+    ll_inform(outcome, text, "14", "observations that a study looks at");
 }
 
 const struct ll_study ll_study_PT1 = {

@@ -182,6 +182,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
                    "the most that a fully connected network uses of the peak (published: 62 to 64 %%)");
     if (all)
         draw(drawn, outcome);
+    ll_note(outcome,
+            "A CNN's maps have thousands of places, so that the smallest batch fills the arrays of all "
+            "cores here and a larger one gains no more than more blocks do, which spread what a step "
+            "has besides; the paper's measurements of CNN are not public.");
 }
 
 const struct ll_study ll_study_P2 = {

@@ -276,10 +276,11 @@ static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outc
     static const struct {
         enum ll_paradnn_family family;
         const char *width;
-        double low, high, published;
-    } of[] = {{LL_PARADNN_FC, "nodes", 2.5, 3.0, 2.83},
-              {LL_PARADNN_BOTTLENECK, "filters", 2.0, 2.3334, 2.31},
-              {LL_PARADNN_RNN, "embed", 0, 0, 3.11}};
+        bool fitted; /* the links, on the published maximum */
+        double published;
+    } of[] = {{LL_PARADNN_FC, "nodes", true, 2.83},
+              {LL_PARADNN_BOTTLENECK, "filters", true, 2.31},
+              {LL_PARADNN_RNN, "embed", false, 3.11}};
     struct race races[3] = {{0}};
     struct ll_sheet *sheet = sheet_of_races(outcome);
     bool all = true;
@@ -295,10 +296,10 @@ static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outc
             judge_plateaus(races[0].survey, outcome);
         ll_snprintf(text, sizeof text, "%.2f", races[i].most);
         ll_snprintf(published, sizeof published, "%.2f", of[i].published);
-        if (of[i].high > 0) {
+        if (of[i].fitted) {
             const struct direction wider = {of[i].width, 1};
-            ll_between(outcome, (struct ll_measured_value){races[i].most, 2, ""}, of[i].low, of[i].high,
-                       "%s: the greatest speed-up of a step's examples (published: %s)", doc, published);
+            ll_inform(outcome, text, published,
+                      "%s: the greatest speed-up of a step's examples, on which the links are fitted", doc);
             judge_directions(&races[i], &wider, 1, outcome);
         } else
             ll_inform(outcome, text, published,

@@ -79,18 +79,19 @@ struct limits {
     double ranks, median, nine;
 };
 
-static void judge_times(const struct compared *c, const char *name, const struct limits *limits,
-                        struct ll_arena *arena, struct ll_outcome *outcome)
+static void judge_times(const struct compared *c, const char *name, const char *fitted,
+                        const struct limits *limits, struct ll_arena *arena, struct ll_outcome *outcome)
 {
     double ranks = ll_spearman(c->measured_s, c->simulated_s, c->count, arena);
     ll_at_least(outcome, (struct ll_measured_value){ranks, 4, ""}, limits->ranks,
-                "%s, %zu rows: rank correlation of simulated and measured steps (Spearman)", name, c->count);
+                "%s, %zu rows%s: rank correlation of simulated and measured steps (Spearman)", name, c->count,
+                fitted);
     ll_at_most(outcome,
                (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"},
-               limits->median, "%s: median error of a step", name);
+               limits->median, "%s: median error of a step on these rows", name);
     ll_at_most(outcome,
                (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"},
-               limits->nine, "%s: error that nine in ten steps have at most", name);
+               limits->nine, "%s: error that nine in ten steps on these rows have at most", name);
     double *errors = ll_alloc(arena, c->count, sizeof *errors);
     for (int fed = 0; errors && fed < 2; fed++) {
         char text[96];
@@ -214,9 +215,10 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     if (tried) {
         judge_memory(tried, outcome);
         if (compare(evidence, tried, LL_PARADNN_TPU2, &tpu))
-            judge_times(&tpu, "TPU v2", &of_tpu, evidence->arena, outcome);
+            judge_times(&tpu, "TPU v2", evidence->measured_count ? "" : ", on which five rates are fitted",
+                        &of_tpu, evidence->arena, outcome);
         if (compare(evidence, tried, LL_PARADNN_V100, &gpu))
-            judge_times(&gpu, "V100", &of_gpu, evidence->arena, outcome);
+            judge_times(&gpu, "V100", "", &of_gpu, evidence->arena, outcome);
     }
     judge_signs(evidence, sheet, outcome);
     if (fc)

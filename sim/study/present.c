@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A cell as people see it, in the buffer when it is a number. */
 static const char *cell_text(const struct ll_sheet *sheet, uint64_t i, struct ll_human *buffer)
@@ -45,8 +46,34 @@ static void add_table(const struct ll_sheet *sheet, unsigned width, struct ll_st
     ll_str_release(&line);
 }
 
-void ll_present_text(const struct ll_study *study, const struct ll_outcome *outcome, unsigned width,
-                     struct ll_str *out)
+/* Each workload that was run, by its first recording; how others differ, the page says. */
+static void add_recordings(const struct ll_study_plan *plan, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    for (uint64_t i = 0; i < plan->recording_count; i++) {
+        const struct ll_recording *recording = &plan->recordings[i];
+        bool named = recording->dry_run;
+        for (uint64_t j = 0; j < i && !named; j++)
+            named = !plan->recordings[j].dry_run && strcmp(plan->recordings[j].row, recording->row) == 0;
+        if (named)
+            continue;
+        ll_str_addf(&line, "%s %s, ", line.length ? ";" : "Recorded here:", recording->model);
+        if (recording->lesson)
+            ll_str_add(&line, "as leadline train has it, ");
+        else
+            ll_str_addf(&line, "batch %" PRIu64 ", ", recording->batch);
+        ll_str_addf(&line, "%" PRIu64 " steps", recording->steps);
+        for (size_t s = 0; s < LL_MOST_STUDY_SETTINGS && recording->settings[s].key; s++)
+            ll_str_addf(&line, ", %s=%s", recording->settings[s].key, recording->settings[s].value);
+    }
+    if (line.length && !line.failed)
+        ll_wrap(out, line.text, width);
+    out->failed |= line.failed;
+    ll_str_release(&line);
+}
+
+void ll_present_text(const struct ll_study *study, const struct ll_study_plan *plan,
+                     const struct ll_outcome *outcome, unsigned width, struct ll_str *out)
 {
     ll_str_addf(out, "%s  %s: %s\n", study->id, study->paper, study->title);
     for (size_t i = 0; i < outcome->sheet_count; i++)
@@ -55,6 +82,7 @@ void ll_present_text(const struct ll_study *study, const struct ll_outcome *outc
         ll_str_add(out, "\n");
     for (size_t i = 0; i < outcome->note_count; i++)
         ll_wrap(out, outcome->notes[i], width);
+    add_recordings(plan, width, out);
     struct ll_table *table = ll_table_new("  verdict|>measured|wanted|claim");
     for (uint64_t i = 0; i < outcome->criterion_count; i++) {
         const struct ll_criterion *criterion = &outcome->criteria[i];
@@ -118,6 +146,7 @@ static void recordings_json(const struct ll_study_plan *plan, struct ll_json *js
         ll_json_put_text(json, "model", recording->model);
         ll_json_put_text(json, "mode", recording->train ? "train" : "infer");
         ll_json_put_bool(json, "dry_run", recording->dry_run);
+        ll_json_put_bool(json, "lesson", recording->lesson);
         ll_json_put_count(json, "batch", recording->batch);
         ll_json_put_count(json, "steps", recording->steps);
         ll_json_put_count(json, "threads", recording->threads);

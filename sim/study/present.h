@@ -6,9 +6,10 @@
 #include "sim/study/study.h"
 #include "tracer/base/json.h"
 
-/* What stands on the screen: title, tables, criteria with their verdicts. width in characters. */
-void ll_present_text(const struct ll_study *study, const struct ll_outcome *outcome, unsigned width,
-                     struct ll_str *out);
+/* What stands on the screen: title, tables, notes, what was run to be measured, criteria with their verdicts.
+ * width in characters. */
+void ll_present_text(const struct ll_study *study, const struct ll_study_plan *plan,
+                     const struct ll_outcome *outcome, unsigned width, struct ll_str *out);
 
 /* A table as comma-separated values with a line of column names: numbers in full, nothing for those that are
  * not there. */

@@ -101,10 +101,11 @@ static void recording_html(const struct ll_recording *recording, struct ll_str *
     ll_xml_add(out, recording->row);
     ll_str_add(out, ", ");
     ll_xml_add(out, recording->variant);
-    ll_str_add(out, ": <code>leadline record ");
+    ll_str_addf(out, ": <code>leadline %s ", recording->lesson ? "train" : "record");
     ll_xml_add(out, recording->model);
-    ll_str_addf(out, " %s%s", recording->train ? "--train" : "--infer",
-                recording->dry_run ? " --dry-run" : "");
+    if (!recording->lesson)
+        ll_str_addf(out, " %s%s", recording->train ? "--train" : "--infer",
+                    recording->dry_run ? " --dry-run" : "");
     if (recording->batch)
         ll_str_addf(out, " --batch %" PRIu64, recording->batch);
     ll_str_addf(out, " --steps %" PRIu64, recording->steps);

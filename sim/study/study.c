@@ -78,8 +78,8 @@ static bool same_text(const char *a, const char *b)
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b)
 {
     bool same = strcmp(a->model, b->model) == 0 && a->train == b->train && a->dry_run == b->dry_run &&
-                a->batch == b->batch && a->steps == b->steps && (a->dry_run || a->threads == b->threads) &&
-                same_text(a->products, b->products);
+                a->lesson == b->lesson && a->batch == b->batch && a->steps == b->steps &&
+                (a->dry_run || a->threads == b->threads) && same_text(a->products, b->products);
     for (size_t i = 0; same && i < LL_MOST_STUDY_SETTINGS; i++)
         same = same_text(a->settings[i].key, b->settings[i].key) &&
                same_text(a->settings[i].value, b->settings[i].value);
@@ -99,14 +99,28 @@ const struct ll_survey_result *ll_evidence_survey(const struct ll_evidence *evid
     return NULL;
 }
 
+/* The recording of this name; the plan's count where there is none. */
+static uint64_t recording_of(const struct ll_study_plan *plan, const char *row, const char *variant)
+{
+    uint64_t i = 0;
+    while (i < plan->recording_count &&
+           (strcmp(plan->recordings[i].row, row) != 0 || strcmp(plan->recordings[i].variant, variant) != 0))
+        i++;
+    return i;
+}
+
 const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
                                          const char *variant)
 {
-    const struct ll_study_plan *plan = evidence->plan;
-    for (uint64_t i = 0; i < plan->recording_count; i++)
-        if (strcmp(plan->recordings[i].row, row) == 0 && strcmp(plan->recordings[i].variant, variant) == 0)
-            return evidence->traces[i];
-    return NULL;
+    uint64_t i = recording_of(evidence->plan, row, variant);
+    return i < evidence->plan->recording_count ? evidence->traces[i] : NULL;
+}
+
+struct ll_losses ll_evidence_losses(const struct ll_evidence *evidence, const char *row, const char *variant)
+{
+    uint64_t i = recording_of(evidence->plan, row, variant);
+    return evidence->losses && i < evidence->plan->recording_count ? evidence->losses[i]
+                                                                   : (struct ll_losses){NULL, 0};
 }
 
 static const struct ll_machine *machine_of(const struct ll_evidence *evidence, const char *target)

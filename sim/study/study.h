@@ -30,6 +30,7 @@ struct ll_recording {
     const char *model;                                        /* the workload's name in models/ */
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
+    bool lesson; /* in the small version in which it learns (leadline train), its batch and settings, too */
     const char *products; /* the type that products of weights read (tracer/products.h); NULL: their own */
     uint64_t batch;       /* 0: the model's own */
     uint64_t steps;
@@ -40,6 +41,12 @@ struct ll_recording {
 struct ll_target {
     const char *name, *machine;                            /* the name is the study's own */
     struct ll_override overrides[LL_MOST_STUDY_OVERRIDES]; /* ended by one without path, if not full */
+};
+
+/* The losses of a recording's steps, in order; none of a dry run. */
+struct ll_losses {
+    const double *at;
+    uint64_t count;
 };
 
 struct ll_study_plan {
@@ -81,11 +88,15 @@ struct ll_evidence {
     const struct ll_survey_result *const *surveys; /* NULL for those of a workload that there is not */
     struct ll_arena *arena;                        /* for what a study computes on its way */
     struct ll_diags *diags; /* for traces that a machine cannot run; the study then comes to nothing */
+    const struct ll_losses *losses; /* by recording; may be NULL */
 };
 
 /* The trace of this name, NULL when there is none. */
 const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
                                          const char *variant);
+
+/* The losses of that recording; none where there is no such trace. */
+struct ll_losses ll_evidence_losses(const struct ll_evidence *evidence, const char *row, const char *variant);
 
 /* The trace replayed on a machine of the plan; NULL when there is no such trace, or after a complaint. */
 const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,

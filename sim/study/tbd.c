@@ -229,10 +229,12 @@ void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
         "us and runs ahead of the device (stacks/framework_2017): fitted on what NMT gains from 64 to 128 "
         "sentences; nothing else is fitted on TBD. Of the host one core starts ops; what the suite's "
         "input pipelines take is not simulated, so CPU utilization is less than the paper's.");
-    ll_note(outcome,
-            "The mini-batches of the figures are not in the paper's text; those shown go from few to "
-            "the largest it speaks of. A sentence of Transformer has 32 words, a step of WGAN is a "
-            "generator update and five of the critic, one of A3C four turns of each game.");
+    ll_note(
+        outcome,
+        "The mini-batches of the figures are not in the paper's text; those shown go from few to "
+        "the largest it speaks of. A sentence of Transformer has 32 words, a step of WGAN is a "
+        "generator update and five of the critic, one of A3C four turns of each game, learned "
+        "from: the five forward passes with which these are played, a third of all FLOPs, come before it.");
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         for (size_t i = 0; i < sweeps[row].count; i++)
             if (!sweeps[row].fits[i])

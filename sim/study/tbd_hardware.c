@@ -2,6 +2,7 @@
 #include "sim/study/tbd.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Table IV; 0 where it prints nothing. Of the processor it has the cache and the bandwidth of one socket, but
@@ -108,10 +109,12 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
                                           "The devices as the paper prints them, and as their "
                                           "machine files describe them.",
                                           columns, sizeof columns / sizeof *columns);
-    double peaks[DEVICES];
+    double peaks[DEVICES], cores = NAN; /* those of the last, the processor */
+    char text[32];
     for (size_t i = 0; i < DEVICES; i++) {
         const struct ll_machine *machine = machine_of(evidence, printed[i].name);
         struct printed found = described(machine, &printed[i]);
+        cores = found.cores;
         peaks[i] = ll_machine_peak_flops(machine, LL_F32) * 1e-12;
         put_row(sheet, printed[i].name, "printed", &printed[i], printed_peaks[i]);
         put_row(sheet, printed[i].name, machine->stem, &found, peaks[i]);
@@ -129,7 +132,8 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     ll_between(outcome, (struct ll_measured_value){peaks[TITAN] / peaks[P4000], 3, ""},
                peak_ratio * (1 - share), peak_ratio * (1 + share),
                "peak of the TITAN Xp over that of the P4000");
-    ll_inform(outcome, "14", "28", "Xeon E5-2680: cores of a socket, whose cache and bandwidth are printed");
+    snprintf(text, sizeof text, "%.0f", cores);
+    ll_inform(outcome, text, "28", "Xeon E5-2680: cores of a socket, whose cache and bandwidth are printed");
     ll_note(outcome,
             "Peaks are 2 x cores x clock. The table's row of the processor mixes a socket's last cache "
             "and bandwidth with 28 cores; its machine file is a socket.");

@@ -2,6 +2,7 @@
 #include "sim/study/tbd.h"
 
 #include "sim/report/figure/figure.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,8 +13,28 @@ static const double gib = (double)(1 << 30);
  * the suite's last bucket. */
 static const struct ll_study_setting longest = {"frames", "1600"};
 
+/* The translators' last bucket, beside the sentences that are usual. */
+static const enum ll_tbd_row translators[] = {LL_TBD_NMT, LL_TBD_SOCKEYE};
+enum { TRANSLATORS = sizeof translators / sizeof *translators };
+static const char longest_variant[] = "100 words";
+
+static void plan_translator(struct ll_study_plan *plan, enum ll_tbd_row row)
+{
+    ll_study_plan_recording(plan,
+                            &(struct ll_recording){.row = ll_tbd[row].name,
+                                                   .variant = longest_variant,
+                                                   .model = ll_tbd[row].model,
+                                                   .settings = {{"source", "100"}, {"target", "100"}},
+                                                   .train = true,
+                                                   .dry_run = true,
+                                                   .batch = ll_tbd[row].batches[ll_tbd_batch_count(row) - 1],
+                                                   .steps = 2});
+}
+
 static void plan(struct ll_study_plan *plan)
 {
+    for (size_t i = 0; i < TRANSLATORS; i++)
+        plan_translator(plan, translators[i]);
     for (size_t i = 0; i < LL_TBD_COUNT; i++) {
         enum ll_tbd_row row = (enum ll_tbd_row)i;
         if (row != LL_TBD_DEEP_SPEECH)
@@ -159,6 +180,34 @@ static void judge_workload(const struct held *held, struct ll_outcome *outcome)
                held->capacity_bytes / gib, "%s: total at the largest mini-batch", name);
 }
 
+/* The shares of all that have no criterion. */
+static void inform_share(const struct held *held, struct ll_outcome *outcome)
+{
+    char text[32];
+    const size_t last = held->count - 1;
+    ll_snprintf(text, sizeof text, "%.1f %%", share(held, last, LL_HOLDS_FEATURE_MAPS));
+    ll_inform(outcome, text, held->row == LL_TBD_SOCKEYE ? "89 %" : "62 to 89 %",
+              "%s: share of feature maps at the largest mini-batch", ll_tbd[held->row].name);
+}
+
+static void inform_longest(const struct ll_evidence *evidence, enum ll_tbd_row row,
+                           struct ll_outcome *outcome)
+{
+    const struct ll_result *result =
+        ll_evidence_replay(evidence, ll_tbd[row].name, longest_variant, LL_TBD_P4000);
+    char text[32];
+    double all = 0;
+    if (!result)
+        return;
+    const uint64_t *bytes = result->prepared->footprint.most_bytes;
+    for (int m = 0; m < LL_HOLDS_COUNT; m++)
+        all += (double)bytes[m];
+    ll_snprintf(text, sizeof text, "%.1f %% of %.1f GiB", 100 * (double)bytes[LL_HOLDS_FEATURE_MAPS] / all,
+                all / gib);
+    ll_inform(outcome, text, row == LL_TBD_SOCKEYE ? "89 %" : "62 to 89 %",
+              "%s: the same with sentences of 100 words, the suite's longest", ll_tbd[row].name);
+}
+
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     struct held all[LL_TBD_COUNT];
@@ -175,6 +224,11 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (all[row].count > 0)
             judge_workload(&all[row], outcome);
+    for (size_t row = 0; row < LL_TBD_COUNT; row++)
+        if (all[row].count > 0 && row != LL_TBD_RESNET && row != LL_TBD_DEEP_SPEECH)
+            inform_share(&all[row], outcome);
+    for (size_t i = 0; i < TRANSLATORS; i++)
+        inform_longest(evidence, translators[i], outcome);
     ll_note(
         outcome,
         "Of each kind the most that ever lives, as the paper's tool counts allocations; kinds need not be "

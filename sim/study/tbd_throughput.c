@@ -17,9 +17,12 @@ static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *ou
     if (inception->count)
         ll_at_most(outcome, (struct ll_measured_value){100 * ll_tbd_gain(inception, 16, 32), 1, " %"}, 15,
                    "Inception-v3: what 32 images gain over 16 (published: less than 10 %%)");
-    if (nmt->count)
-        ll_between(outcome, (struct ll_measured_value){100 * nmt_gain, 1, " %"}, 10, 45,
-                   "NMT: what 128 sentences gain over 64 (published: 25 %%)");
+    if (nmt->count) {
+        ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * nmt_gain);
+        ll_inform(
+            outcome, measured, "25 %",
+            "NMT: what 128 sentences gain over 64, on which the framework's time to start an op is fitted");
+    }
     if (speech->count)
         ll_at_least(outcome, (struct ll_measured_value){ll_tbd_exponent(speech), 2, ""}, 0.8,
                     "Deep Speech 2: throughput grows almost as the mini-batch does, the exponent");

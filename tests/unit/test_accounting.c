@@ -205,6 +205,41 @@ static void the_least_memory_is_between_the_largest_op_and_all_that_is_made(void
     }
 }
 
+/* A layer of a word model has its weights and, while it adds up their gradient over the words, three more of
+ * their size: the product of a word, and the sum before and after. Parts do without what others make. */
+static void a_part_needs_what_its_own_ops_make(void **state)
+{
+    enum { HIDDEN = 512, WEIGHTS = 8 * HIDDEN * HIDDEN * 4 };
+    struct ll_setting settings[] = {{"hidden", "512"}, {"vocabulary", "100"}, {"sequence", "2"}};
+    struct ll_diags diags = {0};
+    struct ll_trace *trace = NULL;
+    struct ll_run_report report;
+    const struct ll_run_options options = {.train = true,
+                                           .dry_run = true,
+                                           .batch = 1,
+                                           .steps = 1,
+                                           .settings = settings,
+                                           .setting_count = 3,
+                                           .trace = &trace};
+    uint64_t of_layer, of_table, of_all;
+    (void)state;
+    assert_true(ll_model_run(ll_model_find("word_lm"), &options, &report, &diags));
+    bool layer[256], table[256];
+    assert_in_range(trace->string_count, 1, 256);
+    for (uint64_t i = 0; i < trace->string_count; i++) {
+        layer[i] = strncmp(trace->strings[i], "lstm1/", 6) == 0;
+        table[i] =
+            strcmp(trace->strings[i], "embedding") == 0 || strcmp(trace->strings[i], "embedding/table") == 0;
+    }
+    assert_true(ll_minimal_footprint_of(trace, layer, &of_layer));
+    assert_true(ll_minimal_footprint_of(trace, table, &of_table));
+    assert_true(ll_minimal_footprint_of(trace, NULL, &of_all));
+    assert_in_range(of_layer, 4 * WEIGHTS, 4 * WEIGHTS + WEIGHTS / 100);
+    assert_in_range(of_table, 100 * HIDDEN * 4, 2 * 100 * HIDDEN * 4);
+    assert_true(of_all > of_layer + of_table);
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +249,7 @@ int main(void)
         cmocka_unit_test(ops_are_counted_its_way),
         cmocka_unit_test(strides_and_windows_of_any_size_are_counted),
         cmocka_unit_test(the_least_memory_is_between_the_largest_op_and_all_that_is_made),
+        cmocka_unit_test(a_part_needs_what_its_own_ops_make),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

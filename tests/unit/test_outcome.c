@@ -69,8 +69,9 @@ static void the_screen_shows_table_and_verdicts(void **state)
 {
     (void)state;
     struct ll_outcome outcome = sample();
+    struct ll_study_plan plan = {.failed = false};
     struct ll_str text = {0};
-    ll_present_text(&study, &outcome, 120, &text);
+    ll_present_text(&study, &plan, &outcome, 120, &text);
     assert_string_equal(text.text, "X1  A paper, figure 1: A <title>\n"
                                    "\n"
                                    "A table.\n"
@@ -84,6 +85,34 @@ static void the_screen_shows_table_and_verdicts(void **state)
                                    "  FAIL          nan  1.00 to 4.00  c is known\n"
                                    "  INFO         0.43  about 0.4     d\n");
     ll_str_release(&text);
+    ll_outcome_release(&outcome);
+}
+
+/* What was run, each row once; what was not, and other variants, are on the page. */
+static void the_screen_says_what_was_run(void **state)
+{
+    static const struct ll_recording recordings[] = {
+        {.row = "a", .variant = "dry", .model = "alexnet", .dry_run = true, .batch = 64, .steps = 2},
+        {.row = "a",
+         .variant = "one",
+         .model = "alexnet",
+         .settings = {{"image", "56"}, {"hidden", "8"}},
+         .batch = 1,
+         .steps = 20},
+        {.row = "a", .variant = "two", .model = "alexnet", .batch = 1, .steps = 20, .threads = 2},
+        {.row = "b", .variant = "one", .model = "vgg", .batch = 2, .steps = 3},
+    };
+    struct ll_outcome outcome = sample();
+    struct ll_study_plan plan = {.failed = false};
+    struct ll_str text = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof recordings / sizeof *recordings; i++)
+        ll_study_plan_recording(&plan, &recordings[i]);
+    ll_present_text(&study, &plan, &outcome, 120, &text);
+    assert_non_null(strstr(text.text, "Recorded here: alexnet, batch 1, 20 steps, image=56, hidden=8; vgg, "
+                                      "batch 2, 3 steps\n"));
+    ll_str_release(&text);
+    ll_study_plan_release(&plan);
     ll_outcome_release(&outcome);
 }
 
@@ -146,6 +175,7 @@ int main(void)
         cmocka_unit_test(measured_and_bound_are_shown_alike),
         cmocka_unit_test(values_with_commas_are_quoted_and_numbers_are_whole),
         cmocka_unit_test(the_screen_shows_table_and_verdicts),
+        cmocka_unit_test(the_screen_says_what_was_run),
         cmocka_unit_test(pages_escape_what_they_show),
         cmocka_unit_test(programs_get_every_number_in_full),
         cmocka_unit_test(too_many_sheets_are_a_failure_and_no_overflow),

@@ -36,9 +36,15 @@ static struct answer *answer_with(const struct ll_study *study, const struct ll_
             ll_machine_read(target->machine, folders, target->overrides, count, &answer->diags);
         assert_non_null(answer->machines[i]);
     }
-    answer->evidence = (struct ll_evidence){
-        plan,           answer->traces, (const struct ll_machine *const *)answer->machines, NULL, 0, NULL,
-        &answer->arena, &answer->diags};
+    answer->evidence = (struct ll_evidence){plan,
+                                            answer->traces,
+                                            (const struct ll_machine *const *)answer->machines,
+                                            NULL,
+                                            0,
+                                            NULL,
+                                            &answer->arena,
+                                            &answer->diags,
+                                            NULL};
     return answer;
 }
 
@@ -69,7 +75,7 @@ static void add_all(const struct ll_study *study, const struct answer *answer, s
     struct ll_outcome outcome = {.failed = false};
     struct ll_json json = {.out = out};
     assert_true(ll_study_judge(study, &answer->evidence, &outcome));
-    ll_present_text(study, &outcome, 100, out);
+    ll_present_text(study, &answer->plan, &outcome, 100, out);
     ll_present_html(study, &answer->plan, &outcome, out);
     ll_present_json(study, &answer->plan, &outcome, &json);
     for (size_t i = 0; i < outcome.drawing_count; i++)
@@ -146,6 +152,61 @@ static void the_same_evidence_gives_the_same_bytes(void **state)
     ll_trace_free(trace);
 }
 
+/* Losses that rise with the steps of the last workload and fall with those of all others. */
+static void a_loss_that_rises_fails(void **state)
+{
+    enum { STEPS = 200 };
+    struct ll_trace *trace = sample_trace();
+    const struct ll_study *study = ll_study_find("T2");
+    struct answer *answer = answer_with(study, trace);
+    struct ll_outcome outcome = {.failed = false};
+    struct ll_losses losses[16];
+    double falling[STEPS], rising[STEPS];
+    const uint64_t count = answer->plan.recording_count;
+    (void)state;
+    for (size_t i = 0; i < STEPS; i++)
+        rising[i] = -(falling[i] = 1 / (1 + (double)i));
+    for (uint64_t i = 0; i < count; i++)
+        losses[i] = (struct ll_losses){i + 1 < count ? falling : rising, STEPS};
+    answer->evidence.losses = losses;
+    assert_true(ll_study_judge(study, &answer->evidence, &outcome));
+    assert_int_equal(ll_count_verdicts(&outcome, LL_FAIL), 1);
+    assert_int_equal(ll_count_verdicts(&outcome, LL_PASS), count - 1);
+    ll_outcome_release(&outcome);
+    forget(answer);
+    ll_trace_free(trace);
+}
+
+/* Of all points, whichever of them a survey takes; the largest networks by closed form on paper. */
+static void ranges_of_parameters_are_those_of_whole_families(void **state)
+{
+    static const double most[] = {8597603304, 98681116, 61094556, 21993812, 85208912, 64137212};
+    struct answer *answer = answer_with(ll_study_find("P1"), NULL);
+    struct ll_outcome outcome = {.failed = false};
+    (void)state;
+    assert_true(ll_study_judge(ll_study_find("P1"), &answer->evidence, &outcome));
+    const struct ll_sheet *sheet = &outcome.sheets[0];
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++)
+        assert_true(sheet->cells[i * sheet->column_count + 3].number == most[i]);
+    ll_outcome_release(&outcome);
+    forget(answer);
+}
+
+/* Fathom's published profile of speech is that of its code. */
+static void speech_is_profiled_as_it_was(void **state)
+{
+    struct ll_study_plan plan = {.failed = false};
+    size_t found = 0;
+    (void)state;
+    ll_study_find("F3")->plan(&plan);
+    for (uint64_t i = 0; i < plan.recording_count; i++)
+        for (size_t s = 0; strcmp(plan.recordings[i].row, "speech") == 0 && s < 2; s++)
+            found += strcmp(plan.recordings[i].settings[s].key, s ? "recurrent" : "tile") == 0 &&
+                     strcmp(plan.recordings[i].settings[s].value, s ? "0" : "1") == 0;
+    assert_int_equal(found, 2);
+    ll_study_plan_release(&plan);
+}
+
 static void recordings_are_the_same_if_made_alike(void **state)
 {
     (void)state;
@@ -190,6 +251,9 @@ int main(void)
         cmocka_unit_test(names_within_a_plan_are_unique),
         cmocka_unit_test(a_missing_workload_fails_each_study_that_wants_it),
         cmocka_unit_test(the_same_evidence_gives_the_same_bytes),
+        cmocka_unit_test(a_loss_that_rises_fails),
+        cmocka_unit_test(ranges_of_parameters_are_those_of_whole_families),
+        cmocka_unit_test(speech_is_profiled_as_it_was),
         cmocka_unit_test(recordings_are_the_same_if_made_alike),
         cmocka_unit_test(published_rows_sum_to_nearly_all),
     };
