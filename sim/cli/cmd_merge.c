@@ -49,6 +49,7 @@ const struct ll_command ll_command_merge = {
     .examples = "  leadline merge arrays.?of8.db -o arrays.db\n"
                 "  leadline merge monday.db tuesday.db -o both.db --json\n",
     .options = options,
+    .writes = (const char *const[]){"output", NULL},
     .least_words = 1,
     .most_words = 10000,
     .run = run,

@@ -429,6 +429,7 @@ const struct ll_command ll_command_pareto = {
     .details = "A point is on the front when no other valid point is at least as good in every objective and "
                "better in one.\n",
     .options = options,
+    .writes = (const char *const[]){"output", "html", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

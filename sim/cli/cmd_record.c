@@ -157,6 +157,8 @@ const struct ll_command ll_command_record = {
 #undef X
     .options = options,
     .repeated = (const char *const[]){"param", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"data", NULL},
     .least_words = 1,
     .most_words = SIZE_MAX,
     .run = run,

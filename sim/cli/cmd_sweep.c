@@ -394,6 +394,7 @@ const struct ll_command ll_command_sweep = {
     .details = "Points that are in the database already are not evaluated again, so an interrupted sweep "
                "goes on where it stopped. sim/explore/README.md describes the sweep file.\n",
     .options = options,
+    .writes = (const char *const[]){"output", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -312,6 +312,7 @@ const struct ll_command ll_command_validate = {
         "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "
         "writes it.\n",
     .options = options,
+    .writes = (const char *const[]){"svg", "residuals", "rows", NULL},
     .least_words = 1,
     .most_words = 1000,
     .run = run,
