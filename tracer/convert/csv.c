@@ -339,7 +339,7 @@ static const char *record_row(struct ll_series *series, const struct ll_measured
 {
     struct csv_row r = {.series = series, .row = row};
     if (!find_dtype(&r))
-        return "the element type is not known";
+        return LL_UNKNOWN_ELEMENTS;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (is_named(ops[i].name, row->op)) {
             r.kind = ops[i].kind;
