@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Where the trace is while it is measured that nobody asked to keep; empty otherwise. */
@@ -181,6 +182,10 @@ static const char *output_of(const struct ll_args *args)
 
 static int write_machine(const struct ll_args *args, const struct ll_trace *trace, struct ll_diags *diags)
 {
+    const char *model = ll_trace_fact(trace, "model");
+    if (!model || strcmp(model, "micro") != 0)
+        return ll_wrong("%s: a trace of %s; expected one that leadline calibrate --keep has measured",
+                        args->word_count ? args->words[0] : "the trace", model ? model : "something else");
     struct ll_calibration calibration;
     struct shown shown = shown_here();
     if (!ll_calibrate(trace, &(struct ll_listener){show, &shown}, args->arena, diags, &calibration))

@@ -22,9 +22,21 @@ static const struct ll_option common[] = {
     {0},
 };
 
-static void add_options_help(const struct ll_option *option, unsigned width, struct ll_str *out)
+/* A command may tell in its own words what a common option does. */
+static bool is_told(const struct ll_option *own, const char *name)
+{
+    for (; own && own->name; own++)
+        if (strcmp(own->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_options_help(const struct ll_option *option, const struct ll_option *but, unsigned width,
+                             struct ll_str *out)
 {
     for (; option && option->name; option++) {
+        if (is_told(but, option->name))
+            continue;
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
@@ -59,8 +71,8 @@ static int print_command_help(const struct ll_command *command)
     if (command->details)
         add_details(command->details, width, &out);
     ll_str_add(&out, "Options:\n");
-    add_options_help(command->options, width, &out);
-    add_options_help(common, width, &out);
+    add_options_help(command->options, NULL, width, &out);
+    add_options_help(common, command->options, width, &out);
     return ll_print(&out);
 }
 
@@ -72,9 +84,11 @@ struct parser {
     size_t count;
 };
 
-static void add_options(struct parser *parser, const struct ll_option *option)
+static void add_options(struct parser *parser, const struct ll_option *option, const struct ll_option *but)
 {
     for (; option && option->name; option++) {
+        if (is_told(but, option->name))
+            continue;
         assert(parser->count < MOST_OPTIONS);
         parser->long_options[parser->count] =
             (struct option){option->name, option->value ? required_argument : no_argument, NULL,
@@ -161,8 +175,8 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
 {
     struct parser parser = {.letters = ":"};
-    add_options(&parser, command->options);
-    add_options(&parser, common);
+    add_options(&parser, command->options, NULL);
+    add_options(&parser, common, command->options);
     struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
     if (!given)
         return ll_failed("memory ran out");

@@ -148,10 +148,6 @@ static bool check(struct ll_space_reading *reading, const struct range *range)
     if (range->to < range->from)
         return ll_complain(reading->diags, place,
                            "the range ends before it begins: `to` is less than `from`");
-    if (!isfinite(range->to - range->from) ||
-        ((range->log || !isnan(range->times)) && !isfinite(range->to / range->from)))
-        return ll_complain(reading->diags, place, "the range is wider than numbers are: from %g to %g",
-                           range->from, range->to);
     if (range->by <= 0 || range->times == 1)
         return ll_complain(reading->diags, place, "a range with such a step never ends");
     if (range->points == 1 && range->to != range->from)
@@ -161,6 +157,10 @@ static bool check(struct ll_space_reading *reading, const struct range *range)
         return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");
     if ((range->log || !isnan(range->times)) && range->from <= 0)
         return ll_complain(reading->diags, place, "a range of equal ratios cannot begin at 0");
+    if (!isfinite(range->to - range->from) ||
+        ((range->log || !isnan(range->times)) && !isfinite(range->to / range->from)))
+        return ll_complain(reading->diags, place, "the range is wider than numbers are: from %g to %g",
+                           range->from, range->to);
     return true;
 }
 
