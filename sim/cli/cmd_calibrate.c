@@ -28,12 +28,11 @@ static char temporary[256];
 static void interrupt(int number)
 {
     static const char message[] = "\nleadline: interrupted: no machine is written\n";
-    (void)number;
     if (temporary[0])
         unlink(temporary);
     ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
     (void)written;
-    _exit(LL_INTERRUPTED);
+    raise(number); /* nobody catches it a second time */
 }
 
 /* A bar for people; a log gets a line for each tenth. */
@@ -68,7 +67,7 @@ static int measure(const struct ll_args *args, const char *path)
         !ll_value_count(args, "seconds", 1, 100000, 60, &seconds))
         return LL_WRONG;
     struct shown shown = shown_here();
-    struct sigaction action = {.sa_handler = interrupt}, before;
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before;
     sigaction(SIGINT, &action, &before);
     enum ll_status status = ll_micro_record(&(struct ll_micro_options){
         .threads = (unsigned)threads, .seconds = (double)seconds, .path = path, .listener = {show, &shown}});

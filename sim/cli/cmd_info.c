@@ -175,7 +175,8 @@ static void timing(const struct ll_args *args, const struct ll_profile *profile,
     if (!waits_alone && profile->wall_s <= 0)
         ll_str_add(&line, "no step was recorded to its end");
     else if (profile->wall_s > 0 && profile->ops_time_s > 0)
-        ll_str_addf(&line, "%s a step in the mean, at %s; ops cover %s of it%s", ll_si(&wall, profile->wall_s, "s"),
+        ll_str_addf(&line, "%s a step in the mean, at %s; ops cover %s of it%s",
+                    ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
                     ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
                     seen_time_s(profile) > profile->wall_s ? ", several at once" : "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
+#include "tracer/base/plain.h"
 #include "tracer/format.h"
 
 #include <errno.h>
@@ -134,7 +135,7 @@ void ll_print_diags(const struct ll_diags *diags)
 static int say(int status, const char *format, va_list arguments)
 {
     char text[4096];
-    vsnprintf(text, sizeof text, format, arguments);
+    ll_vsnprintf(text, sizeof text, format, arguments);
     fputs("leadline: ", stderr);
     print_shown(text);
     fputc('\n', stderr);

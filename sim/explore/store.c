@@ -509,8 +509,7 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool finished,
                    struct ll_diags *diags)
 {
-    const char *name =
-        ll_format(&store->arena, LL_FACT_FINISHED "%" PRIu64 "of%" PRIu64, part + 1, parts);
+    const char *name = ll_format(&store->arena, LL_FACT_FINISHED "%" PRIu64 "of%" PRIu64, part + 1, parts);
     const struct ll_fact fact = {name, finished ? "yes" : "no"};
     return (name &&
             ll_database_run(store->database,

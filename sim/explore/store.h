@@ -72,16 +72,16 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
 bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,
                   struct ll_diags *diags);
 
-/* Writes down that this part of so many parts of a sweep (shards, or processes that work together) has begun,
- * or that it has ended, all of its points being there; what was written down so before is forgotten. False
- * after a complaint. */
+/* Writes down that this part of so many parts of a sweep (shards, or processes that work together) has
+ * begun, or that it has ended, all of its points being there; what was written down before is forgotten.
+ * False after a complaint. */
 bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool finished,
                    struct ll_diags *diags);
 
-/* Joins databases of one space into a file, written beside and then moved to its place, where it may replace
- * one of them. False after complaints: they are of different spaces, their results rest on different things,
- * two have different results of one point, or *stop (NULL: nobody stops it) was set on the way; then all is
- * as it was. *points is how many there are. */
+/* Joins databases of one space into a file, written beside and then moved to its place, where it may
+ * replace one of them. False after complaints: they are of different spaces, their results rest on different
+ * things, two have different results of one point, or *stop (NULL: nobody stops it) was set on the way; then
+ * all is as it was. *points is how many there are. */
 bool ll_store_join(const char *path, const char *const *parts, size_t count,
                    const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags);
 
@@ -89,11 +89,12 @@ bool ll_store_join(const char *path, const char *const *parts, size_t count,
 bool ll_store_merge(const char *path, const char *const *parts, size_t count,
                     const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags);
 
-/* What a database lacks of its sweep, as the rest of a sentence that begins with its name; NULL when nothing is
- * known to be missing, as of one that was written before that was told. In the arena. */
+/* What a database lacks of its sweep, as the rest of a sentence that begins with its name; NULL when
+ * nothing is known to be missing, as of one that was written before that was told. In the arena. */
 const char *ll_store_missing(const char *path, struct ll_arena *arena);
 
-/* Why points are not valid: the commonest reasons, the most frequent first; how many of them. In the arena. */
+/* Why points are not valid: the commonest reasons, the most frequent first; how many reasons they are. In
+ * the arena. */
 struct ll_store_trouble {
     const char *why;
     uint64_t count; /* points */

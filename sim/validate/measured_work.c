@@ -295,8 +295,8 @@ static void works_SHARE(struct ll_row_works *r)
     r->trouble = "a share of a step is no work of its own";
 }
 
-/* The dimensions that a rule of measured_ops.def may be given, each between spaces: those that it asks for, and
- * those by which data tells what changes no work. What else stands in a row is not what it means. */
+/* The dimensions that a rule of measured_ops.def may be given, each between spaces: those that it asks for,
+ * and those by which data tells what changes no work. What else stands in a row is not what it means. */
 #define PRODUCT_KEYS " m n k bias "
 #define CONV_KEYS " b c h w k r s stride_h stride_w pad_h pad_w dilation_h dilation_w groups "
 #define RECURRENT_KEYS " type hidden batch steps layers input bidirectional skip_input "
@@ -327,7 +327,7 @@ static const struct measured_op {
     enum ll_op_kind kind;
     uint64_t flops;
 } ops[] = {
-#define LL_MEASURED(name, family, rule, kind, flops) \
+#define LL_MEASURED(name, family, rule, kind, flops)                                                         \
     {name, family, keys_##rule, works_##rule, LL_OP_##kind, flops},
 #include "sim/validate/measured_ops.def"
 #undef LL_MEASURED
