@@ -182,3 +182,10 @@ bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work)
     return row_of(op->kind)->work(op, work) && ll_fits(work->flops) && ll_fits(work->a_bytes) &&
            ll_fits(work->b_bytes) && ll_fits(work->c_bytes);
 }
+
+bool ll_op_counts_fit(const struct ll_op_view *op)
+{
+    struct ll_work work;
+    return ll_fits(ll_op_flops(op)) && ll_fits(ll_op_bytes_read(op)) && ll_fits(ll_op_bytes_written(op)) &&
+           ll_op_lower(op, &work);
+}

@@ -198,4 +198,7 @@ uint64_t ll_op_bytes_written(const struct ll_op_view *op);
 /* What the op asks of a machine. False when a size does not fit in 64 bits. */
 bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work);
 
+/* Whether all of these counts fit: only such an op can be recorded. */
+bool ll_op_counts_fit(const struct ll_op_view *op);
+
 #endif

@@ -178,6 +178,10 @@ static uint64_t look(struct ll_looks *looks, struct ll_pool *pool, double done)
     return ll_now_ns() - begin_ns;
 }
 
+/* What is told while it is done. */
+static const char op_steps[] = "ops of every kind", memory_taken[] = "taking memory",
+                  caches_shared[] = "who shares caches";
+
 /* Steps until time is up: the first one only warms up and counts as well, since no step is special to who
  * reads the trace. Looks lie between them and take none of their time, nor does waiting for a good moment:
  * on a crowded machine there are as many steps as on a calm one. */
@@ -187,7 +191,7 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
     enum { LEAST_STEPS = 3 };
     uint64_t begin_ns = ll_now_ns(), step = 0;
     double done = 0;
-    bool goes_on = true;
+    bool goes_on = ll_tell(&options->listener, op_steps, 0);
     while (goes_on && ll_recorder_status(recorder) == LL_OK) {
         begin_ns += look(looks, pool, done);
         uint64_t waited_ns = ll_pool_waited_ns(pool);
@@ -196,7 +200,7 @@ static void step_all(const struct ll_micro_options *options, struct ll_runner *r
         double passed_s = (double)(ll_now_ns() - begin_ns) * 1e-9;
         done = options->steps ? (double)step / (double)options->steps : passed_s / options->seconds;
         goes_on = done < 1 || (!options->steps && step < LEAST_STEPS);
-        goes_on &= ll_tell(&options->listener, "ops of every kind", done < 1 ? done : 1);
+        goes_on &= ll_tell(&options->listener, op_steps, done < 1 ? done : 1);
     }
 }
 
@@ -250,8 +254,10 @@ static void measure(const struct ll_micro_options *options, struct ll_runner *ru
     struct ll_looks l2 = {0}, l3 = {0};
     uint64_t known = facts->count;
     if (!options->quick) {
+        ll_tell(&options->listener, caches_shared, 0);
         l2 = ll_looks_at_l2(pool, facts);
         l3 = ll_looks_at_l3(pool, facts);
+        ll_tell(&options->listener, caches_shared, 1);
     }
     ll_look_at_rounds(&l2, pool);
     step_all(options, runner, pool, recorder, &l3);
@@ -267,10 +273,12 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
                              struct ll_facts *facts)
 {
     enum ll_status status;
+    ll_tell(&options->listener, memory_taken, 0);
     struct ll_runner *runner =
         ll_runner_new(nn, &(struct ll_runner_options){.pool = pool, .seed = 1}, &status);
     if (!runner)
         return status;
+    ll_tell(&options->listener, memory_taken, 1);
     ll_pool_spread(pool);
     add_facts(options, pool, facts);
     struct ll_recorder *recorder =

@@ -318,6 +318,8 @@ static bool infer(struct ll_nn *nn, struct ll_nn_op *op)
     for (uint32_t i = 0; !wrong && i < op->view.output_count; i++)
         if (!ll_fits(ll_size_bytes(&op->view.out[i])))
             wrong = "the size of a result does not fit in 64 bits";
+    if (!wrong && !ll_op_counts_fit(&op->view))
+        wrong = "what it computes or moves does not fit in 64 bits";
     if (wrong)
         ll_nn_fail(nn, "%s in %s: %s", ll_op_name(op->view.kind), nn->scope[0] ? nn->scope : "the model",
                    wrong);

@@ -4,6 +4,7 @@
 
 #include "sim/cli/data.h"
 #include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
@@ -274,10 +275,17 @@ int ll_run_tuning(const struct ll_args *args)
         ll_value(args, "threads", NULL))
         return ll_wrong(
             "--from: nothing is measured here; leave out --threads, --seconds, --keep and traces");
-    if (!ll_can_write(output_of(&t)))
+    const char *output = output_of(&t);
+    if (!ll_spares_inputs(args, "the new machine", output))
+        return LL_WRONG;
+    if (!ll_can_write(output))
         return LL_FAILED;
     t.machine = folders ? ll_load_machine(which, folders, NULL, 0) : NULL;
-    int status = t.machine ? read_data(&t) : LL_WRONG;
+    int status = t.machine ? LL_DONE : LL_WRONG;
+    if (t.machine && ll_is_same_file(output, t.machine->path))
+        status = ll_wrong("%s: this is the machine to start from; nothing is written over it", output);
+    if (status == LL_DONE)
+        status = read_data(&t);
     if (status == LL_DONE)
         status = take_numbers(&t);
     if (status == LL_DONE)

@@ -321,6 +321,8 @@ const struct ll_command ll_command_alike = {
         "(Adolf et al., Fathom, 2016).\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
+    .writes = (const char *const[]){"figure", NULL},
+    .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = LL_MOST_PROFILES,
     .run = run,

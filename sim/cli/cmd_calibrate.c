@@ -6,6 +6,7 @@
 #include "sim/cli/calibrate_from.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -16,14 +17,22 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted;
+/* Where the trace is while it is measured that nobody asked to keep; empty otherwise. */
+static char temporary[256];
 
+/* A large product or a first touch of memory takes longer than somebody waits who wants an end. Nothing is to
+ * be saved: a trace that is to be kept can be read as far as it is written. */
 static void interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    static const char message[] = "\nleadline: interrupted: no machine is written\n";
+    if (temporary[0])
+        unlink(temporary);
+    ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    (void)written;
+    raise(number); /* nobody catches it a second time */
 }
 
 /* A bar for people; a log gets a line for each tenth. */
@@ -47,7 +56,7 @@ static bool show(void *context, const char *what, double done)
         fprintf(stderr, "%s  %d %%\n", what, tenths * 10);
     shown->tenths = tenths;
     fflush(stderr);
-    return !interrupted;
+    return true;
 }
 
 /* The trace of a run now, at `path`. */
@@ -58,34 +67,33 @@ static int measure(const struct ll_args *args, const char *path)
         !ll_value_count(args, "seconds", 1, 100000, 60, &seconds))
         return LL_WRONG;
     struct shown shown = shown_here();
-    struct sigaction action = {.sa_handler = interrupt}, before;
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before;
     sigaction(SIGINT, &action, &before);
     enum ll_status status = ll_micro_record(&(struct ll_micro_options){
         .threads = (unsigned)threads, .seconds = (double)seconds, .path = path, .listener = {show, &shown}});
     sigaction(SIGINT, &before, NULL);
-    if (interrupted)
-        return ll_failed("interrupted: no machine is written");
     return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
 }
 
 static struct ll_trace *measured(const struct ll_args *args, int *status)
 {
     const char *kept = ll_value(args, "keep", NULL);
-    char path[256];
     const char *folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/leadline-calibrate-XXXXXX", folder && *folder ? folder : P_tmpdir);
     if (args->word_count > 0)
         return ll_load_trace(args->words[0], status);
-    int file = kept ? -1 : mkstemp(path);
+    if (!kept)
+        snprintf(temporary, sizeof temporary, "%s/leadline-calibrate-XXXXXX",
+                 folder && *folder ? folder : P_tmpdir);
+    int file = kept ? -1 : mkstemp(temporary);
     if (!kept && file < 0) {
-        *status = ll_failed("%s: no such file can be made", path);
+        *status = ll_failed("%s: no such file can be made", temporary);
         return NULL;
     }
-    *status = measure(args, kept ? kept : path);
-    struct ll_trace *trace = *status == LL_DONE ? ll_load_trace(kept ? kept : path, status) : NULL;
+    *status = measure(args, kept ? kept : temporary);
+    struct ll_trace *trace = *status == LL_DONE ? ll_load_trace(kept ? kept : temporary, status) : NULL;
     if (file >= 0) {
         close(file);
-        unlink(path);
+        unlink(temporary);
     }
     return trace;
 }
@@ -173,6 +181,10 @@ static const char *output_of(const struct ll_args *args)
 
 static int write_machine(const struct ll_args *args, const struct ll_trace *trace, struct ll_diags *diags)
 {
+    const char *model = ll_trace_fact(trace, "model");
+    if (!model || strcmp(model, "micro") != 0)
+        return ll_wrong("%s: a trace of %s; expected one that leadline calibrate --keep has measured",
+                        args->word_count ? args->words[0] : "the trace", model ? model : "something else");
     struct ll_calibration calibration;
     struct shown shown = shown_here();
     if (!ll_calibrate(trace, &(struct ll_listener){show, &shown}, args->arena, diags, &calibration))
@@ -209,6 +221,8 @@ static int run(const struct ll_args *args)
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
     const char *kept = ll_value(args, "keep", NULL);
+    if (!ll_spares_inputs(args, "the machine", output_of(args)))
+        return LL_WRONG;
     if (!ll_can_write(output_of(args)) || (kept && !ll_can_write(kept)))
         return LL_FAILED;
     struct ll_trace *trace = measured(args, &status);
@@ -263,6 +277,8 @@ const struct ll_command ll_command_calibrate = {
         "seen.\n",
     .options = options,
     .repeated = (const char *const[]){"from", NULL},
+    .writes = (const char *const[]){"output", "keep", NULL},
+    .reads = (const char *const[]){"from", "machine", NULL},
     .least_words = 0,
     .most_words = 1,
     .run = run,

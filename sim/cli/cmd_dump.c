@@ -17,6 +17,11 @@ static int run(const struct ll_args *args)
     return status;
 }
 
+static const struct ll_option options[] = {
+    {"json", 0, NULL, "the same: a dump is JSON, an object a line"},
+    {0},
+};
+
 const struct ll_command ll_command_dump = {
     .name = "dump",
     .synopsis = "TRACE",
@@ -24,6 +29,7 @@ const struct ll_command ll_command_dump = {
     .examples =
         "  leadline dump alexnet.llt | head -3\n  leadline dump alexnet.llt | grep '\"kind\":\"conv2d\"'\n",
     .details = "The dump is always JSON, one object per line.\n",
+    .options = options,
     .least_words = 1,
     .most_words = 1,
     .run = run,

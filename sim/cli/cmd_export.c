@@ -104,6 +104,8 @@ const struct ll_command ll_command_export = {
     ,
     .options = options,
     .repeated = (const char *const[]){"set", "param", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = 2,
     .run = run,

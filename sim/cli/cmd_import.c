@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/choices.h"
 #include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
 #include "tracer/profile.h"
@@ -148,7 +149,8 @@ static int run(const struct ll_args *args)
         .allow_opaque = ll_flag(args, "allow-opaque"),
         .output = ll_value(args, "output", default_output(args)),
     };
-    if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
+    if (!format || !ll_read_choices(args, &request.choices, &request.choice_count) ||
+        (request.output && !ll_spares_inputs(args, "the trace", request.output)))
         return LL_WRONG;
     bool opened = open_inputs(args, &inputs, &request.input_count);
     request.inputs = inputs;
@@ -185,6 +187,7 @@ const struct ll_command ll_command_import = {
     ,
     .options = options,
     .repeated = (const char *const[]){"param", NULL},
+    .writes = (const char *const[]){"output", NULL},
     .least_words = 2,
     .most_words = 4096,
     .run = run,

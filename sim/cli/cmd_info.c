@@ -166,7 +166,7 @@ static double seen_time_s(const struct ll_profile *profile)
     return seen_s;
 }
 
-static void timing(const struct ll_profile *profile, struct ll_str *out)
+static void timing(const struct ll_args *args, const struct ll_profile *profile, struct ll_str *out)
 {
     struct ll_human wall, rate, covered, cost;
     struct ll_str line = {0};
@@ -175,10 +175,13 @@ static void timing(const struct ll_profile *profile, struct ll_str *out)
     if (!waits_alone && profile->wall_s <= 0)
         ll_str_add(&line, "no step was recorded to its end");
     else if (profile->wall_s > 0 && profile->ops_time_s > 0)
-        ll_str_addf(&line, "%s a step at %s; ops cover %s of it%s", ll_si(&wall, profile->wall_s, "s"),
+        ll_str_addf(&line, "%s a step in the mean, at %s; ops cover %s of it%s",
+                    ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
                     ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
                     seen_time_s(profile) > profile->wall_s ? ", several at once" : "");
+    else if (ll_flag(args, "batch") || ll_flag(args, "batch-was"))
+        ll_str_add(&line, "as it would be at another batch: no times");
     else
         ll_str_add(&line, "a dry run: no times");
     if (profile->record_ns_per_op > 0)
@@ -326,7 +329,7 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
         return ll_print(&out);
     }
     headline(trace, profile, &out);
-    timing(profile, &out);
+    timing(args, profile, &out);
     footprint_text(&footprint, &out);
     summary_lines(trace, &out);
     host_line(trace, &out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline pareto: the best designs of a sweep, and why they are the best. */
 #include "sim/cli/command.h"
+#include "sim/cli/designs.h"
 #include "sim/cli/pareto_files.h"
 #include "sim/explore/findings.h"
 #include "sim/report/human.h"
@@ -21,6 +22,7 @@ struct answer {
     const struct ll_data_frame *frame;
     const struct ll_findings *found;
     uint64_t point_count; /* of the database, whatever --where leaves */
+    const char *missing;  /* what it lacks of its sweep; NULL for nothing that is known of */
     struct ll_diags diags;
 };
 
@@ -54,6 +56,9 @@ static int read_frame(struct answer *a)
     bool first = true;
     a->frame = ll_data_frame_read(a->args->words[0], a->args->arena, &a->diags);
     a->point_count = a->frame ? a->frame->row_count : 0;
+    a->missing = a->frame ? ll_store_missing(a->args->words[0], a->args->arena) : NULL;
+    if (a->missing)
+        fprintf(stderr, "%s: %s\n", a->args->words[0], a->missing);
     if (a->frame && where)
         a->frame = ll_data_frame_where(a->frame, where, a->args->arena, &a->diags);
     if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))
@@ -226,6 +231,23 @@ static void show_weights(const struct answer *a, struct ll_str *out)
     ll_table_free(table);
 }
 
+/* Objectives that no point has a number for, though it can be built: who wants them waits in vain. */
+static void show_unknown(const struct answer *a, struct ll_str *out)
+{
+    const struct ll_data_frame *frame = a->frame;
+    for (size_t k = 0; k < frame->objective_count; k++) {
+        uint64_t valid = 0, known = 0;
+        for (uint64_t row = 0; row < frame->row_count; row++) {
+            bool counts = frame->verdicts[row] == LL_VERDICT_VALID;
+            valid += counts;
+            known += counts && !isnan(a->found->objectives[k]->numbers[row]);
+        }
+        if (valid > 0 && known == 0)
+            ll_str_addf(out, "  %s: no point has a number for it; the machine does not report it\n",
+                        frame->objectives[k].text);
+    }
+}
+
 static int show(const struct answer *a)
 {
     struct ll_str out = {0};
@@ -234,6 +256,8 @@ static int show(const struct answer *a)
         if (ll_value(a->args, "where", NULL))
             ll_str_addf(&out, ", of which --where holds for %" PRIu64, a->frame->row_count);
         ll_str_add(&out, "\n");
+        show_unknown(a, &out);
+        ll_add_troubles(a->args->words[0], a->args->arena, &out);
         return ll_print(&out);
     }
     show_front(a, &out);
@@ -341,6 +365,7 @@ static int print_json(const struct answer *a)
     ll_json_open_object(&json);
     ll_json_put_count(&json, "points", frame->row_count);
     ll_json_put_count(&json, "valid", a->found->valid_count);
+    ll_json_put_text(&json, "missing", a->missing);
     ll_json_key(&json, "base");
     ll_json_open_object(&json);
     for (size_t c = frame->axis_count; c < frame->column_count; c++)
@@ -429,6 +454,7 @@ const struct ll_command ll_command_pareto = {
     .details = "A point is on the front when no other valid point is at least as good in every objective and "
                "better in one.\n",
     .options = options,
+    .writes = (const char *const[]){"output", "html", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -60,7 +60,7 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
                 options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters),
                 report->ops, report->ops == 1 ? "" : "s", report->steps, report->steps == 1 ? "" : "s");
     if (!options->dry_run)
-        ll_str_addf(&out, ", %s a step", ll_si(&time, report->median_step_s, "s"));
+        ll_str_addf(&out, ", %s a step in the median", ll_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
@@ -157,6 +157,8 @@ const struct ll_command ll_command_record = {
 #undef X
     .options = options,
     .repeated = (const char *const[]){"param", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"data", NULL},
     .least_words = 1,
     .most_words = SIZE_MAX,
     .run = run,

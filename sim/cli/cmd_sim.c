@@ -420,6 +420,8 @@ const struct ll_command ll_command_sim = {
         "own beside them.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", NULL},
+    .writes = (const char *const[]){"roofline", "footprint", "output", NULL},
+    .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 1,
     .most_words = 1000,
     .run = run,

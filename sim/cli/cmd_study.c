@@ -293,6 +293,8 @@ const struct ll_command ll_command_study = {
                "such as what was fitted. The exit status is 1 when one does not.\n",
     .options = options,
     .repeated = (const char *const[]){"data", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"data", NULL},
     .most_words = MOST_STUDIES,
     .run = run,
 };

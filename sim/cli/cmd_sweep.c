@@ -229,6 +229,8 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     if (state->evaluated)
         ll_str_addf(&out, ", %s", ll_many(&rate, (double)state->evaluated / passed_s, "points/s"));
     ll_str_addf(&out, " -> %s\n", e->output);
+    if (state->valid == 0)
+        ll_add_troubles(e->output, e->args->arena, &out);
     return ll_print(&out);
 }
 
@@ -308,7 +310,7 @@ static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
     if (right && first)
         right = ll_parts_join(e->output, ll_flag(e->args, "fresh"), arena, &e->diags);
     int status = crew->agree(crew->context, right ? LL_DONE : LL_FAILED);
-    if (status == LL_DONE && !ll_part_begin(e->output, part, arena, &e->diags))
+    if (status == LL_DONE && !ll_part_begin(e->output, part, &e->diags))
         status = LL_FAILED;
     status = crew->agree(crew->context, status);
     if (status == LL_DONE)
@@ -398,6 +400,7 @@ const struct ll_command ll_command_sweep = {
     .details = "Points that are in the database already are not evaluated again, so an interrupted sweep "
                "goes on where it stopped. sim/explore/README.md describes the sweep file.\n",
     .options = options,
+    .writes = (const char *const[]){"output", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

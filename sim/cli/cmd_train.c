@@ -149,6 +149,8 @@ const struct ll_command ll_command_train = {
                 "  leadline train autoenc -o digits --steps 2000\n",
     .options = options,
     .repeated = (const char *const[]){"param", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"data", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline validate DATA.csv...: predicted times against measured ones. */
+#define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
 #include "sim/cli/data.h"
 #include "sim/cli/evidence.h"
@@ -12,11 +13,14 @@
 #include "tracer/base/csv.h"
 #include "tracer/base/json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void errors_json(const struct ll_errors *errors, const char *prefix, struct ll_json *json)
 {
@@ -191,6 +195,16 @@ struct machines {
     bool failed;
 };
 
+/* Who names a folder wants its machines: none there is a mistake. */
+static bool is_folder(const char *path)
+{
+    struct stat there;
+    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode))
+        return true;
+    ll_wrong("--machines %s: %s", path, access(path, F_OK) == 0 ? "this is no folder" : strerror(errno));
+    return false;
+}
+
 static struct machines read_machines(const struct ll_args *args)
 {
     const char *folder = ll_value(args, "machines", NULL), **stems;
@@ -199,12 +213,16 @@ static struct machines read_machines(const struct ll_args *args)
         folder && at_hand ? ll_folders_before(args->arena, folder, at_hand) : at_hand;
     struct machines machines = {.failed = true};
     size_t count;
+    if (folder && !is_folder(folder))
+        return machines;
     if (!folders || !ll_machine_list(folder ? only : folders, args->arena, &stems, &count) ||
         !(machines.at = ll_alloc(args->arena, count, sizeof(struct ll_machine *)))) {
         ll_failed("memory ran out");
         return machines;
     }
-    machines.failed = false;
+    machines.failed = count == 0 && folder;
+    if (machines.failed)
+        ll_wrong("--machines %s: no machine file lies there", folder);
     for (size_t i = 0; i < count; i++) {
         struct ll_machine *machine = ll_load_machine(stems[i], folders, NULL, 0);
         if (machine)
@@ -312,6 +330,7 @@ const struct ll_command ll_command_validate = {
         "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "
         "writes it.\n",
     .options = options,
+    .writes = (const char *const[]){"svg", "residuals", "rows", NULL},
     .least_words = 1,
     .most_words = 1000,
     .run = run,

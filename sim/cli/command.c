@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
 #include "tracer/base/file.h"
+#include "tracer/base/plain.h"
 #include "tracer/format.h"
 
 #include <errno.h>
@@ -81,6 +82,16 @@ static size_t character(const char *text)
     return length;
 }
 
+/* What does something to a terminal becomes `?`, but for ends of lines. */
+static void print_shown(const char *text)
+{
+    while (*text) {
+        size_t length = *text == '\n' ? 1 : character(text);
+        fprintf(stderr, "%.*s", length ? (int)length : 1, length ? text : *text == '\t' ? " " : "?");
+        text += length ? length : 1;
+    }
+}
+
 /* The part of the line around the place, `?` for what cannot be shown, and a caret below. */
 static void print_caret(const struct ll_place *place)
 {
@@ -105,13 +116,17 @@ void ll_print_diags(const struct ll_diags *diags)
 {
     for (size_t i = 0; i < diags->kept_count; i++) {
         const struct ll_diag *diag = &diags->kept[i];
-        if (diag->place.file)
-            fprintf(stderr, "%s:", diag->place.file);
+        if (diag->place.file) {
+            print_shown(diag->place.file);
+            fputc(':', stderr);
+        }
         if (diag->place.line)
             fprintf(stderr, "%" PRIu64 ":", diag->place.line);
         if (diag->place.line && diag->place.column)
             fprintf(stderr, "%" PRIu64 ":", diag->place.column);
-        fprintf(stderr, "%s%s\n", diag->place.file || diag->place.line ? " " : "leadline: ", diag->message);
+        fputs(diag->place.file || diag->place.line ? " " : "leadline: ", stderr);
+        print_shown(diag->message);
+        fputc('\n', stderr);
         print_caret(&diag->place);
     }
     if (diags->count > diags->kept_count)
@@ -120,8 +135,10 @@ void ll_print_diags(const struct ll_diags *diags)
 
 static int say(int status, const char *format, va_list arguments)
 {
+    char text[4096];
+    ll_vsnprintf(text, sizeof text, format, arguments);
     fputs("leadline: ", stderr);
-    vfprintf(stderr, format, arguments);
+    print_shown(text);
     fputc('\n', stderr);
     return status;
 }

@@ -29,8 +29,11 @@ struct ll_given {
     const char *value;
 };
 
+struct ll_command;
+
 /* A command line, taken apart. Owned by the caller of the command. */
 struct ll_args {
+    const struct ll_command *command;
     const struct ll_given *given; /* in the order of the command line */
     size_t given_count;
     const char *const *words; /* what is no option */
@@ -48,6 +51,9 @@ struct ll_command {
     const struct ll_option *options; /* ended by a row without name; NULL for none */
     /* Of these several values count, and NULL ends them; of all others a second is refused. NULL for none. */
     const char *const *repeated;
+    /* Options that name files to write, and files to read beside the words; likewise. Folders to write into
+     * count as well. */
+    const char *const *writes, *const *reads;
     size_t least_words, most_words;
     int (*run)(const struct ll_args *args); /* an exit status */
 };

@@ -2,7 +2,9 @@
 #include "sim/cli/designs.h"
 
 #include "sim/cli/load.h"
+#include "sim/explore/store.h"
 #include "sim/machine/quantity.h"
+#include "sim/report/human.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -179,4 +181,15 @@ bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards)
     }
     ll_wrong("--shard %s: expected which of how many, as 1/8, or auto", text);
     return false;
+}
+
+void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *out)
+{
+    enum { MOST = 3 };
+    struct ll_store_trouble troubles[MOST];
+    size_t count = ll_store_troubles(path, arena, MOST, troubles);
+    struct ll_human text;
+    for (size_t i = 0; i < count; i++)
+        ll_str_addf(out, "  %s point%s: %s\n", ll_grouped(&text, troubles[i].count),
+                    troubles[i].count == 1 ? "" : "s", troubles[i].why ? troubles[i].why : "");
 }

@@ -15,4 +15,7 @@ struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload
  * or of MPI. One of one without it. The shard counts from 0. False after saying what is wrong. */
 bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards);
 
+/* Why points of a database are not valid: a line for each of the commonest reasons. */
+void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *out);
+
 #endif

@@ -58,7 +58,8 @@ int ll_show_coverage(const struct ll_args *args)
     struct ll_str out = {0};
     enum ll_status status = read_coverage(args->arena, args->words[0], &plan);
     if (status != LL_OK)
-        return ll_failed("%s: %s", args->words[0], ll_status_text(status));
+        return status == LL_NO_FILE ? ll_wrong("%s: %s", args->words[0], ll_status_text(status))
+                                    : ll_failed("%s: %s", args->words[0], ll_status_text(status));
     if (!read_mechanism(args, &plan))
         return LL_WRONG;
     if (ll_flag(args, "json")) {

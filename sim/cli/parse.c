@@ -6,10 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/cli/outputs.h"
 #include "sim/report/human.h"
 
 /* Help is for reading: its lines are shorter than a wide screen's. */
 enum { MOST_OPTIONS = 64, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
+
+/* What getopt tells long options by, past all letters: where two rows look the same to it, it takes the
+ * beginning of both for the first. */
+enum { FIRST_LONG = 256 };
 
 static const struct ll_option common[] = {
     {"json", 0, NULL, "one JSON document"},
@@ -17,9 +22,21 @@ static const struct ll_option common[] = {
     {0},
 };
 
-static void add_options_help(const struct ll_option *option, unsigned width, struct ll_str *out)
+/* A command may tell in its own words what a common option does. */
+static bool is_told(const struct ll_option *own, const char *name)
+{
+    for (; own && own->name; own++)
+        if (strcmp(own->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_options_help(const struct ll_option *option, const struct ll_option *but, unsigned width,
+                             struct ll_str *out)
 {
     for (; option && option->name; option++) {
+        if (is_told(but, option->name))
+            continue;
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
@@ -54,8 +71,8 @@ static int print_command_help(const struct ll_command *command)
     if (command->details)
         add_details(command->details, width, &out);
     ll_str_add(&out, "Options:\n");
-    add_options_help(command->options, width, &out);
-    add_options_help(common, width, &out);
+    add_options_help(command->options, NULL, width, &out);
+    add_options_help(common, command->options, width, &out);
     return ll_print(&out);
 }
 
@@ -67,12 +84,15 @@ struct parser {
     size_t count;
 };
 
-static void add_options(struct parser *parser, const struct ll_option *option)
+static void add_options(struct parser *parser, const struct ll_option *option, const struct ll_option *but)
 {
     for (; option && option->name; option++) {
+        if (is_told(but, option->name))
+            continue;
         assert(parser->count < MOST_OPTIONS);
         parser->long_options[parser->count] =
-            (struct option){option->name, option->value ? required_argument : no_argument, NULL, 0};
+            (struct option){option->name, option->value ? required_argument : no_argument, NULL,
+                            FIRST_LONG + (int)parser->count};
         parser->options[parser->count++] = option;
         char *end = parser->letters + strlen(parser->letters);
         if (option->letter)
@@ -85,12 +105,21 @@ static int complain_option(const struct parser *parser, const struct ll_command 
 {
     if (lacks_value)
         return ll_wrong("%s needs a value; see leadline %s --help", text, command->name);
-    const char *names[MOST_OPTIONS];
-    for (size_t i = 0; i < parser->count; i++)
+    const char *names[MOST_OPTIONS], *word = text + strspn(text, "-");
+    int length = (int)strcspn(word, "="), beginning = 0;
+    struct ll_str longer = {0};
+    for (size_t i = 0; i < parser->count; i++) {
         names[i] = parser->options[i]->name;
+        if (text[1] == '-' && length > 0 && strncmp(names[i], word, (size_t)length) == 0)
+            ll_str_addf(&longer, "%s--%s", beginning++ ? ", " : "", names[i]);
+    }
     char lister[64];
     snprintf(lister, sizeof lister, "leadline %s --help", command->name);
-    return ll_unknown("option", text + strspn(text, "-"), names, parser->count, lister);
+    int status = beginning > 1 && !longer.failed
+                     ? ll_wrong("--%.*s begins several options: %s", length, word, longer.text)
+                     : ll_unknown("option", word, names, parser->count, lister);
+    ll_str_release(&longer);
+    return status;
 }
 
 static const struct ll_option *by_letter(const struct parser *parser, int letter)
@@ -120,39 +149,56 @@ static bool may_repeat(const struct ll_command *command, const struct ll_option 
     return !option->value;
 }
 
+/* Of KEY=VALUE one value counts for a key. */
+static bool sets_the_same(const struct ll_given *a, const struct ll_given *b)
+{
+    size_t length = a->value ? strcspn(a->value, "=") : 0;
+    return a->option == b->option && length > 0 && strcmp(a->option->value, "KEY=VALUE") == 0 &&
+           strncmp(a->value, b->value, length + 1) == 0 && a->value[length] == '=';
+}
+
 static int check_given(const struct ll_command *command, const struct ll_args *args)
 {
     for (size_t i = 0; i < args->given_count; i++) {
         const struct ll_option *option = args->given[i].option;
+        for (size_t j = 0; j < i; j++)
+            if (sets_the_same(&args->given[i], &args->given[j]))
+                return ll_wrong("--%s sets the same twice, as %s and %s; only one can count", option->name,
+                                args->given[j].value, args->given[i].value);
         if (ll_value_at(args, option->name, 1) && !may_repeat(command, option))
             return ll_wrong("--%s is given twice, as %s and %s; only one can count", option->name,
                             ll_value_at(args, option->name, 0), ll_value_at(args, option->name, 1));
     }
-    return LL_DONE;
+    return ll_outputs_are_sound(args) ? LL_DONE : LL_WRONG;
 }
 
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
 {
     struct parser parser = {.letters = ":"};
-    add_options(&parser, command->options);
-    add_options(&parser, common);
+    add_options(&parser, command->options, NULL);
+    add_options(&parser, common, command->options);
     struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
     if (!given)
         return ll_failed("memory ran out");
     size_t given_count = 0;
     opterr = 0;
-    for (int letter, which = 0;
-         (letter = getopt_long(argc, argv, parser.letters, parser.long_options, &which)) != -1;) {
+    for (int letter; (letter = getopt_long(argc, argv, parser.letters, parser.long_options, NULL)) != -1;) {
         if (letter == '?' || letter == ':')
             return complain_option(&parser, command, argv[optind - 1], letter == ':');
-        const struct ll_option *option = letter ? by_letter(&parser, letter) : parser.options[which];
+        const struct ll_option *option =
+            letter >= FIRST_LONG ? parser.options[letter - FIRST_LONG] : by_letter(&parser, letter);
         if (strcmp(option->name, "help") == 0)
             return print_command_help(command);
         given[given_count++] = (struct ll_given){option, optarg};
     }
     bool dashes = strcmp(argv[optind - 1], "--") == 0 && argv[optind - 1] != optarg;
-    struct ll_args args = {given,  given_count, (const char *const *)argv + optind, (size_t)(argc - optind),
-                           dashes, arena};
+    const struct ll_args args = {.command = command,
+                                 .given = given,
+                                 .given_count = given_count,
+                                 .words = (const char *const *)argv + optind,
+                                 .word_count = (size_t)(argc - optind),
+                                 .dashes = dashes,
+                                 .arena = arena};
     int status = check_words(command, &args);
     if (status == LL_DONE)
         status = check_given(command, &args);

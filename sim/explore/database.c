@@ -23,7 +23,10 @@ struct ll_database {
     bool has_trouble;
 };
 
-enum { BUSY_MS = 10000 }; /* another program reads or writes: how long it is waited for */
+enum {
+    BUSY_MS = 10000,   /* another program reads or writes: how long it is waited for */
+    STOP_STEPS = 10000 /* steps of SQLite's machine between looks whether to stop */
+};
 
 /* Keeps the first trouble; false when there is one. */
 static bool check(struct ll_database *database, int code)
@@ -97,6 +100,16 @@ struct ll_database *ll_database_open(const char *path, bool writing)
                                 : open_to_read(path, &database->handle)))
         sqlite3_busy_timeout(database->handle, BUSY_MS);
     return database;
+}
+
+static int is_stopped(void *stop)
+{
+    return *(const volatile sig_atomic_t *)stop != 0;
+}
+
+void ll_database_heed(struct ll_database *database, const volatile sig_atomic_t *stop)
+{
+    sqlite3_progress_handler(database->handle, STOP_STEPS, stop ? is_stopped : NULL, (void *)stop);
 }
 
 bool ll_database_close(struct ll_database *database)

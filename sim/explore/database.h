@@ -4,6 +4,7 @@
 #ifndef LL_SIM_EXPLORE_DATABASE_H
 #define LL_SIM_EXPLORE_DATABASE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,9 @@ struct ll_query;
 /* Opens a file, to be made when it is not there if it is for writing. NULL when memory ran out; whether it
  * could be opened, ll_database_trouble says. */
 struct ll_database *ll_database_open(const char *path, bool writing);
+
+/* What runs from now on ends in trouble soon after *stop was set, as by the handler of a signal. */
+void ll_database_heed(struct ll_database *database, const volatile sig_atomic_t *stop);
 
 /* Statements still open are finished. False when what was written did not all reach the file. */
 bool ll_database_close(struct ll_database *database);

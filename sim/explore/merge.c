@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first part is copied, the others are attached one after the other and their rows put in. */
+/* The first part is copied, the others are attached one after the other and their rows put in. All of it
+ * beside the file that is to be, which is there when it is whole. */
+#define _POSIX_C_SOURCE 200809L
 #include "sim/explore/database.h"
 #include "sim/explore/store.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct merging {
     struct ll_database *database;
-    const char *path;
+    const char *path;       /* what is to be */
+    const char *unfinished; /* what is written */
+    const volatile sig_atomic_t *stop;
     struct ll_diags *diags;
-    bool made; /* whether there is a file of ours */
 };
 
 static bool trouble(struct merging *m, const char *file)
@@ -38,30 +42,33 @@ static uint64_t count_of(struct merging *m, const char *sql)
     return count;
 }
 
-/* An empty file, which SQLite takes for none: so it is ours, to be removed when something is wrong. */
+/* An empty file, which SQLite takes for none: its folder may be missing, and the system says so best. */
 static bool make_file(struct merging *m)
 {
-    FILE *made = fopen(m->path, "wbx");
-    if (made) {
-        m->made = true;
-        fclose(made);
-        return true;
-    }
-    return ll_complain(m->diags, (struct ll_place){.file = m->path}, "%s",
-                       errno == EEXIST ? "the file is there already; merge into a new one" : strerror(errno));
+    ll_database_remove(m->unfinished);
+    FILE *made = fopen(m->unfinished, "wb");
+    return (made && fclose(made) == 0) ||
+           ll_complain(m->diags, (struct ll_place){.file = m->path}, "%s", strerror(errno));
+}
+
+static bool open_database(struct merging *m, const char *path, bool writing)
+{
+    m->database = ll_database_open(path, writing);
+    if (m->database)
+        ll_database_heed(m->database, m->stop);
+    return m->database != NULL;
 }
 
 static bool copy_first(struct merging *m, const char *part)
 {
     if (!make_file(m))
         return false;
-    m->database = ll_database_open(part, false);
-    bool right = m->database && count_of(m, "SELECT count(*) FROM points") != UINT64_MAX
-                     ? run_with(m, part, "VACUUM INTO ?1", m->path)
+    bool right = open_database(m, part, false) && count_of(m, "SELECT count(*) FROM points") != UINT64_MAX
+                     ? run_with(m, part, "VACUUM INTO ?1", m->unfinished)
                      : trouble(m, part);
     ll_database_close(m->database);
-    m->database = right ? ll_database_open(m->path, true) : NULL;
-    return right && (m->database || trouble(m, m->path));
+    m->database = NULL;
+    return right && (open_database(m, m->unfinished, true) || trouble(m, m->path));
 }
 
 /* Also of points that only one of them has. */
@@ -119,27 +126,56 @@ static bool add_part(struct merging *m, const char *part)
     if (right &&
         !ll_database_run(m->database, "BEGIN; INSERT OR IGNORE INTO points SELECT * FROM part.points;"
                                       "INSERT OR IGNORE INTO results SELECT * FROM part.results;"
+                                      "INSERT OR REPLACE INTO provenance SELECT * FROM part.provenance AS b"
+                                      " WHERE b.name GLOB '" LL_FACT_FINISHED "*' AND (b.value = 'yes' OR"
+                                      " b.name NOT IN (SELECT name FROM provenance));"
                                       "COMMIT"))
         right = trouble(m, part);
     return right && (ll_database_run(m->database, "DETACH part") || trouble(m, part));
 }
 
-bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
-                    struct ll_diags *diags)
+/* Of all parts; *points is how many there are then. */
+static bool write_all(struct merging *m, const char *const *parts, size_t count, uint64_t *points)
 {
-    struct merging m = {.path = path, .diags = diags};
+    bool right = copy_first(m, parts[0]);
+    for (size_t i = 1; right && i < count; i++)
+        right = add_part(m, parts[i]);
+    *points = right ? count_of(m, "SELECT count(*) FROM points") : 0;
+    if (right && *points == UINT64_MAX)
+        right = trouble(m, m->path);
+    if (!ll_database_close(m->database) && right)
+        right = ll_complain(m->diags, (struct ll_place){.file = m->path}, "not all of it could be written");
+    if (right && m->stop && *m->stop)
+        right = ll_complain(m->diags, (struct ll_place){.file = m->path}, "interrupted");
+    return right;
+}
+
+bool ll_store_join(const char *path, const char *const *parts, size_t count,
+                   const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct merging m = {.path = path, .stop = stop, .diags = diags};
+    struct ll_place place = {.file = path};
     bool right = true;
     for (size_t i = 0; i < count; i++)
         right &= ll_store_check(parts[i], diags);
-    right = right && copy_first(&m, parts[0]);
-    for (size_t i = 1; right && i < count; i++)
-        right = add_part(&m, parts[i]);
-    *points = right ? count_of(&m, "SELECT count(*) FROM points") : 0;
-    if (right && *points == UINT64_MAX)
-        right = trouble(&m, path);
-    if (!ll_database_close(m.database))
-        right = ll_complain(diags, (struct ll_place){.file = path}, "not all of it could be written");
-    if (!right && m.made)
-        ll_database_remove(path);
+    m.unfinished = ll_format(&arena, "%s.unfinished", path);
+    right = right && (m.unfinished || ll_complain(diags, place, "memory ran out"));
+    bool begun = right;
+    right = right && write_all(&m, parts, count, points);
+    if (right && rename(m.unfinished, path) != 0)
+        right = ll_complain(diags, place, "%s", strerror(errno));
+    if (begun && !right)
+        ll_database_remove(m.unfinished);
+    ll_arena_release(&arena);
     return right;
+}
+
+bool ll_store_merge(const char *path, const char *const *parts, size_t count,
+                    const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags)
+{
+    if (access(path, F_OK) == 0)
+        return ll_complain(diags, (struct ll_place){.file = path},
+                           "the file is there already; merge into a new one");
+    return ll_store_join(path, parts, count, stop, points, diags);
 }

@@ -28,24 +28,10 @@ static bool is_there(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* Through another name, so that a part that is there is whole. */
-static bool make(const char *path, const char *const *files, size_t count, struct ll_arena *arena,
-                 struct ll_diags *diags)
+bool ll_part_begin(const char *output, const char *part, struct ll_diags *diags)
 {
-    const char *unfinished = ll_format(arena, "%s.unfinished", path);
     uint64_t points;
-    if (!unfinished)
-        return ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
-    ll_database_remove(unfinished);
-    if (!ll_store_merge(unfinished, files, count, &points, diags))
-        return false;
-    return rename(unfinished, path) == 0 ||
-           ll_complain(diags, (struct ll_place){.file = path}, "%s", strerror(errno));
-}
-
-bool ll_part_begin(const char *output, const char *part, struct ll_arena *arena, struct ll_diags *diags)
-{
-    return !is_there(output) || make(part, &output, 1, arena, diags);
+    return !is_there(output) || ll_store_join(part, &output, 1, NULL, &points, diags);
 }
 
 /* Whether a process was killed before it could say whose part this is. */
@@ -81,11 +67,12 @@ static const char **list_files(const char *output, struct ll_arena *arena, size_
 bool ll_parts_join(const char *output, bool fresh, struct ll_arena *arena, struct ll_diags *diags)
 {
     size_t count = 0;
+    uint64_t points;
     const char **files = list_files(output, arena, &count);
     if (!files)
         return ll_complain(diags, (struct ll_place){.file = output}, "memory ran out");
     bool has_parts = count > 1 || (count == 1 && files[0] != output);
-    if (!fresh && has_parts && !make(output, files, count, arena, diags))
+    if (!fresh && has_parts && !ll_store_join(output, files, count, NULL, &points, diags))
         return false;
     for (size_t i = 0; fresh && i < count; i++)
         if (!ll_store_discardable(files[i], diags))

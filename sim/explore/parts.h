@@ -13,7 +13,7 @@ enum { LL_MOST_PARTS = 4096 };
 const char *ll_part_path(const char *output, unsigned rank, struct ll_arena *arena);
 
 /* Begins a part as a copy of the output; of nothing, when that is not there. False after a complaint. */
-bool ll_part_begin(const char *output, const char *part, struct ll_arena *arena, struct ll_diags *diags);
+bool ll_part_begin(const char *output, const char *part, struct ll_diags *diags);
 
 /* Joins all parts that there are with the output, which takes their place; fresh: all of them are thrown away
  * instead. False after complaints; then what there was is still there. */

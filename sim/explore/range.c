@@ -157,6 +157,10 @@ static bool check(struct ll_space_reading *reading, const struct range *range)
         return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");
     if ((range->log || !isnan(range->times)) && range->from <= 0)
         return ll_complain(reading->diags, place, "a range of equal ratios cannot begin at 0");
+    if (!isfinite(range->to - range->from) ||
+        ((range->log || !isnan(range->times)) && !isfinite(range->to / range->from)))
+        return ll_complain(reading->diags, place, "the range is wider than numbers are: from %g to %g",
+                           range->from, range->to);
     return true;
 }
 

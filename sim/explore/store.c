@@ -517,6 +517,18 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
     return right;
 }
 
+bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool finished,
+                   struct ll_diags *diags)
+{
+    const char *name = ll_format(&store->arena, LL_FACT_FINISHED "%" PRIu64 "of%" PRIu64, part + 1, parts);
+    const struct ll_fact fact = {name, finished ? "yes" : "no"};
+    return (name &&
+            ll_database_run(store->database,
+                            "BEGIN; DELETE FROM provenance WHERE name GLOB '" LL_FACT_FINISHED "*'") &&
+            write_facts(store, &fact, 1) && ll_database_run(store->database, "COMMIT")) ||
+           complain(store, diags);
+}
+
 /* --- points --- */
 
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome)

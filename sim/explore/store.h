@@ -21,10 +21,15 @@
 #include "tracer/base/status.h"
 #include "tracer/trace.h"
 
+#include <signal.h>
+
 struct ll_store;
 
 /* The fact of provenance that tells spaces apart. */
 #define LL_FACT_SPACE "space"
+
+/* Those that say which parts of the sweep have ended: finished.2of8 is `yes` or `no`. */
+#define LL_FACT_FINISHED "finished."
 
 /* Facts that all results of a database rest on, with what a complaint calls them; the hashes of the workloads
  * are the others. The store writes them itself. Rules stand there as written. */
@@ -71,11 +76,35 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
 bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluations, size_t count,
                   struct ll_diags *diags);
 
-/* Joins databases of one space into a new file. False after complaints: they are of different spaces, their
- * results rest on different things, or two have different results of one point; then there is no new file.
- * *points is how many there are. */
-bool ll_store_merge(const char *path, const char *const *parts, size_t count, uint64_t *points,
-                    struct ll_diags *diags);
+/* Writes down that this part of so many parts of a sweep (shards, or processes that work together) has
+ * begun, or that it has ended, all of its points being there; what was written down before is forgotten.
+ * False after a complaint. */
+bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool finished,
+                   struct ll_diags *diags);
+
+/* Joins databases of one space into a file, written beside and then moved to its place, where it may
+ * replace one of them. False after complaints: they are of different spaces, their results rest on different
+ * things, two have different results of one point, or *stop (NULL: nobody stops it) was set on the way; then
+ * all is as it was. *points is how many there are. */
+bool ll_store_join(const char *path, const char *const *parts, size_t count,
+                   const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags);
+
+/* The same, into a file that must not be there yet. */
+bool ll_store_merge(const char *path, const char *const *parts, size_t count,
+                    const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags);
+
+/* What a database lacks of its sweep, as the rest of a sentence that begins with its name; NULL when
+ * nothing is known to be missing, as of one that was written before that was told. In the arena. */
+const char *ll_store_missing(const char *path, struct ll_arena *arena);
+
+/* Why points are not valid: the commonest reasons, the most frequent first; how many reasons they are. In
+ * the arena. */
+struct ll_store_trouble {
+    const char *why;
+    uint64_t count; /* points */
+};
+size_t ll_store_troubles(const char *path, struct ll_arena *arena, size_t most,
+                         struct ll_store_trouble *troubles);
 
 /* All of a finished or unfinished sweep in memory, column by column: for fronts, sensitivities and figures.
  */

@@ -204,6 +204,16 @@ static bool answer(void *context, const uint64_t *numbers, size_t count, struct 
     return !(sweep->crew && ll_search_divides(sweep->space->search.kind) && is_stopped(sweep));
 }
 
+/* Which part of the sweep this is: a shard, or what this process of several did. */
+static bool mark(struct ll_sweep *sweep, bool finished, struct ll_diags *diags)
+{
+    const struct ll_sweep_crew *crew = sweep->crew;
+    if (!sweep->store)
+        return true;
+    return crew ? ll_store_mark(sweep->store, crew->rank, crew->size, finished, diags)
+                : ll_store_mark(sweep->store, sweep->shard, sweep->shards, finished, diags);
+}
+
 bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
 {
     struct run run = {.sweep = sweep,
@@ -215,7 +225,7 @@ bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
     ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run.front : NULL);
     sweep->state = (struct ll_sweep_state){.total = ll_sweep_search_total(sweep->space)};
     size_t before = diags->count;
-    bool done = ll_search(sweep->space, answer, &run);
+    bool done = mark(sweep, false, diags) && ll_search(sweep->space, answer, &run);
     sweep->state.stopped |= is_stopped(sweep);
     if (!done && !sweep->state.stopped && diags->count == before)
         ll_complain(diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
@@ -224,5 +234,5 @@ bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
     free(run.evaluations);
     free(run.measured);
     free(run.places);
-    return done && diags->count == before;
+    return done && diags->count == before && (sweep->state.stopped || mark(sweep, true, diags));
 }

@@ -24,6 +24,19 @@ static bool is_file(const char *path)
     return path && !stat(path, &status) && S_ISREG(status.st_mode);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return path && !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+/* Whatever can be read, as a pipe can, once. */
+static bool is_readable(const char *path)
+{
+    struct stat status;
+    return path && !stat(path, &status) && !S_ISDIR(status.st_mode);
+}
+
 /* The file of this name in the folder that another file is in. */
 static const char *path_beside(const char *which, const char *beside, struct ll_arena *arena)
 {
@@ -126,13 +139,18 @@ static const char *no_file(const char *which, const char *beside, const char *co
 const char *ll_file_find(const char *which, const char *beside, const char *const *folders,
                          struct ll_place place, struct ll_arena *arena, struct ll_diags *diags)
 {
-    const char *path = path_beside(which, beside, arena);
-    if (is_file(path))
+    const char *named = path_beside(which, beside, arena), *path = named;
+    if (is_readable(path))
         return path;
     path = beside && path ? ll_format(arena, "%s%s", path, suffix) : NULL;
     if (is_file(path))
         return path;
     path = path_in_folders(which, folders, arena);
+    if (!path && is_folder(named)) {
+        ll_complain(diags, place, "`%s` is a folder; expected a machine file, or the name of a machine",
+                    ll_shown_text(which).text);
+        return NULL;
+    }
     return path ? path : no_file(which, beside, folders, place, arena, diags);
 }
 

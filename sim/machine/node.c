@@ -327,7 +327,9 @@ struct ll_node *ll_node_parse(struct ll_arena *arena, const char *text, size_t l
                               struct ll_diags *diags)
 {
     struct builder b = {.arena = arena, .diags = diags, .name = name};
-    return build(&b, text, length);
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some programs put first */
+    bool marked = length >= 3 && memcmp(text, mark, 3) == 0;
+    return build(&b, text + 3 * marked, length - 3 * marked);
 }
 
 struct ll_node *ll_node_parse_value(struct ll_arena *arena, const char *text, const char *name,

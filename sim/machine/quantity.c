@@ -29,6 +29,7 @@ static const struct unit units[] = {
     {"us", LL_DIMENSION_TIME, -6, 0},
     {"ns", LL_DIMENSION_TIME, -9, 0},
     {"ps", LL_DIMENSION_TIME, -12, 0},
+    {"PiB", LL_DIMENSION_SIZE, 0, 50},
     {"TiB", LL_DIMENSION_SIZE, 0, 40},
     {"GiB", LL_DIMENSION_SIZE, 0, 30},
     {"MiB", LL_DIMENSION_SIZE, 0, 20},

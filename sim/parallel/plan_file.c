@@ -337,8 +337,13 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->chunks > 1 && plan->schedule != LL_SCHEDULE_INTERLEAVED)
         ll_complain(diags, nowhere, "chunks %" PRIu64 ": only the schedule interleaved has more than one",
                     plan->chunks);
+    if (plan->chunks < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
+        ll_complain(diags, nowhere, "schedule interleaved: chunks, the pieces on each stage, are 2 or more");
     return diags->count == before;
 }
+
+/* Each takes its place in a schedule, at every stage: so many take seconds. */
+enum { MOST_MICRO_BATCHES = 1 << 20 };
 
 static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, struct ll_diags *diags,
                         struct ll_plan_sizes *sizes)
@@ -360,6 +365,11 @@ static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, st
                            "micro_batch %" PRIu64 ": expected a divisor of a replica's %" PRIu64 " samples",
                            plan->micro_batch, replica);
     sizes->micro_batches = replica > 0 ? replica / sizes->micro_batch : 1;
+    if (plan->pipeline > 1 && sizes->micro_batches > MOST_MICRO_BATCHES)
+        return ll_complain(diags, nowhere,
+                           "micro_batch %" PRIu64 ": a replica's %" PRIu64 " samples are %" PRIu64
+                           " micro-batches; at most %d are scheduled one by one",
+                           sizes->micro_batch, replica, sizes->micro_batches, MOST_MICRO_BATCHES);
     if (plan->schedule == LL_SCHEDULE_INTERLEAVED && sizes->micro_batches % plan->pipeline != 0)
         return ll_complain(diags, nowhere,
                            "schedule interleaved: expected a multiple of pp %" PRIu64

@@ -383,6 +383,10 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
         ll_save_traffic(prepared, result->machine, seq, result->begun_s, &found);
         fill_detail(result->machine, &result->costs[form], &found,
                     result->ops[seq - prepared->first_op].time_s, &detail);
+        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
+        if (prepared->as_recorded && op->unit != LL_NO_UNIT && op->time_s > 0)
+            detail.utilization *=
+                detail.compute_cycles / result->machine->units[op->unit].clock_hz / op->time_s;
         enum ll_op_kind kind = prepared->trace->forms[form].view.kind;
         detail.bounds = ll_cost_bounds(result->machine, kind, &prepared->works[form]);
     }

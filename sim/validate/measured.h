@@ -37,6 +37,11 @@ struct ll_measured_works {
  * takes the element type that a core computes best, `machine` tells it; NULL: one with no other than f32. */
 const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
                               struct ll_measured_works *works);
+
+/* Why a dimension of the row is none of its op's, as one that is misspelt, static storage; NULL where all are
+ * known. */
+const char *ll_measured_stray(const struct ll_measured *row);
+
 void ll_measured_works_release(struct ll_measured_works *works);
 
 #endif

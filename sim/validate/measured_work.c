@@ -295,13 +295,40 @@ static void works_SHARE(struct ll_row_works *r)
     r->trouble = "a share of a step is no work of its own";
 }
 
+/* The dimensions that a rule of measured_ops.def may be given, each between spaces: those that it asks for,
+ * and those by which data tells what changes no work. What else stands in a row is not what it means. */
+#define PRODUCT_KEYS " m n k bias "
+#define CONV_KEYS " b c h w k r s stride_h stride_w pad_h pad_w dilation_h dilation_w groups "
+#define RECURRENT_KEYS " type hidden batch steps layers input bidirectional skip_input "
+#define ATTENTION_KEYS " b heads seq dim causal "
+#define ELEMENT_KEYS " n b h nin shape inplace "
+#define POOL_KEYS " b c h w oh ow r s stride_h stride_w pad_h pad_w "
+#define STEP_KEYS                                                                                            \
+    " model batch mode image threads powersave fusion devices nodes input output layers hidden heads seq "   \
+    "ctx params batch_tokens microbatch grad_accum sharding act_ckpt tp pp dp cp interleave recompute "      \
+    "seqpar category "
+#define EXCHANGE_KEYS " bytes devices nodes devices_per_node "
+static const char keys_GEMM[] = PRODUCT_KEYS "ta tb ", keys_BMM[] = PRODUCT_KEYS "b ",
+                  keys_DENSE_GRADS[] = PRODUCT_KEYS, keys_SPARSE[] = PRODUCT_KEYS "sparsity ",
+                  keys_CONV_FORWARD[] = CONV_KEYS, keys_CONV_DATA[] = CONV_KEYS,
+                  keys_CONV_FILTER[] = CONV_KEYS, keys_CONV_GRADS[] = CONV_KEYS,
+                  keys_RECURRENT[] = RECURRENT_KEYS, keys_RNN_WEIGHTS[] = RECURRENT_KEYS,
+                  keys_RNN_GRADS[] = RECURRENT_KEYS, keys_ATTENTION[] = ATTENTION_KEYS,
+                  keys_ATTENTION_GRADS[] = ATTENTION_KEYS, keys_ROWS[] = ELEMENT_KEYS,
+                  keys_ROWS_GRAD[] = ELEMENT_KEYS, keys_ELEMENTWISE[] = ELEMENT_KEYS,
+                  keys_PAIR[] = ELEMENT_KEYS, keys_GRADIENT[] = ELEMENT_KEYS, keys_GATED[] = ELEMENT_KEYS,
+                  keys_POOL[] = POOL_KEYS, keys_POOL_GRAD[] = POOL_KEYS, keys_NETWORK[] = STEP_KEYS,
+                  keys_SHARE[] = STEP_KEYS, keys_ALL_REDUCE[] = EXCHANGE_KEYS,
+                  keys_SEND_RECEIVE[] = EXCHANGE_KEYS;
+
 static const struct measured_op {
-    const char *name, *family;
+    const char *name, *family, *keys;
     void (*works)(struct ll_row_works *r);
     enum ll_op_kind kind;
     uint64_t flops;
 } ops[] = {
-#define LL_MEASURED(name, family, rule, kind, flops) {name, family, works_##rule, LL_OP_##kind, flops},
+#define LL_MEASURED(name, family, rule, kind, flops)                                                         \
+    {name, family, keys_##rule, works_##rule, LL_OP_##kind, flops},
 #include "sim/validate/measured_ops.def"
 #undef LL_MEASURED
 };
@@ -313,6 +340,26 @@ static const struct measured_op *find_op(const char *name)
         bool any_end = ops[i].name[length] == '*';
         if (any_end ? strncmp(name, ops[i].name, length) == 0 : strcmp(name, ops[i].name) == 0)
             return &ops[i];
+    }
+    return NULL;
+}
+
+static bool is_known(const char *keys, const char *key, size_t length)
+{
+    for (const char *at = keys; (at = strchr(at, ' ')); at++)
+        if (strncmp(at + 1, key, length) == 0 && at[1 + length] == ' ')
+            return true;
+    return false;
+}
+
+const char *ll_measured_stray(const struct ll_measured *row)
+{
+    const struct measured_op *op = find_op(row->op);
+    for (const char *at = row->dims; op && at && *at; at = strchr(at, ';')) {
+        at += *at == ';';
+        size_t length = strcspn(at, "=;");
+        if (length > 0 && !is_known(op->keys, at, length))
+            return "a dimension stands there that its op has not: see the row";
     }
     return NULL;
 }
@@ -347,11 +394,13 @@ const char *ll_measured_works(const struct ll_measured *row, const struct ll_mac
     if (!op)
         return "no rule turns this op into work";
     if (!find_dtype(row, machine, &r))
-        return "the element type is not known";
+        return LL_UNKNOWN_ELEMENTS;
     works->family = op->family;
     r.kind = op->kind;
     r.element_flops = op->flops;
-    op->works(&r);
+    r.trouble = ll_measured_stray(row);
+    if (!r.trouble)
+        op->works(&r);
     return r.trouble || all_fit(works) ? r.trouble : "a size does not fit in 64 bits";
 }
 

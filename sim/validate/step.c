@@ -13,6 +13,8 @@
  * - ALONE      one device or a few, forward, or forward and backward without an update */
 #include "sim/validate/step.h"
 
+#include "sim/validate/measured.h"
+
 #include "sim/parallel/plan_file.h"
 
 #include <stdlib.h>
@@ -224,7 +226,7 @@ bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *st
         set_all(&r, models[i].settings);
         set_dtype(&r);
         models[i].plan(&r);
-        *trouble = r.trouble;
+        *trouble = r.trouble ? r.trouble : ll_measured_stray(row);
         return true;
     }
     return false;

@@ -10,3 +10,10 @@ try calibrate --from no_such.csv --machine t4 -o /nowhere/fitted.yaml
 echo 'stays as it is' >host.yaml
 try calibrate no_such.llt
 cat host.yaml
+
+# An interrupt is obeyed at once, whatever is being measured, and leaves nothing behind.
+mkdir scratch
+TMPDIR=scratch timeout --preserve-status -s INT -k 20 3 leadline calibrate -o interrupted.yaml 2>/dev/null
+echo "[status $?]"
+ls scratch
+ls interrupted.yaml 2>/dev/null

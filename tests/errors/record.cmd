@@ -30,6 +30,10 @@ try record --batch 9 --data /nope -p x=y -- true
 try record --dry-run --coverage -- true
 try record --coverage -o true.llt -- true
 try record --coverage -- no-such-program
+leadline record gemm --dry-run -p m=2 -o kept.llt >/dev/null
+try record gemm --dry-run -p m=1073741824 -p n=1073741824 -p k=1073741824 -o kept.llt
+try record conv2d --dry-run --batch 1073741824 -p c=1048576 -o kept.llt
+leadline info kept.llt | grep 'FLOP' | head -1
 try record allreduce
 try record allreduce --dry-run --batch 3
 try record allreduce --dry-run --train

@@ -20,7 +20,7 @@ try sweep three.yaml -o R.db
 cmp before.db R.db
 try sweep two.yaml -o nowhere/R.db
 cp two.yaml kept.yaml
-try sweep kept.yaml --fresh -o kept.yaml
+try sweep two.yaml --fresh -o kept.yaml
 cmp two.yaml kept.yaml
 for shard in 3 0/2 3/2 1/0 a/b 1/2/3 auto; do
     try sweep two.yaml --shard $shard
@@ -44,7 +44,7 @@ try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db
 leadline merge R.db R.db -o T.db
-try merge R.db R.db -o R.db
+try merge R.db R.db -o T.db
 try merge nowhere.db -o U.db
 ls ./*.db*
 sed 's/^vary.*/vary: {software.fusion: [none, elementwise]}/' two.yaml >words.yaml

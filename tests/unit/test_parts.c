@@ -120,7 +120,7 @@ static struct ll_sweep_state work_together(const char *text, const char *output,
         workers[i] = (struct worker){.crew = {.rank = i, .size = WORKERS, .take = take, .add_up = add_up},
                                      .text = text,
                                      .part = ll_part_path(output, i, arena)};
-        assert_true(ll_part_begin(output, workers[i].part, arena, &diags));
+        assert_true(ll_part_begin(output, workers[i].part, &diags));
     }
     for (unsigned i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);

@@ -243,9 +243,13 @@ static void shards_merged_are_the_whole(void **state)
         must_run(&(struct plan){small, parts[i], 1, i, 8, true});
     }
     clean(temporary(merged, "merged"));
-    assert_true(ll_store_merge(merged, parts, 8, &points, &diags));
+    static const volatile sig_atomic_t stopped = 1;
+    assert_false(ll_store_merge(merged, parts, 8, &stopped, &points, &diags));
+    assert_int_not_equal(access(merged, F_OK), 0);
+    ll_diags_release(&diags);
+    assert_true(ll_store_merge(merged, parts, 8, NULL, &points, &diags));
     check_same(merged, undisturbed);
-    assert_false(ll_store_merge(merged, parts, 8, &points, &diags)); /* it is there already */
+    assert_false(ll_store_merge(merged, parts, 8, NULL, &points, &diags)); /* it is there already */
     ll_diags_release(&diags);
     for (size_t i = 0; i < 8; i++)
         clean(parts[i]);

@@ -79,6 +79,9 @@ static size_t count_commas(const struct ll_csv *csv)
 
 const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
 {
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some programs put first */
+    if (csv->lines == 0 && csv->end - csv->at >= 3 && memcmp(csv->at, mark, 3) == 0)
+        csv->at += 3;
     while (csv->at < csv->end && at_line_end(csv))
         pass_line_end(csv);
     if (csv->failed || csv->at == csv->end)

@@ -163,12 +163,10 @@ static bool see(struct ll_import *import, const struct ll_import_op *op, struct 
 /* Asks the rules; what they refuse, or cannot count, is no op. */
 static const char *judge(const struct ll_import_op *op, struct ll_op_view *view)
 {
-    struct ll_work work;
     const char *trouble = ll_op_infer(view);
     if (!trouble && op->dtype && view->output_count)
         view->out[0].dtype = (uint8_t)*op->dtype;
-    if (!trouble && (!ll_fits(ll_op_flops(view)) || !ll_fits(ll_op_bytes_read(view)) ||
-                     !ll_fits(ll_op_bytes_written(view)) || !ll_op_lower(view, &work)))
+    if (!trouble && !ll_op_counts_fit(view))
         trouble = ll_status_text(LL_TOO_LARGE);
     return trouble;
 }

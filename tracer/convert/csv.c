@@ -414,7 +414,7 @@ static const char *record_row(struct ll_series *series, const struct ll_measured
     struct csv_row r = {.series = series, .row = row};
     ll_csv_rule *rule = find_rule(row, &r.kind);
     if (!find_dtype(&r) && rule != ll_csv_WHOLE) /* which tells the type of each tensor */
-        return "the element type is not known";
+        return LL_UNKNOWN_ELEMENTS;
     return rule ? follow(&r, rule, time_ns) : no_rule;
 }
 

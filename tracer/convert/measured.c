@@ -3,7 +3,9 @@
 
 #include "tracer/base/csv.h"
 #include "tracer/base/plain.h"
+#include "tracer/retype.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,7 @@ static const char *find_again(const char *dims)
 }
 
 /* A time above zero; 0 where the field says that none was measured, as data of others do in one way or
- * another; below that it is neither. */
+ * another; below that it is neither, as is one so small that nothing can be compared with it. */
 static double time_of(const char *text)
 {
     char *end;
@@ -54,6 +56,8 @@ static double time_of(const char *text)
     if (*text == '\0')
         return 0;
     if (end == text || *end || time_s < 0)
+        return -1;
+    if (time_s > 0 && time_s < DBL_MIN)
         return -1;
     return isfinite(time_s) ? time_s : 0;
 }
@@ -136,5 +140,10 @@ bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic,
             *element_bytes = dtypes[i].element_bytes;
             return true;
         }
-    return false;
+    enum ll_dtype ours = ll_dtype_find(row->dtype);
+    if (ours == LL_DTYPE_COUNT || ll_dtype_part(ours) != ours)
+        return false;
+    *arithmetic = ours;
+    *element_bytes = ll_dtype_bytes(ours);
+    return true;
 }

@@ -29,8 +29,11 @@ const struct ll_measured *ll_measured_read(const char *text, size_t length, cons
 /* The text behind `key=` in the row's dims, up to the next `;` or the end; NULL when it has no such key. */
 const char *ll_measured_text(const struct ll_measured *row, const char *key);
 
-/* What data calls an element type: what computes, and how many bytes an element takes in memory. False when
- * there is no such type. */
+/* What data calls an element type, or we do (fp32 or f32): what computes, and how many bytes an element takes
+ * in memory. False when there is no such type, which this then says. */
+#define LL_UNKNOWN_ELEMENTS                                                                                  \
+    "the element type is not known: expected fp32, tf32, fp16, bf16, fp8, int8, fp64, or one of f32, f16, "  \
+    "i32 and the like"
 bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic, uint64_t *element_bytes);
 
 #endif

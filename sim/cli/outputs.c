@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
+#include "sim/cli/outputs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_one_of(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The folder that a file would be in. */
+static bool folder_of(const char *path, struct stat *folder)
+{
+    char text[4096];
+    int length = snprintf(text, sizeof text, "%.*s.", (int)(ll_base_name(path) - path), path);
+    return length > 0 && (size_t)length < sizeof text && stat(text, folder) == 0;
+}
+
+bool ll_is_same_file(const char *a, const char *b)
+{
+    struct stat there_a, there_b;
+    bool has_a = stat(a, &there_a) == 0, has_b = stat(b, &there_b) == 0;
+    if (has_a && has_b)
+        return S_ISREG(there_a.st_mode) && is_same(&there_a, &there_b);
+    return !has_a && !has_b && strcmp(ll_base_name(a), ll_base_name(b)) == 0 && folder_of(a, &there_a) &&
+           folder_of(b, &there_b) && is_same(&there_a, &there_b);
+}
+
+/* A file that is read must be there. */
+static bool is_read_from(const char *path, const char *named)
+{
+    struct stat there;
+    return stat(named, &there) == 0 && ll_is_same_file(path, named);
+}
+
+bool ll_spares_inputs(const struct ll_args *args, const char *what, const char *path)
+{
+    const char *read = NULL;
+    for (size_t i = 0; i < args->word_count && !read; i++)
+        read = is_read_from(path, args->words[i]) ? args->words[i] : NULL;
+    for (size_t i = 0; i < args->given_count && !read; i++)
+        if (is_one_of(args->command->reads, args->given[i].option->name) &&
+            is_read_from(path, args->given[i].value))
+            read = args->given[i].value;
+    if (read)
+        ll_wrong("%s %s: this is also named as a file to read, %s; nothing is written over it", what, path,
+                 read);
+    return !read;
+}
+
+/* One option, compared with those before it. */
+static bool is_sound(const struct ll_args *args, size_t number)
+{
+    char what[64];
+    const struct ll_given *given = &args->given[number];
+    snprintf(what, sizeof what, "--%s", given->option->name);
+    if (!given->value[0]) {
+        ll_wrong("%s: the name is empty; expected that of what to write", what);
+        return false;
+    }
+    for (size_t i = 0; i < number; i++)
+        if (is_one_of(args->command->writes, args->given[i].option->name) &&
+            ll_is_same_file(given->value, args->given[i].value)) {
+            ll_wrong("--%s and %s name the same file, %s; one of them would be lost",
+                     args->given[i].option->name, what, given->value);
+            return false;
+        }
+    return ll_spares_inputs(args, what, given->value);
+}
+
+bool ll_outputs_are_sound(const struct ll_args *args)
+{
+    for (size_t i = 0; i < args->given_count; i++)
+        if (is_one_of(args->command->writes, args->given[i].option->name) && !is_sound(args, i))
+            return false;
+    return true;
+}
