@@ -273,7 +273,7 @@ static void results_of_other_code_are_refused(void **state)
     plan.fresh = false;
     assert_false(run_plan(&plan, &end, &diags));
     assert_non_null(strstr(diags.kept[0].message, "has changed: the code of leadline;"));
-    assert_false(ll_store_merge(temporary(merged, "merged"), parts, 2, &points, &diags));
+    assert_false(ll_store_merge(temporary(merged, "merged"), parts, 2, NULL, &points, &diags));
     assert_non_null(strstr(diags.kept[1].message, "first file: the code of leadline (old instead of "));
     ll_diags_release(&diags);
     clean(path);
