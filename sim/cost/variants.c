@@ -168,7 +168,7 @@ static size_t add_skipping(struct ll_variant *out, size_t count)
 }
 
 /* Kernels that read windows may want the operands laid out anew, whole, even where windows leave pixels out;
- * but not those of 1x1 filters that go from pixel to pixel: these are a plain product, whatever the layout. */
+ * but not those of 1x1 filters that go from pixel to pixel: a plain product, whatever the layout. */
 static void lay_out_anew(const struct ll_software *software, const struct ll_work *work, struct ll_variant *v)
 {
     const struct ll_conv *c = &work->conv;

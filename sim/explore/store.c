@@ -245,12 +245,6 @@ static bool write_workloads(struct ll_store *store, const uint64_t *hashes)
     return right;
 }
 
-static const char *target_name(enum ll_axis_target target)
-{
-    static const char *const names[] = {"machine", "part", "model", "plan"};
-    return names[target];
-}
-
 static bool write_choices(struct ll_store *store, size_t axis, struct ll_query *query)
 {
     const struct ll_space_axis *a = &store->space->axes[axis];
@@ -277,6 +271,7 @@ static double base_number(const struct ll_space *space, const struct ll_space_ax
 
 static bool write_axes(struct ll_store *store)
 {
+    static const char *const targets[] = {"machine", "part", "model", "plan"};
     struct ll_query *axes = ll_query_new(
         store->database, "INSERT INTO parameters (id, path, target, base) VALUES (?1, ?2, ?3, ?4)");
     struct ll_query *choices = ll_query_new(
@@ -285,7 +280,7 @@ static bool write_axes(struct ll_store *store)
     for (size_t a = 0; right && a < store->space->axis_count; a++) {
         ll_query_count(axes, 1, a);
         ll_query_text(axes, 2, store->space->axes[a].path);
-        ll_query_text(axes, 3, target_name(store->space->axes[a].target));
+        ll_query_text(axes, 3, targets[store->space->axes[a].target]);
         ll_query_number(axes, 4, base_number(store->space, &store->space->axes[a]));
         right = ll_query_run(axes) && write_choices(store, a, choices);
     }

@@ -457,7 +457,8 @@ double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype);
 
 /* Joules of a work's arithmetic, computed in dtype, and of a byte into or out of level l; 0 without figures.
  * Pure. */
-double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work, enum ll_dtype dtype);
+double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work,
+                            enum ll_dtype dtype);
 double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 
 /* Area to first order, in m2; NaN without figures. Pure. */

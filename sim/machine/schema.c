@@ -41,7 +41,7 @@ void ll_near_words_add(struct ll_near_words *words, const char *word)
         words->words[words->count++] = word;
 }
 
-enum { MOST_LISTED = 16 };
+enum { MOST_LISTED = 20 };
 
 struct near_word {
     const char *word;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of the messages of a step.
  *
- * Where none of the levels that they pass has chunks, a step ends when its last message has arrived. Where one
- * has them, devices run ahead of each other: what latencies add up to along the way counts, not the longest
- * of each step, so that a ring through some slow hops is as slow as they are on the average. What goes
- * through several levels goes by the narrowest of each, whichever of them holds it back: else a faster one
- * could change how a step is done, and not for the better. */
+ * Where none of the levels that they pass has chunks, a step ends when its last message has arrived. Where
+ * one has them, devices run ahead of each other: what latencies add up to along the way counts, not the
+ * longest of each step, so that a ring through some slow hops is as slow as they are on the average. What
+ * goes through several levels goes by the narrowest of each, whichever of them holds it back: else a faster
+ * one could change how a step is done, and not for the better. */
 #include "sim/net/steps.h"
 
 #include <math.h>

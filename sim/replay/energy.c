@@ -9,7 +9,8 @@
 #include <math.h>
 
 /* In the type in which the unit computes, which may be wider than what is stored. */
-static double compute_j(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost)
+static double compute_j(const struct ll_machine *machine, const struct ll_work *work,
+                        const struct ll_cost *cost)
 {
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
     if (cost->unit != LL_NO_UNIT)

@@ -257,14 +257,15 @@ static void what_waits_on_the_host_has_its_way_paid(void **state)
 static void what_is_no_product_has_a_price_of_its_own(void **state)
 {
     (void)state;
-    struct scene scene =
-        played_on(record_relu(LL_F32), "", "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
+    struct scene scene = played_on(record_relu(LL_F32), "",
+                                   "energy: {mac_pj: {f32: 2}, op_pj: {f32: 0.25}, dram_pj_per_byte: 7}\n");
     struct ll_result r = *scene.result;
     assert_near(r.energy.compute_j, 4096 * 0.25e-12, 1e-12);
     assert_near(r.energy.level_j[0], 2 * 16384 * 7e-12, 1e-12);
     assert_true(isnan(r.area_m2) && r.energy.static_j == 0);
     close_scene(&scene);
-    scene = played_on(record_relu(LL_F32), "", "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
+    scene =
+        played_on(record_relu(LL_F32), "", "energy: {mac_pj: {f32: 2}, static_w: 3, leakage_w_per_mm2: 9}\n");
     r = *scene.result;
     assert_near(r.energy.compute_j, 4096 * 1e-12, 1e-12); /* half a multiply-accumulate */
     assert_near(r.energy.static_j, 3 * r.time_s, 1e-12);
