@@ -42,13 +42,13 @@ static const char *words(const struct parts *parts, struct ll_arena *arena)
     struct ll_str text = {0};
     uint64_t missing = parts->count - parts->finished, named = 0;
     if (parts->count == 1)
-        return "the sweep has not ended";
-    ll_str_addf(&text, "part%s", missing == 1 ? "" : "s");
+        return "not the whole sweep: it has not ended";
+    ll_str_addf(&text, "not the whole sweep: part%s", missing == 1 ? "" : "s");
     for (uint64_t i = 0; i < parts->count && named <= NAMED; i++)
         if (!parts->has[i] && named++ < NAMED)
             ll_str_addf(&text, "%s %" PRIu64, named > 1 ? "," : "", i + 1);
-    ll_str_addf(&text, "%s of the %" PRIu64 " of the sweep %s not here, or not whole",
-                named > NAMED ? " and others" : "", parts->count, missing == 1 ? "is" : "are");
+    ll_str_addf(&text, "%s of %" PRIu64 " %s missing or unfinished", named > NAMED ? " and others" : "",
+                parts->count, missing == 1 ? "is" : "are");
     const char *copy = text.failed ? NULL : ll_copy_text(arena, text.text, text.length);
     ll_str_release(&text);
     return copy;
