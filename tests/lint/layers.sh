@@ -9,7 +9,9 @@ cat >"$here/law" <<'END'
 tracer/base
 tracer         tracer/base
 tracer/convert tracer tracer/base
-tracer/binary  tracer tracer/base
+tracer/interpose tracer tracer/base
+tracer/capture tracer/interpose tracer tracer/base
+tracer/binary  tracer/interpose tracer tracer/base
 models/nn      tracer tracer/base
 models/data    tracer tracer/base
 models/games   tracer tracer/base
@@ -27,7 +29,7 @@ sim/calibrate  sim/cost sim/memory sim/machine tracer tracer/base
 models/micro   models/nn tracer tracer/base
 sim/explore    sim/report sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
 sim/study      sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer/convert tracer tracer/base
-sim/cli        sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/convert tracer tracer/base
+sim/cli        sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert tracer tracer/base
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |

@@ -11,7 +11,7 @@
 #ifndef LL_TRACER_CAPTURE_CAPTURE_H
 #define LL_TRACER_CAPTURE_CAPTURE_H
 
-#include "tracer/capture/call.h"
+#include "tracer/interpose/call.h"
 #include "tracer/recorder.h"
 
 struct ll_capture;

@@ -7,7 +7,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/map.h"
-#include "tracer/capture/call.h"
+#include "tracer/interpose/call.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/recorder.h"
 

@@ -10,7 +10,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/map.h"
-#include "tracer/capture/call.h"
+#include "tracer/interpose/call.h"
 
 /* The words of a call's record, at least LL_RING_CALL_WORDS, and the process that wrote them. */
 struct ll_ring_record {

@@ -8,7 +8,7 @@
 #define LL_INTERPOSE_RING_READER_H
 
 #include "tracer/base/status.h"
-#include "tracer/capture/call.h"
+#include "tracer/interpose/call.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef LL_INTERPOSE_ROUTINES_H
 #define LL_INTERPOSE_ROUTINES_H
 
-#include "tracer/capture/call.h"
+#include "tracer/interpose/call.h"
 
 /* The words in which routines give their numbers. Transpositions are 0 or 1 (2: conjugated as well), sides 0
  * for left, triangles 0 for upper, diagonals 1 for one of ones; alpha and beta are 0 where they are zero,

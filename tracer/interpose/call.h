@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was seen of a program that we did not write: calls of its libraries, memory that came and went, marks.
  *
- * The interposer (tracer/interpose) puts events into rings; `ll_ring_next` gives them out of the rings in the
- * order in which they began, as the plain data below; the rest of this room makes ops, tensors and edges of
- * them. Nothing here knows a machine word of the ring, nothing there knows an op. */
-#ifndef LL_TRACER_CAPTURE_CALL_H
-#define LL_TRACER_CAPTURE_CALL_H
+ * This room puts events into rings; `ll_ring_next` gives them out of the rings in the order in which they
+ * began, as the plain data below; tracer/capture makes ops, tensors and edges of them. Nothing there knows a
+ * machine word of the ring, nothing here knows an op. */
+#ifndef LL_TRACER_INTERPOSE_CALL_H
+#define LL_TRACER_INTERPOSE_CALL_H
 
 #include "tracer/tensor.h"
 
