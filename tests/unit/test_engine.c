@@ -40,7 +40,7 @@ static struct ll_trace *record_relu(enum ll_dtype dtype)
     char path[64];
     toy_open(toy, path);
     struct ll_shape shape = toy_matrix(SIDE, SIDE);
-    shape.dtype = dtype;
+    shape.dtype = (uint8_t)dtype;
     uint32_t x = toy_bring(toy, shape, LL_ACTIVATION);
     ll_recorder_step_begin(toy->recorder);
     toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
