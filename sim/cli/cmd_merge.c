@@ -2,28 +2,12 @@
 /* leadline merge: joins the databases of a sweep's shards. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
+#include "sim/cli/interrupt.h"
 #include "sim/explore/store.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
 
-#include <signal.h>
 #include <stdio.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* The second time the signal ends the program as ever. */
-static void catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 static int tell(const struct ll_args *args, const char *output, uint64_t points)
 {
@@ -53,13 +37,13 @@ static int run(const struct ll_args *args)
     uint64_t points;
     if (!output)
         return ll_wrong("no file to write; name one with -o");
-    catch_interrupts();
-    bool merged = ll_store_merge(output, args->words, args->word_count, &interrupted, &points, &diags);
+    const volatile sig_atomic_t *interrupted = ll_catch_interrupts();
+    bool merged = ll_store_merge(output, args->words, args->word_count, interrupted, &points, &diags);
     ll_print_diags(&diags);
     ll_diags_release(&diags);
     if (merged)
         return tell(args, output, points);
-    return interrupted ? LL_INTERRUPTED : LL_WRONG;
+    return *interrupted ? LL_INTERRUPTED : LL_WRONG;
 }
 
 static const struct ll_option options[] = {

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "sim/cli/command.h"
+#include "sim/cli/interrupt.h"
 #include "sim/cli/designs.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/sweeping.h"
@@ -15,7 +16,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,24 +34,9 @@ struct exploration {
     const char *output;
     uint64_t shard, shards;
     uint64_t start_ns, told_ns;
+    const volatile sig_atomic_t *interrupted;
     bool terminal;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* The second time the signal ends the program as ever. */
-static void catch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* --- setting up --- */
 
@@ -276,7 +261,7 @@ static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_s
                              .shard = e->shard,
                              .shards = e->shards,
                              .crew = e->crew,
-                             .stop = &interrupted,
+                             .stop = e->interrupted,
                              .progress = show_progress,
                              .context = e};
     bool done = ll_sweep_run(&sweep, &e->diags);
@@ -339,7 +324,7 @@ static int run_sweep(struct exploration *e)
 {
     struct ll_sweep_state state = {0};
     bool tells = !e->crew || e->crew->rank == 0;
-    catch_interrupts();
+    e->interrupted = ll_catch_interrupts();
     e->terminal = tells && isatty(STDERR_FILENO) == 1;
     e->start_ns = ll_now_ns();
     int status = e->crew ? sweep_together(e, &state) : sweep_into(e, e->output, &state);
