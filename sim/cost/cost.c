@@ -298,11 +298,14 @@ static double whole_pace(const struct sized *s, const struct ll_way *way, struct
     return timing.time_s;
 }
 
-/* First pieces are for all that work. Whatever the way, they are as many: ways are compared by what comes
+/* First pieces are for all that work. Whatever the way, these are as many: ways are compared by what comes
  * behind the first pieces. */
 static uint64_t most_at_work(const struct sized *s)
 {
-    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    if (model->first_units && s->task.is_product)
+        return model->first_units(&s->unit, &s->task);
+    uint32_t count = model->way_count(&s->unit, &s->task);
     uint64_t most = 1;
     for (uint32_t i = 0; i < count && most < s->unit.count; i++) {
         struct ll_way way;
@@ -312,40 +315,53 @@ static uint64_t most_at_work(const struct sized *s)
     return most;
 }
 
-/* How long the stages that depend on the way take beyond the first piece: what ways are compared by. At
- * least `limit` as soon as that much is known. */
-static double pace_of(const struct sized *s, uint32_t index, double limit)
+/* What ways are compared by: how long the stages that depend on the way take beyond the first piece, then
+ * what they ask of the innermost level. */
+struct pace {
+    double time_s, bytes;
+};
+
+static bool is_less(const struct pace *a, const struct pace *b)
+{
+    return a->time_s < b->time_s || (a->time_s == b->time_s && a->bytes < b->bytes);
+}
+
+/* No less than `least` as soon as that much is known. */
+static struct pace pace_of(const struct sized *s, uint32_t index, const struct pace *least)
 {
     struct ll_way way;
     struct ll_cost cost = {.serial = s->kernel->serial};
     uint64_t near = ll_near_levels(s->machine);
     if (!ask_way(s, index, &way, NULL))
-        return INFINITY;
+        return (struct pace){INFINITY, INFINITY};
     time_compute(s, &way, &cost, NULL);
     bool whole = !overlaps_all(s->machine) || s->kernel->serial > 0, seen = s->kernel->seen_count > 0;
-    double slowest = powered_s(s, &way, &cost, NULL) - (whole ? 0 : cost.compute_first_s);
-    if (slowest >= limit && !seen)
-        return slowest;
-    if (whole || seen)
-        return whole_pace(s, &way, &cost);
+    double computing_s = powered_s(s, &way, &cost, NULL);
+    struct pace pace = {computing_s - (whole ? 0 : cost.compute_first_s), way.unit_bytes};
+    if (!is_less(&pace, least) && !seen)
+        return pace;
+    if (whole || seen) {
+        pace.time_s = whole_pace(s, &way, &cost);
+        return pace;
+    }
     near_traffic(s, &way, &cost, NULL);
     time_levels(s, &way, 0, near, &cost, NULL);
     for (uint64_t l = 0; l < near; l++)
-        slowest = fmax(slowest, cost.level_s[l] - cost.level_first_s[l]);
-    return slowest;
+        pace.time_s = fmax(pace.time_s, cost.level_s[l] - cost.level_first_s[l]);
+    return pace;
 }
 
-/* The index of the fastest way, the first of equals. */
+/* The index of the fastest way; of equals the one that asks for least, the first of these. */
 static uint32_t fastest_way(const struct sized *s)
 {
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task), best = 0;
-    double limit = INFINITY;
+    struct pace least = {INFINITY, INFINITY};
     for (uint32_t i = 0; count > 1 && i < count; i++) {
-        double way_s = pace_of(s, i, limit);
-        if (way_s >= limit)
+        struct pace pace = pace_of(s, i, &least);
+        if (!is_less(&pace, &least))
             continue;
         best = i;
-        limit = way_s;
+        least = pace;
     }
     return best;
 }

@@ -23,8 +23,8 @@
  * innermost memory and read back for each further fold, in four bytes at least.
  *
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
- * largest share counts. Where each has a memory of its own, more of them load more copies of the operands:
- * all, or a power of two of them, is a way. */
+ * largest share counts. How it is cut, and whether all of them work or fewer (where each has a memory of its
+ * own, more of them load more copies of the operands), are ways to do it. */
 #include "sim/cost/unit_model.h"
 
 #include <inttypes.h>
@@ -83,33 +83,63 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
     return ll_unit_bytes(task, &split->share, (double)split->used, passes, by_operand);
 }
 
-/* The fastest way to deal the output to `count` arrays: over the batch or within each product of it, and
- * 1, 2, 4, ... parts of the columns with the remaining arrays for the rows. Of equals the one with the least
- * traffic, accumulators left out of account: more of them do not change the choice, so they never make it
- * worse. */
-static struct ll_split deal(const struct ll_systolic *array, uint64_t count, const struct ll_task *task)
+/* How the output is dealt to the arrays. A way is how many of them work at most, whether the batch is dealt
+ * to them or each product of it, and into how many columns, a power of two: rows get the arrays that remain.
+ */
+struct dealing {
+    uint64_t batches, rows, columns;
+};
+
+static uint32_t systolic_ways(const struct ll_unit *unit, const struct ll_task *task)
 {
-    const struct ll_gemm *dims = &task->problem.dims;
+    uint32_t powers = ll_counts_at_work(unit, task);
+    return powers > 1 ? 2 * powers * powers : 1;
+}
+
+/* False when another way is the same, or there are fewer arrays than columns. */
+static bool decode(const struct ll_unit *unit, const struct ll_task *task, uint32_t way, struct dealing *d)
+{
+    uint32_t powers = ll_counts_at_work(unit, task);
+    uint64_t count = ll_count_at_work(unit->count, way / (2 * powers)), batch = task->problem.dims.batch;
+    bool over_batch = way / powers % 2 == 0;
+    d->batches = over_batch ? ll_min(batch, count) : 1;
+    d->columns = UINT64_C(1) << way % powers;
+    d->rows = count / d->batches / d->columns;
+    return d->rows > 0 && (over_batch || batch > 1);
+}
+
+static struct ll_split deal(const struct ll_systolic *array, const struct ll_gemm *dims,
+                            const struct dealing *d)
+{
     bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
     uint64_t row_grain = os ? array->rows : is ? array->cols : 1, column_grain = is ? 1 : array->cols;
-    struct ll_systolic unlimited = *array;
-    unlimited.accumulators = 0;
-    struct ll_split best = {0};
-    double best_cycles = INFINITY, best_bytes = INFINITY;
-    for (int over_batch = 1; over_batch >= 0; over_batch--) {
-        uint64_t batches = over_batch ? ll_min(dims->batch, count) : 1, rest = count / batches;
-        for (uint64_t columns = 1; columns <= rest; columns *= 2) {
-            struct ll_split split = ll_split(dims, batches, rest / columns, columns, row_grain, column_grain);
-            struct folds f = lay(array, task->dtype, &split.share);
-            double bytes = unit_bytes(&unlimited, task, &split, &f, NULL);
-            if (f.cycles > best_cycles || (f.cycles == best_cycles && bytes >= best_bytes))
-                continue;
-            best = split;
-            best_cycles = f.cycles;
-            best_bytes = bytes;
-        }
+    return ll_split(dims, d->batches, d->rows, d->columns, row_grain, column_grain);
+}
+
+/* As many as share the work fastest, with the least traffic of equals, where an element does one product a
+ * cycle and every sum finds room. */
+static uint64_t systolic_first_units(const struct ll_unit *unit, const struct ll_task *task)
+{
+    uint32_t all = unit->count > 1 ? 2 * ll_counts_at_work(unit, task) : 1;
+    struct ll_systolic plain = unit->systolic;
+    double least_cycles = INFINITY, least_bytes = INFINITY;
+    uint64_t used = 1;
+    plain.accumulators = 0;
+    plain.macs[task->dtype] = 1;
+    for (uint32_t way = 0; way < all; way++) {
+        struct dealing dealing;
+        if (!decode(unit, task, way, &dealing))
+            continue;
+        struct ll_split split = deal(&plain, &task->problem.dims, &dealing);
+        struct folds f = lay(&plain, task->dtype, &split.share);
+        double bytes = unit_bytes(&plain, task, &split, &f, NULL);
+        if (f.cycles > least_cycles || (f.cycles == least_cycles && bytes >= least_bytes))
+            continue;
+        used = split.used;
+        least_cycles = f.cycles;
+        least_bytes = bytes;
     }
-    return best;
+    return used;
 }
 
 /* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
@@ -166,7 +196,10 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
 static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                          struct ll_way *way, struct ll_explain *why)
 {
-    struct ll_split split = deal(&unit->systolic, ll_count_at_work(unit->count, index), task);
+    struct dealing dealing;
+    if (!decode(unit, task, index, &dealing))
+        return false;
+    struct ll_split split = deal(&unit->systolic, &task->problem.dims, &dealing);
     struct folds f = lay(&unit->systolic, task->dtype, &split.share);
     *way = (struct ll_way){
         .units_used = split.used,
@@ -186,6 +219,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
 
 const struct ll_unit_model ll_cost_SYSTOLIC = {
     .products = true,
-    .way_count = ll_counts_at_work,
+    .way_count = systolic_ways,
     .way = systolic_way,
+    .first_units = systolic_first_units,
 };

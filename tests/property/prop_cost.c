@@ -188,13 +188,15 @@ static void more_lanes(struct ll_machine *machine, struct dice *dice)
     machine->units[1].vector.lanes += roll_size(dice, 256);
 }
 
-/* Systolic arrays would deal the work out anew, by their cycles alone. */
 static void more_macs(struct ll_machine *machine, struct dice *dice)
 {
+    struct ll_unit *unit = &machine->units[0];
     double factor = roll_real(dice, 1, 4);
-    if (machine->units[0].model == LL_UNIT_MATRIX)
-        for (int i = 0; i < LL_DTYPE_COUNT; i++)
-            machine->units[0].matrix.macs[i] *= factor;
+    double *macs = unit->model == LL_UNIT_SYSTOLIC ? unit->systolic.macs
+                   : unit->model == LL_UNIT_MATRIX ? unit->matrix.macs
+                                                   : NULL;
+    for (int i = 0; macs && i < LL_DTYPE_COUNT; i++)
+        macs[i] *= factor;
 }
 
 static void more_power(struct ll_machine *machine, struct dice *dice)

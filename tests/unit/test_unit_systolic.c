@@ -19,12 +19,17 @@ static struct ll_unit array_of(uint64_t rows, uint64_t cols, enum ll_dataflow da
     return unit;
 }
 
+/* The one with the fewest cycles. */
 static struct ll_way way_of(const struct ll_unit *unit, const struct ll_work *work)
 {
-    struct ll_way way;
+    const struct ll_unit_model *model = ll_unit_model(unit->model);
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
-    assert_true(ll_unit_model(unit->model)->way(unit, &task, 0, &way, NULL));
-    return way;
+    struct ll_way best = {.cycles = INFINITY}, way;
+    for (uint32_t i = 0; i < model->way_count(unit, &task); i++)
+        if (model->way(unit, &task, i, &way, NULL) && way.cycles < best.cycles)
+            best = way;
+    assert_true(best.cycles < INFINITY);
+    return best;
 }
 
 static double cycles_of(const struct ll_unit *unit, uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
