@@ -73,11 +73,10 @@ struct run {
     struct ll_op_parts *parts;
     double *begun_s; /* by op: how long the device had worked when it began */
     double stream_end_s[STREAM_COUNT];
-    double end_s;                /* of all that has been placed */
-    double active_s, starting_s; /* all that the device works, all that the software takes to start */
-    double started_s;            /* when the software has started the last op */
-    uint32_t *queued,
-        queued_count; /* ops that go through its queue: all but exchanges, which have their own */
+    double end_s;                       /* of all that has been placed */
+    double active_s, starting_s;        /* all that the device works, all that the software takes to start */
+    double started_s;                   /* when the software has started the last op */
+    uint32_t *queued, queued_count;     /* ops that go through its queue: those of the device */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
 
@@ -286,7 +285,7 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, const stru
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     parts->waited_for = LL_NONE;
     op->start_s = start_s(run, seq, streams & ~(1u << STREAM_PROGRAM), &parts->waited_for);
-    parts->overhead_s = streams && streams < 1u << STREAM_NETWORK ? late_s(run, seq, op->start_s, timing) : 0;
+    parts->overhead_s = streams == 1u << STREAM_DEVICE ? late_s(run, seq, op->start_s, timing) : 0;
     op->taken_s = slowed ? slow_down(run, slowed, op->start_s, timing, parts) : 0;
     op->active_s = timing->time_s + op->taken_s;
     op->time_s = op->active_s + parts->overhead_s;
