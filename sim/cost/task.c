@@ -179,13 +179,14 @@ double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dt
 {
     enum ll_dtype types[LL_DTYPE_COUNT];
     size_t count = ll_computed_as(dtype, types);
+    double highest = 0;
     *computed = dtype;
     for (size_t i = 0; i < count; i++) {
         double peak = ll_machine_peak_flops(machine, types[i]);
-        if (peak == 0)
+        if (peak <= highest)
             continue;
         *computed = types[i];
-        return peak;
+        highest = peak;
     }
-    return 0;
+    return highest;
 }

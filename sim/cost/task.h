@@ -36,7 +36,8 @@ size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT]);
 enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype);
 
 /* The machine's peak rate for what is of this type, as ll_machine_peak_flops has it, and the type in which it
- * is reached: a wider one where no unit lists the type itself. Pure. */
+ * is reached: the type itself, or a wider one that the machine computes faster. A unit that lists the type
+ * may be one for some ops alone; the others run in the wider one, and no op faster than this. Pure. */
 double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed);
 
 #endif

@@ -62,6 +62,21 @@ static void the_peak_is_that_of_the_type_in_which_is_computed(void **state)
     close_scene(&scene);
 }
 
+/* What convolutions alone may use is no peak for products, which f64 computes faster than that anyway. */
+static void no_op_is_faster_than_the_peak(void **state)
+{
+    static const char special[] = "name: special\nclock: 1GHz\nunits:\n"
+                                  "  - {name: small, model: matrix, runs: [conv2d], macs: {f32: 1}}\n"
+                                  "  - {name: array, model: matrix, macs: {f64: 64}}\n"
+                                  "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000GB/s}\n";
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), special);
+    struct ll_metrics metrics = metrics_of(&scene);
+    assert_near(metrics.peak_flops, 128e9, 1e-12);
+    assert_true(scene.result->flop_utilization > 0.9 && scene.result->flop_utilization <= 1);
+    close_scene(&scene);
+}
+
 /* sPPsPP: starting takes 3 us, in which the device has nothing to do; of the host's four cores one works. A
  * product takes 4.096 us and what its first bytes take, at most 0.05. */
 static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
@@ -153,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_that_of_the_type_in_which_is_computed),
+        cmocka_unit_test(no_op_is_faster_than_the_peak),
         cmocka_unit_test(a_device_that_is_started_late_is_idle_meanwhile),
         cmocka_unit_test(a_single_core_starts_ops_too),
         cmocka_unit_test(starts_behind_the_device_leave_it_no_gap),
