@@ -3,12 +3,14 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/ticker.h"
 #include "sim/replay/cached.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Sizes of a level's shape for the table: "64 x 8 x 64 B". */
@@ -220,6 +222,15 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
     return LL_DONE;
 }
 
+static void show_progress(void *context, uint64_t accesses)
+{
+    struct ll_human text;
+    if (!ll_ticker_due(context, false))
+        return;
+    fprintf(stderr, "%s accesses", ll_grouped(&text, accesses));
+    fflush(stderr);
+}
+
 static int run_op(const struct ll_args *args, const struct ll_machine *machine, const struct ll_trace *trace)
 {
     struct ll_diags diags = {0};
@@ -238,7 +249,11 @@ static int run_op(const struct ll_args *args, const struct ll_machine *machine, 
         return status;
     struct ll_cached_op cached;
     shown.cached = &cached;
-    if (!ll_run_cached(shown.prepared, machine, shown.seq, level, most, &cached))
+    struct ll_ticker ticker = ll_ticker_new(true);
+    bool done =
+        ll_run_cached(shown.prepared, machine, shown.seq, level, most, show_progress, &ticker, &cached);
+    ll_ticker_clear(&ticker);
+    if (!done)
         return ll_failed("memory ran out");
     return ll_flag(args, "json") ? show_json(&shown) : show(&shown);
 }

@@ -4,6 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/ticker.h"
 #include "sim/parallel/search.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
@@ -12,6 +13,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED = 100 };
@@ -106,10 +108,22 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     return ll_print(&out);
 }
 
+static void show_progress(void *context, const struct ll_search_result *so_far)
+{
+    struct ll_human considered, simulated;
+    if (!ll_ticker_due(context, false))
+        return;
+    fprintf(stderr, "%s plans considered", ll_grouped(&considered, so_far->considered));
+    if (so_far->simulated > 0)
+        fprintf(stderr, ", %s simulated", ll_grouped(&simulated, so_far->simulated));
+    fflush(stderr);
+}
+
 static int search_plans(const struct ll_args *args, const struct ll_machine *machine,
                         const struct ll_trace *trace)
 {
-    struct ll_plan_search search = {0};
+    struct ll_ticker ticker = ll_ticker_new(true);
+    struct ll_plan_search search = {.progress = show_progress, .context = &ticker};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags)
         return ll_failed("memory ran out");
@@ -121,6 +135,7 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
         search.batch = ll_mul(ll_trace_batch(trace), search.devices);
     const struct ll_search_result *result =
         right ? ll_search_plans(trace, machine, &search, args->arena, diags) : NULL;
+    ll_ticker_clear(&ticker);
     size_t complaints = diags->count;
     ll_print_diags(diags);
     ll_diags_release(diags);

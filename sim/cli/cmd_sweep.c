@@ -7,6 +7,7 @@
 #include "sim/cli/designs.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/sweeping.h"
+#include "sim/cli/ticker.h"
 #include "sim/explore/lock.h"
 #include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
@@ -33,9 +34,9 @@ struct exploration {
     const struct ll_sweep_crew *crew; /* NULL: alone */
     const char *output;
     uint64_t shard, shards;
-    uint64_t start_ns, told_ns;
+    uint64_t start_ns;
+    struct ll_ticker ticker;
     const volatile sig_atomic_t *interrupted;
-    bool terminal;
 };
 
 /* --- setting up --- */
@@ -171,16 +172,15 @@ static int run_trial(struct exploration *e)
 static void show_progress(void *context, const struct ll_sweep_state *state)
 {
     struct exploration *e = context;
-    uint64_t now_ns = ll_now_ns();
     struct ll_human done, total, rate, left;
-    if (!e->terminal || (now_ns - e->told_ns < 200000000 && state->proposed < state->total))
+    if (!ll_ticker_due(&e->ticker, state->proposed >= state->total))
         return;
-    e->told_ns = now_ns;
-    double passed_s = (double)(now_ns - e->start_ns) * 1e-9, per_s = (double)state->evaluated / passed_s;
+    double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
+    double per_s = (double)state->evaluated / passed_s;
     uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
     double rest = (double)(state->total - so_far) / (double)e->shards;
-    fprintf(stderr, "\r\033[K%s of %s points  %s", ll_grouped(&done, so_far),
-            ll_grouped(&total, state->total), ll_many(&rate, per_s, "points/s"));
+    fprintf(stderr, "%s of %s points  %s", ll_grouped(&done, so_far), ll_grouped(&total, state->total),
+            ll_many(&rate, per_s, "points/s"));
     if (per_s > 0)
         fprintf(stderr, "  %s left", ll_si(&left, rest / per_s, "s"));
     fflush(stderr);
@@ -265,8 +265,7 @@ static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_s
                              .progress = show_progress,
                              .context = e};
     bool done = ll_sweep_run(&sweep, &e->diags);
-    if (e->terminal)
-        fputs("\r\033[K", stderr);
+    ll_ticker_clear(&e->ticker);
     bool closed = ll_store_close(store, &e->diags);
     *state = sweep.state;
     return (done || sweep.state.stopped) && closed ? LL_DONE : LL_FAILED;
@@ -325,7 +324,7 @@ static int run_sweep(struct exploration *e)
     struct ll_sweep_state state = {0};
     bool tells = !e->crew || e->crew->rank == 0;
     e->interrupted = ll_catch_interrupts();
-    e->terminal = tells && isatty(STDERR_FILENO) == 1;
+    e->ticker = ll_ticker_new(tells);
     e->start_ns = ll_now_ns();
     int status = e->crew ? sweep_together(e, &state) : sweep_into(e, e->output, &state);
     double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;

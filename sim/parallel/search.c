@@ -45,6 +45,12 @@ struct base {
     struct ll_layer_costs costs;
 };
 
+static void tell(const struct searching *s)
+{
+    if (s->search->progress)
+        s->search->progress(s->search->context, s->result);
+}
+
 /* --- programs --- */
 
 static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
@@ -128,6 +134,7 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
     bool done = result && ll_layer_costs(result, arena, &base->costs) && thicken(s, arena, &base->costs);
     s->failed |= program && !done && diags.count == 0;
     s->result->programs += done;
+    tell(s);
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
     ll_trace_free(program);
@@ -376,6 +383,8 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
             found->exposed_s += result->exposed_s[i];
     }
     s->failed |= !result && diags.count == 0;
+    s->result->simulated++;
+    tell(s);
     ll_diags_release(&diags);
     ll_spread_free(spread);
     ll_arena_release(&scratch);

@@ -16,11 +16,16 @@
 
 #include "sim/parallel/step.h"
 
+struct ll_search_result;
+
 struct ll_plan_search {
     uint64_t devices; /* all of them are used */
     uint64_t batch;   /* samples a step */
     /* So many of the best come out as simulated; for that, half as many of each stage of ZeRO are tried, too. */
     uint64_t simulated;
+    /* Called now and then with what there is so far, for who watches; NULL: never. */
+    void (*progress)(void *context, const struct ll_search_result *so_far);
+    void *context;
 };
 
 struct ll_found_plan {
@@ -37,7 +42,7 @@ struct ll_search_result {
     uint64_t considered; /* plans, each of which came out as one of these: */
     uint64_t too_large, impossible, estimated;
     double least_bytes;                /* of a device, of what is too large; INFINITY: nothing is */
-    uint64_t programs;                 /* that were made for it */
+    uint64_t programs, simulated;      /* that were made for it; plans that were simulated in full */
     const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* at most LL_MOST_FOUND */
 };

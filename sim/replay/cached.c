@@ -161,7 +161,7 @@ static void ask_formula(const struct ll_work *work, const struct ll_level *level
 }
 
 static void feed(struct ll_cache *cache, const struct ll_nest *nest, uint64_t most,
-                 struct ll_cached_op *cached)
+                 ll_cached_progress progress, void *context, struct ll_cached_op *cached)
 {
     struct ll_stream stream;
     uint64_t accesses[ROOM];
@@ -171,6 +171,8 @@ static void feed(struct ll_cache *cache, const struct ll_nest *nest, uint64_t mo
         count = ll_min(count, most - cached->accesses);
         ll_cache_run(cache, accesses, count);
         cached->accesses += count;
+        if (progress)
+            progress(context, cached->accesses);
     }
     cached->whole = count == 0;
     if (cached->whole)
@@ -188,7 +190,8 @@ static void collect(const struct ll_cache *cache, uint64_t element_bytes, struct
 }
 
 bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                   uint64_t level, uint64_t most, struct ll_cached_op *cached)
+                   uint64_t level, uint64_t most, ll_cached_progress progress, void *context,
+                   struct ll_cached_op *cached)
 {
     const struct ll_trace *trace = prepared->trace;
     uint32_t form = trace->ops[seq].form;
@@ -205,7 +208,7 @@ bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *
     struct ll_arena arena = {0};
     struct ll_cache *cache = ll_cache_new(shapes, cached->level_count, &arena);
     if (cache) {
-        feed(cache, &nest, most, cached);
+        feed(cache, &nest, most, progress, context, cached);
         collect(cache, ll_dtype_bytes((enum ll_dtype)op->out[0].dtype), cached);
     }
     ll_arena_release(&arena);

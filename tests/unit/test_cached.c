@@ -184,13 +184,13 @@ static void a_large_cache_moves_each_line_once(void **state)
     struct ll_machine *machine = cached_machine("memory.sram.cache.policy", "lru");
     struct ll_cached_op product, relu;
     make(&world);
-    assert_true(ll_run_cached(world.prepared, machine, 0, 0, UINT64_MAX, &product));
+    assert_true(ll_run_cached(world.prepared, machine, 0, 0, UINT64_MAX, NULL, NULL, &product));
     assert_true(product.whole && product.blocked);
     assert_int_equal(product.levels[0].traffic_bytes, 64 * (75 + 94 + 125 + 125));
     assert_near(product.formula_bytes, 4 * (1200 + 1500 + 2000), 0);
     assert_int_equal(product.tiling.stays, LL_OPERAND_C);
     assert_int_equal(product.tiling.block.k, 16); /* floats of a line */
-    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, &relu));
+    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, NULL, NULL, &relu));
     assert_true(relu.whole && !relu.blocked);
     assert_int_equal(relu.accesses, 4000);
     assert_int_equal(relu.levels[0].traffic_bytes, 64 * (125 + 125 + 125));
@@ -207,7 +207,7 @@ static void writes_that_go_around_are_traffic(void **state)
     struct ll_machine *machine = cached_machine("memory.sram.cache.write_around", "true");
     struct ll_cached_op relu;
     make(&world);
-    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, &relu));
+    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, NULL, NULL, &relu));
     assert_int_equal(relu.levels[0].traffic_bytes, 64 * 125 + 4 * 2000);
     unmake(&world);
     ll_machine_free(machine);
@@ -220,7 +220,7 @@ static void a_replay_may_stop_early(void **state)
     struct ll_machine *machine = cached_machine("memory.sram.cache.ways", "4");
     struct ll_cached_op part;
     make(&world);
-    assert_true(ll_run_cached(world.prepared, machine, 0, 0, 5000, &part));
+    assert_true(ll_run_cached(world.prepared, machine, 0, 0, 5000, NULL, NULL, &part));
     assert_false(part.whole);
     assert_int_equal(part.accesses, 5000);
     assert_int_equal(part.levels[0].counts.accesses, 5000);
