@@ -105,7 +105,7 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
     if (machine->software.op_overhead_s > 0)
         slots[count++] = (struct slot){"software",
                                        NULL,
-                                       "op_overhead",
+                                       "op_overhead (kernels, steps, barriers too)",
                                        "no cost of starting ops",
                                        offset_in(machine, &machine->software.op_overhead_s),
                                        false,

@@ -477,7 +477,7 @@ struct ll_cache_level ll_machine_cache(const struct ll_level *level);
 /* Something of a machine that a what-if question changes: a unit's clock and rates together, a level's
  * bandwidth, host.bandwidth, the cost of starting ops, ... */
 struct ll_knob {
-    const char *path;  /* as --set takes it, or a group name such as "units.array (rate)" */
+    const char *path;  /* as --set takes it; in brackets, what is turned with it */
     const char *label; /* for people: "hbm bandwidth" */
     double factor;     /* 2; or 0, which removes a cost */
 };
