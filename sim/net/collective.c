@@ -40,15 +40,20 @@ static uint32_t level_of(const struct ll_net *net, uint64_t link)
     return link == UINT64_MAX ? LL_NO_LEVEL : (uint32_t)(ll_net_link_spec(net, link) - first);
 }
 
-/* most_links: an algorithm that lays messages over more of them is none; 0: any number is right. */
-static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct ll_flows *flows,
-                                              const struct ll_exchange *exchange, enum ll_algorithm algorithm,
-                                              uint64_t most_links, struct ll_exchanged *exchanged)
+/* most_links: an algorithm that lays messages over more of them is none. */
+static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                              enum ll_algorithm algorithm, uint64_t most_links,
+                                              struct ll_exchanged *exchanged)
 {
-    struct ll_steps steps = {
-        .net = net, .flows = flows, .exchange = *exchange, .busiest = UINT64_MAX, .most_links = most_links};
+    const struct ll_net *net = ll_solver_net(solver);
+    struct ll_steps steps = {.net = net,
+                             .solver = solver,
+                             .exchange = *exchange,
+                             .groups = ll_solver_groups(solver, exchange),
+                             .busiest = UINT64_MAX,
+                             .most_links = most_links};
     steps.exchange.algorithm = algorithm;
-    ll_flows_clear(flows);
+    ll_solver_forget(solver);
     if (!algorithms[algorithm].send(&steps) || steps.tired)
         return LL_EXCHANGE_NO_WAY;
     *exchanged = (struct ll_exchanged){
@@ -65,16 +70,16 @@ static enum ll_exchange_trouble try_algorithm(const struct ll_net *net, struct l
  * algorithm whose messages cross so many links, as those to far devices do on a ring of thousands, would not
  * be the fastest: it is left, unless nothing else serves. */
 enum { MOST_FLAT = 4096, MOST_LINKS = 1 << 20 };
+#define ANY_LINKS UINT64_MAX
 
-static enum ll_exchange_trouble fastest_of(const struct ll_net *net, struct ll_flows *flows,
-                                           const struct ll_exchange *exchange, uint64_t most_links,
-                                           struct ll_exchanged *exchanged)
+static enum ll_exchange_trouble fastest_of(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                           uint64_t most_links, struct ll_exchanged *exchanged)
 {
     enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
     for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
         struct ll_exchanged tried;
         enum ll_exchange_trouble now =
-            try_algorithm(net, flows, exchange, (enum ll_algorithm)a, most_links, &tried);
+            try_algorithm(solver, exchange, (enum ll_algorithm)a, most_links, &tried);
         if (now == LL_EXCHANGE_NO_MEMORY)
             return now;
         if (now == LL_EXCHANGE_DONE && (trouble == LL_EXCHANGE_NO_WAY || tried.time_s < exchanged->time_s)) {
@@ -85,32 +90,31 @@ static enum ll_exchange_trouble fastest_of(const struct ll_net *net, struct ll_f
     return trouble;
 }
 
-static enum ll_exchange_trouble fastest(const struct ll_net *net, struct ll_flows *flows,
-                                        const struct ll_exchange *exchange, struct ll_exchanged *exchanged)
+static enum ll_exchange_trouble fastest(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                        struct ll_exchanged *exchanged)
 {
     enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
     if (exchange->size > MOST_FLAT)
-        trouble = try_algorithm(net, flows, exchange, LL_ALGORITHM_HIERARCHICAL, 0, exchanged);
+        trouble = try_algorithm(solver, exchange, LL_ALGORITHM_HIERARCHICAL, ANY_LINKS, exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
-        trouble = fastest_of(net, flows, exchange, MOST_LINKS, exchanged);
+        trouble = fastest_of(solver, exchange, MOST_LINKS, exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
-        trouble = fastest_of(net, flows, exchange, 0, exchanged);
+        trouble = fastest_of(solver, exchange, ANY_LINKS, exchanged);
     return trouble;
 }
 
-static enum ll_exchange_trouble exchange_with(const struct ll_net *net, struct ll_flows *flows,
-                                              const struct ll_exchange *exchange,
+static enum ll_exchange_trouble exchange_with(struct ll_solver *solver, const struct ll_exchange *exchange,
                                               struct ll_exchanged *exchanged)
 {
     *exchanged = (struct ll_exchanged){.algorithm = exchange->algorithm, .busiest = LL_NO_LEVEL};
     if (exchange->size < 2)
         return LL_EXCHANGE_DONE;
     uint64_t *owned;
-    struct ll_exchange fewer = ll_distinct_groups(net, exchange, &owned);
+    struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
     enum ll_exchange_trouble trouble =
         exchange->algorithm == LL_ALGORITHM_COUNT
-            ? fastest(net, flows, &fewer, exchanged)
-            : try_algorithm(net, flows, &fewer, exchange->algorithm, 0, exchanged);
+            ? fastest(solver, &fewer, exchanged)
+            : try_algorithm(solver, &fewer, exchange->algorithm, ANY_LINKS, exchanged);
     free(owned);
     return trouble;
 }
@@ -118,11 +122,10 @@ static enum ll_exchange_trouble exchange_with(const struct ll_net *net, struct l
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
 {
     struct ll_exchanged part;
-    if (exchange_with(steps->net, steps->flows, exchange, &part) != LL_EXCHANGE_DONE) {
+    if (exchange_with(steps->solver, exchange, &part) != LL_EXCHANGE_DONE) {
         steps->failed = true;
         return;
     }
-    ll_flows_clear(steps->flows);
     steps->time_s += part.time_s;
     steps->rounds += part.rounds;
     steps->sent_bytes += part.sent_bytes * (double)exchange->groups / (double)steps->exchange.groups;
@@ -131,11 +134,11 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged)
 {
-    struct ll_flows *flows = ll_flows_new(net);
-    if (!flows)
+    struct ll_solver *solver = ll_solver_new(net);
+    if (!solver)
         return LL_EXCHANGE_NO_MEMORY;
-    enum ll_exchange_trouble trouble = exchange_with(net, flows, exchange, exchanged);
-    ll_flows_free(flows);
+    enum ll_exchange_trouble trouble = exchange_with(solver, exchange, exchanged);
+    ll_solver_free(solver);
     return trouble;
 }
 
@@ -196,18 +199,19 @@ static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, st
     return level != LL_NO_LEVEL && sampled(net, level, e, exchanged);
 }
 
-enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const struct ll_exchange *exchange,
+enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged)
 {
+    const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
     struct ll_exchange way = *exchange;
     if (is_sampled(net, exchange, exchanged))
         return LL_EXCHANGE_DONE;
     way.algorithm = software->collectives;
-    enum ll_exchange_trouble trouble = ll_exchange(net, &way, exchanged);
+    enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
     way.algorithm = LL_ALGORITHM_COUNT;
     if (trouble == LL_EXCHANGE_NO_WAY)
-        trouble = ll_exchange(net, &way, exchanged);
+        trouble = exchange_with(solver, &way, exchanged);
     bool alone = exchange->collective == LL_COLLECTIVE_SEND_RECEIVE && software->message_overhead_s > 0;
     exchanged->overhead_s = alone ? software->message_overhead_s : software->collective_overhead_s;
     exchanged->time_s += exchanged->overhead_s;

@@ -51,6 +51,14 @@ enum ll_exchange_trouble {
     LL_EXCHANGE_NO_WAY, /* the algorithm has none for this collective and number of devices */
     LL_EXCHANGE_NO_MEMORY
 };
+
+/* A net, and what is known of exchanges on it; the net outlives it. NULL when memory ran out. */
+struct ll_solver;
+struct ll_solver *ll_solver_new(const struct ll_net *net);
+void ll_solver_free(struct ll_solver *solver);
+const struct ll_net *ll_solver_net(const struct ll_solver *solver);
+
+/* An exchange, by itself. */
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged);
 
@@ -58,7 +66,7 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
  * `samples` of the level that a group of an all-reduce lies in say, where there are some of as many devices
  * or of fewer and of more; else by the way that it prefers, where that one serves; else by the fastest.
  * exchange->algorithm is not looked at. */
-enum ll_exchange_trouble ll_exchange_by_software(const struct ll_net *net, const struct ll_exchange *exchange,
+enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged);
 
 #endif

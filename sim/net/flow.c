@@ -15,7 +15,13 @@ struct message {
     uint64_t first, count; /* of its links */
     double left_bytes, latency_s, rate_Bps;
     bool filled; /* has its rate, or needs none */
-    bool held;   /* by a link that is full now */
+};
+
+/* A link of the net. */
+struct crossed {
+    double left_Bps;
+    uint64_t crossing;     /* messages on it that have no rate yet */
+    uint64_t first, count; /* of all messages on it, in crossers */
 };
 
 struct ll_flows {
@@ -23,9 +29,12 @@ struct ll_flows {
     struct ll_route path; /* the links of all messages, one after the other */
     struct message *messages;
     uint64_t count, capacity;
-    double *left_Bps;   /* of each link of the net */
-    uint64_t *crossing; /* messages on it that have no rate yet */
-    uint64_t *used, used_count, used_capacity;
+    struct crossed *links;                     /* of the net */
+    uint64_t *used, used_count, used_capacity; /* links that messages without a rate cross */
+    uint64_t *crossers, crossers_capacity;     /* messages, link by link */
+    uint64_t *held, held_count, held_capacity; /* messages on a link that is full now */
+    struct ll_flow_end *ends;
+    uint64_t end_count, end_capacity;
     bool failed;
 };
 
@@ -35,9 +44,8 @@ struct ll_flows *ll_flows_new(const struct ll_net *net)
     if (!flows)
         return NULL;
     flows->net = net;
-    flows->left_Bps = calloc(ll_net_links(net), sizeof *flows->left_Bps);
-    flows->crossing = calloc(ll_net_links(net), sizeof *flows->crossing);
-    if (flows->left_Bps && flows->crossing)
+    flows->links = calloc(ll_net_links(net), sizeof *flows->links);
+    if (flows->links)
         return flows;
     ll_flows_free(flows);
     return NULL;
@@ -49,9 +57,11 @@ void ll_flows_free(struct ll_flows *flows)
         return;
     free(flows->path.links);
     free(flows->messages);
-    free(flows->left_Bps);
-    free(flows->crossing);
+    free(flows->links);
     free(flows->used);
+    free(flows->crossers);
+    free(flows->held);
+    free(flows->ends);
     free(flows);
 }
 
@@ -90,68 +100,97 @@ static bool count_crossings(struct ll_flows *flows)
         struct message *message = &flows->messages[i];
         message->filled = message->left_bytes <= 0 || message->count == 0;
         for (uint64_t j = 0; !message->filled && j < message->count; j++) {
-            uint64_t link = links_of(flows, message)[j];
-            if (flows->crossing[link]++ > 0)
+            uint64_t at = links_of(flows, message)[j];
+            struct crossed *link = &flows->links[at];
+            if (link->crossing++ > 0)
                 continue;
             if (!ll_grow(&flows->used, &flows->used_capacity, flows->used_count + 1, sizeof *flows->used))
                 return false;
-            flows->used[flows->used_count++] = link;
-            flows->left_Bps[link] = ll_net_link_Bps(flows->net, link);
+            flows->used[flows->used_count++] = at;
+            link->left_Bps = ll_net_link_Bps(flows->net, at);
+            link->count = 0;
         }
     }
     return true;
 }
 
-/* The link that goes full first, the first of equals; UINT64_MAX when all messages have their rate. */
-static uint64_t next_full(const struct ll_flows *flows, double *rate_Bps)
+/* Which messages these are. */
+static bool list_crossers(struct ll_flows *flows)
 {
-    uint64_t full = UINT64_MAX;
-    *rate_Bps = INFINITY;
+    uint64_t sum = 0;
     for (uint64_t i = 0; i < flows->used_count; i++) {
-        uint64_t link = flows->used[i];
-        if (flows->crossing[link] == 0)
+        struct crossed *link = &flows->links[flows->used[i]];
+        link->first = sum;
+        sum += link->crossing;
+    }
+    if (!ll_grow(&flows->crossers, &flows->crossers_capacity, sum, sizeof *flows->crossers) ||
+        !ll_grow(&flows->held, &flows->held_capacity, flows->count, sizeof *flows->held))
+        return false;
+    for (uint64_t i = 0; i < flows->count; i++) {
+        const struct message *message = &flows->messages[i];
+        for (uint64_t j = 0; !message->filled && j < message->count; j++) {
+            struct crossed *link = &flows->links[links_of(flows, message)[j]];
+            flows->crossers[link->first + link->count++] = i;
+        }
+    }
+    return true;
+}
+
+/* The link that goes full first, the first of equals; UINT64_MAX when all messages have their rate. Forgets
+ * the links on which all have. */
+static uint64_t next_full(struct ll_flows *flows, double *rate_Bps)
+{
+    uint64_t full = UINT64_MAX, count = flows->used_count;
+    *rate_Bps = INFINITY;
+    flows->used_count = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = flows->used[i];
+        const struct crossed *link = &flows->links[at];
+        if (link->crossing == 0)
             continue;
-        double fair_Bps = flows->left_Bps[link] / (double)flows->crossing[link];
+        flows->used[flows->used_count++] = at;
+        double fair_Bps = link->left_Bps / (double)link->crossing;
         if (fair_Bps >= *rate_Bps)
             continue;
         *rate_Bps = fair_Bps;
-        full = link;
+        full = at;
     }
     return full;
 }
 
 /* Rounding: links that are as full as the fullest are full. */
-static bool is_full(const struct ll_flows *flows, uint64_t link, double rate_Bps)
+static bool is_full(const struct crossed *link, double rate_Bps)
 {
-    return flows->left_Bps[link] <= rate_Bps * (double)flows->crossing[link] * (1 + 1e-12);
+    return link->left_Bps <= rate_Bps * (double)link->crossing * (1 + 1e-12);
 }
 
-static bool is_held(const struct ll_flows *flows, const struct message *message, double rate_Bps)
+/* The messages on links that are full. */
+static void hold(struct ll_flows *flows, double rate_Bps)
 {
-    for (uint64_t j = 0; j < message->count; j++)
-        if (is_full(flows, links_of(flows, message)[j], rate_Bps))
-            return true;
-    return false;
+    flows->held_count = 0;
+    for (uint64_t i = 0; i < flows->used_count; i++) {
+        const struct crossed *link = &flows->links[flows->used[i]];
+        for (uint64_t j = 0; j < link->count && is_full(link, rate_Bps); j++) {
+            uint64_t at = flows->crossers[link->first + j];
+            if (!flows->messages[at].filled)
+                flows->held[flows->held_count++] = at;
+            flows->messages[at].filled = true;
+        }
+    }
 }
 
 /* All messages that a full link holds get the rate; only then their links lose it, so that the order of the
  * messages does not matter. */
 static void fill(struct ll_flows *flows, double rate_Bps)
 {
-    for (uint64_t i = 0; i < flows->count; i++) {
-        struct message *message = &flows->messages[i];
-        message->held = !message->filled && is_held(flows, message, rate_Bps);
-    }
-    for (uint64_t i = 0; i < flows->count; i++) {
-        struct message *message = &flows->messages[i];
-        if (!message->held)
-            continue;
-        message->filled = true;
+    hold(flows, rate_Bps);
+    for (uint64_t i = 0; i < flows->held_count; i++) {
+        struct message *message = &flows->messages[flows->held[i]];
         message->rate_Bps = rate_Bps;
         for (uint64_t j = 0; j < message->count; j++) {
-            uint64_t link = links_of(flows, message)[j];
-            flows->left_Bps[link] = fmax(0, flows->left_Bps[link] - rate_Bps);
-            flows->crossing[link]--;
+            struct crossed *link = &flows->links[links_of(flows, message)[j]];
+            link->left_Bps = fmax(0, link->left_Bps - rate_Bps);
+            link->crossing--;
         }
     }
 }
@@ -160,7 +199,7 @@ static void fill(struct ll_flows *flows, double rate_Bps)
 static bool find_rates(struct ll_flows *flows, uint64_t *slowest)
 {
     double rate_Bps;
-    bool right = count_crossings(flows);
+    bool right = count_crossings(flows) && list_crossers(flows);
     *slowest = UINT64_MAX;
     for (uint64_t full; right && (full = next_full(flows, &rate_Bps)) != UINT64_MAX;) {
         if (*slowest == UINT64_MAX)
@@ -182,8 +221,18 @@ static double until_next_end_s(const struct ll_flows *flows)
     return step_s;
 }
 
-static void advance(struct ll_flows *flows, double now_s, double step_s, struct ll_flow_times *times)
+static bool add_end(struct ll_flows *flows, double sent_s, double latency_s)
 {
+    if (!ll_grow(&flows->ends, &flows->end_capacity, flows->end_count + 1, sizeof *flows->ends))
+        return false;
+    flows->ends[flows->end_count++] = (struct ll_flow_end){sent_s, latency_s};
+    return true;
+}
+
+/* The longest latency of those that ended. */
+static double advance(struct ll_flows *flows, double step_s)
+{
+    double latency_s = 0;
     for (uint64_t i = 0; i < flows->count; i++) {
         struct message *message = &flows->messages[i];
         if (message->left_bytes <= 0 || message->count == 0)
@@ -191,28 +240,47 @@ static void advance(struct ll_flows *flows, double now_s, double step_s, struct 
         double left = message->left_bytes - message->rate_Bps * step_s;
         message->left_bytes = left > message->rate_Bps * step_s * 1e-12 ? left : 0;
         if (message->left_bytes == 0)
-            times->done_s = fmax(times->done_s, now_s + step_s + message->latency_s);
+            latency_s = fmax(latency_s, message->latency_s);
     }
+    return latency_s;
 }
 
-bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
+static bool run_to_end(struct ll_flows *flows, struct ll_flow_times *times)
 {
-    *times = (struct ll_flow_times){.busiest = UINT64_MAX};
-    if (flows->failed || flows->path.failed)
-        return false;
-    for (uint64_t i = 0; i < flows->count; i++) {
-        times->latency_s = fmax(times->latency_s, flows->messages[i].latency_s);
-        times->mean_latency_s += flows->messages[i].latency_s / (double)flows->count;
-        if (flows->messages[i].left_bytes <= 0)
-            times->done_s = fmax(times->done_s, flows->messages[i].latency_s);
-    }
     for (uint64_t slowest; find_rates(flows, &slowest);) {
         double step_s = until_next_end_s(flows);
         if (isinf(step_s))
             return true;
         times->busiest = slowest;
-        advance(flows, times->sent_s, step_s, times);
         times->sent_s += step_s;
+        if (!add_end(flows, times->sent_s, advance(flows, step_s)))
+            return false;
     }
     return false;
+}
+
+bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
+{
+    double empty_s = 0; /* the longest latency of messages without bytes */
+    *times = (struct ll_flow_times){.busiest = UINT64_MAX};
+    flows->end_count = 0;
+    if (flows->failed || flows->path.failed)
+        return false;
+    for (uint64_t i = 0; i < flows->count; i++) {
+        const struct message *message = &flows->messages[i];
+        times->latency_s = fmax(times->latency_s, message->latency_s);
+        times->mean_latency_s += message->latency_s / (double)flows->count;
+        empty_s = message->left_bytes <= 0 ? fmax(empty_s, message->latency_s) : empty_s;
+    }
+    if (!add_end(flows, 0, empty_s) || !run_to_end(flows, times))
+        return false;
+    for (uint64_t i = 0; i < flows->end_count; i++)
+        times->done_s = fmax(times->done_s, flows->ends[i].sent_s + flows->ends[i].latency_s);
+    return true;
+}
+
+const struct ll_flow_end *ll_flows_ends(const struct ll_flows *flows, uint64_t *count)
+{
+    *count = flows->end_count;
+    return flows->ends;
 }

@@ -38,4 +38,11 @@ struct ll_flow_times {
 /* False when memory ran out now or while messages were added. */
 bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times);
 
+/* The moments at which messages had been sent, in this order, and the longest latency of those: with c times
+ * the bytes the last one is there at the largest of c sent_s + latency_s. Of the last run, until the next. */
+struct ll_flow_end {
+    double sent_s, latency_s;
+};
+const struct ll_flow_end *ll_flows_ends(const struct ll_flows *flows, uint64_t *count);
+
 #endif

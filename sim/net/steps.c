@@ -8,13 +8,14 @@
  * one could change how a step is done, and not for the better. */
 #include "sim/net/steps.h"
 
+#include "tracer/base/num.h"
+
 #include <math.h>
 
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
 {
     const struct ll_exchange *e = &steps->exchange;
-    uint64_t links = ll_flows_links(steps->flows);
-    steps->tired |= steps->most_links && steps->links > steps->most_links;
+    steps->tired |= steps->links + ll_solver_sends(steps->solver) * e->groups > steps->most_links;
     if (steps->tired)
         return;
     uint64_t between = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
@@ -25,10 +26,7 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
     steps->step_bytes += bytes;
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;
-    for (uint64_t g = 0; g < e->groups; g++)
-        ll_flows_add(steps->flows, e->members[g * e->size + from_rank], e->members[g * e->size + to_rank],
-                     bytes);
-    steps->links += ll_flows_links(steps->flows) - links;
+    ll_solver_send(steps->solver, from_rank, to_rank, bytes);
 }
 
 struct step {
@@ -43,8 +41,12 @@ struct step {
 static struct step run(struct ll_steps *steps)
 {
     struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size};
-    steps->failed |= !ll_flows_run(steps->flows, &step.flow);
-    ll_flows_clear(steps->flows);
+    struct ll_solved solved;
+    steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups,
+                                    steps->most_links - ll_min(steps->links, steps->most_links), &solved);
+    step.flow = solved.times;
+    steps->links += solved.links;
+    steps->tired |= steps->links > steps->most_links;
     if (steps->messages > 0)
         step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
     if (step.flow.busiest != UINT64_MAX) {

@@ -4,14 +4,15 @@
 #define LL_SIM_NET_STEPS_H
 
 #include "sim/net/collective.h"
-#include "sim/net/flow.h"
+#include "sim/net/solver.h"
 
 /* One exchange under way. An algorithm adds messages between ranks, then ends the step; all groups do the
  * same. */
 struct ll_steps {
     const struct ll_net *net;
-    struct ll_flows *flows;
+    struct ll_solver *solver;
     struct ll_exchange exchange;
+    uint32_t groups; /* their number, for the solver */
     double time_s, sent_bytes, rounds;
     /* Of the step under way: bytes of all messages, what passing half a chunk on costs them, their number; the
      * least chunk and the least share with flags of the levels that they pass, 0 without. */
@@ -19,7 +20,7 @@ struct ll_steps {
     uint64_t messages, chunk_bytes;
     double flagged;
     uint64_t busiest;
-    uint64_t most_links, links; /* of all messages: as many as are worth it, 0: any number; so far */
+    uint64_t most_links, links; /* of all messages: as many as are worth it; so far */
     bool tired;                 /* there would be more: what was sent is not all */
     bool failed;
 };

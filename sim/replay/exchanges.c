@@ -10,7 +10,8 @@
 
 struct ll_exchanges {
     const struct ll_machine *machine;
-    struct ll_net *net;  /* made when the first exchange is asked for */
+    struct ll_net *net; /* made when the first exchange is asked for */
+    struct ll_solver *solver;
     const char *trouble; /* why there is none */
     uint64_t devices;
     uint32_t network; /* among those of the prices */
@@ -88,6 +89,7 @@ void ll_exchanges_free(struct ll_exchanges *exchanges)
 {
     if (!exchanges)
         return;
+    ll_solver_free(exchanges->solver);
     ll_net_free(exchanges->net);
     free(exchanges);
 }
@@ -194,9 +196,13 @@ static uint64_t group_size(const struct ll_exchanges *x, const struct ll_asked *
 
 static bool open_net(struct ll_exchanges *x)
 {
-    if (!x->net && !x->trouble)
-        x->net = ll_net_new(x->machine, &x->trouble);
-    return x->net != NULL;
+    if (x->solver || x->trouble)
+        return x->solver != NULL;
+    x->net = ll_net_new(x->machine, &x->trouble);
+    x->solver = x->net ? ll_solver_new(x->net) : NULL;
+    if (x->net && !x->solver)
+        x->trouble = "memory ran out";
+    return x->solver != NULL;
 }
 
 /* False when memory ran out. */
@@ -221,7 +227,7 @@ static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struc
     if (groups == 0)
         price->trouble = "the network does not join so many devices";
     else
-        trouble = ll_exchange_by_software(x->net, &what, &price->exchanged);
+        trouble = ll_exchange_by_software(x->solver, &what, &price->exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
         price->trouble = "there is no way to do this among so many devices";
     free(members);

@@ -98,20 +98,24 @@ static bool predict_exchange(const struct ll_machine *machine, const struct ll_m
 {
     struct ll_exchanged done = {0};
     struct ll_net *net = ll_net_new(machine, trouble);
-    uint64_t *members = net ? members_of(net, part) : NULL;
+    struct ll_solver *solver = net ? ll_solver_new(net) : NULL;
+    uint64_t *members = solver ? members_of(net, part) : NULL;
     struct ll_exchange exchange = {.collective = part->collective,
                                    .bytes = (double)part->work.a_bytes,
                                    .members = members,
                                    .size = part->devices,
                                    .groups = 1};
-    if (net && !members)
+    if (net && !solver)
+        *trouble = "memory ran out";
+    else if (net && !members)
         *trouble = "the machine describes no network of so many devices";
-    else if (net && ll_exchange_by_software(net, &exchange, &done) != LL_EXCHANGE_DONE)
+    else if (net && ll_exchange_by_software(solver, &exchange, &done) != LL_EXCHANGE_DONE)
         *trouble = "the machine's devices have no way to exchange this";
     p->time_s += (double)part->times * done.time_s;
     p->overhead_s += (double)part->times * done.overhead_s;
     p->roofline_s += net && members ? (double)part->times * wire_s(machine, part) : 0;
     free(members);
+    ll_solver_free(solver);
     ll_net_free(net);
     return !*trouble;
 }

@@ -361,6 +361,37 @@ static void what_is_not_looked_at_twice_takes_as_long(void **state)
     }
 }
 
+/* Nor does it matter what was asked before: each exchange by one solver takes, to the bit, what it takes by
+ * one that has seen nothing. */
+static void what_is_remembered_changes_nothing(void **state)
+{
+    enum { ASKED = 12 };
+    (void)state;
+    state_of_chance = ll_seed(45);
+    for (int i = 0; i < CASES / ONE_IN; i++) {
+        struct fixture f = random_net();
+        uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
+        struct ll_solver *solver = ll_solver_new(f.net);
+        shuffled(members, devices);
+        for (int j = 0; j < ASKED; j++) {
+            uint64_t size = 2 + below(2);
+            struct ll_exchange e = {LL_COLLECTIVE_ALL_REDUCE,     LL_ALGORITHM_COUNT,
+                                    (double)(1 + below(1 << 24)), members,
+                                    ll_min(size, devices),        1 + below(devices / ll_min(size, devices))};
+            struct ll_exchanged known, fresh;
+            struct ll_solver *other = ll_solver_new(f.net);
+            assert_int_equal(ll_exchange_by_software(solver, &e, &known), LL_EXCHANGE_DONE);
+            assert_int_equal(ll_exchange_by_software(other, &e, &fresh), LL_EXCHANGE_DONE);
+            assert_true(known.time_s == fresh.time_s && known.sent_bytes == fresh.sent_bytes);
+            assert_true(known.rounds == fresh.rounds && known.busiest == fresh.busiest);
+            ll_solver_free(other);
+        }
+        ll_solver_free(solver);
+        free(members);
+        close_net(&f);
+    }
+}
+
 /* More bandwidth or less latency is never slower. */
 static void a_better_network_is_never_slower(void **state)
 {
@@ -394,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_share_links_as_the_twin_says_and_conserve_bytes),
         cmocka_unit_test(collectives_send_what_they_must_and_not_faster_than_ports),
+        cmocka_unit_test(what_is_remembered_changes_nothing),
         cmocka_unit_test(what_is_not_looked_at_twice_takes_as_long),
         cmocka_unit_test(a_better_network_is_never_slower),
     };

@@ -68,6 +68,7 @@ static void no_op_is_faster_than_the_peak(void **state)
     static const char special[] = "name: special\nclock: 1GHz\nunits:\n"
                                   "  - {name: small, model: matrix, runs: [conv2d], macs: {f32: 1}}\n"
                                   "  - {name: array, model: matrix, macs: {f64: 64}}\n"
+                                  "  - {name: simd, model: vector, lanes: 8, flops: {f64: 2, i64: 2}}\n"
                                   "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000GB/s}\n";
     (void)state;
     struct scene scene = open_scene(record_products(batch_of_8, 2), special);

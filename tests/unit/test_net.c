@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
-#include "sim/machine/edge.h"
 #include "sim/net/collective.h"
 #include "sim/net/flow.h"
 #include "toy_machine.h"
@@ -35,6 +34,17 @@ static void close_net(struct fixture *f)
 {
     ll_net_free(f->net);
     ll_machine_free(f->machine);
+}
+
+/* As the machine's software does it. */
+static struct ll_exchanged by_software(const struct fixture *f, const struct ll_exchange *exchange)
+{
+    struct ll_exchanged done;
+    struct ll_solver *solver = ll_solver_new(f->net);
+    assert_non_null(solver);
+    assert_int_equal(ll_exchange_by_software(solver, exchange, &done), LL_EXCHANGE_DONE);
+    ll_solver_free(solver);
+    return done;
 }
 
 static double time_among(const struct ll_net *net, enum ll_collective collective, enum ll_algorithm algorithm,
@@ -459,30 +469,6 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
     close_net(&f);
 }
 
-static void edges_say_ends_direction_and_width(void **state)
-{
-    struct ll_network_edge edge;
-    (void)state;
-    assert_true(ll_edge_parse("0-1", &edge) && edge.both_ways && edge.links == 1);
-    assert_true(ll_edge_parse("12>3x2.5", &edge) && !edge.both_ways && edge.from == 12 && edge.to == 3);
-    assert_true(edge.links == 2.5);
-    static const char *const wrong[] = {"",
-                                        "0",
-                                        "0-",
-                                        "0-0",
-                                        "-1-2",
-                                        "0-1x",
-                                        "0-1x0",
-                                        "0-1xe",
-                                        "0-1 ",
-                                        "0_1",
-                                        "99999999999999999999-1",
-                                        "0-1xinf",
-                                        "0--1"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(ll_edge_parse(wrong[i], &edge));
-}
-
 /* Among 4 of 8 as between the samples of 2 and 6: half way, 15 us and 150 GB/s; among 8 nothing was measured
  * and the software's ring runs, with its start. */
 static void measured_all_reduces_stand_for_the_model(void **state)
@@ -498,10 +484,10 @@ static void measured_all_reduces_stand_for_the_model(void **state)
         .collective = LL_COLLECTIVE_ALL_REDUCE, .bytes = M, .members = members, .groups = 1};
     struct ll_exchanged done;
     exchange.size = 4;
-    assert_int_equal(ll_exchange_by_software(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    done = by_software(&f, &exchange);
     assert_time(done.time_s, 15e-6 + 2 * 3.0 / 4 * M / 150e9);
     exchange.size = 8;
-    assert_int_equal(ll_exchange_by_software(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    done = by_software(&f, &exchange);
     assert_time(done.time_s, 5e-6 + 2 * 7 * (a + M / (8 * B)));
     close_net(&f);
 }
@@ -529,8 +515,7 @@ static void measurements_are_of_their_level(void **state)
                                        .members = cases[i].members,
                                        .size = cases[i].size,
                                        .groups = 1};
-        struct ll_exchanged done;
-        assert_int_equal(ll_exchange_by_software(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+        struct ll_exchanged done = by_software(&f, &exchange);
         assert_int_equal(done.algorithm == LL_ALGORITHM_COUNT, cases[i].measured);
     }
     close_net(&f);
@@ -589,7 +574,6 @@ int main(void)
         cmocka_unit_test(many_nodes_of_trees_are_no_slower_but_for_hops),
         cmocka_unit_test(the_way_that_is_expected_to_be_the_fastest_is_taken),
         cmocka_unit_test(trees_come_and_go_as_nccl_expects_them_to),
-        cmocka_unit_test(edges_say_ends_direction_and_width),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
         cmocka_unit_test(measurements_are_of_their_level),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
