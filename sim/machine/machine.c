@@ -174,7 +174,8 @@ static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const st
     bool folds = work->kind == LL_WORK_REDUCE && work->reduce.folds;
     uint64_t row = work->kind == LL_WORK_VECTOR ? work->vector.row : 0;
     bool uneven = kernel->row_multiple > 0 && row % kernel->row_multiple != 0;
-    return kernel->ops[kind] && !(kernel->rows > 0 && is_long) && !(kernel->transposed && plain) &&
+    bool other = kernel->dtype > 0 && kernel->dtype != 1u + work->dtype;
+    return kernel->ops[kind] && !other && !(kernel->rows > 0 && is_long) && !(kernel->transposed && plain) &&
            !(kernel->terms > 0 && many) && !(kernel->folds && !folds) && !uneven;
 }
 

@@ -178,6 +178,7 @@ struct ll_kernel {
     double work;       /* machine operations per algorithmic FLOP, at least 1; not of products */
     double index;      /* further operations per element of the result */
     double rewrites;   /* further times that the result is moved (sim/cost/layout.h) */
+    unsigned dtype;    /* 1 + the only element type of its ops; others go to the next kernel; 0: any */
     uint64_t units;    /* the most units that it can use; 0: all */
     double grain;      /* replaces the software's; 0: does not */
 

@@ -63,6 +63,14 @@ static const char *const unit_models[] = {
     NULL,
 };
 
+static const char *const kernel_dtypes[] = {
+    "any",
+#define X(word, name, bytes) name,
+    LL_DTYPE_LIST(X)
+#undef X
+        NULL,
+};
+
 static_assert(sizeof(enum ll_unit_kind) == sizeof(unsigned), "choices are stored as unsigned");
 
 #define COUNT_OF(fields) (sizeof(fields) / sizeof *(fields))
@@ -339,6 +347,8 @@ static const struct ll_field kernel_fields[] = {
              "that is added to the slowest"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "replaces the software's `grain` for this kernel"},
+    {.key = "dtype", .type = LL_TYPE_CHOICE, AT(dtype), .choices = kernel_dtypes, .otherwise = "any",
+     .help = "it runs only ops on elements of this type; others go to the next kernel"},
     {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "the most rows that a matrix product's result may have for this kernel; larger ones go to the "
              "next kernel; 0: any"},

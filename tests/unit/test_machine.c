@@ -232,6 +232,19 @@ static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &plain), &kernels[2]);
 }
 
+static void a_kernel_may_be_for_one_type(void **state)
+{
+    (void)state;
+    struct ll_machine machine = {.software = {.kernel_count = 2}};
+    struct ll_kernel *kernels = machine.software.kernels;
+    kernels[0].ops[LL_OP_MATMUL] = kernels[1].ops[LL_OP_MATMUL] = true;
+    kernels[0].dtype = 1 + LL_F32;
+    struct ll_work floats = {.kind = LL_WORK_GEMM, .dtype = LL_F32, .gemm = {1, 4, 4, 4}}, bytes = floats;
+    bytes.dtype = LL_INT8;
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &floats), &kernels[0]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &bytes), &kernels[1]);
+}
+
 static void a_kernel_may_be_for_reductions_along_lines(void **state)
 {
     static struct ll_machine machine;
@@ -294,6 +307,7 @@ int main(void)
         cmocka_unit_test(levels_of_one_size_are_allowed),
         cmocka_unit_test(an_op_goes_to_the_first_kernel_that_takes_it),
         cmocka_unit_test(a_kernel_may_be_for_rows_of_whole_vectors),
+        cmocka_unit_test(a_kernel_may_be_for_one_type),
         cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),
