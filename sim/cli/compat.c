@@ -263,6 +263,14 @@ static void add_json(const struct compat *compat, struct ll_str *out)
     ll_json_close_object(&json);
 }
 
+/* A file without a header would be one layer short there. */
+static void say_first_layer(const struct compat *compat)
+{
+    if (compat->layers[0].line == 1)
+        fprintf(stderr, "%s:1: a layer, and simulated as one; SCALE-Sim takes the first line for a header\n",
+                compat->args->words[0]);
+}
+
 static int run_compat(struct compat *compat)
 {
     int status = check_args(compat->args);
@@ -272,6 +280,7 @@ static int run_compat(struct compat *compat)
         return status;
     if (!check_layers(compat))
         return LL_WRONG;
+    say_first_layer(compat);
     compat->accounts = ll_alloc(compat->args->arena, compat->count, sizeof *compat->accounts);
     if (!compat->accounts || !build_machines(compat) || !run_layers(compat))
         return compat->diags.count ? LL_WRONG : ll_failed("memory ran out");

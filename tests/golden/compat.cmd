@@ -26,3 +26,5 @@ printf 'Layer,M,N,K\nproduct,64,100,64\n' >products.csv
 leadline sim --compat scalesim2 -c scale.cfg net.csv -o reports
 leadline sim --compat scalesim2 -c scale.cfg --input gemm products.csv --json
 cat reports/COMPUTE_REPORT.csv reports/BANDWIDTH_REPORT.csv reports/DETAILED_ACCESS_REPORT.csv
+sed 1d net.csv >headless.csv
+leadline sim --compat scalesim2 -c scale.cfg headless.csv | sed 3q
