@@ -27,4 +27,4 @@ leadline sim --compat scalesim2 -c scale.cfg net.csv -o reports
 leadline sim --compat scalesim2 -c scale.cfg --input gemm products.csv --json
 cat reports/COMPUTE_REPORT.csv reports/BANDWIDTH_REPORT.csv reports/DETAILED_ACCESS_REPORT.csv
 sed 1d net.csv >headless.csv
-leadline sim --compat scalesim2 -c scale.cfg headless.csv | sed 3q
+leadline sim --compat scalesim2 -c scale.cfg headless.csv 2>&1 | sed 1q
