@@ -84,8 +84,8 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
 }
 
 /* How the output is dealt to the arrays. A way is how many of them work at most, whether the batch is dealt
- * to them or each product of it, and into how many columns, a power of two: rows get the arrays that remain.
- */
+ * to them or each product of it, and into how many columns, a power of two or as many as there are arrays:
+ * rows get the arrays that remain. */
 struct dealing {
     uint64_t batches, rows, columns;
 };
@@ -96,15 +96,23 @@ static uint32_t systolic_ways(const struct ll_unit *unit, const struct ll_task *
     return powers > 1 ? 2 * powers * powers : 1;
 }
 
-/* False when another way is the same, or there are fewer arrays than columns. */
+/* 1, 2, 4, ... columns, and all of them: index 2 of 3 arrays is 3. 0 behind that. */
+static uint64_t columns_of(uint64_t arrays, uint32_t index)
+{
+    uint64_t power = UINT64_C(1) << index;
+    return power <= arrays ? power : power / 2 < arrays ? arrays : 0;
+}
+
+/* False when another way is the same. */
 static bool decode(const struct ll_unit *unit, const struct ll_task *task, uint32_t way, struct dealing *d)
 {
     uint32_t powers = ll_counts_at_work(unit, task);
     uint64_t count = ll_count_at_work(unit->count, way / (2 * powers)), batch = task->problem.dims.batch;
     bool over_batch = way / powers % 2 == 0;
     d->batches = over_batch ? ll_min(batch, count) : 1;
-    d->columns = UINT64_C(1) << way % powers;
-    d->rows = count / d->batches / d->columns;
+    uint64_t arrays = count / d->batches; /* for each part of the batch */
+    d->columns = columns_of(arrays, way % powers);
+    d->rows = d->columns > 0 ? arrays / d->columns : 0;
     return d->rows > 0 && (over_batch || batch > 1);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fusion of element-wise ops, as compilers and hand-written epilogues do it: an element-wise op that reads
  * what the op right before it has just made takes it from registers and needs no start of its own; when
- * nobody else reads it, the result in between never goes to memory. What computes is counted as before. In
- * chains the op before is no product, which a library does alone.
+ * nobody else reads it, the result in between never goes to memory, but for what outlives the trace: an
+ * updated weight is stored, whoever reads it next. What computes is counted as before. In chains the op
+ * before is no product, which a library does alone.
  *
  * A few ops that move next to nothing may stand between the two, as the running averages of a normalisation
  * do between it and its activation. */
@@ -71,6 +72,23 @@ static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion
                                                                                                : LL_NONE;
 }
 
+static bool writes_over(const struct ll_trace *trace, uint32_t seq, uint32_t storage)
+{
+    bool writes = false;
+    for (uint32_t i = 0; i < trace->forms[trace->ops[seq].form].view.output_count; i++)
+        writes |= trace->tensors[ll_op_output(trace, seq, i)].storage == storage;
+    return writes;
+}
+
+/* Whether the tensor is of no use once op seq, which alone reads it, is done. */
+static bool ends_with(const struct ll_trace *trace, uint32_t tensor, uint32_t seq)
+{
+    const struct ll_tensor *made = &trace->tensors[tensor];
+    enum ll_memory_class memory = (enum ll_memory_class)trace->descs[made->desc].memory;
+    bool lasts = memory == LL_WEIGHT || memory == LL_OPTIMIZER;
+    return !lasts || writes_over(trace, seq, made->storage);
+}
+
 const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                       struct ll_arena *arena)
 {
@@ -89,7 +107,7 @@ const struct ll_fused *ll_find_fusion(const struct ll_prepared *prepared, enum l
         fused[seq].held |= (uint64_t)1 << operand;
         uint32_t output = trace->forms[trace->ops[leader].form].view.input_count +
                           (tensor - trace->ops[leader].first_output);
-        if (readers[tensor] == 1 && output < MOST_OPERANDS)
+        if (readers[tensor] == 1 && output < MOST_OPERANDS && ends_with(trace, tensor, seq))
             fused[leader].held |= (uint64_t)1 << output;
     }
     bool whole = readers && fused;

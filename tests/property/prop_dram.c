@@ -223,7 +223,7 @@ static void both_modes_are_near_each_other_elsewhere(void **state)
             bool scattered = !patterns[k].stride, mixed = patterns[k].write_share > 0;
             double least = !scattered ? 0.75 : mixed ? 0.7 : 0.85;
             if (ratio < least || ratio > 1.05)
-                print_error("%s, pattern %zu: timed over simple is %g\n", preset(i)->name, k, ratio);
+                fail_msg("%s, pattern %zu: timed over simple is %g", preset(i)->name, k, ratio);
         }
 }
 

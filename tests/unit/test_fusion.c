@@ -25,18 +25,53 @@ static struct ll_trace *record_apart(uint64_t between)
     return toy_close(toy, path);
 }
 
-static void fuse(uint64_t between, struct ll_fused fused[3])
+/* Frees the trace. */
+static void fuse_trace(struct ll_trace *trace, uint32_t count, struct ll_fused *fused)
 {
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
-    struct ll_trace *trace = record_apart(between);
     const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
     assert_non_null(prepared);
-    for (uint32_t seq = 0; seq < 3; seq++)
+    for (uint32_t seq = 0; seq < count; seq++)
         fused[seq] = ll_fused_as(prepared, LL_FUSION_ELEMENTWISE, seq);
     ll_trace_free(trace);
     ll_arena_release(&arena);
     ll_diags_release(&diags);
+}
+
+static void fuse(uint64_t between, struct ll_fused fused[3])
+{
+    fuse_trace(record_apart(between), 3, fused);
+}
+
+/* An update, whose result is of that class, and an activation of what it made. */
+static struct ll_trace *record_update(enum ll_memory_class memory)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t w = toy_bring(toy, toy_matrix(LARGE, LARGE), memory);
+    uint32_t g = toy_bring(toy, toy_matrix(LARGE, LARGE), LL_GRADIENT);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t made = toy_op(toy, LL_OP_SGD, LL_PHASE_UPDATE, (uint32_t[]){w, g}, 2, NULL, 0, memory, NULL);
+    toy_op(toy, LL_OP_RELU, LL_PHASE_UPDATE, &made, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+/* The next step begins with them. The op that follows takes them from registers all the same, its operand 0;
+ * the result of the update is its operand 2. */
+static void weights_and_the_state_of_an_optimizer_are_stored_whoever_reads_them_next(void **state)
+{
+    (void)state;
+    static const enum ll_memory_class classes[] = {LL_WEIGHT, LL_OPTIMIZER, LL_ACTIVATION, LL_GRADIENT};
+    for (int i = 0; i < 4; i++) {
+        struct ll_fused fused[2];
+        fuse_trace(record_update(classes[i]), 2, fused);
+        assert_true(fused[1].follows);
+        assert_int_equal(fused[1].held, 1);
+        assert_int_equal(fused[0].held, i < 2 ? 0 : 1 << 2);
+    }
 }
 
 /* As an activation follows its normalisation, whose running averages stand between them. Nobody else reads
@@ -85,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_op_between_two_does_not_part_them),
         cmocka_unit_test(a_large_op_between_two_parts_them),
+        cmocka_unit_test(weights_and_the_state_of_an_optimizer_are_stored_whoever_reads_them_next),
         cmocka_unit_test(what_runs_no_kernel_leads_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

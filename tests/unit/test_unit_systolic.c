@@ -224,6 +224,21 @@ static void arrays_share_columns_and_rows(void **state)
     assert_int_equal(way.units_used, 4);
 }
 
+/* 4 rows of the product lie on one fold whatever the split: only columns can be shared, 12 folds of them. */
+static void any_number_of_arrays_shares_the_columns(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F32, 1, 4, 12 * 16, 16);
+    for (uint64_t count = 1; count <= 12; count++) {
+        struct ll_unit unit = array_of(16, 16, LL_OUTPUT_STATIONARY, count);
+        struct ll_way way = way_of(&unit, &work);
+        uint64_t folds = ll_ceil_div(12, count);
+        assert_int_equal(way.units_used, ll_ceil_div(12, folds));
+        assert_int_equal(way.share.n, folds * 16);
+        assert_near(way.cycles, (double)folds * (16 + 16 + 16 - 2), 0);
+    }
+}
+
 /* Each group of a convolution is a small product of its own: 8 groups are 8 times one of them. */
 static void groups_are_a_batch_of_small_products(void **state)
 {
@@ -360,6 +375,7 @@ int main(void)
         cmocka_unit_test(two_products_a_cycle_halve_the_stream),
         cmocka_unit_test(arrays_share_the_batch_first),
         cmocka_unit_test(arrays_share_columns_and_rows),
+        cmocka_unit_test(any_number_of_arrays_shares_the_columns),
         cmocka_unit_test(groups_are_a_batch_of_small_products),
         cmocka_unit_test(an_array_asks_for_its_operands_fold_by_fold),
         cmocka_unit_test(sums_without_an_accumulator_go_to_memory_and_back),
