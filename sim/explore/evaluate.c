@@ -284,17 +284,19 @@ static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation
     have_no_results(evaluator, evaluation);
 }
 
-/* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. */
+/* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. Samples for
+ * a joule are for one of all devices: those of other stages take more or less. */
 static void measure_spread(const struct ll_parallel_result *result, struct ll_readings *measured)
 {
-    double devices = (double)result->spread->sizes.devices, *of = measured->of;
-    double peak = (double)result->stages[result->fullest].memory_bytes;
+    const struct ll_plan_sizes *sizes = &result->spread->sizes;
+    double peak = (double)result->stages[result->fullest].memory_bytes, *of = measured->of;
     measure(result->result, measured);
     of[LL_MEASURE_TIME] = result->step_s;
-    of[LL_MEASURE_THROUGHPUT] = result->samples_Hz;
-    of[LL_MEASURE_THROUGHPUT_PER_W] = result->samples_Hz / (of[LL_MEASURE_POWER] * devices);
+    if (sizes->micro_batch > 0) /* which is what a program's trace has of the batch */
+        of[LL_MEASURE_THROUGHPUT] *= (double)sizes->batch / (double)sizes->micro_batch;
+    of[LL_MEASURE_THROUGHPUT_PER_W] = of[LL_MEASURE_THROUGHPUT] / (result->energy_j / result->step_s);
     of[LL_MEASURE_PEAK] = peak;
-    of[LL_MEASURE_DEVICES] = devices;
+    of[LL_MEASURE_DEVICES] = (double)sizes->devices;
     of[LL_MEASURE_FITS] = peak <= of[LL_MEASURE_CAPACITY];
 }
 

@@ -2,7 +2,11 @@
 /* Bytes that must come from outside. An op moves each of its operands at least once, less what is still on
  * chip; and a memory of C bytes has nothing left of an operand whose reuse distance is C or more
  * (sim/memory/residency.h). So each operand gives an event: from its distance on, its bytes need not be
- * moved. Sorted by distance, with sums from the end, all capacities are one search away. */
+ * moved. Sorted by distance, with sums from the end, all capacities are one search away.
+ *
+ * A cache counts otherwise than a memory that software fills: it spares also what is written over what it
+ * has, and what the host has just written into it. One that evicts by chance may have something of all that
+ * was ever used. */
 #include "sim/explore/least.h"
 
 #include "sim/cost/task.h"
@@ -25,9 +29,12 @@ struct events {
 
 enum part { CONVOLUTIONS, OTHERS, PARTS };
 
+/* What stands before the outermost memory: levels that software fills alone, or caches, too. */
+enum keeper { FILLED, CACHED, KEEPERS };
+
 struct ll_least {
     double products[LL_DTYPE_COUNT], convolutions[LL_DTYPE_COUNT], rest[LL_DTYPE_COUNT]; /* FLOPs of a step */
-    struct events moved[PARTS];
+    struct events moved[KEEPERS][PARTS];
     double steps;
 };
 
@@ -60,9 +67,15 @@ static int by_distance(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
+static uint64_t distance_of(const struct ll_reuse *reuse, enum keeper keeper)
+{
+    uint64_t arrival = reuse->arrived > 0 ? reuse->since_arrival : LL_NO_FIT;
+    return keeper == FILLED ? reuse->distance : ll_min(reuse->distance, ll_min(reuse->since, arrival));
+}
+
 /* The events of an op, at most as many bytes as its work moves: the nearest operands are what it may lack. */
 static void add_events(const struct ll_prepared *prepared, uint32_t seq, const struct ll_work *work,
-                       struct events *events)
+                       enum keeper keeper, struct events *events)
 {
     const struct ll_residency *residency = prepared->residency;
     uint64_t first = residency->first[seq], count = residency->first[seq + 1] - first,
@@ -72,7 +85,7 @@ static void add_events(const struct ll_prepared *prepared, uint32_t seq, const s
     for (uint64_t i = 0; i < count; i++) {
         const struct ll_reuse *reuse = &residency->reuses[first + i];
         bool in_registers = i < 64 && (held >> i & 1) != 0;
-        mine[i] = (struct event){in_registers ? 0 : reuse->distance, (double)reuse->bytes};
+        mine[i] = (struct event){in_registers ? 0 : distance_of(reuse, keeper), (double)reuse->bytes};
         bytes += (double)reuse->bytes;
     }
     qsort(mine, count, sizeof *mine, by_distance);
@@ -100,29 +113,36 @@ static bool moves_its_operands(const struct ll_work *work)
     return is_product(work) || is_computed(work) || work->kind == LL_WORK_CONV;
 }
 
+/* Room for so many operands, of each part and keeper. */
+static struct ll_least *make_room(uint64_t operands, struct ll_arena *arena)
+{
+    struct ll_least *least = ll_alloc(arena, 1, sizeof *least);
+    for (unsigned i = 0; least && i < KEEPERS * PARTS; i++) {
+        struct events *events = &least->moved[i / PARTS][i % PARTS];
+        events->at = ll_alloc(arena, operands, sizeof *events->at);
+        if (!events->at)
+            return NULL;
+    }
+    return least;
+}
+
 const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct ll_arena *arena)
 {
     const struct ll_trace *trace = prepared->trace;
-    struct ll_least *least = ll_alloc(arena, 1, sizeof *least);
-    uint64_t operands =
-        prepared->residency->first[prepared->end_op] - prepared->residency->first[prepared->first_op];
-    for (unsigned p = 0; least && p < PARTS; p++) {
-        least->moved[p].at = ll_alloc(arena, operands, sizeof *least->moved[p].at);
-        if (!least->moved[p].at)
-            return NULL;
-    }
+    const uint64_t *first = prepared->residency->first;
+    struct ll_least *least = make_room(first[prepared->end_op] - first[prepared->first_op], arena);
     if (!least)
         return NULL;
     least->steps = (double)prepared->steps;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_work *work = &prepared->works[trace->ops[seq].form];
+        enum part part = work->kind == LL_WORK_CONV ? CONVOLUTIONS : OTHERS;
         count_flops(least, work);
-        if (moves_its_operands(work))
-            add_events(prepared, seq, work,
-                       &least->moved[work->kind == LL_WORK_CONV ? CONVOLUTIONS : OTHERS]);
+        for (enum keeper k = 0; moves_its_operands(work) && k < KEEPERS; k++)
+            add_events(prepared, seq, work, k, &least->moved[k][part]);
     }
-    for (unsigned p = 0; p < PARTS; p++)
-        sum_up(&least->moved[p], least->steps);
+    for (unsigned i = 0; i < KEEPERS * PARTS; i++)
+        sum_up(&least->moved[i / PARTS][i % PARTS], least->steps);
     return least;
 }
 
@@ -145,13 +165,27 @@ static bool convolves_directly(const struct ll_machine *machine)
     return machine->software.transform_count == 0;
 }
 
+/* From which distance on nothing is left on chip. */
+static uint64_t reach_of(const struct ll_machine *machine, enum keeper *keeper)
+{
+    uint64_t reach = 1; /* 0 is the distance of what passes through registers */
+    *keeper = FILLED;
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        bool by_chance = level->cache_given && level->cache.policy == LL_CACHE_RANDOM;
+        reach = ll_max(reach, by_chance ? LL_NO_FIT : level->size_bytes);
+        *keeper = level->cache_given ? CACHED : *keeper;
+    }
+    return reach;
+}
+
 static double outer_bytes(const struct ll_least *least, const struct ll_machine *machine)
 {
-    uint64_t capacity = 1; /* 0 is the distance of what passes through registers */
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
-        capacity = ll_max(capacity, machine->levels[l].size_bytes);
-    double bytes = bytes_beyond(&least->moved[OTHERS], capacity);
-    return bytes + (convolves_directly(machine) ? bytes_beyond(&least->moved[CONVOLUTIONS], capacity) : 0);
+    enum keeper keeper;
+    uint64_t reach = reach_of(machine, &keeper);
+    const struct events *moved = least->moved[keeper];
+    double bytes = bytes_beyond(&moved[OTHERS], reach);
+    return bytes + (convolves_directly(machine) ? bytes_beyond(&moved[CONVOLUTIONS], reach) : 0);
 }
 
 /* The highest rate at which work of a type can run, in whatever type it is computed. */

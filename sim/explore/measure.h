@@ -16,7 +16,7 @@
     X(ENERGY, "energy_j", ENERGY, "of a step")                                                               \
     X(EDP, "edp", NUMBER, "energy of a step times its time")                                                 \
     X(POWER, "power_w", POWER, "energy over time")                                                           \
-    X(THROUGHPUT, "throughput", FREQUENCY, "samples a second")                                               \
+    X(THROUGHPUT, "throughput", FREQUENCY, "samples a second; of speech, seconds of audio a second")         \
     X(THROUGHPUT_PER_W, "throughput_per_w", NUMBER, "samples for a joule")                                   \
     X(UTILIZATION, "flop_utilization", NUMBER, "FLOPs over what the peak rate would allow")                  \
     X(ACTIVE, "device_utilization", NUMBER, "share of the step in which the device works")                   \

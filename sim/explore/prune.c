@@ -55,7 +55,7 @@ bool ll_has_bounds(const struct ll_space *space)
 }
 
 /* The geometric mean of bounds is a bound of the geometric mean: both grow with each of their values. NaN of
- * steps that are spread over devices: these have no bound. */
+ * steps that are spread over devices, and of ranks: these have no bound. */
 static double mean_bound(const struct bound *bound, const struct ll_space *space,
                          const struct ll_variants *variants, const struct ll_machine *machine,
                          const uint32_t *point)

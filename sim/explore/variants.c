@@ -4,6 +4,7 @@
 #include "sim/explore/variants.h"
 
 #include "sim/explore/key.h"
+#include "sim/parallel/together.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,11 +168,13 @@ static bool plan_of(const struct ll_space *space, const uint32_t *point, struct 
     return right;
 }
 
+/* Of several ranks no device does everything, and what they all do is no bound of what one takes. */
 static void prepare(struct kept *made, const struct ll_trace *trace, struct ll_diags *diags)
 {
     const struct ll_prepared *prepared = ll_prepare(trace, made->arena, diags);
-    made->variant.least = prepared ? ll_least_new(prepared, made->arena) : NULL;
-    made->variant.prepared = made->variant.least ? prepared : NULL;
+    bool alone = ll_trace_ranks(trace) == 1;
+    made->variant.least = prepared && alone ? ll_least_new(prepared, made->arena) : NULL;
+    made->variant.prepared = made->variant.least || !alone ? prepared : NULL;
 }
 
 static void make_variant(const struct ll_variants *variants, const struct recording *recording,

@@ -11,8 +11,8 @@
 
 /* One of prepared, spread and trouble. */
 struct ll_workload_variant {
-    const struct ll_prepared *prepared; /* of one device */
-    const struct ll_least *least;       /* what one device takes at least; NULL of several */
+    const struct ll_prepared *prepared; /* of one device, or of ranks that wait for one another */
+    const struct ll_least *least;       /* what one device takes at least; NULL of several, and of ranks */
     const struct ll_spread *spread;     /* of several */
     const char *trouble;                /* such a model, or such a plan for it, cannot be */
 };

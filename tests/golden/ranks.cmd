@@ -20,3 +20,25 @@ leadline pareto ranks.db --csv | cut -d , -f 3,12,14
 leadline sim -c a100_dgx --set clock=1GHz --json two.llt | grep -m 1 time_s
 echo
 leadline export timeline -c a100_dgx two.llt | grep -o 'rank [01]: simd'
+echo
+# What all ranks do together is no bound of what one takes: nothing is left out, and the front is whole.
+cp rank.0.et rank.2.et
+cp rank.0.et rank.3.et
+leadline import chakra rank.0.et rank.1.et rank.2.et rank.3.et -o four.llt >/dev/null
+cat >all.yaml <<'END_OF_SWEEP'
+base: custom_example
+traces: [four.llt]
+vary:
+  units.array.rows: {from: 2, to: 128, times: 2}
+  units.array.cols: {from: 2, to: 128, times: 2}
+  units.simd.lanes: {from: 2, to: 128, times: 2}
+  memory.hbm.bandwidth: {from: 20MB/s, to: 80MB/s, points: 4}
+  hbm.latency: 0s
+  software.op_overhead: 0s
+objectives: [min time_s, min area_mm2, min energy_j]
+END_OF_SWEEP
+(cat all.yaml && echo "search: {prune: true}") >pruned.yaml
+leadline sweep all.yaml >/dev/null
+leadline sweep pruned.yaml --json | grep left_out
+leadline pareto all.db --csv >all.csv
+leadline pareto pruned.db --csv | cmp all.csv - && echo "the same front of $(tail -n +2 all.csv | wc -l)"

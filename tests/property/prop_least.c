@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said to be the least is not more than what a replay takes: on random traces and machines, and for
- * models on machines of all kinds. */
+ * models on machines of all kinds, and behind caches. */
 #include "check.h"
 
 #include "models/model.h"
@@ -140,11 +140,47 @@ static void the_least_is_never_more_for_models_on_machines_that_exist(void **sta
     check_model("retinanet", true, 1);
 }
 
+/* A memory so slow that it alone counts, behind every kind of cache: what they spare is all that shows. */
+static void the_least_is_never_more_behind_caches(void **state)
+{
+    (void)state;
+    static const char *const caches[] = {"lru", "fifo", "random", "lru, admission: 0.25",
+                                         "random, admission: 0.25"},
+                             *const hosts[] = {"", "host: {bandwidth: 1TB/s, fills_caches: true}\n"};
+    struct ll_diags diags = {0};
+    struct ll_arena arena = {0};
+    struct tightness tightness = {0};
+    struct ll_trace *trace = trace_of("alexnet", true, 4);
+    const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
+    const struct ll_least *least = ll_least_new(prepared, &arena);
+    for (unsigned c = 0; c < sizeof caches / sizeof *caches; c++)
+        for (unsigned mib = 1; mib <= 1024; mib *= 2)
+            for (unsigned h = 0; h < 2; h++) {
+                struct ll_machine *machine = machine_of(
+                    ll_format(&arena,
+                              "name: \"%s, %u MiB\"\nclock: 1GHz\n"
+                              "units: [{name: simd, model: vector, lanes: 4096, flops: {f32: 2}}]\n"
+                              "memory:\n"
+                              "  - {name: llc, size: %uMiB, bandwidth: 40TB/s, cache: {policy: %s}}\n"
+                              "  - {name: dram, size: 16GiB, bandwidth: 1GB/s}\n%s",
+                              caches[c], mib, mib, caches[c], hosts[h]),
+                    &diags);
+                compare(prepared, least, machine, &tightness);
+                ll_machine_free(machine);
+            }
+    print_message("behind caches: on average %.2f of the time, %.2f at most\n",
+                  tightness.sum / tightness.count, tightness.most);
+    ll_diags_release(&diags);
+    ll_trace_free(trace);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_is_never_more_on_machines_of_chance),
         cmocka_unit_test(the_least_is_never_more_for_models_on_machines_that_exist),
+        cmocka_unit_test(the_least_is_never_more_behind_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
