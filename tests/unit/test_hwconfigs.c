@@ -218,6 +218,22 @@ static void peaks_are_those_of_the_documents(void **state)
     }
 }
 
+/* A step of a recurrent layer starts kernels of its own, whatever the library. */
+static void steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack(void **state)
+{
+    static const char *const stems[] = {
+        "p4",        "p100_pcie_16gb", "v100_pcie_32gb", "t4",   "a100_pcie_80gb", "a40",
+        "l4",        "h100_sxm5_80gb", "h200_sxm",       "mi25", "mi100",          "mi210",
+        "mi250_gcd", "mi300x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        struct ll_machine *machine = read_machine(stems[i]);
+        if (!(machine->software.step_overhead_s >= 1e-6))
+            fail_msg("%s: a step costs %g s", stems[i], machine->software.step_overhead_s);
+        ll_machine_free(machine);
+    }
+}
+
 /* Read energy in fJ a bit of single banks, by CACTI 7; 16 nm takes its figures at 22 nm. */
 static void on_chip_energies_follow_cacti(void **state)
 {
@@ -358,6 +374,7 @@ int main(void)
         cmocka_unit_test(every_figure_has_a_source),
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_are_those_of_the_documents),
+        cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
         cmocka_unit_test(a_name_in_data_means_one_machine),
