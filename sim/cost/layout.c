@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result's longer side is cut into slices of `slice` lines, dealt to the units in turn; of a convolution
  * it is the side of the pixels (of the taps, for the filter's gradient), and of a stack of products the
- * stack:
+ * stack. Where there are no slices, units share everything evenly, in a stack several of them a product:
  *
  *       rounds = floor(floor(length / slice) / units),  left = length - rounds * slice * units
  *       busiest = (rounds * slice + min(left, slice)) / length               of the work
@@ -16,6 +16,7 @@
  * it has to be found and its edges be filled up; of a filter's gradient a slice takes a part of each window.
  *
  *       copies = ceil(slices / units)                                         of the other operand
+ *              = max(1, products / units)                                     where all is shared evenly
  *       layout = max(lines * busiest, windows * copies) * line + (cut * busiest + other * copies) / packing
  *
  * Libraries multiply a slice of at most `small` multiply-adds in place and copy nothing (OpenBLAS 0.3 under
@@ -33,11 +34,12 @@
 
 /* What is cut and what is copied. */
 struct sides {
-    uint64_t length, parts; /* of the side that is cut, and the products that share it */
-    double cut_elements;    /* of the operand on that side */
-    double cut_bytes, other_bytes;
-    bool transposed; /* lines of a product's right operand go along k */
-    double macs;     /* of a product; 0: of a convolution, of which no slice counts as small */
+    uint64_t length, parts;        /* of the side that is cut, and the products that share it */
+    uint64_t stack;                /* products that each have such a side; 1 where the stack itself is cut */
+    double cut_elements;           /* of the operand on that side */
+    double cut_bytes, other_bytes; /* the latter of one of the stack */
+    bool transposed;               /* lines of a product's right operand go along k */
+    double macs;                   /* of a product; 0: of a convolution, of which no slice counts as small */
     /* Lines of windows, and windows of which each slice takes a part (0: none is cut). */
     double lines, windows;
 };
@@ -56,6 +58,7 @@ static struct sides sides_of_conv(const struct ll_task *task)
     double gathered = products / (double)reused;
     return (struct sides){.length = data ? c->batch * c->in_h * c->in_w : d->m,
                           .parts = data ? ll_max(1, ll_mul(c->stride_h, c->stride_w)) : 1,
+                          .stack = 1,
                           .cut_elements = gathered,
                           .cut_bytes = gathered * element[LL_OPERAND_A],
                           .other_bytes = ll_operand_bytes(&task->problem, LL_OPERAND_B),
@@ -63,23 +66,28 @@ static struct sides sides_of_conv(const struct ll_task *task)
                           .windows = c->pass == LL_CONV_FILTER ? (double)d->k : 0};
 }
 
-static struct sides sides_of_product(const struct ll_task *task)
+static struct sides sides_of_product(const struct ll_task *task, bool in_slices)
 {
     const struct ll_gemm *d = &task->problem.dims;
     double a = ll_operand_bytes(&task->problem, LL_OPERAND_A);
     double b = ll_operand_bytes(&task->problem, LL_OPERAND_B);
     double macs = ll_gemm_macs(d);
     bool transposed = task->work->along_k & LL_LINES_OF_B;
-    if (d->batch > 1)
-        return (struct sides){
-            .length = d->batch, .parts = 1, .cut_bytes = a + b, .transposed = transposed, .macs = macs};
+    if (d->batch > 1 && in_slices)
+        return (struct sides){.length = d->batch,
+                              .parts = 1,
+                              .stack = 1,
+                              .cut_bytes = a + b,
+                              .transposed = transposed,
+                              .macs = macs};
     bool by_rows = d->m >= d->n;
     uint64_t length = ll_max(d->m, d->n);
     return (struct sides){.length = length,
                           .parts = 1,
+                          .stack = ll_max(d->batch, 1),
                           .cut_elements = (double)length * (double)d->k,
                           .cut_bytes = by_rows ? a : b,
-                          .other_bytes = by_rows ? b : a,
+                          .other_bytes = (by_rows ? b : a) / (double)ll_max(d->batch, 1),
                           .transposed = transposed,
                           .macs = macs};
 }
@@ -129,7 +137,8 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
     struct dealt d = {.units = units, .length = ll_max(s->length / s->parts, 1), .slice = slice};
     d.slices = ll_mul(s->parts, slice ? ll_ceil_div(d.length, slice) : units);
     d.busiest = slice ? busiest_of(d.length, slice, units) : 1 / (double)units;
-    d.copies = (double)s->parts * (double)ll_ceil_div(d.slices / s->parts, units);
+    d.copies = (double)s->parts * (slice ? (double)ll_ceil_div(d.slices / s->parts, units)
+                                         : fmax(1, (double)s->stack / (double)units));
     d.lines_s = fmax(s->lines * d.busiest, s->windows * d.copies) * kernel->line_s;
     double bytes = s->cut_bytes * d.busiest + s->other_bytes / (double)s->parts * d.copies;
     d.slice_macs = s->macs / (double)s->length * (double)ll_min(slice, s->length);
@@ -168,8 +177,9 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     if (!(kernel->slice || kernel->slice_elements || kernel->packing_Bps > 0 || kernel->line_s > 0))
         return layout;
     bool conv = task->work->kind == LL_WORK_CONV;
-    struct sides s = conv ? sides_of_conv(task) : sides_of_product(task);
-    uint64_t slice = task->problem.dims.batch > 1 && !conv ? 1 : slice_of(kernel, &s);
+    bool in_slices = kernel->slice || kernel->slice_elements;
+    struct sides s = conv ? sides_of_conv(task) : sides_of_product(task, in_slices);
+    uint64_t slice = in_slices && task->problem.dims.batch > 1 && !conv ? 1 : slice_of(kernel, &s);
     struct dealt d = deal(kernel, &s, slice, units);
     layout.units = ll_min(units, d.slices);
     layout.imbalance = fmax(1, d.busiest * at_work);

@@ -135,10 +135,11 @@ static void every_machine_is_right_and_comes_back_from_what_is_written(void **st
 /* Printed: 4 cores x 4 GHz x 32 = 512 GFLOP/s (AVX2, two FMA ports); ParaDnn, table 3: V100 125 TFLOP/s and
  * 900 GB/s; fpsbench.com: GTX 960. TPU v2 180 TFLOP/s and 2400 GB/s, rounded there: 8 x 128 x 128 x 2 x 0.7
  * GHz is 183.5; later TPUs as Google's pages have them, all with the share of 0.86 that ParaDnn's profiles
- * reach. Catamount, table 4: 15.67 TFLOP/s and 898 GB/s of which 628.6 are reached. At 2 GHz and in f64 64
- * cores of the FT-2000 have 512 GFLOP/s and a 3A4000 has 128. Others in their files. Of memories with
- * timings a stream has what refresh and the rows opened behind it leave, 1 - (rfc + rtp + rp + rcd - burst)
- * / refi of their presets. */
+ * reach. GPUs by their data sheets, as the files name them; what a die has no instructions for has no
+ * peak, as int8 before Pascal. Catamount, table 4: 15.67 TFLOP/s and 898 GB/s of which 628.6 are reached.
+ * At 2 GHz and in f64 64 cores of the FT-2000 have 512 GFLOP/s and a 3A4000 has 128. Others in their files.
+ * Of memories with timings a stream has what refresh and the rows opened behind it leave, 1 - (rfc + rtp +
+ * rp + rcd - burst) / refi of their presets. */
 static void peaks_are_those_of_the_documents(void **state)
 {
     static const double ddr3_1600 = 1 - (280.0 + 6 + 11 + 11 - 4) / 6240,
@@ -157,6 +158,34 @@ static void peaks_are_those_of_the_documents(void **state)
         {"v100_sxm2_16gb", LL_F16, 125e12, 0.93 * 900e9, 0.01},
         {"v100_sxm2_16gb", LL_F32, 15.7e12, 0.93 * 900e9, 0.01},
         {"v100_sxm2_16gb", LL_F64, 7.8e12, 0.93 * 900e9, 0.01},
+        {"l4", LL_F32, 30.3e12, 0.84 * 300e9, 0.003},
+        {"l4", LL_F16, 121e12, 0.84 * 300e9, 0.003},
+        {"l4", LL_F8, 242e12, 0.84 * 300e9, 0.003},
+        {"l4", LL_F64, 0.473e12, 0.84 * 300e9, 0.003},
+        {"a40", LL_F16, 149.7e12, 0.84 * 696e9, 0.003},
+        {"a40", LL_F64, 0.585e12, 0.84 * 696e9, 0.003},
+        {"a100_pcie_80gb", LL_TF32, 156e12, 0.9 * 1935e9, 0.003},
+        {"a100_sxm4_80gb", LL_F16, 312e12, 0.9 * 2039e9, 0.003},
+        {"a100_sxm4_40gb", LL_F64, 19.5e12, 0.9 * 1555e9, 0.003},
+        {"h100_sxm5_80gb", LL_F16, 989.4e12, 0.9 * 3350e9, 0.003},
+        {"h100_sxm5_80gb", LL_F64, 66.9e12, 0.9 * 3350e9, 0.003},
+        {"h200_sxm", LL_F8, 1978.9e12, 0.9 * 4800e9, 0.003},
+        {"t4", LL_F16, 65.1e12, 0.75 * 320e9, 0.003},
+        {"t4", LL_INT8, 130.3e12, 0.75 * 320e9, 0.003},
+        {"rtx_2080ti", LL_F16, 53.8e12, 0.8 * 616e9, 0.003},
+        {"rtx_2080ti", LL_INT8, 215.2e12, 0.8 * 616e9, 0.003},
+        {"p4", LL_INT8, 21.8e12, 0.755 * 192e9, 0.003},
+        {"m40", LL_INT8, 0, 0.77 * 288e9, 0.003},
+        {"titan_x_maxwell", LL_INT8, 0, 0.77 * 336.5e9, 0.003},
+        {"mi100", LL_F32, 46.1e12, 0.86 * 1229e9, 0.003},
+        {"mi100", LL_F16, 184.6e12, 0.86 * 1229e9, 0.003},
+        {"mi100", LL_BF16, 92.3e12, 0.86 * 1229e9, 0.003},
+        {"mi210", LL_F16, 181e12, 0.86 * 1638e9, 0.003},
+        {"mi210", LL_F64, 45.3e12, 0.86 * 1638e9, 0.003},
+        {"mi300x", LL_BF16, 1307.4e12, 0.8 * 5300e9, 0.003},
+        {"mi300x", LL_F8, 2614.9e12, 0.8 * 5300e9, 0.003},
+        {"mi25", LL_F32, 12.3e12, 0.8 * 484e9, 0.003},
+        {"vega_fe", LL_F16, 26.2e12, 0.8 * 483e9, 0.003},
         {"tpu_v1", LL_INT8, 92e12, ddr3_1600 * 34e9, 0.01},
         {"tpu_v2", LL_BF16, 180e12, 0.86 * 2416e9, 0.02},
         {"tpu_v2_core", LL_BF16, 22.5e12, 0.86 * 302e9, 0.02},
@@ -185,6 +214,22 @@ static void peaks_are_those_of_the_documents(void **state)
         struct ll_machine *machine = read_machine(printed[i].stem);
         assert_near(ll_machine_peak_flops(machine, printed[i].dtype), printed[i].flops, printed[i].within);
         assert_near(ll_machine_memory_Bps(machine), printed[i].memory_Bps, 1e-9);
+        ll_machine_free(machine);
+    }
+}
+
+/* A step of a recurrent layer starts kernels of its own, whatever the library. */
+static void steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack(void **state)
+{
+    static const char *const stems[] = {
+        "p4",        "p100_pcie_16gb", "v100_pcie_32gb", "t4",   "a100_pcie_80gb", "a40",
+        "l4",        "h100_sxm5_80gb", "h200_sxm",       "mi25", "mi100",          "mi210",
+        "mi250_gcd", "mi300x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        struct ll_machine *machine = read_machine(stems[i]);
+        if (!(machine->software.step_overhead_s >= 1e-6))
+            fail_msg("%s: a step costs %g s", stems[i], machine->software.step_overhead_s);
         ll_machine_free(machine);
     }
 }
@@ -329,6 +374,7 @@ int main(void)
         cmocka_unit_test(every_figure_has_a_source),
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_are_those_of_the_documents),
+        cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
         cmocka_unit_test(a_name_in_data_means_one_machine),

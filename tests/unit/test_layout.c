@@ -59,6 +59,22 @@ static void whole_slices_leave_units_idle(void **state)
     assert_near(layout_of(&kernel, &stack, 2).imbalance, 3 / 2.5, 1e-12);
 }
 
+/* Two products of 8 x 2 x 5 on four units, two of them a product: each copies half of its A, 80 B, and
+ * its whole B, 40 B; five on two units are two and a half for each. A single product is shared in the
+ * same way. */
+static void without_slices_units_share_the_products_of_a_stack(void **state)
+{
+    struct ll_kernel kernel = {.packing_Bps = 1e9};
+    (void)state;
+    struct ll_work two = product(2, 8, 2, 5), five = product(5, 8, 2, 5), one = product(1, 8, 2, 5);
+    assert_int_equal(layout_of(&kernel, &two, 4).units, 4);
+    assert_near(layout_of(&kernel, &two, 4).imbalance, 1, 0);
+    assert_near(layout_of(&kernel, &two, 4).layout_s, (80 + 40) / 1e9, 1e-12);
+    assert_near(layout_of(&kernel, &five, 2).imbalance, 1, 0);
+    assert_near(layout_of(&kernel, &five, 2).layout_s, 2.5 * (160 + 40) / 1e9, 1e-12);
+    assert_near(layout_of(&kernel, &one, 4).layout_s, (40 + 40) / 1e9, 1e-12);
+}
+
 static void each_slice_copies_the_other_operand_again(void **state)
 {
     struct ll_kernel kernel = {.slice = 50, .packing_Bps = 1e9};
@@ -184,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_word_about_it_a_product_is_dealt_evenly),
         cmocka_unit_test(whole_slices_leave_units_idle),
+        cmocka_unit_test(without_slices_units_share_the_products_of_a_stack),
         cmocka_unit_test(each_slice_copies_the_other_operand_again),
         cmocka_unit_test(small_slices_are_multiplied_in_place),
         cmocka_unit_test(slices_hold_so_many_elements_of_what_is_cut),
