@@ -5,6 +5,7 @@
 #include "sim/parallel/exchange.h"
 
 #include "sim/parallel/exchange_parts.h"
+#include "sim/parallel/recompute.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -479,6 +480,25 @@ static bool may_share(struct ll_exchanging *x)
            ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be shared out");
 }
 
+/* Nothing updates the weights of a trace that only infers: all may lie in parts that are seen as they were
+ * brought. */
+static void share_weights(struct ll_exchanging *x)
+{
+    bool *sharded = x->gradients.sharded;
+    for (uint32_t tensor = 0; tensor < x->trace->tensor_count; tensor++)
+        sharded[x->trace->tensors[tensor].storage] |= desc_of(x, tensor)->memory == LL_WEIGHT;
+    for (uint32_t tensor = 0; tensor < x->trace->tensor_count; tensor++)
+        sharded[x->trace->tensors[tensor].storage] &= x->trace->tensors[tensor].producer == LL_NONE;
+}
+
+static bool find_gradients(struct ll_exchanging *x)
+{
+    bool found = ll_gradients_find(x->trace, &x->rewrite.arena, &x->gradients);
+    if (found && x->plan->zero == 3 && !ll_learns(x->trace))
+        share_weights(x);
+    return found;
+}
+
 static bool prepare(struct ll_exchanging *x)
 {
     struct ll_arena *arena = &x->rewrite.arena;
@@ -487,8 +507,7 @@ static bool prepare(struct ll_exchanging *x)
     x->part = none(x, x->trace->storage_count);
     x->own = none(x, x->trace->tensor_count);
     x->gathered = none(x, x->trace->tensor_count);
-    return x->exchanged && x->own && x->partial && x->part && x->gathered &&
-           ll_gradients_find(x->trace, arena, &x->gradients) &&
+    return x->exchanged && x->own && x->partial && x->part && x->gathered && find_gradients(x) &&
            (x->plan->zero < 3 || (ll_layers_find(x->trace, arena, &x->layers) && ll_uses_find(x)));
 }
 

@@ -23,7 +23,8 @@
  * (zero 3), without it when they are needed.
  *
  * A trace that learns but updates nothing, as a profile of the passes alone, exchanges its gradients;
- * sharing out what it does not have (zero 1 to 3) is refused.
+ * sharing out what it does not have (zero 1 to 3) is refused. One that only infers has weights to share out
+ * (zero 3), each gathered once before it is used.
  *
  * With plan->expert replicas dividing experts among them, experts are exchanged by themselves, among the N /
  * expert replicas that have the same ones.

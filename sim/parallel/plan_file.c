@@ -339,6 +339,8 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
                     plan->chunks);
     if (plan->chunks < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
         ll_complain(diags, nowhere, "schedule interleaved: chunks, the pieces on each stage, are 2 or more");
+    if (plan->pipeline < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
+        ll_complain(diags, nowhere, "schedule interleaved: expected several stages, there is pp 1");
     return diags->count == before;
 }
 

@@ -211,10 +211,63 @@ bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, str
     return done;
 }
 
-uint64_t ll_passing_bytes(const struct ll_piece_memory *piece)
+/* A kind of memory of a piece; of all kinds with LL_HOLDS_COUNT. */
+static struct ll_kind_bytes bytes_of(const struct ll_piece_memory *piece, int kind)
 {
-    uint64_t peak = all_of(&piece->peak), all_along = ll_add(all_of(&piece->lasting), all_of(&piece->kept));
-    return ll_sub(peak, ll_min(peak, all_along));
+    if (kind < LL_HOLDS_COUNT)
+        return piece->kinds[kind];
+    return (struct ll_kind_bytes){all_of(&piece->peak), all_of(&piece->lasting), all_of(&piece->kept)};
+}
+
+/* The worst one of a kind of memory on a stage. */
+struct moment {
+    uint64_t bytes, at_work; /* at_work: a piece */
+    uint64_t *waiting;       /* by piece: passes in flight but for the one at work */
+};
+
+/* Either pass of a piece is taken to have its worst moment. */
+static void walk(const struct ll_kind_bytes *pieces, const struct ll_pipeline_shape *shape, uint64_t stage,
+                 uint64_t *flying, struct moment *worst)
+{
+    uint64_t slots = ll_schedule_slot_count(shape), held_bytes = 0;
+    for (uint64_t c = 0; c < shape->chunks; c++)
+        held_bytes = ll_add(held_bytes, pieces[c].lasting);
+    for (uint64_t i = 0; i < slots; i++) {
+        struct ll_schedule_slot slot = ll_schedule_slot_at(shape, stage, i);
+        const struct ll_kind_bytes *piece = &pieces[slot.chunk];
+        flying[slot.chunk] += !slot.backward;
+        held_bytes = ll_add(held_bytes, slot.backward ? 0 : piece->kept);
+        uint64_t here = ll_add(piece->lasting, piece->kept);
+        uint64_t bytes = ll_add(held_bytes, ll_sub(piece->peak, ll_min(piece->peak, here)));
+        if (bytes > worst->bytes) {
+            worst->bytes = bytes;
+            worst->at_work = slot.chunk;
+            memcpy(worst->waiting, flying, shape->chunks * sizeof *flying);
+            worst->waiting[slot.chunk]--;
+        }
+        flying[slot.chunk] -= slot.backward;
+        held_bytes = ll_sub(held_bytes, slot.backward ? piece->kept : 0);
+    }
+}
+
+/* A piece alone has most in flight whenever it goes back. */
+static bool find_worst(const struct ll_piece_memory *memory, const struct ll_pipeline_shape *shape,
+                       uint64_t stage, int kind, struct ll_arena *arena, struct moment *worst)
+{
+    struct ll_kind_bytes *pieces = ll_alloc(arena, shape->chunks, sizeof *pieces);
+    uint64_t *flying = ll_alloc(arena, shape->chunks, sizeof *flying);
+    *worst = (struct moment){.waiting = ll_alloc(arena, shape->chunks, sizeof *worst->waiting)};
+    if (!pieces || !flying || !worst->waiting)
+        return false;
+    for (uint64_t c = 0; c < shape->chunks; c++)
+        pieces[c] = bytes_of(&memory[c], kind);
+    if (shape->chunks > 1) {
+        walk(pieces, shape, stage, flying, worst);
+        return true;
+    }
+    worst->waiting[0] = ll_stage_in_flight(shape, stage) - 1;
+    worst->bytes = ll_add(pieces[0].peak, ll_mul(worst->waiting[0], pieces[0].kept));
+    return true;
 }
 
 /* `times` as much of each class. */
@@ -224,52 +277,28 @@ static void add_times(struct ll_footprint *footprint, const struct ll_class_byte
         footprint->class_bytes[c] = ll_add(footprint->class_bytes[c], ll_mul(times, bytes->of[c]));
 }
 
-/* Passes in flight are shared out among the pieces. */
-static uint64_t passes_of(uint64_t piece, uint64_t count, uint64_t in_flight)
+uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage)
 {
-    return in_flight / count + (piece < in_flight % count);
+    return shape->stages == 1 ? 1 : ll_slots_in_flight(shape, stage);
 }
 
-static uint64_t kind_passing(const struct ll_piece_memory *piece, int kind)
+bool ll_stage_memory(const struct ll_piece_memory *pieces, const struct ll_pipeline_shape *shape,
+                     uint64_t stage, struct ll_footprint *footprint)
 {
-    const struct ll_kind_bytes *bytes = &piece->kinds[kind];
-    return ll_sub(bytes->peak, ll_min(bytes->peak, ll_add(bytes->lasting, bytes->kept)));
-}
-
-/* As the whole is summed, for one kind. */
-static uint64_t most_of_kind(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
-                             int kind)
-{
-    uint64_t worst = 0, bytes;
-    for (uint64_t i = 1; i < count; i++)
-        if (kind_passing(pieces[i], kind) > kind_passing(pieces[worst], kind))
-            worst = i;
-    bytes = pieces[worst]->kinds[kind].peak;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t passes = passes_of(i, count, in_flight), counted = i == worst && passes > 0;
-        bytes = ll_add(bytes, ll_mul(passes - counted, pieces[i]->kinds[kind].kept));
-        bytes = ll_add(bytes, i == worst ? 0 : pieces[i]->kinds[kind].lasting);
-    }
-    return bytes;
-}
-
-void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
-                     struct ll_footprint *footprint)
-{
-    uint64_t worst = 0;
+    struct ll_arena arena = {0};
+    struct moment worst;
+    bool done = find_worst(pieces, shape, stage, LL_HOLDS_COUNT, &arena, &worst);
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
-    for (uint64_t i = 1; i < count; i++)
-        if (ll_passing_bytes(pieces[i]) > ll_passing_bytes(pieces[worst]))
-            worst = i;
-    add_times(footprint, &pieces[worst]->peak, 1);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t passes = passes_of(i, count, in_flight);
-        bool counted = i == worst && passes > 0;
-        add_times(footprint, &pieces[i]->kept, passes - counted);
-        add_times(footprint, &pieces[i]->lasting, i != worst);
+    for (uint64_t c = 0; done && c < shape->chunks; c++) {
+        add_times(footprint, c == worst.at_work ? &pieces[c].peak : &pieces[c].lasting, 1);
+        add_times(footprint, &pieces[c].kept, worst.waiting[c]);
     }
     for (int c = 0; c < LL_MEMORY_COUNT; c++)
         footprint->peak_bytes = ll_add(footprint->peak_bytes, footprint->class_bytes[c]);
-    for (int kind = 0; kind < LL_HOLDS_COUNT; kind++)
-        footprint->most_bytes[kind] = most_of_kind(pieces, count, in_flight, kind);
+    for (int kind = 0; done && kind < LL_HOLDS_COUNT; kind++) {
+        done = find_worst(pieces, shape, stage, kind, &arena, &worst);
+        footprint->most_bytes[kind] = worst.bytes;
+    }
+    ll_arena_release(&arena);
+    return done;
 }

@@ -4,11 +4,15 @@
  *     weights, the optimizer's state and, with several micro-batches, the gradients that they add up
  *   + what each micro-batch has from the step before and leaves to the next: keys and values of its sentences
  *   + as often as passes are in flight, what a forward pass keeps for its backward pass
- *   + what there is besides at the worst moment of one pass */
+ *   + what there is besides at the worst moment of one pass
+ *
+ * Pieces of a stage differ in all of these, and not as many passes through each are in flight: the worst
+ * moment is looked for along the slots of the schedule (sim/parallel/schedule.h). */
 #ifndef LL_SIM_PARALLEL_STAGE_MEMORY_H
 #define LL_SIM_PARALLEL_STAGE_MEMORY_H
 
 #include "sim/memory/footprint.h"
+#include "sim/parallel/schedule.h"
 
 /* Bytes by memory class. */
 struct ll_class_bytes {
@@ -38,15 +42,15 @@ bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena);
  * of several micro-batches are added up. False when memory ran out. */
 bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes);
 
-/* What a piece has at the worst moment beside what lasts and what one pass keeps. */
-uint64_t ll_passing_bytes(const struct ll_piece_memory *piece);
-
 /* The last op of the first step's forward pass; LL_NONE without any. */
 uint32_t ll_end_of_forward(const struct ll_trace *program);
 
-/* Of a stage with `count` pieces and so many passes in flight, all pieces together, at least 1. The
- * footprint has no peak_op. */
-void ll_stage_memory(const struct ll_piece_memory *const *pieces, uint64_t count, uint64_t in_flight,
-                     struct ll_footprint *footprint);
+/* How many passes through pieces of a stage are in flight at most; a stage alone waits for nobody. */
+uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
+
+/* Of a stage with shape->chunks pieces, which is alone only with one of them. The footprint has no peak_op.
+ * False when memory ran out. */
+bool ll_stage_memory(const struct ll_piece_memory *pieces, const struct ll_pipeline_shape *shape,
+                     uint64_t stage, struct ll_footprint *footprint);
 
 #endif

@@ -332,19 +332,16 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     struct ll_pipeline_shape shape = shape_of(spread);
     struct ll_arena scratch = {0};
     struct ll_piece_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
-    const struct ll_piece_memory **pieces = ll_alloc(&scratch, shape.chunks, sizeof *pieces);
-    bool done = memory && pieces;
+    bool done = memory;
     for (uint64_t c = 0; done && c < shape.chunks; c++) {
         const struct ll_device_program *program =
             &spread->programs[spread->program_of[c * shape.stages + stage]];
         done = ll_piece_memory(program->trace, shape.micro_batches, &memory[c]);
-        pieces[c] = &memory[c];
     }
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
         *footprint = *alone;
     else if (done)
-        ll_stage_memory(pieces, shape.chunks, shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage),
-                        footprint);
+        done = ll_stage_memory(memory, &shape, stage, footprint);
     ll_arena_release(&scratch);
     return done;
 }
@@ -355,7 +352,7 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     struct ll_pipeline_shape shape = shape_of(run->spread);
     double m = (double)shape.micro_batches;
     *use = (struct ll_stage_use){.flops = ll_combined_flops(terms, terms_of(run, stage, terms)),
-                                 .in_flight = shape.stages == 1 ? 1 : ll_slots_in_flight(&shape, stage)};
+                                 .in_flight = ll_stage_in_flight(&shape, stage)};
     for (uint64_t piece = stage; piece < run->spread->piece_count; piece += shape.stages) {
         use->forward_s += run->times[piece].forward_s;
         use->backward_s += run->times[piece].backward_s;

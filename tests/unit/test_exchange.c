@@ -344,6 +344,27 @@ static void without_updates_there_is_nothing_to_share_out(void **state)
     ll_trace_free(trace);
 }
 
+/* With zero 3 an inference gathers each weight once, and a device has the n-th of them and, at a time, two
+ * layers of the ten. */
+static void weights_that_only_infer_are_shared_out(void **state)
+{
+    static const struct ll_setting layers[] = {{"layers", "10"}, {"vocabulary", "64"}, {"seq", "16"}};
+    struct ll_trace *trace = dry_model("gpt", false, 1, layers, sizeof layers / sizeof *layers);
+    const struct ll_parallel none = plan_of(DATA, 0), three = plan_of(DATA, 3);
+    const double parameters = 10 * (12.0 * 768 + 13) * 768 + (64 + 16 + 2) * 768;
+    struct ll_trace *whole = exchanged(trace, &none), *shared = exchanged(trace, &three);
+    (void)state;
+    assert_int_equal(sent_bytes(whole), 0);
+    assert_in_range(sent_bytes(shared), 7.0 / 8 * 4 * parameters,
+                    7.0 / 8 * 4 * (parameters + 64 * 768) + 4e3);
+    assert_true((double)peak_of(whole) > 4 * parameters);
+    assert_true((double)peak_of(shared) < 4 * parameters * (1.0 / 8 + 2.0 / 10) + 2e6);
+    assert_true(flops_of(whole, LL_PHASE_FORWARD) == flops_of(shared, LL_PHASE_FORWARD));
+    ll_trace_free(trace);
+    ll_trace_free(whole);
+    ll_trace_free(shared);
+}
+
 static void a_single_replica_exchanges_nothing(void **state)
 {
     (void)state;
@@ -384,6 +405,7 @@ int main(void)
         cmocka_unit_test(gradients_of_experts_go_between_those_who_have_them),
         cmocka_unit_test(gradients_that_nothing_updates_are_exchanged_too),
         cmocka_unit_test(without_updates_there_is_nothing_to_share_out),
+        cmocka_unit_test(weights_that_only_infer_are_shared_out),
         cmocka_unit_test(a_single_replica_exchanges_nothing),
         cmocka_unit_test(every_model_can_be_exchanged),
     };

@@ -120,6 +120,7 @@ static void numbers_that_do_not_go_together_are_refused(void **state)
     plan.chunks = 2;
     expect_trouble(plan, 1, "only the schedule interleaved");
     plan.schedule = LL_SCHEDULE_INTERLEAVED;
+    expect_trouble(plan, 1, "schedule interleaved: expected several stages, there is pp 1");
     plan.pipeline = 4;
     expect_trouble(plan, 1, "expected a multiple of pp 4 micro-batches, there are 5");
     plan.batch = 0;
