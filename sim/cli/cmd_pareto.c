@@ -50,11 +50,41 @@ static bool want(struct answer *a, const char *option, bool most, bool *first)
     return true;
 }
 
+/* Whether the sweep itself wanted all that is wanted now. */
+static bool wants_no_more(const struct ll_data_frame *sweep, const struct ll_data_frame *asked)
+{
+    for (size_t k = 0; k < asked->objective_count; k++) {
+        bool wanted = false;
+        for (size_t i = 0; i < sweep->objective_count; i++)
+            wanted |= asked->objectives[k].most == sweep->objectives[i].most &&
+                      !strcmp(asked->objectives[k].name, sweep->objectives[i].name);
+        if (!wanted)
+            return false;
+    }
+    return true;
+}
+
+/* A point that was left out is beaten in what the sweep wanted, by one that --where may take away. */
+static void warn_of_left_out(const struct answer *a, const struct ll_data_frame *sweep)
+{
+    struct ll_human text;
+    uint64_t count = 0;
+    for (uint64_t row = 0; row < sweep->row_count; row++)
+        count += sweep->verdicts[row] == LL_VERDICT_BEATEN;
+    if (count > 0 && (ll_value(a->args, "where", NULL) || !wants_no_more(sweep, a->frame)))
+        fprintf(
+            stderr,
+            "%s: %s point%s left out, for known ones beat them in what the sweep wanted; of what is asked "
+            "here they may be the best, which a sweep without `prune` tells\n",
+            a->args->words[0], ll_grouped(&text, count), count == 1 ? " was" : "s were");
+}
+
 static int read_frame(struct answer *a)
 {
     const char *where = ll_value(a->args, "where", NULL);
     bool first = true;
     a->frame = ll_data_frame_read(a->args->words[0], a->args->arena, &a->diags);
+    const struct ll_data_frame *sweep = a->frame;
     a->point_count = a->frame ? a->frame->row_count : 0;
     a->missing = a->frame ? ll_store_missing(a->args->words[0], a->args->arena) : NULL;
     if (a->missing)
@@ -63,6 +93,7 @@ static int read_frame(struct answer *a)
         a->frame = ll_data_frame_where(a->frame, where, a->args->arena, &a->diags);
     if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))
         return LL_WRONG;
+    warn_of_left_out(a, sweep);
     a->found = ll_findings_new(a->frame, ll_flag(a->args, "log"), a->args->arena);
     return a->found ? LL_DONE : ll_failed("memory ran out");
 }

@@ -258,6 +258,12 @@ static const struct node *unknown_name(struct reader *r, const char *at, const c
 {
     const char *words[MOST_WORDS];
     size_t count = 0;
+    const char *hindrance = r->names->hindrance ? r->names->hindrance(r->names->context, name) : NULL;
+    if (hindrance) {
+        ll_complain(r->diags, wide_place_of(r, at, strlen(name)), "`%s`: `%s` %s",
+                    ll_shown_text(r->text).text, name, hindrance);
+        return NULL;
+    }
     while (count < MOST_WORDS && (words[count] = r->names->at(r->names->context, count)))
         count++;
     for (size_t i = 0; i < sizeof functions / sizeof *functions && count < MOST_WORDS; i++)

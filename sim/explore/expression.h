@@ -30,6 +30,9 @@ struct ll_names {
     void *context;
     /* What a slot measures; LL_DIMENSION_NUMBER: anything. NULL: all do. */
     enum ll_dimension (*dimension)(const void *context, uint32_t slot);
+    /* Why a name that is not found although there is such a thing may not be used: what follows the name in a
+     * sentence. NULL: nothing is known of it. NULL: of none. */
+    const char *(*hindrance)(void *context, const char *name);
 };
 
 /* Reads a text that stands at `place` of a file: complaints point at the character. NULL after complaints. */

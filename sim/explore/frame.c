@@ -34,6 +34,11 @@ static bool trouble(struct reader *r)
     return text ? ll_complain(r->diags, (struct ll_place){.file = r->path}, "%s", text) : no_memory(r);
 }
 
+static bool damaged(struct reader *r, const char *what)
+{
+    return ll_complain(r->diags, (struct ll_place){.file = r->path}, "the database is damaged: %s", what);
+}
+
 static struct ll_query *query(struct reader *r, const char *sql)
 {
     struct ll_query *made = ll_query_new(r->database, sql);
@@ -162,17 +167,27 @@ static bool read_axes(struct reader *r)
 
 /* --- rows --- */
 
-/* The choices that a number's digits are. */
-static void read_digits(struct reader *r, uint64_t row, uint64_t number)
+/* The choices that a number's digits are; false when it is no point of the space. */
+static bool read_digits(struct reader *r, uint64_t row, uint64_t number)
 {
     for (size_t a = r->frame->axis_count; a-- > 0;) {
         struct ll_data_column *column = &r->columns[a];
-        uint32_t choice = (uint32_t)(number % ll_max(column->value_count, 1));
-        number /= ll_max(column->value_count, 1);
+        uint32_t choice = (uint32_t)(number % column->value_count);
+        number /= column->value_count;
         ((uint32_t *)column->choices)[row] = choice; /* the frame is still being made */
-        if (choice < column->value_count)
-            ((double *)column->numbers)[row] = column->values[choice].number;
+        ((double *)column->numbers)[row] = column->values[choice].number;
     }
+    return number == 0;
+}
+
+/* What SQLite does not look after: rows that are gone from small tables on which the others rest. */
+static bool is_whole(struct reader *r)
+{
+    const struct ll_data_frame *frame = r->frame;
+    bool whole = frame->axis_count > 0 && frame->objective_count > 0 && r->workload_count > 0;
+    for (size_t a = 0; whole && a < frame->axis_count; a++)
+        whole = frame->columns[a].value_count > 0;
+    return whole || damaged(r, "it has no parameters, values of them, objectives or workloads");
 }
 
 static bool is_result(const struct reader *r, const char *name)
@@ -210,8 +225,10 @@ static bool read_points(struct reader *r)
         return no_memory(r);
     for (; row < frame->row_count && ll_query_next(r->points); row++) {
         numbers[row] = ll_cell_count(r->points, 0);
-        verdicts[row] = (uint8_t)ll_cell_count(r->points, 2);
-        read_digits(r, row, numbers[row]);
+        uint64_t verdict = ll_cell_count(r->points, 2);
+        verdicts[row] = (uint8_t)verdict;
+        if (verdict > LL_VERDICT_BEATEN || !read_digits(r, row, numbers[row]))
+            return damaged(r, "it has a point that its sweep does not have");
         for (size_t i = 0; i < frame->objective_count; i++) {
             int column = FIRST_POINT_COLUMN + (int)(frame->axis_count + i);
             if (objectives[i])
@@ -305,8 +322,11 @@ static bool read_all(struct reader *r)
     r->points = query(r, "SELECT * FROM points ORDER BY number");
     r->results = r->points ? query(r, "SELECT * FROM results ORDER BY point, workload") : NULL;
     r->base = r->results ? query(r, "SELECT * FROM base ORDER BY workload") : NULL;
-    if (!r->base || ll_query_columns(r->base) + 1 != ll_query_columns(r->results) || !read_facts(r) ||
-        !read_workloads(r) || !read_objectives(r) ||
+    if (!r->base)
+        return false;
+    if (ll_query_columns(r->base) + 1 != ll_query_columns(r->results))
+        return damaged(r, "its base machine has other results than its points");
+    if (!read_facts(r) || !read_workloads(r) || !read_objectives(r) ||
         !count_rows(r, "SELECT count(*) FROM points", &frame->row_count) ||
         !count_rows(r, "SELECT count(*) FROM parameters", &axes))
         return false;
@@ -316,7 +336,7 @@ static bool read_all(struct reader *r)
     frame->columns = r->columns;
     if (!r->columns)
         return no_memory(r);
-    if (!read_axes(r))
+    if (!read_axes(r) || !is_whole(r))
         return false;
     if ((size_t)ll_query_columns(r->points) < FIRST_POINT_COLUMN + frame->axis_count + frame->objective_count)
         return ll_complain(r->diags, (struct ll_place){.file = r->path},

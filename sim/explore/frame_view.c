@@ -81,7 +81,7 @@ static double base_of(const void *context, uint32_t slot)
 static struct ll_expression *parse(struct view *view, const char *text, struct ll_arena *arena,
                                    struct ll_diags *diags)
 {
-    struct ll_names names = {find, name_at, view, dimension_of};
+    struct ll_names names = {find, name_at, view, dimension_of, NULL};
     return ll_expression_parse(arena, text, (struct ll_place){0}, &names, diags);
 }
 

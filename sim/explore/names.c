@@ -106,11 +106,66 @@ static bool find_result(const struct ll_space *space, const char *name, struct l
     return false;
 }
 
+/* Whether two paths, one of which may leave out its list, are of the same part: memory.hbm and hbm. */
+static bool is_part(const char *path, const char *name, size_t length)
+{
+    const char *behind = strchr(path, '.'), *dot = memchr(name, '.', length);
+    size_t rest = dot ? (size_t)(name + length - dot - 1) : 0;
+    return (strlen(path) == length && !strncmp(path, name, length)) ||
+           (behind && strlen(behind + 1) == length && !strncmp(behind + 1, name, length)) ||
+           (dot && strlen(path) == rest && !strncmp(path, dot + 1, rest));
+}
+
+/* Whether some value of an axis of parts says the member that a name ends at. */
+static bool says(const struct ll_space_axis *axis, const char *member)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (ll_node_get(axis->values[i].node, member))
+            return true;
+    return false;
+}
+
+static bool varies_with_part(const struct ll_space_axis *axis, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return axis->target == LL_AXIS_PART && dot && is_part(axis->path, name, (size_t)(dot - name)) &&
+           says(axis, dot + 1);
+}
+
+static bool counts_cycles(const struct ll_space_axis *axis)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (axis->values[i].node->text && strstr(axis->values[i].node->text, "/cycle"))
+            return true;
+    return false;
+}
+
+/* What varies, but not as a number that is known before the machine is: a coupling would silently get what
+ * the base has instead. */
+static const char *hindrance(void *context, const char *name)
+{
+    const struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    for (size_t i = 0; scope->coupling && i < space->axis_count; i++) {
+        const struct ll_space_axis *axis = &space->axes[i];
+        if (varies_with_part(axis, name))
+            return "varies with the part that it belongs to; couplings know parts only as the base has them";
+        if (same_place(space, axis->path, name) && counts_cycles(axis))
+            return "has values in bytes per cycle; couplings count in B/s";
+    }
+    for (size_t i = scope->until + 1; scope->coupling && i < space->coupling_count; i++)
+        if (same_place(space, space->couplings[i].name, name))
+            return "follows from others further down; couplings know those that stand before them";
+    return NULL;
+}
+
 static bool find(void *context, const char *name, uint32_t *slot)
 {
     struct scope *scope = context;
     const struct ll_space *space = scope->reading->space;
     struct ll_named named = {0};
+    if (hindrance(context, name))
+        return false;
     if (find_rule(scope, name, &named) || (!scope->coupling && find_result(space, name, &named)) ||
         find_axis(scope, name, &named))
         return keep(scope, named, slot);
@@ -180,6 +235,6 @@ struct ll_expression *ll_space_expression(struct ll_space_reading *reading, cons
                                           struct ll_place place, bool coupling, size_t until)
 {
     struct scope scope = {reading, coupling, until};
-    struct ll_names names = {find, candidate, &scope, dimension_of};
+    struct ll_names names = {find, candidate, &scope, dimension_of, hindrance};
     return ll_expression_parse(reading->arena, text, place, &names, reading->diags);
 }

@@ -37,7 +37,8 @@ double ll_space_value_number(const struct ll_field *field, const char *text)
         return NAN;
     if (field && (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE))
         return ll_quantity_parse(text, &quantity, &unit) == LL_QUANTITY_FINE &&
-                       (quantity.dimension == field->dimension || counts_cycles(quantity.dimension))
+                       (quantity.dimension == field->dimension ||
+                        (field->dimension == LL_DIMENSION_BANDWIDTH && counts_cycles(quantity.dimension)))
                    ? quantity.value
                    : NAN;
     bool named = field && (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES ||
@@ -77,6 +78,10 @@ static bool read_end(struct ll_space_reading *reading, const struct range *range
     if (!node)
         return true;
     *value = ll_space_value_number(range->field, node->text);
+    bool cycles = node->text && strstr(node->text, "/cycle");
+    if (!isnan(*value) && cycles != range->cycles)
+        return ll_complain(reading->diags, node->place, "`%s`: expected B/%s, as `from` has it",
+                           ll_node_shown(node).text, range->cycles ? "cycle" : "s");
     if (!isnan(*value))
         return true;
     const struct ll_field *field = range->field;

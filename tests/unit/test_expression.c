@@ -39,7 +39,7 @@ static double value_of(const void *context, uint32_t slot)
 
 static struct ll_expression *parse(struct ll_arena *arena, const char *text, struct ll_diags *diags)
 {
-    struct ll_names all = {find, name_at, NULL, dimension_of};
+    struct ll_names all = {find, name_at, NULL, dimension_of, NULL};
     return ll_expression_parse(arena, text, (struct ll_place){0}, &all, diags);
 }
 
