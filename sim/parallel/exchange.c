@@ -5,7 +5,6 @@
 #include "sim/parallel/exchange.h"
 
 #include "sim/parallel/exchange_parts.h"
-#include "sim/parallel/recompute.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -480,23 +479,32 @@ static bool may_share(struct ll_exchanging *x)
            ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be shared out");
 }
 
-/* Nothing updates the weights of a trace that only infers: all may lie in parts that are seen as they were
- * brought. */
-static void share_weights(struct ll_exchanging *x)
+static bool goes_backward(const struct ll_trace *trace)
 {
-    bool *sharded = x->gradients.sharded;
-    for (uint32_t tensor = 0; tensor < x->trace->tensor_count; tensor++)
-        sharded[x->trace->tensors[tensor].storage] |= desc_of(x, tensor)->memory == LL_WEIGHT;
-    for (uint32_t tensor = 0; tensor < x->trace->tensor_count; tensor++)
-        sharded[x->trace->tensors[tensor].storage] &= x->trace->tensors[tensor].producer == LL_NONE;
+    for (uint64_t i = 0; i < trace->form_count; i++)
+        if (trace->forms[i].phase == LL_PHASE_BACKWARD)
+            return true;
+    return false;
+}
+
+/* Of a trace that only infers all weights may lie in parts that nothing writes; it may count its steps in an
+ * update. */
+static bool share_weights(struct ll_exchanging *x)
+{
+    const struct ll_tensor *tensors = x->trace->tensors;
+    bool *written = ll_alloc(&x->rewrite.arena, x->trace->storage_count + 1, sizeof *written);
+    for (uint32_t i = 0; written && i < x->trace->tensor_count; i++)
+        written[tensors[i].storage] |= tensors[i].producer != LL_NONE;
+    for (uint32_t i = 0; written && i < x->trace->tensor_count; i++)
+        x->gradients.sharded[tensors[i].storage] |=
+            desc_of(x, i)->memory == LL_WEIGHT && !written[tensors[i].storage];
+    return written;
 }
 
 static bool find_gradients(struct ll_exchanging *x)
 {
-    bool found = ll_gradients_find(x->trace, &x->rewrite.arena, &x->gradients);
-    if (found && x->plan->zero == 3 && !ll_learns(x->trace))
-        share_weights(x);
-    return found;
+    return ll_gradients_find(x->trace, &x->rewrite.arena, &x->gradients) &&
+           (x->plan->zero < 3 || goes_backward(x->trace) || share_weights(x));
 }
 
 static bool prepare(struct ll_exchanging *x)

@@ -365,6 +365,19 @@ static void weights_that_only_infer_are_shared_out(void **state)
     ll_trace_free(shared);
 }
 
+/* Steps are counted by an update, of which no weight is a part. */
+static void an_inference_that_counts_its_steps_shares_its_weights_too(void **state)
+{
+    static const struct ll_setting sizes[] = {{"vocabulary", "600"}, {"hidden", "32"}};
+    struct ll_trace *trace = dry_model("seq2seq", false, 1, sizes, sizeof sizes / sizeof *sizes);
+    const struct ll_parallel three = plan_of(DATA, 3);
+    (void)state;
+    struct ll_trace *shared = exchanged(trace, &three);
+    assert_true(count_kind(shared, LL_OP_ALL_GATHER) > 0);
+    ll_trace_free(trace);
+    ll_trace_free(shared);
+}
+
 static void a_single_replica_exchanges_nothing(void **state)
 {
     (void)state;
@@ -406,6 +419,7 @@ int main(void)
         cmocka_unit_test(gradients_that_nothing_updates_are_exchanged_too),
         cmocka_unit_test(without_updates_there_is_nothing_to_share_out),
         cmocka_unit_test(weights_that_only_infer_are_shared_out),
+        cmocka_unit_test(an_inference_that_counts_its_steps_shares_its_weights_too),
         cmocka_unit_test(a_single_replica_exchanges_nothing),
         cmocka_unit_test(every_model_can_be_exchanged),
     };
