@@ -226,9 +226,9 @@ static int too_few(const struct tuning *t, uint64_t folds)
             "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
             "name and its aliases",
             t->data, t->machine->stem, hardware_of(t));
-    return ll_wrong("%s: %zu rows of %s can be predicted, of %zu that were measured on it; %" PRIu64
+    return ll_wrong("%s: %zu different rows of %s can be predicted, of %zu that were measured on it; %" PRIu64
                     " folds need as many",
-                    t->data, t->result.rows, t->machine->stem, measured, folds);
+                    t->data, t->result.different, t->machine->stem, measured, folds);
 }
 
 static int write_machine(const struct tuning *t)
@@ -258,7 +258,7 @@ static int tune(struct tuning *t)
                                         .folds = folds};
     struct ll_pool *pool = ll_pool_new(0);
     bool done = pool && ll_tune(&task, pool, t->args->arena, &t->result);
-    bool enough = !pool || t->result.rows >= folds;
+    bool enough = !pool || t->result.different >= folds;
     ll_pool_free(pool);
     if (!enough)
         return too_few(t, folds);

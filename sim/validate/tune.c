@@ -2,8 +2,10 @@
 #include "sim/validate/tune.h"
 
 #include "sim/validate/predict.h"
+#include "tracer/base/map.h"
 #include "tracer/base/order.h"
 #include "tracer/base/random.h"
+#include "tracer/base/str.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ enum { GRAIN = 64, ROUNDS = 5, STEPS = 9, NARROWINGS = 5 };
 struct sample {
     struct ll_measured_works works;
     double log_time;
+    uint32_t same; /* rows that measure the same work have the same number, from 0 on */
     size_t fold;
 };
 
@@ -161,11 +164,23 @@ static struct ll_errors sum_up(double *logs, size_t count)
     return errors;
 }
 
-/* Takes the rows that the machine answers to and can run. */
+/* The number of all rows that measure what this one does; LL_NO_ID when memory ran out. */
+static uint32_t number_of(struct ll_map *map, const struct ll_measured *row)
+{
+    struct ll_str what = {0};
+    ll_str_addf(&what, "%s,%s,%s", row->op, row->dtype, row->dims);
+    uint32_t number = what.failed ? LL_NO_ID : ll_map_intern(map, what.text, what.length, NULL);
+    ll_str_release(&what);
+    return number;
+}
+
+/* Takes the rows that the machine answers to and can run. False when memory ran out. */
 static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
 {
     const struct ll_tuning_task *task = t->task;
-    for (size_t i = 0; i < task->row_count; i++) {
+    struct ll_map map = {0};
+    bool remembered = true;
+    for (size_t i = 0; remembered && i < task->row_count; i++) {
         const struct ll_measured *row = &task->rows[i];
         struct sample *sample = &t->samples[t->count];
         if (!ll_machine_measured(task->machine, row) || row->time_s == 0)
@@ -174,7 +189,8 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
         bool good = !ll_measured_works(row, task->machine, &sample->works) && !sample->works.failed &&
                     isfinite(log_error(task->machine, sample));
         if (good) {
-            sample->fold = (size_t)(ll_random_bits(1, t->count) % task->folds);
+            sample->same = number_of(&map, row);
+            remembered = sample->same != LL_NO_ID;
             t->count++;
         } else {
             tuning->unscored++;
@@ -182,8 +198,40 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
         }
     }
     tuning->rows = t->count;
+    tuning->different = map.count;
     tuning->folds = task->folds;
-    return t->count >= task->folds;
+    ll_map_release(&map);
+    return remembered;
+}
+
+struct card {
+    uint64_t chance;
+    uint32_t same;
+};
+
+static int by_chance(const void *a, const void *b)
+{
+    const struct card *x = a, *y = b;
+    if (x->chance != y->chance)
+        return x->chance < y->chance ? -1 : 1;
+    return (x->same > y->same) - (x->same < y->same);
+}
+
+/* In an order of chance, one to each fold in turn. False when memory ran out. */
+static bool deal(const struct tuner *t, size_t different, struct ll_arena *arena)
+{
+    struct card *cards = ll_alloc(arena, different, sizeof *cards);
+    size_t *folds = ll_alloc(arena, different, sizeof *folds);
+    if (!cards || !folds)
+        return false;
+    for (size_t i = 0; i < different; i++)
+        cards[i] = (struct card){ll_random_bits(1, i), (uint32_t)i};
+    qsort(cards, different, sizeof *cards, by_chance);
+    for (size_t i = 0; i < different; i++)
+        folds[cards[i].same] = i % t->task->folds;
+    for (size_t i = 0; i < t->count; i++)
+        t->samples[i].fold = folds[t->samples[i].same];
+    return true;
 }
 
 /* Marks the rows whose time is another with another value of the number. Whether there is any. */
@@ -252,8 +300,9 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
     t.errors = ll_alloc(arena, most, sizeof *t.errors);
     t.follows = ll_alloc(arena, most * task->number_count, sizeof *t.follows);
     tuning->tuned = ll_alloc(arena, task->number_count, sizeof *tuning->tuned);
-    bool ready =
-        kept && t.samples && t.sums && t.errors && t.follows && tuning->tuned && take_samples(&t, tuning);
+    bool ready = kept && t.samples && t.sums && t.errors && t.follows && tuning->tuned &&
+                 take_samples(&t, tuning) && tuning->different >= task->folds &&
+                 deal(&t, tuning->different, arena);
     if (ready)
         tune(&t, tuning, kept);
     for (size_t i = 0; i < t.count; i++)

@@ -6,9 +6,10 @@
  * the other is moved along a logarithmic scale, round after round, so that the result follows from the rows
  * alone: no derivatives, no chance, the same bits at any number of threads.
  *
- * The rows are dealt into folds. For each fold the numbers are fitted on the others, from the same start, and
- * the fold is predicted: those errors are what to expect of rows that the fit has not seen. How far the
- * folds' numbers lie apart says how well the rows determine them. */
+ * The rows are dealt into folds, as many to each as it goes, and all that measure the same work into the same
+ * one: a row whose twin was fitted is none that was not seen. For each fold the numbers are fitted on the
+ * others, from the same start, and the fold is predicted: those errors are what to expect of rows that the
+ * fit has not seen. How far the folds' numbers lie apart says how well the rows determine them. */
 #ifndef LL_SIM_VALIDATE_TUNE_H
 #define LL_SIM_VALIDATE_TUNE_H
 
@@ -24,6 +25,7 @@ struct ll_tuned {
 
 struct ll_tuning {
     size_t rows, folds; /* rows that were used */
+    size_t different;   /* of them, those that measure the same as none before them */
     size_t unscored;    /* rows of this hardware that could not be predicted */
     struct ll_errors before, held_out, fitted;
     struct ll_tuned *tuned; /* in the order of the numbers given */
@@ -38,8 +40,8 @@ struct ll_tuning_task {
     size_t number_count, folds;                     /* folds: at least 2 */
 };
 
-/* False when memory ran out, or when there are fewer usable rows than folds (then tuning->rows says how many
- * there are). The pool may be NULL. Lives in the arena. */
+/* False when memory ran out, or when there are fewer different usable rows than folds (then
+ * tuning->different says how many there are). The pool may be NULL. Lives in the arena. */
 bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,
              struct ll_tuning *tuning);
 
