@@ -129,18 +129,13 @@ static bool read_values(struct making *m)
     return read_list(m, alone);
 }
 
-static bool counts_cycles(const struct ll_axis_value *value)
-{
-    return value->node->text && strstr(value->node->text, "/cycle");
-}
-
 /* Bytes per cycle and per second in one list are no numbers to be compared: how long a cycle is depends on
  * the point. */
 static void forget_mixed_numbers(struct ll_space_axis *axis)
 {
     uint32_t cycles = 0;
     for (uint32_t i = 0; i < axis->value_count; i++)
-        cycles += counts_cycles(&axis->values[i]);
+        cycles += ll_space_counts_cycles(axis->values[i].node->text);
     for (uint32_t i = 0; cycles > 0 && cycles < axis->value_count && i < axis->value_count; i++)
         ((struct ll_axis_value *)&axis->values[i])->number = NAN; /* the space is still being made */
 }

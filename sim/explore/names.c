@@ -135,7 +135,7 @@ static bool varies_with_part(const struct ll_space_axis *axis, const char *name)
 static bool counts_cycles(const struct ll_space_axis *axis)
 {
     for (uint32_t i = 0; i < axis->value_count; i++)
-        if (axis->values[i].node->text && strstr(axis->values[i].node->text, "/cycle"))
+        if (ll_space_counts_cycles(axis->values[i].node->text))
             return true;
     return false;
 }

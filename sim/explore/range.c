@@ -23,9 +23,9 @@ static bool is_whole(const struct ll_field *field)
     return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE;
 }
 
-static bool counts_cycles(enum ll_dimension dimension)
+bool ll_space_counts_cycles(const char *text)
 {
-    return dimension == LL_DIMENSION_PER_CYCLE;
+    return text && strstr(text, "/cycle");
 }
 
 double ll_space_value_number(const struct ll_field *field, const char *text)
@@ -38,7 +38,8 @@ double ll_space_value_number(const struct ll_field *field, const char *text)
     if (field && (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE))
         return ll_quantity_parse(text, &quantity, &unit) == LL_QUANTITY_FINE &&
                        (quantity.dimension == field->dimension ||
-                        (field->dimension == LL_DIMENSION_BANDWIDTH && counts_cycles(quantity.dimension)))
+                        (field->dimension == LL_DIMENSION_BANDWIDTH &&
+                         quantity.dimension == LL_DIMENSION_PER_CYCLE))
                    ? quantity.value
                    : NAN;
     bool named = field && (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES ||
@@ -78,7 +79,7 @@ static bool read_end(struct ll_space_reading *reading, const struct range *range
     if (!node)
         return true;
     *value = ll_space_value_number(range->field, node->text);
-    bool cycles = node->text && strstr(node->text, "/cycle");
+    bool cycles = ll_space_counts_cycles(node->text);
     if (!isnan(*value) && cycles != range->cycles)
         return ll_complain(reading->diags, node->place, "`%s`: expected B/%s, as `from` has it",
                            ll_node_shown(node).text, range->cycles ? "cycle" : "s");
@@ -211,7 +212,7 @@ const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, con
                                            const struct ll_node *node, uint32_t *count)
 {
     const char *from = ll_node_get_text(node, "from");
-    struct range range = {.field = field, .node = node, .cycles = from && strstr(from, "/cycle")};
+    struct range range = {.field = field, .node = node, .cycles = ll_space_counts_cycles(from)};
     *count = 0;
     if (!read_keys(reading, &range) || !check(reading, &range))
         return NULL;

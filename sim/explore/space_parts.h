@@ -41,6 +41,9 @@ const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, con
 /* range.c: the number that a value of such a key is, in the base unit; NaN when it is none. */
 double ll_space_value_number(const struct ll_field *field, const char *text);
 
+/* range.c: whether a value is one in bytes per cycle, of which only a machine's clock makes B/s. NULL: no. */
+bool ll_space_counts_cycles(const char *text);
+
 /* range.c: the same as expressions have it (expression.h). */
 double ll_space_value_shown(const struct ll_field *field, const char *text);
 
