@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
  * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
- * `limit` the same when no file may grow any more, `die` kills itself, `exec` begins again as another
- * program, a number is the exit status. */
+ * `limit` the same when no file may grow any more, `die` kills itself, `late` stays for another second,
+ * `exec` begins again as another program, a number is the exit status. */
 #include <cblas.h>
 
 #include <pthread.h>
@@ -74,6 +74,8 @@ int main(int argc, char **argv)
         use_threads(atoi(argv[1]));
     if (strcmp(what, "die") == 0)
         raise(SIGKILL);
+    if (strcmp(what, "late") == 0)
+        sleep(1);
     if (strcmp(what, "exec") == 0)
         execl("/proc/self/exe", argv[0], argv[1], argv[2], (char *)NULL);
     return atoi(what);
