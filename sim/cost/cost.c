@@ -152,7 +152,8 @@ static void time_compute(const struct sized *s, const struct ll_way *way, struct
 static double powered_s(const struct sized *s, const struct ll_way *way, const struct ll_cost *cost,
                         struct ll_explain *why)
 {
-    return ll_power_s(s->machine, s->task.dtype, (double)s->task.steps * way->macs, cost->compute_s, why);
+    struct ll_draw draw = {s->task.dtype, (double)s->task.steps * way->macs, ll_work_bytes(s->task.work)};
+    return ll_power_s(s->machine, &draw, cost->compute_s, why);
 }
 
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)

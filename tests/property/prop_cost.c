@@ -138,8 +138,9 @@ static void savings_never_slow_down(void **state)
     }
 }
 
-/* What is asked for, without what tiles compute beyond it, at the energy that the clock leaves to each
- * multiply-accumulate. */
+/* What is asked for, without what tiles compute beyond it, and its operands, each once, at the energy that
+ * the clock leaves to each multiply-accumulate and byte. A convolution may move some of them in passes of
+ * their own. */
 static void products_keep_within_the_power_of_the_board(void **state)
 {
     (void)state;
@@ -156,9 +157,12 @@ static void products_keep_within_the_power_of_the_board(void **state)
         claim(share == 1 || (energy->limit_w > 0 && ll_is_product(&s.work)), seed, "slowed without reason");
         if (energy->limit_w == 0 || !ll_is_product(&s.work))
             continue;
-        double each_j = energy->mac_j[LL_F32] * pow(share, energy->power_per_clock - 1);
+        double operands = (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes;
+        double bytes = s.work.kind == LL_WORK_CONV ? 0 : operands;
+        double full_j =
+            (double)s.work.flops / 2 * energy->mac_j[LL_F32] + bytes * energy->off_chip_j_per_byte;
         double left_w = energy->limit_w - energy->static_w;
-        claim((double)s.work.flops / 2 * each_j <= left_w * cost.compute_s * (1 + 1e-9), seed,
+        claim(full_j * pow(share, energy->power_per_clock - 1) <= left_w * cost.compute_s * (1 + 1e-9), seed,
               "more power than the board has");
     }
     claim(slowed > ROUNDS / 50, first_seed, "hardly any product is short of power: change the samples");
@@ -213,6 +217,7 @@ static void no_limit_of_power(struct ll_machine *machine, struct dice *dice)
 static void less_energy(struct ll_machine *machine, struct dice *dice)
 {
     machine->energy.mac_j[LL_F32] *= roll_real(dice, 0, 1);
+    machine->energy.off_chip_j_per_byte *= roll_real(dice, 0, 1);
 }
 
 /* As many as needed are more than any number. */

@@ -144,6 +144,17 @@ static void behind_a_slower_memory_power_costs_nothing(void **state)
     assert_true(time_s[0] == time_s[1] && time_s[0] >= 6e-3);
 }
 
+/* 12 MB at 5 nJ each are 60 mJ beside the 100 mJ of the arithmetic: 160 W are asked for, of which 40 are
+ * left. */
+static void what_the_memory_draws_is_gone(void **state)
+{
+    (void)state;
+    static const char text[] = MACHINE(", off_chip_pj: 5000, limit_w: 60");
+    static const char bytes_alone[] = MACHINE(", off_chip_pj: 5000, limit_w: 180");
+    assert_near(compute_s(text, LL_OP_MATMUL, &product), 4e-3, 1e-12);
+    assert_near(compute_s(bytes_alone, LL_OP_MATMUL, &product), 1e-3, 1e-12);
+}
+
 /* Units without work draw nothing: 50 employed ones keep all of their clock, of 100 each keeps more than
  * half. */
 static void units_without_work_draw_no_power(void **state)
@@ -181,6 +192,7 @@ int main(void)
         cmocka_unit_test(whole_tiles_draw_power),
         cmocka_unit_test(a_higher_rate_is_never_slower),
         cmocka_unit_test(behind_a_slower_memory_power_costs_nothing),
+        cmocka_unit_test(what_the_memory_draws_is_gone),
         cmocka_unit_test(units_without_work_draw_no_power),
         cmocka_unit_test(a_limit_that_leaves_nothing_is_refused),
     };
