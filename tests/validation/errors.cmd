@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 leadline validate measured.csv
 leadline validate published.csv
+leadline validate published_products.csv
