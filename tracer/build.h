@@ -86,6 +86,7 @@ bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step);
 /* Fills what only the end tells: steps, looks of tensors that nobody knows, losses. */
 bool ll_build_finish(struct ll_trace_build *build);
 
+/* Frees what building took; the trace stays the caller's. */
 void ll_build_release(struct ll_trace_build *build);
 
 #endif

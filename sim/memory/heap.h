@@ -31,6 +31,7 @@ struct ll_heap {
     uint32_t last;           /* the chunk that ends there, when there is any */
 };
 
+/* Frees the tables of the heap, which is {0} again. */
 void ll_heap_release(struct ll_heap *heap);
 
 /* A new segment of these bytes as one free chunk behind all others. False when memory ran out or addresses
