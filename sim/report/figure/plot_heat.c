@@ -46,22 +46,25 @@ static const char *about_of(const struct ll_heat *heat, char *text, size_t size)
     }
     if (small)
         ll_snprintf(below, sizeof below, "; blank: below %.*f", (int)heat->decimals + 1, half_digit(heat));
-    ll_snprintf(text, size, "%s%s%s", heat->unit ? heat->unit : "", below, missing ? "; grey: none" : "");
-    return heat->unit ? text : text + (*text ? 2 : 0);
+    ll_snprintf(text, size, "%s%s%s%s", heat->unit, below, missing ? "; grey: " : "",
+                !missing     ? ""
+                : heat->grey ? heat->grey
+                             : "none");
+    return text;
 }
 
 static void draw_about(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat)
 {
     char text[160];
+    if (!heat->unit)
+        return;
     const char *about = about_of(heat, text, sizeof text), *title = heat->title ? heat->title : "";
-    if (ll_text_width(title, LL_TEXT_TITLE) + 1.1 * ll_text_width(about, LL_TEXT_SMALL) > box.width)
+    if (1.2 * ll_text_width(title, LL_TEXT_TITLE) + 1.1 * ll_text_width(about, LL_TEXT_SMALL) > box.width)
         about = heat->unit;
-    if (about && *about)
-        ll_svg_text(
-            svg,
-            &(struct ll_svg_style){
-                .x = box.x + box.width, .y = box.y + 14, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
-            about);
+    ll_svg_text(svg,
+                &(struct ll_svg_style){
+                    .x = box.x + box.width, .y = box.y + 14, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                about);
 }
 
 void ll_draw_heat(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat)

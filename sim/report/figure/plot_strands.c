@@ -27,9 +27,10 @@ static double place_of(const struct ll_upright *upright, const struct ll_axis *a
 static void tick(struct ll_svg *svg, double x, double y, const char *text)
 {
     ll_svg_line(svg, LL_PEN_AXIS, x - 3, y, x, y);
-    ll_svg_text(
-        svg, &(struct ll_svg_style){.x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
-        text);
+    ll_svg_text(svg,
+                &(struct ll_svg_style){
+                    .x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END, .halo = true},
+                text);
 }
 
 /* Names of every value as far as they have room, all ticks of an axis of numbers. */
