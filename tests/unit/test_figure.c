@@ -87,7 +87,7 @@ static void ticks_are_round_and_span_the_data(void **state)
     assert_near(ll_axis_place(&axis, 1), 0.5, 1e-12);
     axis = ll_axis_for(INFINITY, 0, true);
     assert_true(axis.high > axis.low && axis.low > 0);
-    axis = ll_axis_for(-0.3, 1.1, false); /* as the loss of a WGAN's critic */
+    axis = ll_axis_for(-0.3, 1.1, false); /* as the loss of an actor-critic */
     assert_near(axis.low, -0.4, 1e-12);
     assert_near(axis.high, 1.2, 1e-12);
     assert_near(ll_axis_place(&axis, 0), 0.25, 1e-12);
