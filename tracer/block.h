@@ -27,6 +27,7 @@ const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t 
 /* The bytes of a raw column; empty when absent. False when it is of another encoding. */
 bool ll_block_bytes(const struct ll_block *block, unsigned tag, struct ll_view *bytes);
 
+/* Frees what was decoded; the bytes are the caller's. It is {0} again. */
 void ll_block_release(struct ll_block *block);
 
 #endif

@@ -83,9 +83,11 @@ bool ll_build_no_memory(struct ll_trace_build *build);
 /* Makes room for steps up to this one; false when it cannot be afforded or memory ran out. */
 bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step);
 
-/* Fills what only the end tells: steps, looks of tensors that nobody knows, losses. */
+/* Fills what only the end tells: steps, looks of tensors that nobody knows, losses. False when it cannot be
+ * afforded or memory ran out. */
 bool ll_build_finish(struct ll_trace_build *build);
 
+/* Frees what building took; the trace stays the caller's. */
 void ll_build_release(struct ll_trace_build *build);
 
 #endif

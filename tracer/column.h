@@ -25,6 +25,7 @@ struct ll_bytes {
     bool failed;
 };
 
+/* Frees the bytes; it is {0} again. */
 void ll_bytes_release(struct ll_bytes *bytes);
 
 /* As they are; as a varint. */

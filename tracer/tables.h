@@ -36,6 +36,7 @@ struct ll_tables {
     uint64_t shape_capacity;
 };
 
+/* Frees the tables, which are {0} again. */
 void ll_tables_release(struct ll_tables *tables);
 
 /* Whether this form is the record's, or these links; a comparison without hashing, for a lucky guess. */

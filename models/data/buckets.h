@@ -3,8 +3,8 @@
  * of 2016 does it: a sentence belongs to the smallest bucket with more steps than it has words, with an end
  * behind them for its translation; the rest is padding.
  *
- * One sentence in sixteen, whichever it is, is held back from learning wherever it stands. Drawing is pure
- * and thread-safe. */
+ * One sentence in sixteen, whichever it is, is held back from learning wherever it stands. Sorting is one
+ * thread's; drawing is pure and thread-safe, and does not fail. */
 #ifndef LL_DATA_BUCKETS_H
 #define LL_DATA_BUCKETS_H
 
@@ -28,10 +28,12 @@ struct ll_buckets {
     uint64_t too_long;                   /* pairs that fit no bucket */
 };
 
-/* How many words the longest sentence of the made-up language may have to fit into the bucket. */
+/* How many words the longest sentence of the made-up language may have to fit into the bucket: it and its
+ * translation are equally long, source - 1 and target - 2 words at most. */
 uint64_t ll_bucket_words(const struct ll_bucket *size);
 
-/* Sorts the corpus, which outlives the buckets; lists are put into the arena. False when memory ran out. */
+/* Sorts the corpus, which outlives the buckets, into `count` sizes, at most LL_MAX_BUCKETS, smallest first:
+ * a pair goes into the first that it fits into. Lists are put into the arena. False when memory ran out. */
 bool ll_buckets_sort(struct ll_buckets *buckets, const struct ll_corpus *corpus,
                      const struct ll_bucket *sizes, uint32_t count, struct ll_arena *arena);
 
@@ -47,11 +49,12 @@ struct ll_batch {
     uint64_t size, seed, step;
 };
 
-/* The pair that is number i of the batch. */
+/* The pair that is number i of the batch, i below its size; it lies in the corpus. */
 const struct ll_pair *ll_batch_pair(const struct ll_batch *batch, uint64_t i);
 
-/* Word numbers step by step, [steps][size]: sentences read backwards behind their padding, bucket.source
- * steps; translations between LL_WORD_GO and LL_WORD_EOS before their padding, bucket.target + 1 steps. */
+/* Writes word numbers step by step, [steps][size]: sentences read backwards behind their padding (Sutskever
+ * et al., 2014, section 3.3), bucket.source steps; translations between LL_WORD_GO and LL_WORD_EOS before
+ * their padding, bucket.target + 1 steps. */
 void ll_batch_source(const struct ll_batch *batch, int32_t *words);
 void ll_batch_target(const struct ll_batch *batch, int32_t *words);
 

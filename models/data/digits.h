@@ -9,7 +9,7 @@
 /* Which digit number `sample` is, from 0 to 9. */
 int32_t ll_digit_label(uint64_t seed, uint64_t sample);
 
-/* Its picture, size x size pixels from 0 (paper) to 1 (ink). */
+/* Writes its picture: pixels[size, size], from 0 (paper) to 1 (ink). */
 void ll_digit_draw(uint64_t seed, uint64_t sample, uint64_t size, float *pixels);
 
 #endif

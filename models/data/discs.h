@@ -8,7 +8,7 @@
 
 enum { LL_DISC_CHANNELS = 3 };
 
-/* Picture number `sample`: size x size pixels of three channels, from -1 to 1. */
+/* Writes picture number `sample`: pixels[size, size, LL_DISC_CHANNELS], from -1 to 1. */
 void ll_disc_draw(uint64_t seed, uint64_t sample, uint64_t size, float *pixels);
 
 #endif

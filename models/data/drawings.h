@@ -14,8 +14,8 @@
 enum { LL_MOST_SHAPES = 16 };
 
 struct ll_drawings {
-    uint64_t height, width, classes, seed;
-    uint64_t most; /* shapes of one drawing, from 1 to LL_MOST_SHAPES */
+    uint64_t height, width, classes, seed; /* in pixels; at least one class */
+    uint64_t most;                         /* shapes of one drawing, from 1 to LL_MOST_SHAPES */
     enum ll_data_part part;
 };
 
@@ -27,7 +27,7 @@ struct ll_shape_box {
 /* Fills boxes[most] of a drawing; those that it has come first, and there is one at least. */
 void ll_drawing_boxes(const struct ll_drawings *drawings, uint64_t sample, struct ll_shape_box *boxes);
 
-/* The pixels of a drawing, from -1 to 1: height x width x 3. */
+/* Writes the pixels of a drawing, from -1 to 1: pixels[height, width, 3]. */
 void ll_drawing_pixels(const struct ll_drawings *drawings, uint64_t sample, float *pixels);
 
 #endif

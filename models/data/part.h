@@ -11,7 +11,7 @@ enum ll_data_part { LL_LEARNED, LL_HELD_BACK, LL_PART_COUNT };
 enum { LL_ONE_HELD_BACK_OF = 16 };
 
 /* Which of `count` things, at least sixteen, sample i of a part is: to learn, any, drawn anew for each
- * sample; held back, one after the other, from the first again after the last. */
+ * sample; held back, one after the other, from the first again after the last. Pure. */
 uint64_t ll_data_part_choose(enum ll_data_part part, uint64_t count, uint64_t seed, uint64_t i);
 
 #endif

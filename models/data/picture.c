@@ -3,6 +3,7 @@
 
 #include "tracer/base/file.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum { MARGIN = 2 };
@@ -14,12 +15,13 @@ static char grey_at(const float *pictures, uint64_t size, uint64_t columns, uint
     if (x % cell >= size || y % cell >= size)
         return 127;
     float value = pictures[((row * columns + column) * size + y % cell) * size + x % cell];
-    return (char)(uint8_t)(value <= 0 ? 0 : value >= 1 ? 255 : 255 * value);
+    return (char)(uint8_t)(value >= 1 ? 255 : value > 0 ? 255 * value : 0); /* 0 where it is no number */
 }
 
 enum ll_status ll_picture_write_grid(const char *path, const float *pictures, uint64_t size, uint64_t columns,
                                      uint64_t rows)
 {
+    assert(size > 0 && columns > 0 && rows > 0);
     uint64_t width = columns * (size + MARGIN) - MARGIN, height = rows * (size + MARGIN) - MARGIN;
     struct ll_str file = {0};
     ll_str_addf(&file, "P5\n%" PRIu64 " %" PRIu64 "\n255\n", width, height);

@@ -7,8 +7,9 @@
 
 #include <stdint.h>
 
-/* Small pictures of one size in a grid, each size x size numbers from 0 (dark) to 1 (light); what lies
- * outside is cut off. Writes the file anew; as ll_write_whole. */
+/* Small pictures of one size in a grid of columns and rows, at least one each and of a pixel, with two grey
+ * pixels between: pictures[rows, columns, size, size], from 0 (dark) to 1 (light); what lies outside is cut
+ * off, and what is no number is dark. Writes the file anew and fails as ll_write_whole does. */
 enum ll_status ll_picture_write_grid(const char *path, const float *pictures, uint64_t size, uint64_t columns,
                                      uint64_t rows);
 

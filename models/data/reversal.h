@@ -20,11 +20,12 @@ struct ll_reversals {
     uint64_t missing; /* words that a batch has less than if all its sentences were the longest */
 };
 
-/* How many words each sentence of a step's batch has. missing is at most batch * (longest - 1). */
+/* Writes how many words each sentence of a step's batch has, 1 to longest: lengths[batch]. Together they
+ * are batch * longest - missing; missing is at most batch * (longest - 1). */
 void ll_reversals_lengths(const struct ll_reversals *reversals, enum ll_data_part part, uint64_t step,
                           int32_t *lengths);
 
-/* The words of sentence i, which has so many. */
+/* Writes the words of sentence i, which has so many: words[length], from LL_SPECIAL_WORDS on. */
 void ll_reversals_words(const struct ll_reversals *reversals, enum ll_data_part part, uint64_t step,
                         uint64_t i, uint64_t length, int32_t *words);
 

@@ -17,15 +17,20 @@ struct ll_spectra {
     uint64_t bins;
 };
 
-/* Of so many kinds of tones, from 2 to LL_MOST_TONES, and as many labels as fit into so many frames. */
+/* Of so many kinds of tones, from 2 to LL_MOST_TONES, and as many labels as fit into so many frames, one at
+ * least. */
 struct ll_spectra ll_spectra_of(uint64_t kinds, uint64_t frames, uint64_t bins, uint64_t seed);
 
 /* How many labels an utterance of so many frames has at most; 0 when not even one fits. */
 uint64_t ll_spectra_most_labels(uint64_t frames);
 
-/* What an utterance says, its frames, and features[frames, bins]. */
+/* Writes what an utterance says, at most ll_spectra_most_labels of its frames, and returns how many labels
+ * that is. */
 uint64_t ll_spectra_labels(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
                            int32_t *labels);
+
+/* Its frames of 10 ms, and features[frames, bins], which the second writes: silence about 0, a label about
+ * 1. */
 uint64_t ll_spectra_frames(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i);
 void ll_spectra_features(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
                          float *features);

@@ -9,24 +9,27 @@
 #include "models/data/utterances.h"
 
 struct ll_speech {
-    uint64_t seed, most_labels;
+    uint64_t seed, most_labels;         /* the latter of an utterance */
     const struct ll_utterances *spoken; /* NULL: nobody spoke, it is tones */
     struct ll_tones tones[LL_PART_COUNT];
     struct ll_cepstra *cepstra; /* for tones */
-    float *sound;
+    float *sound;               /* of the tone that is heard: why one thread at a time */
 };
 
 /* Of a set that outlives it. */
 void ll_speech_of_utterances(struct ll_speech *speech, const struct ll_utterances *spoken, uint64_t seed);
 
-/* Of so many kinds of tones, at most so many labels in an utterance; memory is the arena's. False when it ran
- * out. */
+/* Of so many kinds of tones, from 2 to LL_MOST_TONES, at most so many labels in an utterance, one at least;
+ * memory is the arena's. False when it ran out. */
 bool ll_speech_of_tones(struct ll_speech *speech, uint64_t kinds, uint64_t most_labels, uint64_t seed,
                         struct ll_arena *arena);
 
-/* What is said, at most most_labels labels; how many frames it takes; features[frames, LL_FEATURES]. */
+/* Writes what is said, at most most_labels labels from 0, and returns how many they are. */
 uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_data_part part, uint64_t i,
                           int32_t *labels);
+
+/* How many frames of 5 ms it takes, and features[frames, LL_FEATURES] of cepstra.h, which the second writes.
+ */
 uint64_t ll_speech_frames(const struct ll_speech *speech, enum ll_data_part part, uint64_t i);
 void ll_speech_features(const struct ll_speech *speech, enum ll_data_part part, uint64_t i, float *features);
 

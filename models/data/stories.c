@@ -180,8 +180,8 @@ bool ll_stories_read(const struct ll_text *text, struct ll_story_sizes sizes, st
     struct reading r = {.text = text, .sizes = sizes, .words = words, .diags = diags};
     struct ll_line line = {0};
     bool good = ll_text_check(text, diags);
-    while (good && ll_next_line(text, &line))
-        good = line.words.length == 0 || take_line(&r, &line);
+    for (bool is_text = good; is_text && ll_next_line(text, &line);)
+        good &= line.words.length == 0 || take_line(&r, &line);
     if (good && r.count == 0)
         good = ll_complain(diags, (struct ll_place){.file = text->name}, "there is no question in it");
     good = good && set_apart(&r, arena, stories);

@@ -18,7 +18,8 @@
 #include "tracer/base/str.h"
 
 struct ll_story_sizes {
-    uint64_t vocabulary, memory, sentence; /* words with the one that fills up; sentences; words */
+    uint64_t vocabulary;       /* words, with the one that fills up */
+    uint64_t memory, sentence; /* sentences; words of each */
 };
 
 struct ll_stories {
@@ -29,13 +30,14 @@ struct ll_stories {
     const int32_t *answers;   /* [count] */
 };
 
-/* Reads stories into the arena; words are those of the map, which grows. False after complaints: what is no
- * story, a sentence that is too long, more words than the vocabulary may have. */
+/* Reads stories into the arena; words are those of the map, which grows, also where this fails. False after
+ * complaints: what is no text, all lines that are no part of a story, a sentence that is too long, more words
+ * than the vocabulary may have, no question at all. One thread at a time, of the map and the arena. */
 bool ll_stories_read(const struct ll_text *text, struct ll_story_sizes sizes, struct ll_map *words,
                      struct ll_arena *arena, struct ll_stories *stories, struct ll_diags *diags);
 
 /* Adds so many made-up stories of task 1 (where is somebody who has moved?), ten statements and five
- * questions each: a pure function of seed and count. */
+ * questions each: a pure function of seed and count. Trouble is the text's (str.h). */
 void ll_stories_write(uint64_t seed, uint64_t count, struct ll_str *text);
 
 #endif

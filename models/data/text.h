@@ -33,7 +33,8 @@ struct ll_line {
     uint64_t number; /* from 1 */
 };
 
-/* The whole file, of at most 4 GiB, in the arena. False after a complaint. */
+/* The whole file, of at most 4 GiB, in the arena; its name is the path, which the caller keeps. False after
+ * a complaint. */
 bool ll_text_load(const char *path, struct ll_arena *arena, struct ll_text *text, struct ll_diags *diags);
 
 /* Whether it is text: UTF-8 (RFC 3629) without control characters other than blanks. False after complaints,
@@ -44,7 +45,7 @@ bool ll_text_check(const struct ll_text *text, struct ll_diags *diags);
  * the last one. What follows the last line feed is a line if it is not empty. */
 bool ll_next_line(const struct ll_text *text, struct ll_line *line);
 
-/* Cuts the first word off; false when none is left. */
+/* Cuts the first word off, blanks and tabs around it left out; false when none is left. */
 bool ll_next_word(struct ll_words *rest, struct ll_words *word);
 
 #endif

@@ -11,8 +11,8 @@
 #include "models/data/phonemes.h"
 
 struct ll_utterance {
-    const char *name; /* of the sound's file */
-    uint64_t frames;
+    const char *name;      /* of the sound's file */
+    uint64_t frames;       /* of 5 ms, at least as many as it takes to say the phonemes */
     const float *features; /* [frames, LL_FEATURES] of cepstra.h */
     struct ll_phonemes said;
 };
@@ -24,7 +24,8 @@ struct ll_utterances {
     const struct ll_utterance *longest;
 };
 
-/* Reads them into the arena. False after complaints about everything that is wrong. */
+/* Reads them into the arena. False after complaints about everything that is wrong: files that cannot be
+ * read or are none, phonemes without a sound or more than fit into it, less than sixteen utterances. */
 bool ll_utterances_read(struct ll_utterances *set, const char *folder, struct ll_arena *arena,
                         struct ll_diags *diags);
 

@@ -22,21 +22,22 @@ bool ll_vocabulary_begin(struct ll_vocabulary *vocabulary);
 /* The next word's number, or that of a word that is there already; -1 when memory ran out. */
 int32_t ll_vocabulary_add(struct ll_vocabulary *vocabulary, struct ll_words word);
 
-/* Of one word a line, the first four lines being _PAD, _GO, _EOS and _UNK. At most so many words. False after
- * complaints. */
+/* Of one word a line, the first four lines being _PAD, _GO, _EOS and _UNK; at most so many lines. Added to
+ * an empty vocabulary. False after complaints about all lines that are wrong. */
 bool ll_vocabulary_read(struct ll_vocabulary *vocabulary, const struct ll_text *text, uint64_t most,
                         struct ll_diags *diags);
 
-/* The most frequent words of a text, at most so many with the specials; of equally frequent ones those that
- * come first. False when memory ran out. */
+/* The most frequent words of a text, at most so many with the specials, which are there in any case; of
+ * equally frequent ones those that come first. Added to an empty vocabulary. False when memory ran out. */
 bool ll_vocabulary_build(struct ll_vocabulary *vocabulary, const struct ll_text *text, uint64_t most);
 
 /* The word's number; LL_WORD_UNKNOWN for a word that is not there, and for the name of a special. */
 int32_t ll_vocabulary_find(const struct ll_vocabulary *vocabulary, struct ll_words word);
 
-/* The word of a number; that of LL_WORD_UNKNOWN when there is none. */
+/* The word of a number; that of LL_WORD_UNKNOWN when there is none. It points into the vocabulary. */
 struct ll_words ll_vocabulary_word(const struct ll_vocabulary *vocabulary, int32_t number);
 
+/* Frees its words; it is {0} again. */
 void ll_vocabulary_release(struct ll_vocabulary *vocabulary);
 
 #endif

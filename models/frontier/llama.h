@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of llama.c that a mixture of experts has, too. Rows are [batch steps, hidden]. */
+/* The parts of llama.c that a mixture of experts has, too (Touvron et al., 2023). Rows are [batch steps,
+ * hidden], sizes those of the decoder. Each function adds ops to the decoder's network, and weights that
+ * start anew: a part is made once in its scope. Trouble is the network's (nn.h). */
 #ifndef LL_FRONTIER_LLAMA_H
 #define LL_FRONTIER_LLAMA_H
 
 #include "models/frontier/decoder.h"
 
-/* Rows over the root of their mean square, by the weight "NAME/scale" (Zhang and Sennrich, 2019). */
+/* Rows over the root of their mean square (Zhang and Sennrich, 2019, equation 4), by the weight "NAME/scale"
+ * [hidden]: x / sqrt(mean(x^2) + 1e-5) scale, rows again. */
 struct ll_value *ll_llama_norm(struct ll_decoder *decoder, const char *name, struct ll_value *rows);
 
-/* The rows of words; x + attention(norm(x)), under the name "attention"; the logits of what comes out of the
- * last layer. */
+/* The rows of words, whose numbers are [batch steps]: what a table [vocabulary, hidden] has of them, under
+ * the name "embedding". */
 struct ll_value *ll_llama_embedding(struct ll_decoder *decoder, struct ll_value *numbers);
+
+/* x + attention(norm(x)), rows again, under the name "attention": queries of all heads, keys and values of
+ * key_heads alone, turned by their positions where the decoder says so (ll_decoder_attend). */
 struct ll_value *ll_llama_attention(struct ll_decoder *decoder, struct ll_value *x);
+
+/* The logits of what comes out of the last layer, under the name "head", for those rows alone whose next
+ * word is asked for (ll_decoder_asked): [rows, vocabulary]. */
 struct ll_value *ll_llama_head(struct ll_decoder *decoder, struct ll_value *x);
 
-/* The deviation that weights start with whose product is added to what goes on to the next layer. */
+/* The deviation that weights start with whose product is added to what goes on to the next layer: 0.02 over
+ * the root of 2 layers, of which each adds twice (Radford et al., 2019, section 2.3, for GPT-2). Pure. */
 double ll_llama_deviation(const struct ll_decoder *decoder);
 
 #endif

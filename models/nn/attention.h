@@ -26,7 +26,8 @@ struct ll_value *ll_causal_bias(struct ll_nn *nn, uint64_t length);
 /* What a bias adds to hide something. */
 extern const double ll_hidden_score;
 
-/* Layer normalisation of the last dimension: weights "scale" and "bias" under the name. */
+/* Layer normalisation of the last dimension (Ba et al., 2016), epsilon under the root: weights "scale" and
+ * "bias" of its extent, under the name. */
 struct ll_value *ll_layer_norm(struct ll_nn *nn, const char *name, struct ll_value *x, double epsilon);
 
 #endif

@@ -62,8 +62,9 @@ struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll
 struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                    uint64_t stride, enum ll_padding padding);
 
-/* Batch normalisation over all but the channels: weights "gamma" and "beta". When training, mean and variance
- * are the batch's, and their moving averages "mean" and "variance" follow; else they are these averages. */
+/* Batch normalisation over all but the channels (Ioffe and Szegedy, 2015, algorithm 1), epsilon under the
+ * root: weights "gamma" and "beta" [channels]. When training, mean and variance are the batch's, and their
+ * moving averages "mean" and "variance" follow; else they are these averages. */
 struct ll_batch_norm_options {
     bool train;
     bool frozen;           /* gamma and beta are not trained */
@@ -84,7 +85,8 @@ struct ll_value *ll_conv_norm_layer(struct ll_nn *nn, const char *name, struct l
 /* The mean of each channel of [batch, height, width, channel]: [batch, channel]. */
 struct ll_value *ll_global_average_pool(struct ll_nn *nn, const char *name, struct ll_value *x);
 
-/* Local response normalisation over 2 radius + 1 channels. */
+/* Local response normalisation over 2 radius + 1 channels (Krizhevsky et al., 2012, section 3.3, with
+ * TensorFlow's alpha): x / (bias + alpha sum x^2)^beta. */
 struct ll_lrn_options {
     int64_t radius;
     double bias, alpha, beta;

@@ -309,7 +309,8 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"channels", 0, "N", "number of channels, each with banks of its own (default: 1)"},
     {"pattern", 0, "PATTERN",
-     "stream, rows:BYTES or sweep:BYTES:STRIDE; append :SHARE for the share of writes"},
+     "stream, rows:BYTES or sweep:BYTES:STRIDE, with :SHARE behind it for the share of writes, from 0 to 1 "
+     "(default: 0); again for more (default: several of each)"},
     {0},
 };
 

@@ -82,7 +82,9 @@ static const struct ll_option options[] = {
     {"output", 'o', "FILE", "the file to write (default: standard output)"},
     {"machine", 'c', "MACHINE", "simulate on this machine and write its times instead of the recorded ones"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
-    {"param", 'p', "KEY=VALUE", "set an option of the format"},
+    {"param", 'p', "KEY=VALUE",
+     "set an option of the format; timeline has flows=all, cross or none: dependencies to draw as "
+     "arrows, all (default), between tracks alone, or none"},
     {0},
 };
 

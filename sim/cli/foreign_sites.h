@@ -16,6 +16,7 @@ struct ll_foreign_sites {
 /* As struct ll_session_settings wants it; the context is the sites. Lives until they are released. */
 const char *ll_foreign_site(void *sites, const struct ll_ring_library *library, uint64_t address);
 
+/* Frees what was read of the libraries; the struct is not used again. */
 void ll_foreign_sites_release(struct ll_foreign_sites *sites);
 
 #endif

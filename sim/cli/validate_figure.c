@@ -80,8 +80,8 @@ static const char *about_hardware(const struct gathering *g, const struct ll_val
         ours += (double)family->errors.ours.points * family->errors.ours.mape;
         roofline += (double)family->errors.ours.points * family->errors.roofline.mape;
     }
-    return ll_format(g->arena, "%.0f rows, %.1f %% MAPE (plain roofline %.1f %%)", rows, 100 * ours / rows,
-                     100 * roofline / rows);
+    return ll_format(g->arena, "%.0f row%s, %.1f %% MAPE (plain roofline %.1f %%)", rows,
+                     rows == 1 ? "" : "s", 100 * ours / rows, 100 * roofline / rows);
 }
 
 static bool draw(struct gathering *g, const struct ll_validation *v, struct ll_str *out)

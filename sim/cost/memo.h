@@ -33,6 +33,7 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
 /* From now on it serves this machine. */
 void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine);
 
+/* Forgets all costs; empty and usable afterwards, for the same machine. */
 void ll_memo_release(struct ll_memo *memo);
 
 #endif

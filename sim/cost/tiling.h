@@ -66,7 +66,7 @@ double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operan
 /* All operands once. */
 double ll_compulsory_bytes(const struct ll_problem *problem);
 
-/* The price of traffic under a toll. */
+/* The price in bytes of traffic under a toll, of which `written` goes outwards (struct ll_tiling). */
 double ll_toll_price(const struct ll_toll *toll, double bytes, double written);
 
 /* The best of all blockings that fit in capacity_bytes. Always finds one: in a memory too small for

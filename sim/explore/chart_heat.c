@@ -84,10 +84,14 @@ bool ll_chart_HEAT(const struct ll_chart_job *job)
     const char *const *columns = names_of(job, x), *const *rows = names_of(job, y);
     if (!values || !columns || !rows)
         return false;
-    for (size_t i = 0; i < count; i++)
+    bool missing = false;
+    for (size_t i = 0; i < count; i++) {
         highest = isfinite(values[i]) ? fmax(highest, values[i]) : highest;
+        missing |= isnan(values[i]);
+    }
     const char *title = ll_format(job->arena, "%s: times the best", frame->objectives[k].text);
-    struct ll_heat heat = {.title = ll_format(job->arena, "%s (down) and %s (across)", y->name, x->name),
+    struct ll_heat heat = {.title = ll_format(job->arena, "%s (down) and %s (across)%s", y->name, x->name,
+                                              missing ? "; grey: no valid design" : ""),
                            .rows = rows,
                            .row_count = y->value_count,
                            .columns = columns,

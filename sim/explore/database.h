@@ -32,7 +32,7 @@ const char *ll_database_trouble(struct ll_database *database);
 /* Whether the last call failed because others read or write. */
 bool ll_database_busy(struct ll_database *database);
 
-/* Runs statements without results. */
+/* Runs statements without results. False on trouble; those before it stay done, but for a transaction. */
 bool ll_database_run(struct ll_database *database, const char *sql);
 
 /* A statement with parameters ?1, ?2, ...; NULL on trouble. Lives as long as the database. */
@@ -46,13 +46,13 @@ void ll_query_count(struct ll_query *query, int parameter, uint64_t count);
 /* The next row of the results: false at the end and on trouble; the query can then be run again. */
 bool ll_query_next(struct ll_query *query);
 
-/* Runs a query without results. */
+/* Runs a query without results, to its end; it can then be run again. False on trouble. */
 bool ll_query_run(struct ll_query *query);
 
 /* Ends a query before all its rows were seen, so that it can be run again. */
 void ll_query_reset(struct ll_query *query);
 
-/* How many columns its rows have, and what they are called. */
+/* How many columns its rows have, and what they are called, from 0; a name lives as long as the query. */
 int ll_query_columns(const struct ll_query *query);
 const char *ll_query_name(const struct ll_query *query, int column);
 

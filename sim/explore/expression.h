@@ -42,7 +42,8 @@ struct ll_expression *ll_expression_parse(struct ll_arena *arena, const char *te
 /* How many of its units in expressions a base unit of machines is. */
 double ll_expression_scale(enum ll_dimension dimension);
 
-/* Its value; value(context, slot) gives what a name stands for. Pure but for that; allocates nothing. */
+/* Its value, in the units of expressions; value(context, slot) gives what a name stands for. Comparisons are
+ * 1 or 0; what has no value, as 0 / 0, is NaN. Pure but for that; allocates nothing. */
 double ll_expression_value(const struct ll_expression *expression,
                            double (*value)(const void *context, uint32_t slot), const void *context);
 

@@ -34,7 +34,7 @@ typedef bool ll_ask(void *context, const uint64_t *numbers, size_t count, struct
 /* Whether a search can be cut into shards: it does not learn from answers. */
 bool ll_search_divides(enum ll_search_kind kind);
 
-/* By its kind. */
+/* The one that space->search.kind names: as above. */
 bool ll_search(const struct ll_space *space, ll_ask *ask, void *context);
 
 #endif

@@ -56,7 +56,7 @@ struct ll_expression *ll_space_expression(struct ll_space_reading *reading, cons
  */
 const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name);
 
-/* workloads.c: the sections `traces` and `models`. */
+/* workloads.c: the sections `traces` and `models`, into the space. False after complaints. */
 bool ll_space_read_traces(struct ll_space_reading *reading, const struct ll_node *traces);
 bool ll_space_read_models(struct ll_space_reading *reading, const struct ll_node *models);
 

@@ -50,10 +50,11 @@ enum ll_quantity_status {
  * unit begins, also of an unknown one. */
 enum ll_quantity_status ll_quantity_parse(const char *text, struct ll_quantity *quantity, const char **unit);
 
-/* A whole number, digits only, that fits in 64 bits. */
+/* A whole number, digits only, that fits in 64 bits. False when the text is no such thing. */
 bool ll_count_parse(const char *text, uint64_t *count);
 
-/* A number without unit, meant in this unit of the table ("" for none): 4.6 meant in pJ is 4.6e-12. */
+/* A number without unit, meant in this unit of the table ("" for none): 4.6 meant in pJ is 4.6e-12. False
+ * when the text is no such thing, or too large for a double. */
 bool ll_number_parse(const char *text, const char *unit, double *value);
 
 /* The text of a value with the unit that reads best, or as a bare number in the unit named (which is in the

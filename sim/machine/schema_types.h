@@ -35,7 +35,7 @@ bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *
 /* Reads "128x64x32", with sides of 1 to largest; false when the text is no such thing. */
 bool ll_tile_parse(const char *text, uint64_t largest, struct ll_tile *tile);
 
-/* A number without unit within the bounds of the row, meant in its unit. */
+/* A number without unit within the bounds of the row, meant in its unit. False after a complaint. */
 bool ll_read_number(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
                     double *value);
 

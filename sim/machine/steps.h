@@ -47,7 +47,7 @@ bool ll_override_apply(struct ll_node *tree, const struct ll_override *override,
  * values (a unit's clock). False after complaints. */
 bool ll_machine_check(struct ll_reading *reading);
 
-/* Its part for the network. */
+/* Its part for the network, likewise. */
 bool ll_check_networks(struct ll_reading *reading);
 
 /* catalogue.c: the catalogue whose file a text names; files that the machine's reading met before are not

@@ -31,6 +31,7 @@ struct ll_heap {
     uint32_t last;           /* the chunk that ends there, when there is any */
 };
 
+/* Frees the tables of the heap, which is {0} again. */
 void ll_heap_release(struct ll_heap *heap);
 
 /* A new segment of these bytes as one free chunk behind all others. False when memory ran out or addresses
@@ -49,7 +50,7 @@ bool ll_heap_take(struct ll_heap *heap, uint32_t chunk, uint64_t bytes, uint64_t
 bool ll_heap_give(struct ll_heap *heap, uint32_t chunk);
 
 /* Makes the chunk at the end of the address space, if it is free, longer until it has these bytes; else adds
- * a free one of them to its segment. */
+ * a free one of them to its segment. False when memory ran out, or addresses did. */
 bool ll_heap_stretch(struct ll_heap *heap, uint64_t bytes);
 
 /* Ends the address space before the chunk at its end, if that is free. False when memory ran out. */

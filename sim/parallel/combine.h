@@ -19,7 +19,8 @@ struct ll_term {
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
                                    const struct ll_footprint *footprint, struct ll_arena *arena);
 
-/* Energy of the device in such a step, J, and its parts; NaN and nothing when the machine does not say. */
+/* Energy of the device in such a step, J, and its parts; NaN when the machine does not say, whatever the
+ * parts then are. */
 double ll_combined_energy_j(const struct ll_term *terms, size_t count, double time_s,
                             struct ll_energy_parts *parts);
 

@@ -51,7 +51,7 @@ bool ll_is_look(const struct ll_op_view *op);
 bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace);
 void ll_holding_release(struct ll_holding *holding);
 
-/* An extent that all ranks can have an equal share of; words need not come out even. */
+/* Whether all ranks can have an equal share of this extent; that of words need not come out even. */
 bool ll_divides(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim);
 
 /* The shape of what a rank holds. */

@@ -26,8 +26,8 @@ struct ll_plan_key ll_plan_key_at(size_t i);
 bool ll_plan_set(struct ll_parallel *plan, const char *key, const char *text, struct ll_place place,
                  struct ll_diags *diags);
 
-/* Sets what a YAML text says, a map of keys; all mistakes are complained about. `name` stands for the file.
- */
+/* Sets what a YAML text says, a map of keys; `name` stands for the file. False after complaints about
+ * all mistakes; what is right is set all the same. */
 bool ll_plan_parse(struct ll_parallel *plan, const char *text, size_t length, const char *name,
                    struct ll_diags *diags);
 
@@ -39,8 +39,8 @@ struct ll_plan_sizes {
     uint64_t micro_batches; /* that a replica takes up in a step */
 };
 
-/* Checks a plan by itself and against the devices that there are: all numbers that do not go together are
- * complained about. */
+/* Checks a plan by itself and against the devices that there are. False after complaints about all numbers
+ * that do not go together; *sizes then means nothing. */
 bool ll_plan_resolve(const struct ll_parallel *plan, uint64_t trace_batch, uint64_t devices,
                      struct ll_diags *diags, struct ll_plan_sizes *sizes);
 

@@ -42,6 +42,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
  * the micro-batch is given. False, and nothing is changed, when it needs a spread of its own, or is wrong. */
 bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *plan, uint64_t devices);
 
+/* With all traces that were derived for it; those it was given stay. NULL is fine. */
 void ll_spread_free(struct ll_spread *spread);
 
 #endif

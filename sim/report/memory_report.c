@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { POINTS = 400, LARGEST = 10, LARGEST_IN_JSON = 100 };
-#define SEEN_LEAST 0.01 /* of the peak: less is no curve of its own */
 enum { COLUMNS = 2, WIDTH = 640, HEIGHT = 400 };
 
 static struct ll_memory_report *look(const char *name, const struct ll_trace *trace, struct ll_arena *arena)
@@ -346,7 +345,7 @@ static bool draw(const struct ll_memory_report *report, struct ll_rect box, stru
             y[i] = held + (below ? below[i] : 0);
             most = fmax(most, held);
         }
-        if (most < SEEN_LEAST * (double)report->footprint.peak_bytes / scale->bytes)
+        if (most == 0)
             continue;
         curves[used++] = (struct ll_curve){ll_memory_name((enum ll_memory_class)m), x, y, points};
         below = y;

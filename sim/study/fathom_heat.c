@@ -111,6 +111,7 @@ static void draw(const struct profiles *p, struct ll_outcome *outcome)
         ll_draw_heat(&svg, ll_page_panel(&page, i),
                      &(struct ll_heat){.title = titles[i],
                                        .unit = "% of time",
+                                       .grey = "not recorded",
                                        .rows = ll_fathom_names,
                                        .row_count = LL_FATHOM_COUNT,
                                        .columns = ll_fathom_classes,

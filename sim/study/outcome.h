@@ -86,7 +86,8 @@ struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, cons
 void ll_put_text(struct ll_sheet *sheet, const char *text);
 void ll_put_number(struct ll_sheet *sheet, double number);
 
-/* A figure to be drawn into the text returned, which stays the outcome's. */
+/* A figure to be drawn into the text returned, which stays the outcome's; never NULL. A name of NULL is the
+ * study's own. */
 struct ll_str *ll_drawing_new(struct ll_outcome *outcome, const char *name, const char *caption);
 
 /* A sentence for readers, printf style. */

@@ -78,7 +78,7 @@ double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *nu
 
 /* Such cells as a heat map; `full` is the value of the darkest. NULL cells draw nothing. */
 struct ll_paradnn_heat {
-    const char *title, *unit;
+    const char *title, *unit, *grey; /* grey: what cells without a value are; NULL: none */
     const struct ll_family *family;
     size_t row_axis, column_axis;
     const double *cells;

@@ -188,6 +188,7 @@ static void draw(const struct ll_survey_result *fc, const struct compared *c, st
         ll_paradnn_draw_cells(&svg, ll_page_panel(&page, p),
                               &(struct ll_paradnn_heat){.title = ll_paradnn_platforms[platforms[p]].name,
                                                         .unit = "thousands a second",
+                                                        .grey = "out of memory",
                                                         .family = fc->survey.family,
                                                         .row_axis = nodes,
                                                         .column_axis = batch,

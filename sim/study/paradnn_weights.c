@@ -192,6 +192,7 @@ void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct 
         ll_draw_heat(svg, box,
                      &(struct ll_heat){.title = heat->title,
                                        .unit = heat->unit,
+                                       .grey = heat->grey,
                                        .rows = rows.at,
                                        .row_count = rows.count,
                                        .columns = columns.at,

@@ -42,6 +42,7 @@ const char *ll_measured_works(const struct ll_measured *row, const struct ll_mac
  * known. */
 const char *ll_measured_stray(const struct ll_measured *row);
 
+/* Frees the list, which is {0} again. */
 void ll_measured_works_release(struct ll_measured_works *works);
 
 #endif

@@ -39,7 +39,7 @@ uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwi
  * r->out->failed is set. */
 struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum ll_op_kind op);
 
-/* A matrix product, or a batch of them. */
+/* A matrix product, or a batch of them; never NULL either. */
 struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm);
 
 /* A convolution pass; output extents follow from the rest, its own are not looked at. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-for command in record train info dump verify sim cache validate study models ops machines explain; do
+leadline --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | while read -r command; do
     echo "\$ leadline $command --help"
     leadline $command --help
     echo

@@ -87,6 +87,38 @@ static void ticks_are_round_and_span_the_data(void **state)
     assert_near(ll_axis_place(&axis, 1), 0.5, 1e-12);
     axis = ll_axis_for(INFINITY, 0, true);
     assert_true(axis.high > axis.low && axis.low > 0);
+    axis = ll_axis_for(-0.3, 1.1, false); /* as the loss of an actor-critic */
+    assert_near(axis.low, -0.4, 1e-12);
+    assert_near(axis.high, 1.2, 1e-12);
+    assert_near(ll_axis_place(&axis, 0), 0.25, 1e-12);
+    axis = ll_axis_for(-3, -1, false);
+    assert_true(axis.low <= -3 && axis.high == 0);
+}
+
+static void whole_numbers_have_whole_ticks(void **state)
+{
+    (void)state;
+    for (int broken = 0; broken < 2; broken++) {
+        struct ll_range range = LL_NO_RANGE;
+        ll_range_take(&range, NAN);
+        ll_range_take(&range, broken ? 0.9 : 1);
+        struct ll_axis axis = ll_range_axis(&range, false);
+        assert_int_equal(axis.tick_count, broken ? 6 : 2);
+        assert_near(axis.high, 1, 1e-12);
+    }
+}
+
+static void ticks_lose_no_digit(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } ticks[] = {{0, "0"},         {0.05, "0.05"},     {-0.2, "-0.2"}, {80000, "80000"},  {1e6, "1e6"},
+                 {1.5e6, "1.5e6"}, {-2.5e7, "-2.5e7"}, {5e-5, "5e-5"}, {3.75e9, "3.75e9"}};
+    struct ll_tick_text text;
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        assert_string_equal(ll_tick(&text, ticks[i].value), ticks[i].text);
 }
 
 static void every_value_finds_room_on_its_axis(void **state)
@@ -461,6 +493,27 @@ static void values_that_do_not_fit_their_cells_are_left_to_the_shade(void **stat
     }
 }
 
+static void cells_without_a_number_are_explained(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b"};
+    for (int room = 60; room <= 300; room += 240) {
+        struct ll_str text = {0};
+        struct ll_svg svg = {&text};
+        ll_draw_heat(&svg, (struct ll_rect){0, 0, room, 100},
+                     &(struct ll_heat){.title = "t",
+                                       .unit = "%",
+                                       .rows = names,
+                                       .row_count = 1,
+                                       .columns = names,
+                                       .column_count = 2,
+                                       .values = (double[]){0.4, NAN},
+                                       .full = 20});
+        assert_int_equal(strstr(text.text, ">%; blank: below 0.5; grey: none<") != NULL, room > 100);
+        ll_str_release(&text);
+    }
+}
+
 static void shades_go_from_light_to_dark(void **state)
 {
     (void)state;
@@ -477,6 +530,8 @@ int main(void)
         cmocka_unit_test(the_reader_of_this_test_sees_what_is_wrong),
         cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(ticks_are_round_and_span_the_data),
+        cmocka_unit_test(whole_numbers_have_whole_ticks),
+        cmocka_unit_test(ticks_lose_no_digit),
         cmocka_unit_test(every_value_finds_room_on_its_axis),
         cmocka_unit_test(any_data_makes_a_sound_figure),
         cmocka_unit_test(the_same_data_is_the_same_figure),
@@ -487,6 +542,7 @@ int main(void)
         cmocka_unit_test(a_front_is_drawn_as_stairs),
         cmocka_unit_test(weights_go_to_both_sides),
         cmocka_unit_test(values_that_do_not_fit_their_cells_are_left_to_the_shade),
+        cmocka_unit_test(cells_without_a_number_are_explained),
         cmocka_unit_test(shades_go_from_light_to_dark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -432,10 +432,13 @@ static void open_dimensions_and_stray_choices_are_asked_about(void **state)
     (void)state;
     static const struct {
         const char *choices, *words;
-    } tries[] = {{"", "say -p open=SIZE, or --batch N"},
-                 {"open=3 nobody=1", "-p nobody=1: there is no such parameter"},
-                 {"open=3", NULL},
-                 {"batch=5", NULL}};
+    } tries[] = {
+        {"", "say -p open=SIZE, or --batch N"},
+        {"open=3 nobody=1",
+         "-p nobody=1: there is no such parameter of this format, or nothing of that name that the file "
+         "leaves open"},
+        {"open=3", NULL},
+        {"batch=5", NULL}};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         struct onnx_model m = {0};
         put_info(&m, 11, "x", ONNX_FLOAT, DIMS(-1, 4));

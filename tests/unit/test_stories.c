@@ -77,6 +77,17 @@ static void what_is_no_story_has_a_place(void **state)
                      "a word has more than 64 letters");
 }
 
+static void all_that_is_wrong_is_told_at_once(void **state)
+{
+    (void)state;
+    struct reading r = read_stories("a\n1 b\n2 ...\n3 c\tb\n4 b b b b\n", (struct ll_story_sizes){5, 2, 3});
+    assert_false(r.good);
+    assert_int_equal(r.diags.count, 3);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(r.diags.kept[i].place.line, 1 + 2 * i);
+    end(&r);
+}
+
 /* Made-up stories have the sizes of task 1, and the answer is where the person last went: the sentence that
  * says so is there and ends with it. */
 static void made_up_stories_are_answered_by_themselves(void **state)
@@ -108,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_comes_with_the_sentences_before_it),
         cmocka_unit_test(what_is_no_story_has_a_place),
+        cmocka_unit_test(all_that_is_wrong_is_told_at_once),
         cmocka_unit_test(made_up_stories_are_answered_by_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct ll_sorted_place {
     uint32_t item;
 };
 
+/* Frees all blocks; it is {0} again. */
 void ll_sorted_release(struct ll_sorted *sorted);
 
 /* The first place whose number does not stand before what is looked for; of two numbers, the first must

@@ -44,6 +44,7 @@ const struct ll_callsite *ll_callsite_find(struct ll_callsites *sites, uint64_t 
  * gemm.c:12", the address alone without library. In the arena; NULL when memory ran out. */
 const char *ll_callsite_text(struct ll_arena *arena, const struct ll_callsite *site);
 
+/* With all answers. NULL is fine. */
 void ll_callsites_release(struct ll_callsites *sites);
 
 #endif

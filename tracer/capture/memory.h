@@ -33,6 +33,7 @@ struct ll_waits {
     uint64_t count, capacity;
 };
 
+/* Frees all that is known of the memory, which is not used again. */
 void ll_memory_release(struct ll_memory *memory);
 
 /* The tensor of this look that lies in the stretch. May record `seen_as`. LL_NONE when the recorder has

@@ -65,6 +65,7 @@ struct ll_region_list {
 };
 void ll_region_list_release(struct ll_region_list *pieces);
 
+/* Frees all regions; there are none then, as in {0}. */
 void ll_regions_release(struct ll_regions *regions);
 
 /* The region that lies at exactly this stretch, or NULL; valid until the map changes. */

@@ -51,7 +51,9 @@ static bool refuse_choices(const struct ll_choice *choices, uint64_t count, stru
     bool known = true;
     for (uint64_t i = 0; i < count; i++)
         if (!choices[i].taken)
-            known = ll_complain(diags, (struct ll_place){0}, "-p %s=%s: there is no such parameter",
+            known = ll_complain(diags, (struct ll_place){0},
+                                "-p %s=%s: there is no such parameter of this format, or nothing of that "
+                                "name that the file leaves open",
                                 choices[i].key, choices[i].value);
     return known;
 }

@@ -134,14 +134,15 @@ struct ll_export {
 /* False after complaints, or with export->status set. */
 typedef bool ll_exporter(struct ll_export *export);
 
-/* Runs an exporter and writes what is left in export->out. Releases all that the export took. */
+/* Runs an exporter and writes what is left in export->out. Releases all that the export took. False after
+ * complaints, or with export->status set, also where the file cannot take it all. */
 bool ll_export_run(ll_exporter *exporter, struct ll_export *export);
 
 /* When the ops run: as simulated, where somebody did, else as recorded. NULL after complaining that nothing
  * has a time, or with export->status set. */
 const struct ll_op_schedule *ll_export_schedule(struct ll_export *export);
 
-/* As for imports; ll_export_ready complains about choices that nobody has asked for. */
+/* As for imports; ll_export_ready is false after complaints about choices that nobody has asked for. */
 const char *ll_export_choice(struct ll_export *export, const char *key);
 bool ll_export_ready(struct ll_export *export);
 

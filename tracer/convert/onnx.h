@@ -119,7 +119,7 @@ struct ll_imported onnx_view(struct onnx *o, struct ll_imported held, const stru
 /* Records an op of the node at work, or only looks at it when the node is folded. False after a complaint. */
 bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_imported *out);
 
-/* The simplest op: one output, told by the rules or given (NULL: not). */
+/* The simplest op: one output, told by the rules or given (NULL: not). False after a complaint. */
 bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_imported *in, uint32_t in_count,
                       const struct ll_shape *given, struct ll_imported *out);
 
@@ -142,7 +142,7 @@ bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct l
 const struct onnx_operator *onnx_find_operator(const char *type);
 
 /* A product of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions are.
- * In b, n and k may be exchanged. */
+ * In b, n and k may be exchanged. False after a complaint. */
 bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
                   bool transposed, struct ll_imported *out);
 

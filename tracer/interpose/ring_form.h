@@ -39,6 +39,7 @@ struct ll_ring_forms {
 bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const struct ll_ring_record *record,
                        struct ll_call *call);
 
+/* Forgets all forms; empty and usable afterwards, with the same decoder. */
 void ll_ring_forms_release(struct ll_ring_forms *forms);
 
 #endif

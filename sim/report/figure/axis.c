@@ -18,14 +18,15 @@ static double round_step(double range)
     return power * (part < 1.4 ? 1 : part < 3.2 ? 2 : part < 7 ? 5 : 10);
 }
 
-static struct ll_axis linear(double high)
+static struct ll_axis linear(double low, double high, double least_step)
 {
-    struct ll_axis axis = {.high = high > 0 && isfinite(high) ? high : 1};
-    double step = round_step(axis.high);
-    size_t count = (size_t)ceil(axis.high / step - 1e-9);
-    axis.high = (double)count * step;
-    for (size_t i = 0; i <= count && i < LL_MOST_TICKS; i++)
-        axis.ticks[axis.tick_count++] = (double)i * step;
+    low = low < 0 && isfinite(low) ? low : 0;
+    high = high > 0 && isfinite(high - low) ? high : low < 0 ? 0 : 1;
+    double step = fmax(round_step(high - low), least_step);
+    int first = (int)floor(low / step + 1e-9), last = (int)ceil(high / step - 1e-9);
+    struct ll_axis axis = {.low = first * step, .high = last * step};
+    for (int i = first; i <= last && axis.tick_count < LL_MOST_TICKS; i++)
+        axis.ticks[axis.tick_count++] = i * step;
     return axis;
 }
 
@@ -49,7 +50,23 @@ static struct ll_axis logarithmic(double low, double high)
 
 struct ll_axis ll_axis_for(double low, double high, bool log)
 {
-    return log ? logarithmic(low, high) : linear(high);
+    return log ? logarithmic(low, high) : linear(low, high, 0);
+}
+
+void ll_range_take(struct ll_range *range, double value)
+{
+    if (!isfinite(value))
+        return;
+    range->least = fmin(range->least, value);
+    range->low = value > 0 ? fmin(range->low, value) : range->low;
+    range->high = fmax(range->high, value);
+    range->broken |= value != floor(value);
+}
+
+struct ll_axis ll_range_axis(const struct ll_range *range, bool log)
+{
+    return log ? logarithmic(range->low, range->high)
+               : linear(range->least, range->high, range->broken ? 0 : 1);
 }
 
 double ll_axis_place(const struct ll_axis *axis, double value)
@@ -61,8 +78,11 @@ double ll_axis_place(const struct ll_axis *axis, double value)
 
 const char *ll_tick(struct ll_tick_text *text, double value)
 {
-    ll_snprintf(text->text, sizeof text->text,
-                value != 0 && (fabs(value) < 1e-4 || fabs(value) >= 1e6) ? "%.0e" : "%.6g", value);
+    int power = value != 0 ? (int)floor(log10(fabs(value)) + 1e-9) : 0;
+    if (power >= -4 && power < 6)
+        ll_snprintf(text->text, sizeof text->text, "%.6g", value);
+    else
+        ll_snprintf(text->text, sizeof text->text, "%.3ge%d", value / pow(10, power), power);
     return text->text;
 }
 
@@ -124,7 +144,8 @@ struct ll_rect ll_draw_y_axis(struct ll_svg *svg, struct ll_rect box, double bot
                            box.height - bottom - LL_GAP};
     for (size_t i = 0; i < axis->tick_count; i++) {
         double y = area.y + area.height * (1 - ll_axis_place(axis, axis->ticks[i]));
-        ll_svg_line(svg, LL_PEN_GRID, area.x, y, area.x + area.width, y);
+        bool zero = axis->ticks[i] == 0 && axis->low < 0;
+        ll_svg_line(svg, zero ? LL_PEN_AXIS : LL_PEN_GRID, area.x, y, area.x + area.width, y);
         ll_svg_text(svg,
                     &(struct ll_svg_style){
                         .x = area.x - LL_GAP, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},

@@ -5,9 +5,11 @@
 
 #include "sim/report/figure/figure.h"
 
+#include <math.h>
+
 enum { LL_MOST_TICKS = 16, LL_GAP = 6 };
 
-/* A scale from low to high, both ticks; linear ones begin at 0. */
+/* A scale from low to high, both ticks; linear ones begin at 0, or below it where values do. */
 struct ll_axis {
     double low, high;
     bool log;
@@ -15,9 +17,22 @@ struct ll_axis {
     size_t tick_count;
 };
 
-/* The axis on which values from low to high find room. A logarithmic one looks at positive values only; low
- * is not asked otherwise. */
+/* The axis on which values from low to high find room. A logarithmic one looks at positive values only, a
+ * linear one at low only where it is negative. */
 struct ll_axis ll_axis_for(double low, double high, bool log);
+
+/* What values are taken into account so far; begins as LL_NO_RANGE. */
+struct ll_range {
+    double least, low, high; /* low: the least that is positive; the others hold 0 in any case */
+    bool broken;             /* not all of them are whole numbers */
+};
+#define LL_NO_RANGE ((struct ll_range){.low = INFINITY})
+
+/* One more value; what is not finite has no place on an axis. */
+void ll_range_take(struct ll_range *range, double value);
+
+/* The axis for them. Between whole numbers there are no ticks on a linear one. */
+struct ll_axis ll_range_axis(const struct ll_range *range, bool log);
 
 /* Where a value lies, from 0 to 1; outside values are clamped. */
 double ll_axis_place(const struct ll_axis *axis, double value);
@@ -25,7 +40,7 @@ double ll_axis_place(const struct ll_axis *axis, double value);
 struct ll_tick_text {
     char text[24];
 };
-/* A tick in the fewest digits. */
+/* A tick in the fewest digits: 0.05, 20000, 1.5e6. */
 const char *ll_tick(struct ll_tick_text *text, double value);
 
 /* The title at the top of a box; what is left of the box below it. */

@@ -35,6 +35,12 @@ static bool first_in_cell(unsigned char *taken, const struct ll_axis *x, const s
     return first;
 }
 
+/* The fewer there are, the larger, so that three are seen and thousands do not become one spot. */
+static double diameter_for(size_t count)
+{
+    return count <= 30 ? 7 : count <= 300 ? 5 : 3;
+}
+
 void ll_draw_dots(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
                   const struct ll_curve *curve, size_t series)
 {
@@ -47,10 +53,10 @@ void ll_draw_dots(struct ll_svg *svg, struct ll_rect area, const struct ll_axis 
             continue;
         points[count++] = ll_axes_point(area, x, y, curve->x[i], curve->y[i]);
         if (count == PIECE) {
-            ll_svg_dots(svg, points, count, series);
+            ll_svg_dots(svg, points, count, diameter_for(curve->count), series);
             count = 0;
         }
     }
-    ll_svg_dots(svg, points, count, series);
+    ll_svg_dots(svg, points, count, diameter_for(curve->count), series);
     free(taken);
 }

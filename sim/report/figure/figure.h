@@ -110,7 +110,10 @@ void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_ro
 /* A matrix as shaded cells with their values, where these fit and do not round to zero; grey where there is
  * none. */
 struct ll_heat {
-    const char *title, *unit; /* the unit of the values, said beside the title; it needs one */
+    const char *title;
+    /* The unit of the values stands beside the title, which it needs, and behind it what cells without a
+     * number are: too small, or what `grey` says in a word or two. NULL: nothing of it, "none". */
+    const char *unit, *grey;
     const char *const *rows;
     size_t row_count;
     const char *const *columns;

@@ -7,13 +7,12 @@ enum { LOWEST, LOW, MIDDLE, HIGH, HIGHEST };
 
 static struct ll_axis axis_of(const struct ll_boxes *boxes)
 {
-    double low = INFINITY, high = 0;
+    struct ll_range range = LL_NO_RANGE;
     for (size_t i = 0; i < boxes->count; i++) {
-        double lowest = boxes->boxes[i].at[LOWEST], highest = boxes->boxes[i].at[HIGHEST];
-        low = lowest > 0 ? fmin(low, lowest) : low;
-        high = isfinite(highest) ? fmax(high, highest) : high;
+        ll_range_take(&range, boxes->boxes[i].at[LOWEST]);
+        ll_range_take(&range, boxes->boxes[i].at[HIGHEST]);
     }
-    return ll_axis_for(low, high, boxes->log);
+    return ll_range_axis(&range, boxes->log);
 }
 
 /* The box takes half of its slot, the ends of its whiskers a quarter. */

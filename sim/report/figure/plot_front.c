@@ -11,23 +11,19 @@ enum {
     PIECE = 256
 }; /* colours, that of all being grey; corners of an element */
 
-static void widen(const struct ll_curve *curve, const double *values, double *low, double *high)
+static void widen(struct ll_range *range, const struct ll_curve *curve, bool is_x)
 {
-    for (size_t i = 0; i < curve->count; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        *low = values[i] > 0 ? fmin(*low, values[i]) : *low;
-        *high = fmax(*high, values[i]);
-    }
+    for (size_t i = 0; i < curve->count; i++)
+        ll_range_take(range, is_x ? curve->x[i] : curve->y[i]);
 }
 
 static struct ll_axis axis_of(const struct ll_front *front, bool is_x)
 {
-    double low = INFINITY, high = 0;
-    widen(&front->all, is_x ? front->all.x : front->all.y, &low, &high);
+    struct ll_range range = LL_NO_RANGE;
+    widen(&range, &front->all, is_x);
     for (size_t m = 0; m < front->marked_count; m++)
-        widen(&front->marked[m], is_x ? front->marked[m].x : front->marked[m].y, &low, &high);
-    return ll_axis_for(low, high, is_x ? front->x_log : front->y_log);
+        widen(&range, &front->marked[m], is_x);
+    return ll_range_axis(&range, is_x ? front->x_log : front->y_log);
 }
 
 /* From each point of the front straight on to where the next one begins, then down to it. */

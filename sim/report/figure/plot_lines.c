@@ -5,23 +5,10 @@
 
 enum { PIECE = 512 }; /* points drawn by one element; the next piece begins with the last point */
 
-struct range {
-    double low, high;
-};
-
-static void widen(struct range *range, const double *values, size_t count)
+static struct ll_axis axis_of(struct ll_range *range, double wanted, bool log)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        range->high = fmax(range->high, values[i]);
-        range->low = values[i] > 0 ? fmin(range->low, values[i]) : range->low;
-    }
-}
-
-static struct ll_axis axis_of(struct range range, double wanted, bool log)
-{
-    return ll_axis_for(range.low, wanted > 0 ? wanted : range.high, log);
+    range->high = wanted > 0 ? wanted : range->high;
+    return ll_range_axis(range, log);
 }
 
 static bool drawable(const struct ll_curve *curve, size_t i, const struct ll_lines *lines)
@@ -75,17 +62,19 @@ static void draw_diagonal(struct ll_svg *svg, struct ll_rect area, const struct 
 
 void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
 {
-    struct range x = {INFINITY, 0}, y = {INFINITY, lines->line};
+    struct ll_range x = LL_NO_RANGE, y = LL_NO_RANGE;
     const char *names[LL_COLOUR_COUNT];
     size_t named = lines->curve_count < LL_COLOUR_COUNT ? lines->curve_count : LL_COLOUR_COUNT;
-    for (size_t i = 0; i < lines->curve_count; i++) {
-        widen(&x, lines->curves[i].x, lines->curves[i].count);
-        widen(&y, lines->curves[i].y, lines->curves[i].count);
-    }
+    ll_range_take(&y, lines->line);
+    for (size_t i = 0; i < lines->curve_count; i++)
+        for (size_t k = 0; k < lines->curves[i].count; k++) {
+            ll_range_take(&x, lines->curves[i].x[k]);
+            ll_range_take(&y, lines->curves[i].y[k]);
+        }
     for (size_t i = 0; i < named; i++)
         names[i] = lines->curves[i].name;
-    struct ll_axis x_axis = axis_of(x, lines->x_high, lines->x_log);
-    struct ll_axis y_axis = axis_of(y, lines->y_high, lines->y_log);
+    struct ll_axis x_axis = axis_of(&x, lines->x_high, lines->x_log);
+    struct ll_axis y_axis = axis_of(&y, lines->y_high, lines->y_log);
     box = ll_draw_title(svg, box, lines->title);
     box = ll_draw_legend(svg, box, names, named, true);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);

@@ -7,14 +7,10 @@
 
 static struct ll_axis axis_of(const struct ll_upright *upright, size_t count)
 {
-    double low = INFINITY, high = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(upright->values[i]))
-            continue;
-        low = upright->values[i] > 0 ? fmin(low, upright->values[i]) : low;
-        high = fmax(high, upright->values[i]);
-    }
-    return ll_axis_for(low, high, upright->log);
+    struct ll_range range = LL_NO_RANGE;
+    for (size_t i = 0; i < count; i++)
+        ll_range_take(&range, upright->values[i]);
+    return ll_range_axis(&range, upright->log);
 }
 
 /* From 0, the foot, to 1; NaN when it has no place. */
@@ -31,9 +27,10 @@ static double place_of(const struct ll_upright *upright, const struct ll_axis *a
 static void tick(struct ll_svg *svg, double x, double y, const char *text)
 {
     ll_svg_line(svg, LL_PEN_AXIS, x - 3, y, x, y);
-    ll_svg_text(
-        svg, &(struct ll_svg_style){.x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
-        text);
+    ll_svg_text(svg,
+                &(struct ll_svg_style){
+                    .x = x - 5, .y = y + 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END, .halo = true},
+                text);
 }
 
 /* Names of every value as far as they have room, all ticks of an axis of numbers. */

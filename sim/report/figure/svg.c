@@ -131,14 +131,15 @@ void ll_svg_strand(struct ll_svg *svg, const struct ll_point *points, size_t cou
     ll_str_add(svg->out, "\"/>\n");
 }
 
-void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series)
+void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, double diameter,
+                 size_t series)
 {
     if (count == 0)
         return;
     ll_str_addf(svg->out,
-                "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\"0.55\" stroke-width=\"3\" "
+                "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\"0.55\" stroke-width=\"%.0f\" "
                 "stroke-linecap=\"round\" d=\"",
-                ll_colour(series));
+                ll_colour(series), diameter);
     for (size_t i = 0; i < count; i++)
         ll_str_addf(svg->out, "M%.1f %.1fh0", points[i].x, points[i].y);
     ll_str_add(svg->out, "\"/>\n");

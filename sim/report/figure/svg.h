@@ -46,8 +46,9 @@ void ll_svg_strand(struct ll_svg *svg, const struct ll_point *points, size_t cou
 /* A mark around a point, in shape and colour number `series` of the palette. */
 void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series);
 
-/* Many small dots in colour number `series`, each letting through what lies under it. */
-void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series);
+/* Dots of this diameter in colour number `series`, each letting through what lies under it. */
+void ll_svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, double diameter,
+                 size_t series);
 
 /* A disc in colour number `series` that lets through what lies under it; `name` is shown when it is pointed
  * at. */

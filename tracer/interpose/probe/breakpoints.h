@@ -52,6 +52,7 @@ void ll_breakpoints_clear(const struct ll_breakpoints *breakpoints, const struct
 /* Those of another process with the same memory; false when memory ran out. */
 bool ll_breakpoints_copy(struct ll_breakpoints *breakpoints, const struct ll_breakpoints *from);
 
+/* Frees the list, which is {0} again; breakpoints that are set in a program stay there. */
 void ll_breakpoints_release(struct ll_breakpoints *breakpoints);
 
 #endif

@@ -17,7 +17,8 @@ struct ll_tracee {
 bool ll_tracee_open(struct ll_tracee *tracee, pid_t pid);
 void ll_tracee_release(struct ll_tracee *tracee);
 
-/* All of these bytes or none, whatever the protection of the memory. */
+/* All of these bytes, whatever the protection of the memory; false when some are not there: what was read or
+ * written of the others is then not told. */
 bool ll_tracee_read(const struct ll_tracee *tracee, uint64_t address, void *to, size_t bytes);
 bool ll_tracee_write(const struct ll_tracee *tracee, uint64_t address, const void *from, size_t bytes);
 
