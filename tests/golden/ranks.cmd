@@ -14,6 +14,9 @@ leadline export chakra two.llt -p rank=2 -o third.et
 for rank in 0 1; do leadline export chakra two.llt -p rank=$rank -o back.$rank.et; done
 leadline import chakra back.0.et back.1.et -o back.llt
 leadline sim -c a100_dgx back.llt | grep -E 'a step|resident|ranks together'
+# A rank that is missing is no end.
+cp back.0.et back.3.et
+leadline import chakra back -o gap.llt
 cat >ranks.yaml <<'END'
 base: a100_dgx
 traces: [two.llt]
