@@ -120,11 +120,17 @@ static int read_data(struct tuning *t)
     return t->data ? LL_DONE : ll_failed("memory ran out");
 }
 
+/* Where a number could go no further, the rows may want more of what it stands for than the machine has. */
+static const char *bound_text(const struct ll_tuned *tuned)
+{
+    return tuned->bound > 0 ? "the most it may be" : tuned->bound < 0 ? "the least it may be" : "";
+}
+
 static int report(const struct ll_tuning *r)
 {
     struct ll_str out = {0};
     struct ll_human text[3];
-    struct ll_table *table = ll_table_new("number|>before|>fitted|>over the folds");
+    struct ll_table *table = ll_table_new("number|>before|>fitted|>over the folds|");
     ll_str_addf(&out, "%zu rows, in %zu folds that a fit on the others predicts\n", r->rows, r->folds);
     ll_str_addf(&out, "MAPE %s as it was, %s of rows that the fit had not seen, %s of those it had\n\n",
                 ll_percent(&text[0], r->before.mape), ll_percent(&text[1], r->held_out.mape),
@@ -132,15 +138,15 @@ static int report(const struct ll_tuning *r)
     for (size_t i = 0; i < r->count; i++) {
         const struct ll_tuned *tuned = &r->tuned[i];
         if (!tuned->matters) {
-            ll_table_row(table, "%s|%s|-|no row depends on it", tuned->number->path,
+            ll_table_row(table, "%s|%s|-|no row depends on it|", tuned->number->path,
                          ll_number_words(tuned->number, tuned->before).text);
             continue;
         }
-        ll_table_row(table, "%s|%s|%s|%s to %s", tuned->number->path,
+        ll_table_row(table, "%s|%s|%s|%s to %s|%s", tuned->number->path,
                      ll_number_words(tuned->number, tuned->before).text,
                      ll_number_words(tuned->number, tuned->after).text,
                      ll_number_words(tuned->number, tuned->low).text,
-                     ll_number_words(tuned->number, tuned->high).text);
+                     ll_number_words(tuned->number, tuned->high).text, bound_text(tuned));
     }
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
@@ -180,6 +186,7 @@ static int report_json(const struct ll_tuning *r)
         ll_json_put_number(&json, "value", tuned->after);
         ll_json_put_number(&json, "low", tuned->low);
         ll_json_put_number(&json, "high", tuned->high);
+        ll_json_put_text(&json, "at_bound", tuned->bound > 0 ? "most" : tuned->bound < 0 ? "least" : NULL);
         ll_json_close_object(&json);
     }
     ll_json_close_list(&json);
@@ -220,15 +227,20 @@ static const char *hardware_of(const struct tuning *t)
 
 static int too_few(const struct tuning *t, uint64_t folds)
 {
-    size_t measured = t->result.rows + t->result.unscored;
+    const struct ll_tuning *r = &t->result;
+    size_t measured = r->rows + r->unscored;
+    if (measured == 0 && r->untimed > 0)
+        return ll_wrong("%s: no time was measured in any row of %s", t->data, t->machine->stem);
     if (measured == 0)
         return ll_wrong(
             "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
             "name and its aliases",
             t->data, t->machine->stem, hardware_of(t));
-    return ll_wrong("%s: %zu different rows of %s can be predicted, of %zu that were measured on it; %" PRIu64
-                    " folds need as many",
-                    t->data, t->result.different, t->machine->stem, measured, folds);
+    return ll_wrong("%s: %zu different row%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
+                    " folds need as many%s%s",
+                    t->data, r->different, r->different == 1 ? "" : "s", t->machine->stem, measured,
+                    measured == 1 ? "was" : "were", folds, r->unscored ? ". Of the others the first: " : "",
+                    r->unscored ? r->why : "");
 }
 
 static int write_machine(const struct tuning *t)

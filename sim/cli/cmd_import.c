@@ -8,6 +8,7 @@
 #include "tracer/base/json.h"
 #include "tracer/profile.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,17 +74,51 @@ static int summarise(const struct ll_args *args, const char *path)
     return status;
 }
 
-/* How many files a word stands for: itself, or PREFIX.0.et, PREFIX.1.et and so on where there is no such
- * file. */
-static uint64_t count_files(const struct ll_args *args, const char *word)
+/* PREFIX.0.et, PREFIX.1.et and so on, as many as there are. */
+static uint64_t count_ranks(const struct ll_args *args, const char *word)
 {
     uint64_t count = 0;
-    if (access(word, F_OK) == 0)
-        return 1;
     for (const char *path; (path = ll_format(args->arena, "%s.%" PRIu64 ".et", word, count)); count++)
         if (access(path, F_OK) != 0)
             break;
-    return count > 0 ? count : 1;
+    return count;
+}
+
+/* How many files a word stands for: itself, or ranks where there is no such file. */
+static uint64_t count_files(const struct ll_args *args, const char *word)
+{
+    return access(word, F_OK) == 0 ? 1 : ll_max(1, count_ranks(args, word));
+}
+
+/* The number N of a file PREFIX.N.et, given its name and that of PREFIX; UINT64_MAX of any other file. */
+static uint64_t rank_of(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    char *end = NULL;
+    if (strncmp(name, prefix, length) != 0 || name[length] != '.' || name[length + 1] < '0' ||
+        name[length + 1] > '9')
+        return UINT64_MAX;
+    uint64_t rank = strtoull(name + length + 1, &end, 10);
+    return strcmp(end, ".et") == 0 ? rank : UINT64_MAX;
+}
+
+/* Whether ranks follow behind one that is missing; says so. */
+static bool misses_one(const struct ll_args *args, const char *word, uint64_t missing)
+{
+    const char *base = ll_base_name(word), *folder = ll_format(args->arena, "%.*s", (int)(base - word), word);
+    DIR *listing = folder ? opendir(*folder ? folder : ".") : NULL;
+    uint64_t next = UINT64_MAX;
+    for (const struct dirent *entry; listing && (entry = readdir(listing)) != NULL;) {
+        uint64_t rank = rank_of(entry->d_name, base);
+        next = rank > missing && rank < next ? rank : next;
+    }
+    if (listing)
+        closedir(listing);
+    if (next == UINT64_MAX)
+        return false;
+    ll_wrong("%s.%" PRIu64 ".et: there is no such file, but there is %s.%" PRIu64 ".et", word, missing, word,
+             next);
+    return true;
 }
 
 /* Opens all files that a word stands for; false after saying which cannot be. */
@@ -92,6 +127,8 @@ static bool open_files(const struct ll_args *args, const char *word, struct ll_i
 {
     uint64_t files = count_files(args, word);
     bool ranks = files > 1 || access(word, F_OK) != 0;
+    if (ranks && misses_one(args, word, count_ranks(args, word)))
+        return false;
     for (uint64_t i = 0; i < files; i++) {
         const char *path = ranks ? ll_format(args->arena, "%s.%" PRIu64 ".et", word, i) : word;
         enum ll_status status = path ? ll_input_open(path, args->arena, &inputs[*opened]) : LL_NO_MEMORY;

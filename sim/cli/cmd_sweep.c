@@ -305,13 +305,33 @@ static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
     return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
 }
 
+/* What is there already has to be of this sweep: told once, before there are parts of it. */
+static int check_output(struct exploration *e)
+{
+    enum ll_status status;
+    if (ll_flag(e->args, "fresh") || access(e->output, F_OK) != 0)
+        return LL_DONE;
+    struct ll_store *store = open_store(e, e->output, &status);
+    if (!store)
+        return status == LL_OK ? LL_WRONG : LL_FAILED;
+    return ll_store_close(store, &e->diags) ? LL_DONE : LL_FAILED;
+}
+
+static int hold_output(struct exploration *e, struct ll_lock **lock)
+{
+    enum ll_status trouble = LL_OK;
+    int status = check_output(e);
+    if (status != LL_DONE)
+        return status;
+    *lock = ll_lock_take(e->output, &trouble, &e->diags);
+    return trouble != LL_OK ? LL_FAILED : *lock ? LL_DONE : LL_WRONG;
+}
+
 /* The first process holds the output, which none has open all the while. */
 static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
 {
-    bool first = e->crew->rank == 0;
-    enum ll_status trouble = LL_OK;
-    struct ll_lock *lock = first ? ll_lock_take(e->output, &trouble, &e->diags) : NULL;
-    int status = trouble != LL_OK ? LL_FAILED : first && !lock ? LL_WRONG : LL_DONE;
+    struct ll_lock *lock = NULL;
+    int status = e->crew->rank == 0 ? hold_output(e, &lock) : LL_DONE;
     status = e->crew->agree(e->crew->context, status);
     if (status == LL_DONE)
         status = sweep_parts(e, state);

@@ -100,16 +100,27 @@ static double bursts_of(const struct ll_dram *dram, const struct ll_dram_pattern
     return p->stride ? fmin(touched, (double)p->stride / burst_bytes) : touched;
 }
 
-/* A window of writes is collected, then the wires turn twice. From read to write they lose cl + turn - cwl,
- * from write to read cwl + wtr; the group that was written to first has waited for the others by then. Rows
- * that are not open are opened after the turn. */
-static double turn_cycles(const struct ll_dram *dram, const struct ll_dram_pattern *p, double rows_a_burst)
+/* Writes from one turn to writing to the next one: a window of them is collected, and when it is full those
+ * of the accesses that come until the next one reads go along; the window of reads is full by then. An
+ * access has so many bursts in a channel. Of rows that are drawn nothing is taken to go along: what opening
+ * them adds is more than the terms here say. */
+static double writes_together(const struct ll_dram_pattern *p, double bursts)
+{
+    double along = p->stride ? fmax(1, bursts) * p->write_share / (1 - p->write_share) : 0;
+    return LL_DRAM_WINDOW + along;
+}
+
+/* For each round of writes the wires turn twice. From read to write they lose cl + turn - cwl, from write to
+ * read cwl + wtr; the group that was written to first has waited for the others by then. Rows that are not
+ * open are opened after the turn. */
+static double turn_cycles(const struct ll_dram *dram, const struct ll_dram_pattern *p, double rows_a_burst,
+                          double bursts)
 {
     const struct ll_dram_cycles *c = &dram->cycles;
     double waited = ((double)dram->groups - 1) * c->ccd_s;
     double turns = c->cl + LL_DRAM_TURN_CYCLES + fmax(c->wtr_s, c->wtr_l - waited);
     double opening = 2 * ((double)c->rp + c->rcd) * fmin(1, rows_a_burst);
-    return p->write_share < 1 ? p->write_share * (turns + opening) / LL_DRAM_WINDOW : 0;
+    return p->write_share < 1 ? p->write_share * (turns + opening) / writes_together(p, bursts) : 0;
 }
 
 /* From opening a row to opening the next one in its bank. */
@@ -146,7 +157,7 @@ void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struc
     e->bank_cycles = e->activates * e->row_cycles / e->busy_banks * share;
     double row_commands = 2 * e->activates;
     e->command_cycles = (dram->wires > 1 ? fmax(e->bursts, row_commands) : e->bursts + row_commands) * share;
-    e->turn_cycles = e->bursts * turn_cycles(dram, p, rows_a_burst) * share;
+    e->turn_cycles = e->bursts * turn_cycles(dram, p, rows_a_burst, e->bursts / blocks) * share;
     e->refresh_share = ((double)c->rfc + c->rtp + c->rp + c->rcd - burst) / c->refi;
     double most = fmax(fmax(e->data_cycles, e->activate_cycles), fmax(e->bank_cycles, e->command_cycles));
     double pace = most + e->turn_cycles;

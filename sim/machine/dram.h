@@ -91,10 +91,11 @@ struct ll_dram_estimate {
  *     activate = activates * max(rrd_s, faw / 4) / c
  *     bank     = activates * (ras + rp) / busy(w * activates / bursts) / c
  *     command  = (bursts + 2 * activates) / c, or the larger of both with wires for each
- *     turn     = write_share * bursts / w * (cl + turn + wtr + 2 * (rp + rcd) * opened) / c
+ *     turn     = write_share * bursts / together * (cl + turn + wtr + 2 * (rp + rcd) * opened) / c
  *     time     = (max(data, activate, bank, command) + turn) / (1 - (rfc + rtp + rp + rcd - burst) / refi)
  *
- * where wtr is the larger of wtr_s and of what is left of wtr_l after (g - 1) * ccd_s, opened is
+ * where together is w, in a sweep w + n * write_share / (1 - write_share) with n bursts of an access in a
+ * channel, wtr is the larger of wtr_s and of what is left of wtr_l after (g - 1) * ccd_s, opened is
  * activates / bursts and at most 1, ras is at least rcd + rtp, of writes rcd + cwl + burst + wr, and the
  * last factor what refresh leaves: it closes all rows, and the first one must be opened again. Where all is
  * written, no turn is needed. */

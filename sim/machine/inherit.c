@@ -7,7 +7,8 @@
  *       - name: a       - name: a        - name: a           items of one name merge by key
  *         rows: 8         rows: 16         rows: 16
  *       - name: b       - name: c        - name: b           others of the base stay where they were,
- *                                        - name: c           new ones come last
+ *                                        - name: c           new ones come last, or before the next one in
+ *                                                            `own` that the base has as well
  *
  * Several bases are laid over one another first, so each wins over those named before it.
  *
@@ -57,12 +58,16 @@ static bool labelled(const struct ll_node *node)
 struct labels {
     struct ll_map ids;
     struct ll_node **children; /* by id */
+    struct ll_node *ahead;     /* by id: new items that stand before this one */
+    bool *met;                 /* by id: whether something was laid over it */
 };
 
 static bool index_children(const struct ll_node *parent, struct labels *labels)
 {
-    *labels = (struct labels){.children = calloc(parent->count + 1, sizeof *labels->children)};
-    bool right = labels->children != NULL;
+    *labels = (struct labels){.children = calloc(parent->count + 1, sizeof *labels->children),
+                              .ahead = calloc(parent->count + 1, sizeof *labels->ahead),
+                              .met = calloc(parent->count + 1, sizeof *labels->met)};
+    bool right = labels->children != NULL && labels->ahead != NULL && labels->met != NULL;
     for (struct ll_node *child = parent->first; child && right; child = child->next) {
         const char *label = label_of(parent, child);
         bool is_new;
@@ -74,16 +79,17 @@ static bool index_children(const struct ll_node *parent, struct labels *labels)
     return right;
 }
 
-static struct ll_node *find_child(const struct labels *labels, const char *label)
+static uint32_t find_child(const struct labels *labels, const char *label)
 {
-    uint32_t id = ll_map_find(&labels->ids, label, strlen(label));
-    return id == LL_NO_ID ? NULL : labels->children[id];
+    return ll_map_find(&labels->ids, label, strlen(label));
 }
 
 static void release(struct labels *labels)
 {
     ll_map_release(&labels->ids);
     free(labels->children);
+    free(labels->ahead);
+    free(labels->met);
 }
 
 static bool merge(struct ll_node *base, struct ll_node *own);
@@ -96,18 +102,53 @@ static void replace(struct ll_node *base, const struct ll_node *own)
     base->next = next;
 }
 
+/* Moves all children of one list behind those of another. */
+static void move_children(struct ll_node *from, struct ll_node *to)
+{
+    for (struct ll_node *child = from->first, *next; child; child = next) {
+        next = child->next;
+        ll_node_add(to, child);
+    }
+}
+
+/* The base's children again, each behind the new ones that stand before it; those at the end last. */
+static void put_in_order(struct ll_node *base, const struct labels *labels, struct ll_node *last)
+{
+    struct ll_node *child = base->first, *next;
+    base->first = base->last = NULL;
+    base->count = 0;
+    for (; child; child = next) {
+        next = child->next;
+        uint32_t id = find_child(labels, label_of(base, child));
+        if (labels->children[id] == child)
+            move_children(&labels->ahead[id], base);
+        ll_node_add(base, child);
+    }
+    move_children(last, base);
+}
+
 static bool merge_children(struct ll_node *base, struct ll_node *own)
 {
     struct labels labels;
+    struct ll_node fresh = {.type = base->type}; /* since the last one that the base has, too */
     bool right = index_children(base, &labels);
     for (struct ll_node *child = own->first, *next; child && right; child = next) {
         next = child->next;
-        struct ll_node *same = find_child(&labels, label_of(own, child));
-        if (same)
-            right = merge(same, child);
-        else
-            ll_node_add(base, child);
+        uint32_t id = find_child(&labels, label_of(own, child));
+        if (id == LL_NO_ID || labels.met[id]) { /* of one name twice: for whoever complains of it */
+            ll_node_add(&fresh, child);
+            continue;
+        }
+        if (base->type == LL_NODE_LIST) {
+            labels.ahead[id].type = base->type;
+            move_children(&fresh, &labels.ahead[id]);
+            fresh = (struct ll_node){.type = base->type};
+        }
+        labels.met[id] = true;
+        right = merge(labels.children[id], child);
     }
+    if (right)
+        put_in_order(base, &labels, &fresh);
     release(&labels);
     return right;
 }

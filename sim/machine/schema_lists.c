@@ -315,19 +315,18 @@ static bool mark_class(enum ll_op_class op_class, bool *runs)
     return true;
 }
 
-/* Marks the kinds that a word means: a kind itself, or all of a class. Who multiplies matrices does so in
- * stacks, adds the product to something and solves equations with it, too. */
+/* Marks the kinds that a word means: all of a class, also where one of them has the name of all, or a kind
+ * itself. Who multiplies matrices does so in stacks, adds the product to something and solves equations with
+ * it, too. */
 static bool mark_runs(const char *word, bool *runs)
 {
     enum ll_op_kind kind = ll_op_find(word);
-    if (kind == LL_OP_MATMUL)
-        return mark_class(LL_CLASS_MATRIX, runs);
-    if (kind != LL_OP_COUNT)
-        return runs[kind] = true;
     for (int c = 0; c < LL_CLASS_COUNT; c++)
         if (strcmp(ll_class_name((enum ll_op_class)c), word) == 0)
             return mark_class((enum ll_op_class)c, runs);
-    return false;
+    if (kind == LL_OP_MATMUL)
+        return mark_class(LL_CLASS_MATRIX, runs);
+    return kind != LL_OP_COUNT && (runs[kind] = true);
 }
 
 static bool complain_of_runs(const struct ll_node *node, struct ll_reading *reading)

@@ -101,20 +101,12 @@ static bool make_points(struct drawing *d)
     return true;
 }
 
-static uint64_t most_instances(const struct ll_machine *machine)
-{
-    uint64_t most = 1;
-    for (uint64_t i = 0; i < machine->unit_count; i++)
-        most = machine->units[i].count > most ? machine->units[i].count : most;
-    return most;
-}
-
 static bool make_memories(struct drawing *d)
 {
     const struct ll_machine *machine = d->result->machine;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];
-        double instances = level->scope == LL_SCOPE_UNIT ? (double)most_instances(machine) : 1;
+        double instances = (double)ll_machine_instances(machine, l);
         struct ll_human rate;
         struct ll_roof *roof = &d->memories[l];
         roof->height = instances * level->bandwidth_Bps * level->efficiency;

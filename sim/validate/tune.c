@@ -3,6 +3,7 @@
 
 #include "sim/validate/predict.h"
 #include "tracer/base/map.h"
+#include "tracer/base/num.h"
 #include "tracer/base/order.h"
 #include "tracer/base/random.h"
 #include "tracer/base/str.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 64, ROUNDS = 5, STEPS = 9, NARROWINGS = 5 };
+enum { GRAIN = 64, ROUNDS = 5, STEPS = 9, NARROWINGS = 5, STAGES = 8 };
 #define SPAN 8.0        /* in the first round a number is looked for from an eighth to eight times itself */
 #define LEAST_MOVE 2e-4 /* of the mean: what gains less leaves a number where it is */
 #define LEAST_GAIN 1e-3 /* of the mean; a round that gains less is the last one */
@@ -36,38 +37,60 @@ struct tuner {
     struct ll_machine trial; /* shares all texts and lists with the task's machine */
     size_t left_out;         /* the fold that is not looked at; SIZE_MAX: none */
     const bool *stale;       /* by row: whose errors are to be computed again; NULL: all */
+    size_t from;             /* the first row of the stage at work */
 };
 
-static double log_error(const struct ll_machine *machine, const struct sample *sample)
+/* NaN when it cannot be predicted; *trouble is then why. */
+static double log_error(const struct ll_machine *machine, const struct sample *sample, const char **trouble)
 {
     struct ll_predicted predicted;
-    const char *trouble;
-    bool runs = ll_predict(machine, &sample->works, &predicted, &trouble);
-    return runs && predicted.time_s > 0 ? log(predicted.time_s) - sample->log_time : NAN;
+    bool runs = ll_predict(machine, &sample->works, &predicted, trouble);
+    if (runs && predicted.time_s > 0 && isfinite(predicted.time_s))
+        return log(predicted.time_s) - sample->log_time;
+    *trouble = runs ? "it would take no time, or forever" : *trouble;
+    return NAN;
 }
 
 static void sum_chunk(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     struct tuner *t = context;
+    const char *trouble;
     double sum = 0;
-    for (uint64_t i = begin; i < end; i++) {
+    for (uint64_t i = t->from + begin; i < t->from + end; i++) {
         if (t->samples[i].fold == t->left_out)
             continue;
         if (!t->stale || t->stale[i])
-            t->errors[i] = log_error(&t->trial, &t->samples[i]);
+            t->errors[i] = log_error(&t->trial, &t->samples[i], &trouble);
         sum += fabs(t->errors[i]);
     }
-    t->sums[chunk] = sum;
+    t->sums[t->from / GRAIN + chunk] = sum;
 }
 
-/* Over the rows that are looked at; chunk by chunk, whoever computed them. */
-static double mean_error(struct tuner *t, const bool *stale)
+/* What rows from `from` on will add at least: those that are not computed again. */
+static double known_sum(const struct tuner *t, size_t from)
 {
     double sum = 0;
+    for (size_t i = from; t->stale && i < t->count; i++)
+        sum += t->stale[i] || t->samples[i].fold == t->left_out ? 0 : fabs(t->errors[i]);
+    return sum;
+}
+
+/* Over the rows that are looked at; chunk by chunk, whoever computed them. Once it is certain to be more than
+ * `most` the rest is left out, and infinity returned: then some errors are those of another trial. */
+static double mean_error(struct tuner *t, const bool *stale, double most)
+{
+    const double enough = most * (double)t->count * (1 + 1e-9); /* in whichever order sums round */
+    const size_t stage = (t->count / STAGES / GRAIN + 1) * GRAIN;
+    double sum = 0;
     t->stale = stale;
-    ll_pool_run(t->pool, t->count, GRAIN, sum_chunk, t);
-    for (size_t chunk = 0; chunk * GRAIN < t->count; chunk++)
-        sum += t->sums[chunk];
+    for (t->from = 0; t->from < t->count; t->from += stage) {
+        if (sum + known_sum(t, t->from) > enough)
+            return INFINITY;
+        size_t count = ll_min(stage, t->count - t->from);
+        ll_pool_run(t->pool, count, GRAIN, sum_chunk, t);
+        for (size_t chunk = 0; chunk * GRAIN < count; chunk++)
+            sum += t->sums[t->from / GRAIN + chunk];
+    }
     return sum / (double)t->count;
 }
 
@@ -84,24 +107,46 @@ static const bool *rows_of(const struct tuner *t, size_t number)
     return &t->follows[number * t->count];
 }
 
-static double with_value(struct tuner *t, size_t number, double log_value)
+/* What stands for a place on the logarithmic scale. */
+static double value_at(const struct tuner *t, size_t number, double log_value)
 {
     const struct ll_machine_number *n = t->task->numbers[number];
-    ll_number_set(&t->trial, n, fmin(n->max, fmax(n->min, rounded(exp(log_value)))));
-    return mean_error(t, rows_of(t, number));
+    return fmin(n->max, fmax(n->min, rounded(exp(log_value))));
 }
 
-/* Where a search stands: the best place so far, and the mean there. */
+static double with_value(struct tuner *t, size_t number, double value, double most)
+{
+    ll_number_set(&t->trial, t->task->numbers[number], value);
+    return mean_error(t, rows_of(t, number), most);
+}
+
+/* Where a search stands: the best place so far, the mean there, and the values that were looked at, of which
+ * bounds and four digits make many one. */
 struct best {
     double at, mean;
+    double tried[1 + STEPS + 2 * NARROWINGS];
+    size_t tried_count;
 };
+
+static bool was_tried(const struct best *best, double value)
+{
+    bool found = false;
+    for (size_t i = 0; i < best->tried_count && !found; i++)
+        found = best->tried[i] == value;
+    return found;
+}
 
 static bool try_place(struct tuner *t, size_t number, double at, struct best *best)
 {
-    double mean = with_value(t, number, at);
-    if (!(mean < best->mean * (1 - LEAST_MOVE)))
+    double value = value_at(t, number, at);
+    if (was_tried(best, value))
         return false;
-    *best = (struct best){at, mean};
+    best->tried[best->tried_count++] = value;
+    double least_gain = best->mean * (1 - LEAST_MOVE), mean = with_value(t, number, value, least_gain);
+    if (!(mean < least_gain))
+        return false;
+    best->at = at;
+    best->mean = mean;
     return true;
 }
 
@@ -110,7 +155,7 @@ static double search(struct tuner *t, size_t number, double span, double mean)
 {
     double start_value = ll_number_get(&t->trial, t->task->numbers[number]);
     double start = log(start_value), step = 2 * log(span) / (STEPS - 1);
-    struct best best = {start, mean};
+    struct best best = {.at = start, .mean = mean, .tried = {start_value}, .tried_count = 1};
     for (int i = 0; i < STEPS; i++)
         try_place(t, number, start + (i - STEPS / 2) * step, &best);
     for (int i = 0; i < NARROWINGS; i++) {
@@ -118,10 +163,8 @@ static double search(struct tuner *t, size_t number, double span, double mean)
         if (!try_place(t, number, best.at - step, &best))
             try_place(t, number, best.at + step, &best);
     }
-    if (best.at != start)
-        return with_value(t, number, best.at);
-    ll_number_set(&t->trial, t->task->numbers[number], start_value);
-    return mean_error(t, rows_of(t, number));
+    double value = best.at != start ? value_at(t, number, best.at) : start_value;
+    return with_value(t, number, value, INFINITY);
 }
 
 /* From the machine's own values. */
@@ -130,12 +173,12 @@ static void fit(struct tuner *t, size_t left_out)
     double span = SPAN;
     t->trial = *t->task->machine;
     t->left_out = left_out;
-    double mean = mean_error(t, NULL);
+    double mean = mean_error(t, NULL, INFINITY);
     for (int round = 0; round < ROUNDS; round++, span = fmax(1.2, sqrt(span))) {
         double before = mean;
         for (size_t i = 0; i < t->task->number_count; i++)
             mean = search(t, i, span, mean);
-        mean = mean_error(t, NULL);
+        mean = mean_error(t, NULL, INFINITY);
         if (before - mean < LEAST_GAIN * before)
             break;
     }
@@ -144,9 +187,10 @@ static void fit(struct tuner *t, size_t left_out)
 /* The errors of one fold with the numbers as they are now. */
 static void keep_errors(const struct tuner *t, size_t fold, double *kept)
 {
+    const char *trouble;
     for (size_t i = 0; i < t->count; i++)
         if (fold == SIZE_MAX || t->samples[i].fold == fold)
-            kept[i] = log_error(&t->trial, &t->samples[i]);
+            kept[i] = log_error(&t->trial, &t->samples[i], &trouble);
 }
 
 /* Of logs of predicted over measured, which are lost. */
@@ -174,6 +218,21 @@ static uint32_t number_of(struct ll_map *map, const struct ll_measured *row)
     return number;
 }
 
+/* Why a row cannot be predicted; NULL when it can. */
+static const char *take_sample(const struct tuner *t, const struct ll_measured *row, struct sample *sample)
+{
+    *sample = (struct sample){.log_time = log(row->time_s)};
+    const char *trouble = ll_machine_cannot_share(t->task->machine, row);
+    if (!trouble)
+        trouble = ll_measured_works(row, t->task->machine, &sample->works);
+    if (!trouble && sample->works.failed)
+        trouble = "memory ran out";
+    if (!trouble && isfinite(log_error(t->task->machine, sample, &trouble)))
+        return NULL;
+    ll_measured_works_release(&sample->works);
+    return trouble;
+}
+
 /* Takes the rows that the machine answers to and can run. False when memory ran out. */
 static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
 {
@@ -183,19 +242,20 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
     for (size_t i = 0; remembered && i < task->row_count; i++) {
         const struct ll_measured *row = &task->rows[i];
         struct sample *sample = &t->samples[t->count];
-        if (!ll_machine_measured(task->machine, row) || row->time_s == 0)
+        if (!ll_machine_measured(task->machine, row))
             continue;
-        *sample = (struct sample){.log_time = log(row->time_s)};
-        bool good = !ll_measured_works(row, task->machine, &sample->works) && !sample->works.failed &&
-                    isfinite(log_error(task->machine, sample));
-        if (good) {
-            sample->same = number_of(&map, row);
-            remembered = sample->same != LL_NO_ID;
-            t->count++;
-        } else {
-            tuning->unscored++;
-            ll_measured_works_release(&sample->works);
+        if (row->time_s == 0) {
+            tuning->untimed++;
+            continue;
         }
+        const char *trouble = take_sample(t, row, sample);
+        if (trouble) {
+            tuning->why = tuning->unscored++ == 0 ? trouble : tuning->why;
+            continue;
+        }
+        t->count++;
+        sample->same = number_of(&map, row);
+        remembered = sample->same != LL_NO_ID;
     }
     tuning->rows = t->count;
     tuning->different = map.count;
@@ -243,11 +303,11 @@ static bool mark_rows(struct tuner *t, size_t number, double *scratch)
     double value = ll_number_get(t->task->machine, n);
     t->left_out = SIZE_MAX;
     t->trial = *t->task->machine;
-    mean_error(t, NULL);
+    mean_error(t, NULL, INFINITY);
     memcpy(scratch, t->errors, t->count * sizeof *scratch);
     for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
         ll_number_set(&t->trial, n, fmin(n->max, fmax(n->min, value * factors[f])));
-        mean_error(t, NULL);
+        mean_error(t, NULL, INFINITY);
         for (size_t i = 0; i < t->count; i++)
             marks[i] |= !(fabs(t->errors[i] - scratch[i]) <= NO_DIFFERENCE);
     }
@@ -273,11 +333,14 @@ static void tune(struct tuner *t, struct ll_tuning *tuning, double *kept)
     for (size_t i = 0; i < tuning->count; i++) {
         const struct ll_machine_number *number = t->task->numbers[i];
         double value = ll_number_get(t->task->machine, number);
-        tuning->tuned[i] = (struct ll_tuned){number, value, value, INFINITY, 0, mark_rows(t, i, kept)};
+        tuning->tuned[i] = (struct ll_tuned){number, value, value, INFINITY, 0, mark_rows(t, i, kept), 0};
     }
     fit(t, SIZE_MAX);
-    for (size_t i = 0; i < tuning->count; i++)
-        tuning->tuned[i].after = ll_number_get(&t->trial, tuning->tuned[i].number);
+    for (size_t i = 0; i < tuning->count; i++) {
+        struct ll_tuned *tuned = &tuning->tuned[i];
+        tuned->after = ll_number_get(&t->trial, tuned->number);
+        tuned->bound = (tuned->after >= tuned->number->max) - (tuned->after <= tuned->number->min);
+    }
     keep_errors(t, SIZE_MAX, kept);
     tuning->fitted = sum_up(kept, t->count);
     for (size_t fold = 0; fold < t->task->folds; fold++) {

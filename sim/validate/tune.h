@@ -21,12 +21,15 @@ struct ll_tuned {
     const struct ll_machine_number *number;
     double before, after, low, high;
     bool matters; /* else no row depends on it, and it stays as it was */
+    int bound;    /* -1: it ended at the least that it may be, 1: at the most, 0: between */
 };
 
 struct ll_tuning {
     size_t rows, folds; /* rows that were used */
     size_t different;   /* of them, those that measure the same as none before them */
     size_t unscored;    /* rows of this hardware that could not be predicted */
+    const char *why;    /* the first of them could not; static storage */
+    size_t untimed;     /* rows of this hardware that were not measured: nan for a time */
     struct ll_errors before, held_out, fitted;
     struct ll_tuned *tuned; /* in the order of the numbers given */
     size_t count;

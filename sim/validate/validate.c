@@ -81,6 +81,18 @@ bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measu
     return found;
 }
 
+const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row)
+{
+    bool found = false;
+    struct names names = {.count = 0};
+    add_driven(&names, row, row->hardware);
+    add_plain(&names, row->hardware);
+    for (size_t i = 0; i < names.count && !found; i++)
+        found = ll_machine_is(machine, names.at[i]);
+    bool shared = found || !one_of(row->hardware) || ll_measured_text(row, "devices");
+    return shared ? NULL : "several devices, which no rule turns into work";
+}
+
 /* The machine that answers to the first of a row's names that any answers to. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
                                              const struct ll_machine *const *machines, size_t count)
@@ -118,23 +130,14 @@ static void predict_step(const struct ll_measured *row, const struct ll_machine 
     p->roofline_s = times.roofline_s;
 }
 
-/* Of work that says nothing of devices nobody knows how several would share it. */
-static bool is_shared(const struct ll_measured *row, const struct ll_machine *machine)
-{
-    bool found = false;
-    struct names names = {.count = 0};
-    add_driven(&names, row, row->hardware);
-    add_plain(&names, row->hardware);
-    for (size_t i = 0; i < names.count && !found; i++)
-        found = ll_machine_is(machine, names.at[i]);
-    return found || !one_of(row->hardware) || ll_measured_text(row, "devices");
-}
-
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     struct ll_measured_works *works, struct ll_prediction *p)
 {
     struct ll_predicted predicted;
-    *p = (struct ll_prediction){.row = row, .unscored = ll_measured_works(row, machine, works)};
+    *p = (struct ll_prediction){.row = row, .unscored = ll_machine_cannot_share(machine, row)};
+    if (p->unscored)
+        return;
+    p->unscored = ll_measured_works(row, machine, works);
     p->family = works->family;
     if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
         p->machine = machine;
@@ -304,8 +307,6 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         }
         if (all->row_machines[i] && all->stepped[i].is_step)
             predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &last, &all->predictions[i]);
-        else if (all->row_machines[i] && !is_shared(&all->rows[i], all->row_machines[i]))
-            all->predictions[i].unscored = "several devices, which no rule turns into work";
         else if (all->row_machines[i])
             predict(&all->rows[i], all->row_machines[i], &works, &all->predictions[i]);
     }

@@ -81,4 +81,8 @@ bool ll_machine_is(const struct ll_machine *machine, const char *hardware);
 /* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". */
 bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
 
+/* Why the row's op is no work for the machine that it was measured on: of several devices it is one, and
+ * nobody knows how they shared the op. NULL when it is; else static storage. */
+const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row);
+
 #endif

@@ -25,3 +25,7 @@ leadline calibrate --from data.csv
 leadline calibrate --fit pipe.bandwidth
 sed 's/A Pipe/Another/' data.csv > other.csv
 leadline calibrate --from other.csv --machine ./pipe.yaml
+sed 's/A Pipe/8x A Pipe/' data.csv > eight.csv
+leadline calibrate --from eight.csv --machine ./pipe.yaml
+sed 's/,[0-9]*,$/,nan,/' data.csv > untimed.csv
+leadline calibrate --from untimed.csv --machine ./pipe.yaml

@@ -16,3 +16,13 @@ for search in grid "{kind: evolve, points: 400, seed: 3}"; do
         done
     done
 done
+
+# Results of another sweep are told of once, by the name that was given, and nothing is left beside them.
+{ cat "$space" && echo "search: {kind: evolve, points: 400, seed: 4}"; } >"$here/other.yaml"
+if mpirun --oversubscribe -np 2 "$mpi" sweep "$here/other.yaml" -o "$here/ranks.db" -j 1 2>"$here/complaints"; then
+    echo "the results of another sweep were taken" && exit 1
+fi
+[ "$(grep -c 'another' "$here/complaints")" = 1 ] || { cat "$here/complaints" && exit 1; }
+for part in "$here"/*part*; do
+    [ ! -e "$part" ] || { echo "$part is left" && exit 1; }
+done

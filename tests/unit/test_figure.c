@@ -394,6 +394,42 @@ static void points_at_the_limit_lie_on_the_roof(void **state)
     ll_str_release(&text);
 }
 
+static struct ll_point place_of_text(const struct ll_str *svg, const char *text)
+{
+    struct ll_point at = {0, 0};
+    const char *end = strstr(svg->text, text), *begin = end;
+    assert_non_null(end);
+    while (begin > svg->text && strncmp(begin, "<text", 5) != 0)
+        begin--;
+    begin = strstr(begin, "x=\"");
+    assert_int_equal(sscanf(begin, "x=\"%lf\" y=\"%lf\"", &at.x, &at.y), 2);
+    return at;
+}
+
+/* Their lines are as good as one, so the names stand one behind the other. */
+static void names_of_memories_alike_do_not_cover_each_other(void **state)
+{
+    (void)state;
+    const struct ll_roof memories[] = {{"scratchpad", 100}, {"a twin", 100}, {"another", 99}};
+    const struct ll_work_point point = {0.01, 1, 1, 0, "a"};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    struct ll_point at[3];
+    ll_draw_roofline(&svg, (struct ll_rect){0, 0, 560, 460},
+                     &(struct ll_roofline){.memories = memories,
+                                           .memory_count = 3,
+                                           .units = &(struct ll_roof){"u", 1000},
+                                           .unit_count = 1,
+                                           .points = &point,
+                                           .point_count = 1});
+    for (size_t i = 0; i < 3; i++)
+        at[i] = place_of_text(&text, memories[i].name);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(hypot(at[i + 1].x - at[i].x, at[i + 1].y - at[i].y) >=
+                    ll_text_width(memories[i].name, LL_TEXT_SMALL));
+    ll_str_release(&text);
+}
+
 /* A mark at (10, 10), another at (40, 40), on axes to 100 and 40: the last stroke before them goes from the
  * corner of both zeros through the one to the other. */
 static void equal_values_lie_on_the_diagonal(void **state)
@@ -538,6 +574,7 @@ int main(void)
         cmocka_unit_test(stacked_bars_stand_on_each_other),
         cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
         cmocka_unit_test(points_at_the_limit_lie_on_the_roof),
+        cmocka_unit_test(names_of_memories_alike_do_not_cover_each_other),
         cmocka_unit_test(equal_values_lie_on_the_diagonal),
         cmocka_unit_test(a_front_is_drawn_as_stairs),
         cmocka_unit_test(weights_go_to_both_sides),

@@ -53,6 +53,35 @@ static void items_of_a_new_name_come_after_the_bases(void **state)
     ll_machine_free(machine);
 }
 
+/* A level between two, and a kernel that takes ops before another does: the order is the list's. */
+static void a_new_item_stands_before_the_one_that_follows_it(void **state)
+{
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine("inherits: tpu_v2_core\n"
+                       "units: [{name: a, model: vector, lanes: 8, flops: {f32: 1}},\n"
+                       "        {name: b, model: vector, lanes: 8, flops: {f32: 1}}, {name: vpu},\n"
+                       "        {name: c, model: vector, lanes: 8, flops: {f32: 1}}]\n");
+    assert_non_null(machine);
+    const char *const expected[] = {"mxu", "a", "b", "vpu", "c"};
+    assert_int_equal(machine->unit_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(machine->units[i].name, expected[i]);
+    ll_machine_free(machine);
+}
+
+static void an_item_stands_once_in_a_list_that_is_laid_over(void **state)
+{
+    struct ll_diags diags = {0};
+    (void)state;
+    assert_null(ll_toy_parse("inherits: tpu_v2_core\n"
+                             "memory: [{name: hbm, size: 16GiB}, {name: hbm, size: 32GiB}]\n",
+                             NULL, 0, &diags));
+    assert_int_equal(diags.kept[0].place.line, 2);
+    assert_non_null(strstr(diags.kept[0].message, "hbm"));
+    ll_diags_release(&diags);
+}
+
 static void lists_without_names_are_replaced(void **state)
 {
     (void)state;
@@ -248,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_values_win_and_the_rest_is_the_bases),
         cmocka_unit_test(items_of_a_new_name_come_after_the_bases),
+        cmocka_unit_test(a_new_item_stands_before_the_one_that_follows_it),
+        cmocka_unit_test(an_item_stands_once_in_a_list_that_is_laid_over),
         cmocka_unit_test(lists_without_names_are_replaced),
         cmocka_unit_test(what_data_calls_the_base_is_not_inherited),
         cmocka_unit_test(a_source_goes_with_the_value_it_speaks_of),

@@ -40,6 +40,23 @@ static void a_file_becomes_a_machine_in_base_units(void **state)
     ll_machine_free(NULL);
 }
 
+/* Also `reduction`, which is the name of a kind of op as well. */
+static void the_name_of_a_class_means_all_its_kinds(void **state)
+{
+    (void)state;
+    for (int c = 0; c < LL_CLASS_COUNT; c++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%ssoftware: {kernels: [{name: some, ops: [%s]}]}\n", LL_TOY_MACHINE,
+                 ll_class_name((enum ll_op_class)c));
+        struct ll_machine *machine = ll_toy_machine(text);
+        assert_non_null(machine);
+        for (int k = 0; k < LL_OP_COUNT; k++)
+            assert_true(machine->software.kernels[0].ops[k] ==
+                        (ll_op_class((enum ll_op_kind)k) == (enum ll_op_class)c));
+        ll_machine_free(machine);
+    }
+}
+
 static void peaks_count_a_multiply_accumulate_as_two(void **state)
 {
     (void)state;
@@ -297,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_becomes_a_machine_in_base_units),
+        cmocka_unit_test(the_name_of_a_class_means_all_its_kinds),
         cmocka_unit_test(peaks_count_a_multiply_accumulate_as_two),
         cmocka_unit_test(energy_and_area_are_in_joules_and_square_metres),
         cmocka_unit_test(a_machine_is_found_by_its_file_or_its_stem),

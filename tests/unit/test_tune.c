@@ -158,6 +158,40 @@ static void rows_of_the_same_work_are_in_one_fold(void **state)
     end(&t);
 }
 
+/* Rows of a memory twice as fast want more than all of this one's bandwidth. */
+static void a_number_says_that_it_ended_at_its_bound(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, 2, 4e-6);
+    t.numbers[0] = number(&t, "memory.ram.efficiency");
+    struct ll_tuning tuning = tuned(&t, NULL, ROWS);
+    assert_true(tuning.tuned[0].after == 1);
+    assert_int_equal(tuning.tuned[0].bound, 1);
+    assert_int_equal(tuning.tuned[1].bound, 0);
+    end(&t);
+}
+
+/* Rows that are refused elsewhere are no rows to fit on: of several devices, and without a time. */
+static void rows_that_cannot_be_scored_are_not_fitted(void **state)
+{
+    (void)state;
+    struct trial t;
+    begin(&t, 0.6, 9e-6);
+    for (size_t i = 0; i < 4; i++) {
+        t.rows[i].hardware = "8x a toy";
+        t.rows[i].time_s = 100;
+    }
+    t.rows[4].time_s = 0;
+    struct ll_tuning tuning = tuned(&t, NULL, ROWS);
+    assert_int_equal(tuning.rows, ROWS - 5);
+    assert_int_equal(tuning.unscored, 4);
+    assert_non_null(strstr(tuning.why, "several devices"));
+    assert_int_equal(tuning.untimed, 1);
+    assert_true(tuning.held_out.mape < 0.02);
+    end(&t);
+}
+
 /* As YAML over the machine itself; the folder of machines is not needed. */
 static void the_file_says_what_moved_and_why(void **state)
 {
@@ -184,6 +218,8 @@ int main(void)
         cmocka_unit_test(a_number_that_no_row_follows_stays),
         cmocka_unit_test(fewer_rows_than_folds_are_no_fit),
         cmocka_unit_test(rows_of_the_same_work_are_in_one_fold),
+        cmocka_unit_test(a_number_says_that_it_ended_at_its_bound),
+        cmocka_unit_test(rows_that_cannot_be_scored_are_not_fitted),
         cmocka_unit_test(the_file_says_what_moved_and_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

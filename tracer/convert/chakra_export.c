@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace as a Chakra execution trace of one rank: a node for each op. */
+/* A trace as a Chakra execution trace of one rank: a node for each op. Ranks of a trace are its threads, and
+ * -p rank=N says which goes into the file; nodes keep the numbers of their ops, and metadata tells no steps,
+ * which are those of all ranks together. */
 #include "tracer/convert/chakra.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct writer {
     struct ll_export *export;
     const struct ll_trace *trace;
     const struct ll_deps *deps;
     bool *told;               /* by tensor: somebody has said what it looks like */
+    bool of_ranks;            /* the trace has several */
+    uint32_t rank;            /* then the one that goes into the file */
     struct ll_str node, part; /* a node in the making, and what is part of it */
     struct ll_str line;
 };
@@ -161,11 +167,10 @@ static uint64_t type_of(enum ll_op_kind kind)
                                                                              : CHAKRA_COMPUTE;
 }
 
-/* What simulators of others read. */
-/* Ranks are threads; one by itself counts from 0. */
-static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t type, uint32_t thread)
+/* What simulators of others read. A rank by itself counts from 0. */
+static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t type)
 {
-    int64_t rank = ll_trace_fact(w->trace, "ranks") ? (int64_t)thread : 0;
+    int64_t rank = (int64_t)w->rank;
     int64_t peer = ll_attr_count(&form->view, LL_ATTR_PEER, 0);
     put_number(w, "comm_size", ATTR_INT64, form->bytes_read);
     if (type == CHAKRA_COLLECTIVE) {
@@ -176,7 +181,7 @@ static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t 
     put_number(w, "comm_tag", ATTR_INT32, (uint64_t)ll_attr_count(&form->view, LL_ATTR_TAG, 0));
 }
 
-static void put_costs(struct writer *w, const struct ll_form *form, uint32_t thread)
+static void put_costs(struct writer *w, const struct ll_form *form)
 {
     uint64_t type = type_of(form->view.kind);
     uint64_t bytes = ll_add(form->bytes_read, form->bytes_written);
@@ -186,7 +191,13 @@ static void put_costs(struct writer *w, const struct ll_form *form, uint32_t thr
         put_number(w, "tensor_size", ATTR_UINT64, bytes);
         return;
     }
-    put_exchange(w, form, type, thread);
+    put_exchange(w, form, type);
+}
+
+/* Whether an op is of the rank that goes into the file. */
+static bool is_told(const struct writer *w, uint32_t seq)
+{
+    return !w->of_ranks || w->trace->ops[seq].thread == w->rank;
 }
 
 /* Which nodes an op waits for: those that make what it reads, and the others. */
@@ -196,6 +207,8 @@ static void put_deps(struct writer *w, uint32_t op)
     struct ll_str numbers = {0}, packed = {0};
     for (uint64_t i = w->deps->first[op]; i < w->deps->first[op + 1]; i++) {
         bool data = false;
+        if (!is_told(w, w->deps->ops[i]))
+            continue;
         for (uint32_t k = 0; k < links->input_count && !data; k++)
             data = w->trace->tensors[ll_op_input(w->trace, op, k)].producer == w->deps->ops[i];
         ll_wire_put_integer(&w->node, data ? NODE_DATA_DEPS : NODE_CTRL_DEPS, w->deps->ops[i]);
@@ -233,7 +246,7 @@ static void put_node(struct writer *w, uint32_t seq)
     ll_wire_put_integer(&w->node, NODE_DURATION, op->duration_ns / 1000);
     put_shapes(w, NODE_INPUTS, form->view.in, form->view.input_count);
     put_shapes(w, NODE_OUTPUTS, form->view.out, form->view.output_count);
-    put_costs(w, form, op->thread);
+    put_costs(w, form);
     put_text(w, NODE_ATTR, "leadline.kind", kind);
     put_text(w, NODE_ATTR, "leadline.phase", ll_phase_name(form->phase));
     put_text(w, NODE_ATTR, "leadline.scope", scope);
@@ -268,18 +281,42 @@ static void put_metadata(struct writer *w)
 {
     ll_wire_put_text(&w->node, METADATA_VERSION, "0.0.4");
     for (uint64_t i = 0; i < w->trace->fact_count; i++) {
+        if (w->of_ranks && strcmp(w->trace->facts[i].key, "ranks") == 0)
+            continue;
         ll_str_addf(&w->line, "leadline.fact.%s", w->trace->facts[i].key);
         put_text(w, METADATA_ATTR, w->line.text, w->trace->facts[i].value);
         w->line.length = 0;
     }
-    put_steps(w);
+    if (!w->of_ranks)
+        put_steps(w);
     put_message(w);
+}
+
+/* Which rank goes into the file: one file holds one, and others who read it would take several for one. */
+static bool choose_rank(struct writer *w)
+{
+    const char *fact = ll_trace_fact(w->trace, "ranks"), *given = ll_export_choice(w->export, "rank");
+    unsigned long ranks = fact ? strtoul(fact, NULL, 10) : 1;
+    w->of_ranks = ranks > 1;
+    if (!given && w->of_ranks)
+        return ll_complain(w->export->diags, (struct ll_place){0},
+                           "the trace has %lu ranks, and a file of Chakra is of one: -p rank=0 writes the "
+                           "first, and so on",
+                           ranks);
+    char *end = NULL;
+    unsigned long rank = given && *given >= '0' && *given <= '9' ? strtoul(given, &end, 10) : 0;
+    if (given && (!end || *end || rank >= ranks))
+        return ll_complain(w->export->diags, (struct ll_place){0},
+                           "-p rank=%s: expected a whole number from 0 to %lu", given, ranks - 1);
+    w->rank = (uint32_t)rank;
+    return true;
 }
 
 bool ll_export_CHAKRA(struct ll_export *export)
 {
     struct writer w = {.export = export, .trace = export->trace};
-    if (!ll_export_ready(export))
+    bool chosen = choose_rank(&w);
+    if (!ll_export_ready(export) || !chosen)
         return false;
     w.deps = ll_trace_deps(export->trace, &export->arena);
     w.told = ll_alloc(&export->arena, export->trace->tensor_count, sizeof *w.told);
@@ -287,7 +324,8 @@ bool ll_export_CHAKRA(struct ll_export *export)
     if (going)
         put_metadata(&w);
     for (uint32_t seq = 0; going && seq < export->trace->op_count; seq++) {
-        put_node(&w, seq);
+        if (is_told(&w, seq))
+            put_node(&w, seq);
         going = !w.node.failed && !w.part.failed && !w.line.failed && ll_export_spill(export);
     }
     if (!going && export->status == LL_OK)

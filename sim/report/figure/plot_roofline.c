@@ -6,12 +6,19 @@
 
 #include <math.h>
 
-enum { NAMED = 8, MOST_TEXTS = 64, TEXT_HEIGHT = 13, LARGEST = 34, LEAST = 2 };
+enum { NAMED = 8, MOST_TEXTS = 64, MOST_NAMES = 16, TEXT_HEIGHT = 13, GAP = 8, LARGEST = 34, LEAST = 2 };
 #define SMALL_SHARE 0.0005 /* what takes less of the time does not stretch the axes */
+
+/* A name along a memory's line: all such lines rise alike. In the direction of the lines, and across it. */
+struct along {
+    double from, to, across;
+};
 
 struct plane {
     struct ll_rect area;
     struct ll_axis x, y;
+    struct along names[MOST_NAMES]; /* of memories */
+    size_t name_count;
     struct ll_rect texts[MOST_TEXTS]; /* where they stand already */
     size_t text_count;
 };
@@ -58,6 +65,43 @@ static void find_axes(const struct ll_roofline *roofline, struct plane *plane)
     plane->y = ll_axis_for(y_low, 1.5 * y_high, true);
 }
 
+/* How far along a line a name of this length finds room: behind the names of lines close by, as those of
+ * equal memories. Below zero when nowhere. */
+static double find_room(struct plane *plane, struct along line, double length)
+{
+    double usual = line.from + 0.06 * (line.to - line.from), begin = usual;
+    for (size_t i = 0; i < plane->name_count;) {
+        const struct along *name = &plane->names[i++];
+        if (fabs(name->across - line.across) < TEXT_HEIGHT && name->to + GAP > begin &&
+            begin + length > name->from) {
+            begin = name->to + GAP;
+            i = 0;
+        }
+    }
+    if ((begin > usual && begin + length > line.to) || plane->name_count == MOST_NAMES)
+        return -1;
+    plane->names[plane->name_count++] = (struct along){begin, begin + length, line.across};
+    return begin - line.from;
+}
+
+static void name_memory(struct ll_svg *svg, struct plane *plane, struct ll_point from, struct ll_point to,
+                        const char *name)
+{
+    double rise = atan2(to.y - from.y, to.x - from.x), c = cos(rise), s = sin(rise);
+    double length = ll_text_width(name, LL_TEXT_SMALL), up = length * fabs(s);
+    struct along line = {from.x * c + from.y * s, to.x * c + to.y * s, from.y * c - from.x * s};
+    double at = find_room(plane, line, length), x = from.x + at * c - 4, y = from.y + at * s - 5;
+    if (at < 0)
+        return;
+    ll_svg_text(svg,
+                &(struct ll_svg_style){
+                    .x = x, .y = y, .size = LL_TEXT_SMALL, .turn = rise * 180 / acos(-1), .halo = true},
+                name);
+    if (plane->text_count < MOST_TEXTS)
+        plane->texts[plane->text_count++] = (struct ll_rect){x - TEXT_HEIGHT, y - up - TEXT_HEIGHT,
+                                                             length * c + TEXT_HEIGHT, up + TEXT_HEIGHT};
+}
+
 /* From the left or lower edge to where the line meets the highest unit, its name along it. */
 static void draw_memory(struct ll_svg *svg, struct plane *plane, const struct ll_roof *memory, double top)
 {
@@ -67,18 +111,8 @@ static void draw_memory(struct ll_svg *svg, struct plane *plane, const struct ll
         return;
     struct ll_point from = place(plane, left, left * memory->height),
                     to = place(plane, right, right * memory->height);
-    double rise = atan2(to.y - from.y, to.x - from.x), turn = rise * 180 / acos(-1);
     ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
-    double part = 0.06, x = from.x + part * (to.x - from.x), y = from.y + part * (to.y - from.y);
-    ll_svg_text(
-        svg,
-        &(struct ll_svg_style){.x = x - 4, .y = y - 5, .size = LL_TEXT_SMALL, .turn = turn, .halo = true},
-        memory->name);
-    double length = ll_text_width(memory->name, LL_TEXT_SMALL), up = length * fabs(sin(rise));
-    if (plane->text_count < MOST_TEXTS)
-        plane->texts[plane->text_count++] =
-            (struct ll_rect){x - 4 - TEXT_HEIGHT, y - 5 - up - TEXT_HEIGHT, length * cos(rise) + TEXT_HEIGHT,
-                             up + TEXT_HEIGHT};
+    name_memory(svg, plane, from, to, memory->name);
 }
 
 static bool overlap(struct ll_rect a, struct ll_rect b)
