@@ -130,7 +130,8 @@ static void writing_turns_the_wires(void **state)
     struct ll_dram_pattern copy = {.bytes = 256, .stride = 256, .write_share = 0.5};
     double stream = ll_dram_stream_efficiency(ll_dram_find("ddr4-2400"));
     double opening = 64.0 / 8192 * 2 * (16 + 16); /* rows that are not open, of a burst */
-    double turn = 0.5 * (16 + 2 + 3 + opening) / 64;
+    double along = 4 * 0.5 / (1 - 0.5);           /* bursts that are written until the next access reads */
+    double turn = 0.5 * (16 + 2 + 3 + opening) / (64 + along);
     assert_near(efficiency("ddr4-2400", 1, copy), stream * 4 / (4 + turn), 1e-3);
 }
 
