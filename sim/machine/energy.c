@@ -2,27 +2,37 @@
 /* What an operation and a byte take, and how large the parts of a machine are: from its figures, and where it
  * has none of its own. */
 #include "sim/machine/machine.h"
+#include "tracer/retype.h"
 
 #include <math.h>
 
-/* A type that the machine leaves out costs what the next larger listed type costs (an integer addition costs
- * no more than a floating one of its size), or the largest listed one; 0 when none is listed. */
-static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
+/* The figure of the listed type that is as large or the next larger one, or of the largest; 0 when none is
+ * listed. */
+static double nearest_j(const double listed_j[LL_DTYPE_COUNT], uint64_t wanted, bool floating_only)
 {
-    if (listed_j[dtype] > 0)
-        return listed_j[dtype];
     double best_j = 0;
-    uint64_t best_bytes = UINT64_MAX, wanted = ll_dtype_bytes(dtype), largest = 0;
+    uint64_t best_bytes = UINT64_MAX, largest = 0;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
         uint64_t bytes = ll_dtype_bytes((enum ll_dtype)i);
         bool closer = bytes >= wanted ? bytes < best_bytes : best_bytes == UINT64_MAX && bytes > largest;
-        if (listed_j[i] <= 0 || !closer)
+        if (listed_j[i] <= 0 || !closer || (floating_only && !ll_dtype_is_floating((enum ll_dtype)i)))
             continue;
         best_j = listed_j[i];
         largest = ll_max(largest, bytes);
         best_bytes = bytes >= wanted ? bytes : best_bytes;
     }
     return best_j;
+}
+
+/* A type that the machine leaves out costs what another does. An integer addition costs no more than a
+ * floating one of its size, but not the other way round. */
+static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
+{
+    if (listed_j[dtype] > 0)
+        return listed_j[dtype];
+    bool floating = ll_dtype_is_floating(dtype);
+    double nearest = nearest_j(listed_j, ll_dtype_bytes(dtype), floating);
+    return nearest > 0 ? nearest : nearest_j(listed_j, ll_dtype_bytes(dtype), false);
 }
 
 double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype)

@@ -668,8 +668,9 @@ static const struct ll_field_table network_table = {TABLE("network", network_fie
 #define AT(member) .offset = offsetof(struct ll_energy, member)
 static const struct ll_field energy_fields[] = {
     {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
-     .help = "energy of one multiply-accumulate, by dtype, in pJ; a type without a figure takes that of the next "
-             "larger type, or where there is none of the largest"},
+     .help = "energy of one multiply-accumulate, by dtype, in pJ; a type without a figure takes that of a type of "
+             "its size, or of the next larger one, or where there is none of the largest; a floating-point type asks "
+             "the floating-point ones first"},
     {.key = "op_pj", .type = LL_TYPE_DTYPES, AT(op_j), .unit = "pJ", .min = POSITIVE, .max = 1,
      .help = "energy of one operation of ops that are no matrix products, by dtype, in pJ (default: half of "
              "`mac_pj`)"},

@@ -86,6 +86,24 @@ static void energy_and_area_are_in_joules_and_square_metres(void **state)
     ll_machine_free(machine);
 }
 
+static void a_type_without_a_figure_takes_that_of_another(void **state)
+{
+    (void)state;
+    struct ll_machine *machine =
+        ll_toy_machine(LL_TOY_MACHINE "energy: {mac_pj: {int8: 1, bf16: 2, f32: 4}, static_w: 20}\n");
+    const struct {
+        enum ll_dtype dtype;
+        double mac_j;
+    } cases[] = {{LL_INT8, 1e-12}, {LL_U8, 1e-12},   {LL_I16, 2e-12}, {LL_I32, 4e-12}, {LL_F8, 2e-12},
+                 {LL_F16, 2e-12},  {LL_TF32, 4e-12}, {LL_F64, 4e-12}, {LL_I64, 4e-12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true(ll_machine_mac_j(machine, cases[i].dtype) == cases[i].mac_j);
+    ll_machine_free(machine);
+    machine = ll_toy_machine(LL_TOY_MACHINE "energy: {mac_pj: {int8: 1}, static_w: 20}\n");
+    assert_true(ll_machine_mac_j(machine, LL_F8) == 1e-12 && ll_machine_mac_j(machine, LL_F32) == 1e-12);
+    ll_machine_free(machine);
+}
+
 static void a_machine_is_found_by_its_file_or_its_stem(void **state)
 {
     struct ll_diags diags = {0};
@@ -317,6 +335,7 @@ int main(void)
         cmocka_unit_test(the_name_of_a_class_means_all_its_kinds),
         cmocka_unit_test(peaks_count_a_multiply_accumulate_as_two),
         cmocka_unit_test(energy_and_area_are_in_joules_and_square_metres),
+        cmocka_unit_test(a_type_without_a_figure_takes_that_of_another),
         cmocka_unit_test(a_machine_is_found_by_its_file_or_its_stem),
         cmocka_unit_test(the_machines_of_a_folder_are_listed_by_name),
         cmocka_unit_test(names_and_sources_do_not_change_the_hash),
