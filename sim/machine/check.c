@@ -135,14 +135,18 @@ static bool check_host(struct ll_reading *reading)
     return right;
 }
 
-/* The least energy cannot be looked for where nothing has any. */
+/* Only a search minimizes anything, and the least energy cannot be looked for where nothing has any. */
 static bool check_objective(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
-    if (machine->software.objective == LL_OBJECTIVE_TIME || machine->energy_given)
+    struct ll_place place = place_of(ll_node_get(reading->root, "software"), "objective");
+    if (machine->software.objective == LL_OBJECTIVE_TIME)
         return true;
-    return ll_complain(reading->diags, place_of(ll_node_get(reading->root, "software"), "objective"),
-                       "energy cannot be made least without figures; give the machine an `energy` section");
+    if (machine->software.mapping != LL_MAPPED_SEARCH)
+        return ll_complain(reading->diags, place, "nothing is minimized without `mapping: search`");
+    return machine->energy_given || ll_complain(reading->diags, place,
+                                                "energy cannot be made least without figures; give the "
+                                                "machine an `energy` section");
 }
 
 /* Nothing would ever end where standing still takes all power. */
