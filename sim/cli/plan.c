@@ -29,7 +29,8 @@ static bool read_option(const struct ll_args *args, const struct ll_plan_key *ke
 {
     bool turns_on = strncmp(key->option, "no-", 3) != 0;
     const char *text = key->value ? ll_value(args, key->option, NULL) : turns_on ? "true" : "false";
-    return ll_plan_set(plan, key->key, text, (struct ll_place){.file = "command line"}, diags);
+    const char *option = ll_format(args->arena, "--%s", key->option);
+    return ll_plan_set(plan, key->key, text, (struct ll_place){.file = option}, diags);
 }
 
 bool ll_read_plan(const struct ll_args *args, struct ll_parallel *plan, bool *given)
