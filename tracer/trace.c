@@ -31,6 +31,18 @@ const char *ll_trace_fact(const struct ll_trace *trace, const char *key)
     return NULL;
 }
 
+uint32_t ll_trace_ranks(const struct ll_trace *trace)
+{
+    const char *fact = ll_trace_fact(trace, "ranks");
+    unsigned long ranks = fact ? strtoul(fact, NULL, 10) : 1;
+    if (ranks < 2 || ranks > UINT32_MAX / 2)
+        return 1;
+    for (uint64_t i = 0; i < trace->op_count; i++)
+        if (trace->ops[i].thread >= ranks)
+            return 1;
+    return (uint32_t)ranks;
+}
+
 bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value)
 {
     struct ll_fact *facts = realloc(trace->facts, (trace->fact_count + 1) * sizeof *facts);

@@ -118,6 +118,9 @@ void ll_trace_free(struct ll_trace *trace);
 /* The value of a header key, or NULL. */
 const char *ll_trace_fact(const struct ll_trace *trace, const char *key);
 
+/* How many ranks a trace has; 1 when it does not say, or when its ops are not of as many threads. */
+uint32_t ll_trace_ranks(const struct ll_trace *trace);
+
 /* Says in the header that this is the value of a key, a static text, whatever it said before. To be called
  * before the trace is shared. False when memory ran out. */
 bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value);

@@ -15,7 +15,7 @@ struct ll_figure ll_rate_of(struct ll_pool *pool, void (*body)(void *context), v
 void *ll_probe_memory(uint64_t bytes);
 void ll_probe_release(void *memory, uint64_t bytes);
 
-/* As fast as the numbers can be read. */
+/* The sum of x[count], as fast as the numbers can be read: what is measured by it is the reading. Pure. */
 float ll_probe_sum(const float *x, uint64_t count);
 
 #endif

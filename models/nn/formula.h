@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formulas: the ops of arithmetic by name. Inputs that do not match repeat, as op kind `add` has it. */
+/* Formulas: the ops of arithmetic by name. Inputs that do not match repeat, as op kind `add` has it.
+ *
+ * Each adds ops to the network's list and returns what they give, of x's type where nothing else is said.
+ * Results belong to the network; trouble, as shapes that do not fit, is kept there, and what is returned then
+ * is of rank 0 (nn.h). One thread at a time. */
 #ifndef LL_NN_FORMULA_H
 #define LL_NN_FORMULA_H
 

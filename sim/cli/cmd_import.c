@@ -126,7 +126,7 @@ static bool open_files(const struct ll_args *args, const char *word, struct ll_i
                        uint64_t *opened)
 {
     uint64_t files = count_files(args, word);
-    bool ranks = files > 1 || access(word, F_OK) != 0;
+    bool ranks = access(word, F_OK) != 0;
     if (ranks && misses_one(args, word, count_ranks(args, word)))
         return false;
     for (uint64_t i = 0; i < files; i++) {
@@ -202,11 +202,10 @@ static const struct ll_option options[] = {
     {"batch", 0, "N", "samples per step, where the file leaves this open; the same as -p batch=N"},
     {"param", 'p', "KEY=VALUE",
      "set what else the file leaves open: onnx NAME=N, the size of a dimension it only names, and "
-     "inputs=A,B, which inputs are data (default: those that are no weights); chakra and scalesim "
-     "dtype=TYPE, "
-     "of elements (default: f32, of scalesim int8); onednn and those of pytorch model=NAME, as the trace "
-     "calls "
-     "it"},
+     "inputs=A,B, "
+     "which inputs are data (default: those that are no weights); chakra and scalesim dtype=TYPE, of "
+     "elements "
+     "(default: f32, of scalesim int8); onednn and those of pytorch model=NAME, as the trace calls it"},
     {"allow-opaque", 0, NULL,
      "accept unknown operators; they are taken to move their bytes and compute nothing"},
     {0},

@@ -24,18 +24,6 @@ struct building {
     uint32_t rank_count;
 };
 
-uint32_t ll_trace_ranks(const struct ll_trace *trace)
-{
-    const char *fact = ll_trace_fact(trace, "ranks");
-    unsigned long ranks = fact ? strtoul(fact, NULL, 10) : 1;
-    if (ranks < 2 || ranks > UINT32_MAX / 2)
-        return 1;
-    for (uint64_t i = 0; i < trace->op_count; i++)
-        if (trace->ops[i].thread >= ranks)
-            return 1;
-    return (uint32_t)ranks;
-}
-
 bool ll_is_of_one_rank(const struct ll_trace *trace, struct ll_diags *diags)
 {
     uint32_t ranks = ll_trace_ranks(trace);

@@ -10,9 +10,6 @@
 
 #include "sim/replay/replay.h"
 
-/* How many ranks a trace has; 1 when it does not say, or when its ops are not of as many threads. */
-uint32_t ll_trace_ranks(const struct ll_trace *trace);
-
 /* False after a complaint where a trace has several ranks: what each of them does is not a step that other
  * devices could share. */
 bool ll_is_of_one_rank(const struct ll_trace *trace, struct ll_diags *diags);

@@ -295,19 +295,19 @@ static void put_metadata(struct writer *w)
 /* Which rank goes into the file: one file holds one, and others who read it would take several for one. */
 static bool choose_rank(struct writer *w)
 {
-    const char *fact = ll_trace_fact(w->trace, "ranks"), *given = ll_export_choice(w->export, "rank");
-    unsigned long ranks = fact ? strtoul(fact, NULL, 10) : 1;
+    const char *given = ll_export_choice(w->export, "rank");
+    uint32_t ranks = ll_trace_ranks(w->trace);
     w->of_ranks = ranks > 1;
     if (!given && w->of_ranks)
         return ll_complain(w->export->diags, (struct ll_place){0},
-                           "the trace has %lu ranks, and a file of Chakra is of one: -p rank=0 writes the "
-                           "first, and so on",
+                           "the trace has %" PRIu32 " ranks, and a file of Chakra is of one: -p rank=0 "
+                           "writes the first, and so on",
                            ranks);
     char *end = NULL;
     unsigned long rank = given && *given >= '0' && *given <= '9' ? strtoul(given, &end, 10) : 0;
     if (given && (!end || *end || rank >= ranks))
         return ll_complain(w->export->diags, (struct ll_place){0},
-                           "-p rank=%s: expected a whole number from 0 to %lu", given, ranks - 1);
+                           "-p rank=%s: expected a whole number from 0 to %" PRIu32, given, ranks - 1);
     w->rank = (uint32_t)rank;
     return true;
 }
