@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/cast.h"
 
-#include "sim/cost/task.h"
+#include "sim/cost/rows.h"
 
 #include <inttypes.h>
 
@@ -13,7 +13,8 @@ static const struct ll_unit *caster(const struct ll_machine *machine, enum ll_dt
     return NULL;
 }
 
-double ll_cast_s(const struct ll_machine *machine, const struct ll_task *task, struct ll_explain *why)
+double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task,
+                 struct ll_explain *why)
 {
     enum ll_dtype stored = (enum ll_dtype)task->work->dtype;
     bool needed = stored != task->dtype && task->work->flops > 0;
@@ -21,7 +22,7 @@ double ll_cast_s(const struct ll_machine *machine, const struct ll_task *task, s
     if (!unit)
         return 0;
     bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
-    double bytes = plain_product ? ll_compulsory_bytes(&task->problem) : ll_work_bytes(task->work);
+    double bytes = plain_product ? ll_compulsory_bytes(&task->problem) : ll_rows_bytes(kernel, task->work);
     double each = unit->vector.casts[stored], elements = bytes / (double)ll_dtype_bytes(stored);
     double time_s = elements / (each * (double)unit->count * unit->clock_hz);
     ll_say(why, "%s, %s to %s and back: %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", unit->name,

@@ -94,7 +94,7 @@ static double cycles_beside(const struct sized *s, double flops_per_cycle, struc
 /* Casting, in cycles of the unit that then computes. */
 static double casting_cycles(const struct sized *s, struct ll_explain *why)
 {
-    double casting_s = ll_cast_s(s->machine, &s->task, why);
+    double casting_s = ll_cast_s(s->machine, s->kernel, &s->task, why);
     double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
     if (cycles > 0)
         ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,

@@ -29,6 +29,12 @@ static bool has_long_rows(const struct ll_kernel *kernel, const struct ll_work *
     return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->row && work->vector.elements > 0;
 }
 
+double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    double again = has_long_rows(kernel, work) ? (kernel->reads - 1) * (double)work->a_bytes : 0;
+    return ll_rows_passes(kernel, work) * (ll_work_bytes(work) + again);
+}
+
 static double rows_of(const struct ll_work *work)
 {
     return fmax(1, (double)work->vector.elements / (double)work->vector.row);
