@@ -59,20 +59,35 @@ double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *w
 
 /* The share of rows in progress that the cache in front of the outermost memory keeps until they are read
  * again. */
-static double share_kept(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                         const struct ll_work *work, uint64_t units, struct ll_explain *why)
+static double kept_in_cache(const struct ll_level *cache, double capacity, const struct ll_kernel *kernel,
+                            const struct ll_work *work, uint64_t units, struct ll_explain *why)
 {
-    uint64_t outermost = machine->level_count - 1;
-    if (outermost == 0 || !machine->levels[outermost - 1].cache_given)
-        return 0;
-    const struct ll_level *cache = &machine->levels[outermost - 1];
-    double capacity = (double)cache->size_bytes * (double)ll_machine_instances(machine, outermost - 1);
     double at_once = (double)units * (double)ll_max(1, kernel->side), rows = rows_of(work);
     double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
     double kept = fmin(1, fmax(0, kernel->kept * (1 - progress / capacity)));
     ll_say(why, "kept in %s until it is read again: min(1, max(0, %.10g * (1 - %.10g / %.10g))) = %.10g",
            cache->name, kernel->kept, progress, capacity, kept);
     return kept;
+}
+
+/* What is read again and need not come from the outermost memory again, as a share of it. */
+static double share_kept(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                         const struct ll_work *work, uint64_t units, struct ll_explain *why)
+{
+    uint64_t outermost = machine->level_count - 1;
+    if (outermost == 0)
+        return 0;
+    const struct ll_level *level = &machine->levels[outermost - 1];
+    double instances = (double)ll_machine_instances(machine, outermost - 1);
+    if (!ll_level_holds(level, LL_OPERAND_A))
+        return 0;
+    if (level->cache_given)
+        return kept_in_cache(level, (double)level->size_bytes * instances, kernel, work, units, why);
+    double room = ll_level_room(level) * instances;
+    bool fits = (double)work->a_bytes <= room;
+    ll_say(why, "rows, all of which software keeps in %s where they fit: %" PRIu64 " B of %.10g B, %s",
+           level->name, work->a_bytes, room, fits ? "kept" : "none kept");
+    return fits;
 }
 
 static void move(const struct ll_level *level, uint64_t l, double bytes, double written, struct ll_cost *cost)

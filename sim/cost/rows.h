@@ -15,7 +15,10 @@
  * three streams, rows being read again, results, and the rows to come, so that nothing is lost while three
  * times the rows in progress fit, and everything when these alone fill it:
  *
- *       kept = min(1, 3 / 2 * (1 - rows in progress / capacity)) */
+ *       kept = min(1, 3 / 2 * (1 - rows in progress / capacity))
+ *
+ * Where software fills the memory in front of the outermost one, it keeps all rows there, or none where they
+ * do not find room. */
 #ifndef LL_SIM_COST_ROWS_H
 #define LL_SIM_COST_ROWS_H
 

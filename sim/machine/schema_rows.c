@@ -325,7 +325,8 @@ static const struct ll_field kernel_fields[] = {
      .help = "longest row, in elements, that it keeps on chip, as of a softmax: `passes`, `reads`, `side`, "
              "`work` and `line` apply to longer rows only; 0: to all"},
     {.key = "reads", .type = LL_TYPE_NUMBER, AT(reads), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "how many times it reads each row; rows in progress are kept in a cache as far as they fit"},
+     .help = "how many times it reads each row; a cache keeps rows in progress as far as they fit, a memory that software "
+             "fills keeps all rows or none"},
     {.key = "kept", .type = LL_TYPE_NUMBER, AT(kept), .min = 0, .max = MOST_RATE, .otherwise = "1.5",
      .help = "share of the rows in progress that the cache in front of the outermost memory keeps until they are "
              "read again, for each part of it that they leave free; at most all"},

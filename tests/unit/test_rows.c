@@ -80,9 +80,18 @@ static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
     assert_near(outer_bytes(&kernel, &work, 3 * 128000, true), 2 * once, 1e-12);
     assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 2.5 * once, 1e-12); /* kept: 3/4 */
     assert_near(outer_bytes(&kernel, &work, 128000, true), 4 * once, 1e-12);
-    assert_near(outer_bytes(&kernel, &work, 3 * 128000, false), 4 * once, 1e-12);
     kernel.kept = 1;
     assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 3 * once, 1e-12); /* 1/2 */
+}
+
+/* A buffer of which half is for what comes next. */
+static void software_keeps_all_rows_or_none(void **state)
+{
+    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 3, .kept = 1.5};
+    const struct ll_work work = rows(1000, 800);
+    (void)state;
+    assert_near(outer_bytes(&kernel, &work, 2 * work.a_bytes, false), 2 * (double)work.a_bytes, 1e-12);
+    assert_near(outer_bytes(&kernel, &work, 2 * work.a_bytes - 2, false), 4 * (double)work.a_bytes, 1e-12);
 }
 
 static void a_larger_cache_never_moves_more(void **state)
@@ -105,6 +114,7 @@ int main(void)
         cmocka_unit_test(the_last_round_takes_as_long_as_a_full_one),
         cmocka_unit_test(short_rows_are_at_hand),
         cmocka_unit_test(rows_in_progress_are_found_again_as_far_as_they_fit),
+        cmocka_unit_test(software_keeps_all_rows_or_none),
         cmocka_unit_test(a_larger_cache_never_moves_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
