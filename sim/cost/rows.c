@@ -29,10 +29,17 @@ static bool has_long_rows(const struct ll_kernel *kernel, const struct ll_work *
     return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->row && work->vector.elements > 0;
 }
 
-double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work)
+double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why)
 {
-    double again = has_long_rows(kernel, work) ? (kernel->reads - 1) * (double)work->a_bytes : 0;
-    return ll_rows_passes(kernel, work) * (ll_work_bytes(work) + again);
+    double once = ll_work_bytes(work), passes = ll_rows_passes(kernel, work);
+    double reads = has_long_rows(kernel, work) ? kernel->reads : 1;
+    double bytes = passes * (once + (reads - 1) * (double)work->a_bytes);
+    if (bytes > once)
+        ll_say(why,
+               "through a unit, by passes and reads of the kernel: %.10g * (%.10g + (%.10g - 1) * %" PRIu64
+               ") = %.10g B",
+               passes, once, reads, work->a_bytes, bytes);
+    return bytes;
 }
 
 static double rows_of(const struct ll_work *work)

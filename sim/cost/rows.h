@@ -33,7 +33,7 @@ double ll_rows_passes(const struct ll_kernel *kernel, const struct ll_work *work
 double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work);
 
 /* Bytes that pass through a unit for such work, what the kernel moves more than once as often. */
-double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work);
+double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why);
 
 /* How many times as long as evenly dealt the unit computes that gets most rows, at least 1; 1 where the
  * kernel does not say how many rows a unit works on. */
