@@ -264,6 +264,28 @@ static void on_chip_energies_follow_cacti(void **state)
     }
 }
 
+static double multiply_add_j(const char *inherited)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "inherits: [%s]\n" LL_TOY_MACHINE, inherited);
+    struct ll_machine *machine = ll_toy_machine(text);
+    assert_non_null(machine);
+    double energy_j = machine->energy.mac_j[LL_F32];
+    ll_machine_free(machine);
+    return energy_j;
+}
+
+/* A40's die is made in 8 nm of a 10 nm class: its lanes take the geometric mean of their tables' figures. */
+static void lanes_of_8_nm_take_what_lies_between_16_and_7(void **state)
+{
+    double mean_j = sqrt(multiply_add_j("technology/n16, technology/simt_n16") *
+                         multiply_add_j("technology/n7, technology/simt_n7"));
+    struct ll_machine *machine = read_machine("a40");
+    (void)state;
+    assert_near(machine->energy.mac_j[LL_F32], mean_j, 0.005);
+    ll_machine_free(machine);
+}
+
 /* Of the unit that computes fastest. */
 static double sustained_flops(const struct ll_machine *machine, enum ll_dtype dtype)
 {
@@ -385,6 +407,7 @@ int main(void)
         cmocka_unit_test(peaks_are_those_of_the_documents),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
+        cmocka_unit_test(lanes_of_8_nm_take_what_lies_between_16_and_7),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
         cmocka_unit_test(a_name_in_data_means_one_machine),
         cmocka_unit_test(the_example_has_each_section_and_names_all_ways_to_fuse),
