@@ -227,6 +227,39 @@ static void peaks_are_those_of_the_documents(void **state)
     }
 }
 
+static const struct ll_level *level_named(const struct ll_machine *machine, const char *name)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (strcmp(machine->levels[l].name, name) == 0)
+            return &machine->levels[l];
+    return NULL;
+}
+
+/* Sizes and rates of single instances. AMD's white paper on CDNA 3: 16 channels of 128 bytes a cycle for each
+ * of eight dies, 34.4 TB/s, before 256 MB for all. */
+static void caches_and_memories_are_those_of_the_documents(void **state)
+{
+    const struct {
+        const char *stem, *level;
+        double size_bytes, bandwidth_Bps;
+        uint64_t instances;
+    } printed[] = {
+        {"mi300x", "l2", 0x1p22, 34.4e12 / 8, 8},
+        {"mi300x", "infinity", 0x1p28, 17.2e12, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
+        struct ll_machine *machine = read_machine(printed[i].stem);
+        const struct ll_level *level = level_named(machine, printed[i].level);
+        if (!level || (double)level->size_bytes != printed[i].size_bytes)
+            fail_msg("%s: %s is not of %g bytes", printed[i].stem, printed[i].level, printed[i].size_bytes);
+        assert_near(level->bandwidth_Bps, printed[i].bandwidth_Bps, 0.01);
+        assert_int_equal(ll_machine_instances(machine, (uint64_t)(level - machine->levels)),
+                         printed[i].instances);
+        ll_machine_free(machine);
+    }
+}
+
 /* A step of a recurrent layer starts kernels of its own, whatever the library. */
 static void steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack(void **state)
 {
@@ -405,6 +438,7 @@ int main(void)
         cmocka_unit_test(every_figure_has_a_source),
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_are_those_of_the_documents),
+        cmocka_unit_test(caches_and_memories_are_those_of_the_documents),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(lanes_of_8_nm_take_what_lies_between_16_and_7),
