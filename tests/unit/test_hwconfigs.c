@@ -178,6 +178,9 @@ static void peaks_are_those_of_the_documents(void **state)
         {"a100_sxm4_40gb", LL_F64, 19.5e12, 0.9 * 1555e9, 0.003},
         {"h100_sxm5_80gb", LL_F16, 989.4e12, 0.9 * 3350e9, 0.003},
         {"h100_sxm5_80gb", LL_F64, 66.9e12, 0.9 * 3350e9, 0.003},
+        {"h100_pcie_80gb", LL_F16, 756.5e12, 0.9 * 2039e9, 0.003},
+        {"h100_pcie_80gb", LL_F64, 51e12, 0.9 * 2039e9, 0.005},
+        {"h100_pcie_80gb", LL_F32, 51e12, 0.9 * 2039e9, 0.005},
         {"h200_sxm", LL_F8, 1978.9e12, 0.9 * 4800e9, 0.003},
         {"t4", LL_F16, 65.1e12, 0.75 * 320e9, 0.003},
         {"t4", LL_INT8, 130.3e12, 0.75 * 320e9, 0.003},
@@ -256,6 +259,33 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         assert_near(level->bandwidth_Bps, printed[i].bandwidth_Bps, 0.01);
         assert_int_equal(ll_machine_instances(machine, (uint64_t)(level - machine->levels)),
                          printed[i].instances);
+        ll_machine_free(machine);
+    }
+}
+
+/* Of single GPUs, in one direction: half of what data sheets print. */
+static void links_are_those_of_the_documents(void **state)
+{
+    static const struct {
+        const char *stem, *link;
+        double both_ways_Bps;
+    } printed[] = {{"v100_sxm2_32gb_framework", "nvlink", 300e9},
+                   {"a100_hgx", "nvlink", 600e9},
+                   {"h100_dgx", "nvlink", 900e9},
+                   {"a100_pairwise_nvlink", "nvlink", 600e9},
+                   {"a100_pairwise_nvlink", "pcie", 64e9},
+                   {"a40_pairwise_nvlink", "nvlink", 112.5e9},
+                   {"h100_pairwise_nvlink", "nvlink", 600e9},
+                   {"h100_pairwise_nvlink", "pcie", 128e9}};
+    (void)state;
+    for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
+        struct ll_machine *machine = read_machine(printed[i].stem);
+        uint64_t n = 0;
+        while (n < machine->network_count && strcmp(machine->networks[n].name, printed[i].link) != 0)
+            n++;
+        if (n == machine->network_count)
+            fail_msg("%s has no link %s", printed[i].stem, printed[i].link);
+        assert_near(machine->networks[n].bandwidth_Bps, printed[i].both_ways_Bps / 2, 0.02);
         ll_machine_free(machine);
     }
 }
@@ -439,6 +469,7 @@ int main(void)
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_are_those_of_the_documents),
         cmocka_unit_test(caches_and_memories_are_those_of_the_documents),
+        cmocka_unit_test(links_are_those_of_the_documents),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(lanes_of_8_nm_take_what_lies_between_16_and_7),
