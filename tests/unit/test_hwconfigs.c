@@ -238,8 +238,9 @@ static const struct ll_level *level_named(const struct ll_machine *machine, cons
     return NULL;
 }
 
-/* Sizes and rates of single instances. AMD's white paper on CDNA 3: 16 channels of 128 bytes a cycle for each
- * of eight dies, 34.4 TB/s, before 256 MB for all. */
+/* Sizes and rates of single instances; 0 where no rate is printed. AMD's white paper on CDNA 3: 16 channels of
+ * 128 bytes a cycle for each of eight dies, 34.4 TB/s, before 256 MB for all. Xeons of these generations have
+ * 2.5 MiB of cache a core. Of TPU v5e JAX has 17.2e9 bytes, of later ones Google's pages have GiB. */
 static void caches_and_memories_are_those_of_the_documents(void **state)
 {
     const struct {
@@ -249,6 +250,12 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
     } printed[] = {
         {"mi300x", "l2", 0x1p22, 34.4e12 / 8, 8},
         {"mi300x", "infinity", 0x1p28, 17.2e12, 1},
+        {"xeon_e5_2680v4", "l3", 14 * 2.5 * 0x1p20, 0, 1},
+        {"e5_2630v3_2s", "l3", 16 * 2.5 * 0x1p20, 0, 1},
+        {"xeon_phi_3120a", "gddr5", 6 * 0x1p30, 240e9, 1},
+        {"tpu_v5e", "hbm", 0x1p34, 819e9, 1},
+        {"tpu_v6e", "hbm", 0x1p35, 1638e9, 1},
+        {"tpu_v7_chiplet", "hbm", 96 * 0x1p30, 3690e9, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
@@ -256,7 +263,8 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         const struct ll_level *level = level_named(machine, printed[i].level);
         if (!level || (double)level->size_bytes != printed[i].size_bytes)
             fail_msg("%s: %s is not of %g bytes", printed[i].stem, printed[i].level, printed[i].size_bytes);
-        assert_near(level->bandwidth_Bps, printed[i].bandwidth_Bps, 0.01);
+        if (printed[i].bandwidth_Bps > 0)
+            assert_near(level->bandwidth_Bps, printed[i].bandwidth_Bps, 0.01);
         assert_int_equal(ll_machine_instances(machine, (uint64_t)(level - machine->levels)),
                          printed[i].instances);
         ll_machine_free(machine);
