@@ -207,6 +207,9 @@ static void peaks_are_those_of_the_documents(void **state)
         {"tpu_v5e", LL_BF16, 197e12, 0.86 * 819e9, 0.01},
         {"tpu_v5e", LL_INT8, 393e12, 0.86 * 819e9, 0.01},
         {"tpu_v6e", LL_BF16, 918e12, 0.86 * 1638e9, 0.01},
+        {"tpu_v6e", LL_F8, 918e12, 0.86 * 1638e9, 0.01},
+        {"tpu_v6e", LL_INT8, 1836e12, 0.86 * 1638e9, 0.01},
+        {"tpu_v7_chiplet", LL_F8, 4614e12 / 2, 0.86 * 3690e9, 0.01},
         {"catamount", LL_F32, 15.67e12, 628.6e9, 1e-9},
         {"xeon_e5_2680v4", LL_F32, 1.30e12, ddr4_2400 * 76.8e9, 0.01},
         {"e5_2630v3_2s", LL_F32, 1.23e12, ddr4_2133 * 119.4e9, 0.01},
@@ -255,6 +258,7 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         {"xeon_phi_3120a", "gddr5", 6 * 0x1p30, 240e9, 1},
         {"tpu_v5e", "hbm", 0x1p34, 819e9, 1},
         {"tpu_v6e", "hbm", 0x1p35, 1638e9, 1},
+        {"tpu_v7_chiplet", "vmem", 0x1p26, 0, 1},
         {"tpu_v7_chiplet", "hbm", 96 * 0x1p30, 3690e9, 1},
     };
     (void)state;
@@ -271,7 +275,8 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
     }
 }
 
-/* Of single GPUs, in one direction: half of what data sheets print. */
+/* Of single GPUs, in one direction: half of what data sheets print. Of a TPU one of its two dimensions, of v7
+ * of three, which two chiplets share. */
 static void links_are_those_of_the_documents(void **state)
 {
     static const struct {
@@ -284,7 +289,10 @@ static void links_are_those_of_the_documents(void **state)
                    {"a100_pairwise_nvlink", "pcie", 64e9},
                    {"a40_pairwise_nvlink", "nvlink", 112.5e9},
                    {"h100_pairwise_nvlink", "nvlink", 600e9},
-                   {"h100_pairwise_nvlink", "pcie", 128e9}};
+                   {"h100_pairwise_nvlink", "pcie", 128e9},
+                   {"tpu_v5e", "ici", 400e9 / 2},
+                   {"tpu_v6e", "ici", 800e9 / 2},
+                   {"tpu_v7_chiplet", "ici", 1200e9 / 3 / 2}};
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
         struct ll_machine *machine = read_machine(printed[i].stem);
