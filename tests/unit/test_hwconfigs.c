@@ -377,6 +377,51 @@ static double sustained_flops(const struct ll_machine *machine, enum ll_dtype dt
     return most;
 }
 
+/* The board's power, of variants of a chip that of the variant whose clock the file has. */
+static void power_is_limited_to_the_thermal_design(void **state)
+{
+    static const struct {
+        const char *stem;
+        double design_w;
+    } designs[] = {{"m40", 250},
+                   {"titan_x_maxwell", 250},
+                   {"titan_x_pascal", 250},
+                   {"titan_xp", 250},
+                   {"gtx_960", 120},
+                   {"gtx_1080", 180},
+                   {"gtx_1080ti", 250},
+                   {"quadro_p4000", 105},
+                   {"p4", 75},
+                   {"p100_pcie", 250},
+                   {"v100_pcie_32gb", 250},
+                   {"v100_sxm2_32gb", 300},
+                   {"titan_v", 250},
+                   {"t4", 70},
+                   {"rtx_2080ti", 260},
+                   {"a100_pcie_40gb", 250},
+                   {"a100_pcie_80gb", 300},
+                   {"a100_sxm4_80gb", 400},
+                   {"a40", 300},
+                   {"l4", 72},
+                   {"h100_sxm5_80gb", 700},
+                   {"h100_pcie_80gb", 350},
+                   {"h200_sxm", 700},
+                   {"mi25", 300},
+                   {"vega_fe", 300},
+                   {"mi100", 300},
+                   {"mi210", 300},
+                   {"mi250_gcd", 560 / 2},
+                   {"mi300x", 750}};
+    (void)state;
+    for (size_t i = 0; i < sizeof designs / sizeof *designs; i++) {
+        struct ll_machine *machine = read_machine(designs[i].stem);
+        if (machine->energy.limit_w != designs[i].design_w)
+            fail_msg("%s: %g W, designed for %g", designs[i].stem, machine->energy.limit_w,
+                     designs[i].design_w);
+        ll_machine_free(machine);
+    }
+}
+
 /* Arithmetic and memory at the rates that they sustain, with what flows all the time: 0.4 to 1.15 times the
  * thermal design as vendors print it; of TPU v4 the most power that Google's page has. First-order energies
  * are no better than that. Boards that cannot feed what is on them, as P4, T4 and L4, are no part. */
@@ -489,6 +534,7 @@ int main(void)
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(lanes_of_8_nm_take_what_lies_between_16_and_7),
+        cmocka_unit_test(power_is_limited_to_the_thermal_design),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
         cmocka_unit_test(a_name_in_data_means_one_machine),
         cmocka_unit_test(the_example_has_each_section_and_names_all_ways_to_fuse),
