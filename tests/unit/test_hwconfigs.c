@@ -343,6 +343,28 @@ static void on_chip_energies_follow_cacti(void **state)
     }
 }
 
+/* A multiplication of 8 bits takes 0.2 pJ at 45 nm (Horowitz, ISSCC 2014) and 0.07 at 7 (Jouppi et al., ISCA
+ * 2021), other nodes by their tables' factors; one of 16 bits four times that. Each with a sum of 32 bits. */
+static void products_of_integers_are_summed_in_32_bits(void **state)
+{
+    static const struct {
+        const char *node;
+        double multiply_pj;
+    } nodes[] = {{"n65", 1.23 * 0.2},  {"n45", 0.2}, {"n28", 0.762 * 0.2},
+                 {"n16", 0.553 * 0.2}, {"n7", 0.07}, {"n5", 0.82 * 0.07}};
+    (void)state;
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "inherits: technology/%s\n" LL_TOY_MACHINE, nodes[i].node);
+        struct ll_machine *machine = ll_toy_machine(text);
+        assert_non_null(machine);
+        double multiply_j = 1e-12 * nodes[i].multiply_pj, sum_j = machine->energy.op_j[LL_I32];
+        assert_near(machine->energy.mac_j[LL_INT8], multiply_j + sum_j, 0.01);
+        assert_near(machine->energy.mac_j[LL_I16], 4 * multiply_j + sum_j, 0.01);
+        ll_machine_free(machine);
+    }
+}
+
 static double multiply_add_j(const char *inherited)
 {
     char text[1024];
@@ -533,6 +555,7 @@ int main(void)
         cmocka_unit_test(links_are_those_of_the_documents),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
+        cmocka_unit_test(products_of_integers_are_summed_in_32_bits),
         cmocka_unit_test(lanes_of_8_nm_take_what_lies_between_16_and_7),
         cmocka_unit_test(power_is_limited_to_the_thermal_design),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
