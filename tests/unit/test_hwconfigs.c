@@ -275,6 +275,22 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
     }
 }
 
+/* Of a multiply-add: 5 cycles on Zen and Zen 2, 4 on Zen 3 (anandtech.com), 5 on Broadwell, 4 on Skylake. */
+static void products_on_processors_fill_for_two_latencies(void **state)
+{
+    static const struct {
+        const char *stem;
+        double cycles;
+    } latencies[] = {{"ryzen_v1605b", 5},  {"epyc_7742", 5},      {"ryzen_9_5950x", 4},
+                     {"ryzen_7_5700g", 4}, {"xeon_e5_2680v4", 5}, {"i7_6700k", 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof latencies / sizeof *latencies; i++) {
+        struct ll_machine *machine = read_machine(latencies[i].stem);
+        assert_near(machine->units[0].matrix.fill_cycles, 2 * latencies[i].cycles, 1e-9);
+        ll_machine_free(machine);
+    }
+}
+
 /* Of single GPUs, in one direction: half of what data sheets print. Of a TPU one of its two dimensions, of v7
  * of three, which two chiplets share. */
 static void links_are_those_of_the_documents(void **state)
@@ -552,6 +568,7 @@ int main(void)
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_are_those_of_the_documents),
         cmocka_unit_test(caches_and_memories_are_those_of_the_documents),
+        cmocka_unit_test(products_on_processors_fill_for_two_latencies),
         cmocka_unit_test(links_are_those_of_the_documents),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
