@@ -15,7 +15,8 @@ static const struct ll_level *level_named(const struct ll_machine *machine, cons
 }
 
 /* Sizes and rates of single instances; 0 where no rate is printed. AMD's white paper on CDNA 3: 16 channels
- * of 128 bytes a cycle for each of eight dies, 34.4 TB/s, before 256 MB for all. Xeons of these generations
+ * of 128 bytes a cycle for each of eight dies, 34.4 TB/s, before 256 MB for all; channels of 64 bytes before
+ * MI200, 16 on Vega 10 (Linux, gfx_v9_0.c), 32 on MI100 and MI200 (rocm.docs.amd.com). Xeons of these generations
  * have 2.5 MiB of cache a core. Of TPU v5e JAX has 17.2e9 bytes, of later ones Google's pages have GiB. */
 static void caches_and_memories_are_those_of_the_documents(void **state)
 {
@@ -24,6 +25,11 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         double size_bytes, bandwidth_Bps;
         uint64_t instances;
     } printed[] = {
+        {"mi25", "l2", 0x1p22, 16 * 64 * 1.5e9, 1},
+        {"vega_fe", "l2", 0x1p22, 16 * 64 * 1.6e9, 1},
+        {"mi100", "l2", 0x1p23, 32 * 64 * 1.502e9, 1},
+        {"mi210", "l2", 0x1p23, 32 * 128 * 1.7e9, 1},
+        {"mi250_gcd", "l2", 0x1p23, 32 * 128 * 1.7e9, 1},
         {"mi300x", "l2", 0x1p22, 34.4e12 / 8, 8},
         {"mi300x", "infinity", 0x1p28, 17.2e12, 1},
         {"xeon_e5_2680v4", "l3", 14 * 2.5 * 0x1p20, 0, 1},
