@@ -16,8 +16,9 @@ static const struct ll_level *level_named(const struct ll_machine *machine, cons
 
 /* Sizes and rates of single instances; 0 where no rate is printed. AMD's white paper on CDNA 3: 16 channels
  * of 128 bytes a cycle for each of eight dies, 34.4 TB/s, before 256 MB for all; channels of 64 bytes before
- * MI200, 16 on Vega 10 (Linux, gfx_v9_0.c), 32 on MI100 and MI200 (rocm.docs.amd.com). Xeons of these generations
- * have 2.5 MiB of cache a core. Of TPU v5e JAX has 17.2e9 bytes, of later ones Google's pages have GiB. */
+ * MI200, 16 on Vega 10 (Linux, gfx_v9_0.c), 32 on MI100 and MI200 (rocm.docs.amd.com). Xeons of these
+ * generations have 2.5 MiB of cache a core. Of TPU v5e JAX has 17.2e9 bytes, of later ones Google's pages
+ * have GiB. */
 static void caches_and_memories_are_those_of_the_documents(void **state)
 {
     const struct {
@@ -145,7 +146,7 @@ static void lanes_of_8_nm_take_what_lies_between_16_and_7(void **state)
     ll_machine_free(machine);
 }
 
-/* Matrix units that take f64 spare its instructions: 1.22 times the bare arithmetic of the node, as for f16. */
+/* Matrix units that take f64 spare its instructions: 1.22 times the node's bare arithmetic, as for f16. */
 static void products_of_f64_cost_what_the_unit_takes_that_computes_them(void **state)
 {
     static const struct {
