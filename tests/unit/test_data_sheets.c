@@ -168,6 +168,18 @@ static void products_of_f64_cost_what_the_unit_takes_that_computes_them(void **s
     }
 }
 
+/* Volta's and Turing's tensor cores take no bf16, so lanes compute it. */
+static void products_of_bf16_cost_an_instruction_where_lanes_compute_them(void **state)
+{
+    static const char *const stems[] = {"v100_sxm2_16gb", "titan_v", "t4", "rtx_2080ti"};
+    (void)state;
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        struct ll_machine *machine = ll_shipped_machine(stems[i]);
+        assert_near(machine->energy.mac_j[LL_BF16], machine->energy.mac_j[LL_F32], 1e-9);
+        ll_machine_free(machine);
+    }
+}
+
 static double share_of_the_lanes(const char *stem, const char *name)
 {
     struct ll_machine *machine = ll_shipped_machine(stem);
@@ -244,6 +256,7 @@ int main(void)
         cmocka_unit_test(products_of_integers_are_summed_in_32_bits),
         cmocka_unit_test(lanes_of_8_nm_take_what_lies_between_16_and_7),
         cmocka_unit_test(products_of_f64_cost_what_the_unit_takes_that_computes_them),
+        cmocka_unit_test(products_of_bf16_cost_an_instruction_where_lanes_compute_them),
         cmocka_unit_test(products_on_vega_sustain_what_they_do_on_its_contemporaries),
         cmocka_unit_test(power_is_limited_to_the_thermal_design),
     };
