@@ -60,8 +60,7 @@ static struct printed described(const struct ll_machine *machine, const struct p
                             .cores = count * lanes,
                             .clock_MHz = machine->clock_hz * 1e-6,
                             .memory_GB = (double)outermost->size_bytes / 0x1p30,
-                            .cache_MB = row->multiprocessors > 0 ? (double)cache->size_bytes / 0x1p20
-                                                                 : (double)cache->size_bytes * 1e-6,
+                            .cache_MB = (double)cache->size_bytes / 0x1p20,
                             .bandwidth_GBps = outermost->bandwidth_Bps * 1e-9};
 }
 
