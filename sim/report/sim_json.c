@@ -236,6 +236,28 @@ static void energy(const struct ll_result *result, struct ll_json *json)
     ll_json_put_number(json, "host", parts->host_j);
     ll_json_put_number(json, "static", parts->static_j);
     ll_json_close_object(json);
+    ll_json_key(json, "pj_per_byte");
+    ll_json_open_object(json);
+    for (uint64_t l = 0; l < result->machine->level_count; l++)
+        ll_json_put_number(json, result->machine->levels[l].name,
+                           ll_machine_level_j(result->machine, l) * 1e12);
+    ll_json_close_object(json);
+}
+
+static void area(const struct ll_result *result, struct ll_json *json)
+{
+    const struct ll_machine *machine = result->machine;
+    ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
+    if (!isfinite(result->area_m2))
+        return;
+    ll_json_key(json, "area_parts_mm2");
+    ll_json_open_object(json);
+    for (uint64_t u = 0; u < machine->unit_count; u++)
+        ll_json_put_number(json, machine->units[u].name, ll_machine_unit_area_m2(machine, u) * 1e6);
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+        ll_json_put_number(json, machine->levels[l].name, ll_machine_level_area_m2(machine, l) * 1e6);
+    ll_json_put_number(json, "fixed", machine->area.fixed_m2 * 1e6);
+    ll_json_close_object(json);
 }
 
 static void one_report(const struct ll_report *report, const char *machine, bool per_op, struct ll_json *json)
@@ -265,7 +287,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
         network(result, json);
     memory(report, json);
     energy(result, json);
-    ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
+    area(result, json);
     if (report->parallel)
         ll_report_parallel_json(report->parallel, json);
     if (report->together)
