@@ -20,9 +20,9 @@
  *
  * so each further fold costs max(T, R). With ws and is, the partial sums of further folds along k meet in
  * accumulators below the array, as in the TPU, T for each column. If there are fewer, software has two ways,
- * and takes the faster one: those that find no room are written to the innermost memory and read back for each
- * further fold, in four bytes at least; or what streams is cut into pieces whose sums find room, and for each
- * piece all that stays is loaded once more, which costs max(T, pieces R) a fold behind the wavefront.
+ * and takes the faster one: those that find no room are written to the innermost memory and read back for
+ * each further fold, in four bytes at least; or what streams is cut into pieces whose sums find room, and for
+ * each piece all that stays is loaded once more, which costs max(T, pieces R) a fold behind the wavefront.
  *
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
  * largest share counts. How it is cut, and whether all of them work or fewer (where each has a memory of its

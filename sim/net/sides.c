@@ -9,8 +9,8 @@
  *       part 1    y z x | x z y          of 4 x 4 x 4 devices: 2 (n - 1) / n M / (6 B)
  *       part 2    z x y | y x z
  *
- * Along a side half of each piece goes around each way. Where sides are not as long as each other, the shorter
- * ones take as many turns as the longest, with smaller pieces. */
+ * Along a side half of each piece goes around each way. Where sides are not as long as each other, the
+ * shorter ones take as many turns as the longest, with smaller pieces. */
 #include "sim/net/steps.h"
 
 #include <stdlib.h>

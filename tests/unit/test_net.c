@@ -218,30 +218,6 @@ static void other_collectives_take_their_closed_forms(void **state)
     close_net(&f);
 }
 
-/* All links of a torus at once: n = 4^3 devices have 6 each, 2 (n - 1) / n M / (6 B), in 2 * 3 phases of 3
- * turns; a plane of 16 of its devices uses 4, a gathering half the time. Of 2 x 4 devices each side starts with
- * M / 2, of which M / 4 goes along the short one, then 3 / 4 of the M / 4 that is left along the other; beside it 3 / 4
- * of M / 2 along the long one. Half of it goes around each way, in as many turns, 3, as the long side has. Both
- * neighbours along a side of two are the same device, reached by one link (the other is behind it). */
-static void a_torus_reduces_along_all_its_sides_at_once(void **state)
-{
-    (void)state;
-    struct fixture f = open_net(
-        "  - {name: t, topology: torus, shape: 4x4x4, devices: 64, bandwidth: 1GB/s, latency: 1us}\n");
-    double all_s = 2 * 63.0 / 64 * M / (6 * B);
-    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_SIDES, 64), all_s + 18 * a);
-    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_GATHER, LL_ALGORITHM_SIDES, 64), all_s / 2 + 9 * a);
-    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_SIDES, 16),
-                2 * 15.0 / 16 * M / (4 * B) + 12 * a);
-    close_net(&f);
-    f = open_net("  - {name: t, topology: torus, shape: 2x4, devices: 8, bandwidth: 1GB/s, latency: 1us}\n");
-    double first_s = fmax(M / 4, 3.0 / 4 * M / 2 / 2) / B,
-           second_s = fmax(3.0 / 4 * M / 4 / 2, M / 8 / 2) / B;
-    assert_time(time_among(f.net, LL_COLLECTIVE_REDUCE_SCATTER, LL_ALGORITHM_SIDES, 8),
-                first_s + second_s + 6 * a);
-    close_net(&f);
-}
-
 /* Nodes of 4 devices at 4 GB/s, 2 nodes joined at 1 GB/s a device: within 2 * 3 / 4 M / 4B, between (M / 4)
  * / B at once, when each device has its card; with one card a node the four share it. Latencies: 3 + 3 within
  * at 1 us, 1 between. */
@@ -594,7 +570,6 @@ int main(void)
         cmocka_unit_test(meshes_go_straight_and_tori_around),
         cmocka_unit_test(all_to_all_loads_rings_and_tori),
         cmocka_unit_test(other_collectives_take_their_closed_forms),
-        cmocka_unit_test(a_torus_reduces_along_all_its_sides_at_once),
         cmocka_unit_test(levels_of_a_network_work_one_after_the_other),
         cmocka_unit_test(trees_and_dragonflies_narrow_where_they_should),
         cmocka_unit_test(who_is_done_leaves_its_share_to_others),

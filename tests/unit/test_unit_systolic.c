@@ -292,9 +292,9 @@ static struct ll_way way_in_pieces(const struct ll_unit *unit, const struct ll_w
     return way;
 }
 
-/* 50 rows in three pieces of at most 20, for each of which all weights are loaded: 3 x 3 folds of 16 x 32. One
- * by one, each piece fills and drains, 2 R + C - 2 = 62 cycles; behind the wavefront loading three times, 48,
- * takes less than streaming 50. */
+/* 50 rows in three pieces of at most 20, for each of which all weights are loaded: 3 x 3 folds of 16 x 32.
+ * One by one, each piece fills and drains, 2 R + C - 2 = 62 cycles; behind the wavefront loading three times,
+ * 48, takes less than streaming 50. */
 static void what_streams_comes_in_pieces_whose_sums_find_room(void **state)
 {
     (void)state;
