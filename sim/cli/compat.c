@@ -271,6 +271,18 @@ static void say_first_layer(const struct compat *compat)
                 compat->args->words[0]);
 }
 
+static void say_what_is_left_out(const struct compat *compat)
+{
+    const struct ll_scalesim_config *config = &compat->config;
+    if (config->beyond)
+        fprintf(stderr,
+                "%s:%" PRIu64
+                ": `%s` is of SCALE-Sim v3 and left out: these are the numbers of v2. Leadline's own "
+                "simulation has pruned weights (sim --prune, key skips of a unit) and DRAM (key dram of a "
+                "memory)\n",
+                ll_value(compat->args, "machine", ""), config->beyond_line, config->beyond);
+}
+
 static int run_compat(struct compat *compat)
 {
     int status = check_args(compat->args);
@@ -281,6 +293,7 @@ static int run_compat(struct compat *compat)
     if (!check_layers(compat))
         return LL_WRONG;
     say_first_layer(compat);
+    say_what_is_left_out(compat);
     compat->accounts = ll_alloc(compat->args->arena, compat->count, sizeof *compat->accounts);
     if (!compat->accounts || !build_machines(compat) || !run_layers(compat))
         return compat->diags.count ? LL_WRONG : ll_failed("memory ran out");

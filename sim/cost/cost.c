@@ -25,6 +25,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
 {
@@ -244,6 +245,7 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t first, uint6
         cost->level_bytes[l] = traffic->bytes[l];
         cost->level_written[l] = traffic->written[l];
         cost->level_price[l] = traffic->price[l];
+        memcpy(cost->level_of[l], traffic->of[l], sizeof traffic->of[l]);
     }
 }
 

@@ -58,14 +58,15 @@ struct ll_cost {
     double host_s;          /* of input: being prepared and the way from the host, latency included */
     double prepare_s;       /* of that, being prepared */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
-    double level_written[LL_MAX_LEVELS]; /* of that, what comes back: results and partial sums */
-    double level_price[LL_MAX_LEVELS];   /* bytes that take both directions' bandwidth as long */
-    double level_s[LL_MAX_LEVELS];       /* that over the bandwidth that this work gets */
-    double level_first_s[LL_MAX_LEVELS]; /* of that, what the first piece takes */
-    double level_wait_s[LL_MAX_LEVELS];  /* latencies of dependent accesses, not part of level_s */
-    double apart_bytes;                  /* passes over the outermost level before and after the rest */
-    double apart_s;                      /* what they take, and what lies between dependent steps */
-    double gap_s;       /* before it, on the device; not of an op that is joined to another */
+    double level_written[LL_MAX_LEVELS];              /* of that, what comes back: results and partial sums */
+    double level_of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's level_bytes, each operand's */
+    double level_price[LL_MAX_LEVELS];                /* bytes that take both directions' bandwidth as long */
+    double level_s[LL_MAX_LEVELS];                    /* that over the bandwidth that this work gets */
+    double level_first_s[LL_MAX_LEVELS];              /* of that, what the first piece takes */
+    double level_wait_s[LL_MAX_LEVELS]; /* latencies of dependent accesses, not part of level_s */
+    double apart_bytes;                 /* passes over the outermost level before and after the rest */
+    double apart_s;                     /* what they take, and what lies between dependent steps */
+    double gap_s;                       /* before it, on the device; not of an op that is joined to another */
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
     double behind_s;    /* of that, what it takes while the device works already */

@@ -42,6 +42,7 @@ struct group {
 
 struct flow {
     double bytes, written, price;
+    double of[LL_OPERAND_COUNT]; /* each operand's bytes */
 };
 
 static int catcher_of(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
@@ -114,7 +115,16 @@ static struct flow flow_of(const struct ll_machine *machine, const struct group 
                            double written)
 {
     struct ll_toll toll = ll_level_toll(&machine->levels[group->level]);
-    return (struct flow){bytes, written, ll_toll_price(&toll, bytes, written)};
+    return (struct flow){bytes, written, ll_toll_price(&toll, bytes, written), {0}};
+}
+
+/* The operands' part in it: so many times so many bytes of each. */
+static struct flow with_operands(struct flow flow, double times, double a, double b, double c)
+{
+    flow.of[LL_OPERAND_A] = times * a;
+    flow.of[LL_OPERAND_B] = times * b;
+    flow.of[LL_OPERAND_C] = times * c;
+    return flow;
 }
 
 /* The dependent steps of a sequence move b once if all of it stays inside, next to one line of a and c. */
@@ -163,7 +173,8 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
         ll_say(why,
                "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
                from, names_of(group), shares, b, steps, a, c, once);
-        return flow_of(machine, group, once, shares * (double)steps * c);
+        struct flow flow = flow_of(machine, group, once, shares * (double)steps * c);
+        return with_operands(flow, shares, (double)steps * a, b, (double)steps * c);
     }
     struct ll_tiling t = ll_tile(p, capacity);
     double bytes = shares * (double)steps * t.bytes;
@@ -172,7 +183,9 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
            " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
            from, names_of(group), ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
            t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
-    return flow_of(machine, group, bytes, shares * (double)steps * t.written);
+    struct flow flow = flow_of(machine, group, bytes, shares * (double)steps * t.written);
+    return with_operands(flow, shares * (double)steps, t.passes[LL_OPERAND_A] * a, t.passes[LL_OPERAND_B] * b,
+                         t.passes[LL_OPERAND_C] * c);
 }
 
 static struct flow cheaper(struct flow one, struct flow other)
@@ -257,7 +270,8 @@ static struct flow nested_flow(const struct ll_machine *machine, const struct ne
            nest->tile[LL_DIM_K], ll_dim_name(nest->order[0]), ll_dim_name(nest->order[1]),
            ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], a, passes[LL_OPERAND_B], b,
            passes[LL_OPERAND_C], back, c, flow.bytes);
-    return flow;
+    return with_operands(flow, nested->times, passes[LL_OPERAND_A] * a, passes[LL_OPERAND_B] * b,
+                         (passes[LL_OPERAND_C] + back) * c);
 }
 
 /* --- near --- */
@@ -290,7 +304,10 @@ static struct flow asked_by_unit(const struct ll_machine *machine, const struct 
     bytes = steps * (group->whole ? way->unit_bytes : bytes);
     if (why)
         tell_asked(machine, task, way, group, bytes, why);
-    return flow_of(machine, group, bytes, group->has[LL_OPERAND_C] ? steps * written : 0);
+    struct flow flow = flow_of(machine, group, bytes, group->has[LL_OPERAND_C] ? steps * written : 0);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        flow.of[i] = group->has[i] ? steps * way->asked_bytes[i] : 0;
+    return flow;
 }
 
 /* The shares of that many units joined, `rows` of them along m, the rest along n, then over the batch. */
@@ -399,8 +416,13 @@ static struct flow near_flow(const struct ll_machine *machine, const struct ll_t
     double joining = group->has[LL_OPERAND_C] ? steps * way->joining_bytes : 0;
     struct flow once_each = flow_of(machine, group, least, results);
     struct flow sums = flow_of(machine, group, joining, joining / 2);
-    struct flow all = {fmax(least, flow.bytes) + joining, fmax(results, flow.written) + joining / 2,
-                       fmax(once_each.price, flow.price) + sums.price};
+    struct flow all = {fmax(least, flow.bytes) + joining,
+                       fmax(results, flow.written) + joining / 2,
+                       fmax(once_each.price, flow.price) + sums.price,
+                       {0}};
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        all.of[i] = !group->has[i] ? 0 : flow.bytes < least ? once[i] : flow.of[i];
+    all.of[LL_OPERAND_C] += joining;
     ll_say(why,
            "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
            "max(%.10g, %.10g) + %.10g = %.10g B",
@@ -430,6 +452,7 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         traffic->bytes[l] = least + waste;
         traffic->written[l] = bytes[LL_OPERAND_C];
         traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
+        memset(traffic->of[l], 0, sizeof traffic->of[l]);
     }
 }
 
@@ -455,6 +478,7 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
     struct group group;
     int parts = 0;
     traffic->bytes[level] = traffic->written[level] = traffic->price[level] = 0;
+    memset(traffic->of[level], 0, sizeof traffic->of[level]);
     for (int catcher = UNIT; catcher < (int)level; catcher++) {
         if (!group_of(machine, level, catcher, &group))
             continue;
@@ -463,6 +487,8 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
         traffic->bytes[level] += flow.bytes;
         traffic->written[level] += flow.written;
         traffic->price[level] += flow.price;
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            traffic->of[level][i] += flow.of[i];
         parts++;
     }
     if (parts > 1)

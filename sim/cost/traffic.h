@@ -10,6 +10,7 @@
  * the bytes where a port is slower (sim/cost/tiling.h). */
 struct ll_traffic {
     double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
+    double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's bytes, each operand's; of other work 0 */
 };
 
 /* What a search chooses by: how long a byte out of each level takes, what of that is not compared because the

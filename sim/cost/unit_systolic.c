@@ -19,8 +19,10 @@
  *                | load R | wait  | stream T       | skew |      T > R: streaming sets the pace
  *
  * so each further fold costs max(T, R). With ws and is, the partial sums of further folds along k meet in
- * accumulators below the array, as in the TPU, T for each column. Those that find no room are written to the
- * innermost memory and read back for each further fold, in four bytes at least.
+ * accumulators below the array, as in the TPU, T for each column. If there are fewer, software has two ways,
+ * and takes the faster one: those that find no room are written to the innermost memory and read back for
+ * each further fold, in four bytes at least; or what streams is cut into pieces whose sums find room, and for
+ * each piece all that stays is loaded once more, which costs max(T, pieces R) a fold behind the wavefront.
  *
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
  * largest share counts. How it is cut, and whether all of them work or fewer (where each has a memory of its
@@ -35,12 +37,22 @@ struct folds {
     double rows, columns; /* folds along rows and columns of the array */
     double length;        /* elements that stream past each of those that stay */
     double streamed;      /* T: the cycles they take */
-    double one, further;  /* cycles of the first fold and of each that follows */
+    double pieces;        /* of them, each of which passes all folds before the next one does */
+    double filling;       /* cycles of a fold beside those */
+    double one, further;  /* cycles of the first fold and of each that follows, all pieces together */
     double count;
     double cycles;
 };
 
-static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, const struct ll_gemm *g)
+/* How many pieces make the sums of each column fit into the accumulators. */
+static double pieces_of(const struct ll_systolic *array, double length)
+{
+    double room = (double)array->accumulators;
+    return array->dataflow == LL_OUTPUT_STATIONARY || room == 0 ? 1 : ceil(length / room);
+}
+
+static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, const struct ll_gemm *g,
+                        bool in_pieces)
 {
     bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
     double r = (double)array->rows, c = (double)array->cols;
@@ -50,9 +62,17 @@ static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, co
         .rows = (double)ll_ceil_div(os ? g->m : g->k, array->rows),
         .columns = (double)ll_ceil_div(is ? g->m : g->n, array->cols),
         .streamed = ceil(length / array->macs[dtype]),
+        .pieces = in_pieces ? pieces_of(array, length) : 1,
+        .filling = (os ? r : 2 * r) + c - 2,
     };
-    f.one = f.streamed + (os ? r : 2 * r) + c - 2;
-    f.further = array->overlap_folds ? fmin(f.one, fmax(f.streamed, r)) : f.one;
+    double loads = f.pieces * r;
+    if (array->overlap_folds) {
+        f.one = (f.pieces > 1 ? fmax(f.streamed, loads) : f.streamed) + f.filling;
+        f.further = fmin(f.one, fmax(f.streamed, loads));
+    } else {
+        f.one = f.streamed + f.pieces * f.filling;
+        f.further = f.one;
+    }
     f.count = (double)g->batch * f.rows * f.columns;
     f.cycles = f.one + (f.count - 1) * f.further;
     return f;
@@ -64,7 +84,7 @@ static double output_passes(const struct ll_systolic *array, const struct ll_tas
                             const struct folds *f)
 {
     double room = (double)array->accumulators, element = task->problem.element[LL_OPERAND_C];
-    if (array->dataflow == LL_OUTPUT_STATIONARY || room == 0 || room >= f->length || element == 0)
+    if (array->dataflow == LL_OUTPUT_STATIONARY || room == 0 || room * f->pieces >= f->length || element == 0)
         return 1;
     return 1 + 2 * (f->rows - 1) * (1 - room / f->length) * fmax(4, element) / element;
 }
@@ -74,26 +94,31 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
 {
     double passes[LL_OPERAND_COUNT] = {1, 1, 1};
     passes[LL_OPERAND_C] = output_passes(array, task, f);
-    if (array->dataflow != LL_INPUT_STATIONARY)
-        passes[LL_OPERAND_A] = f->columns;
-    if (array->dataflow == LL_OUTPUT_STATIONARY)
-        passes[LL_OPERAND_B] = f->rows;
-    if (array->dataflow == LL_INPUT_STATIONARY)
-        passes[LL_OPERAND_B] = f->columns;
+    passes[LL_OPERAND_A] = array->dataflow == LL_INPUT_STATIONARY ? f->pieces : f->columns;
+    passes[LL_OPERAND_B] = array->dataflow == LL_OUTPUT_STATIONARY  ? f->rows
+                           : array->dataflow == LL_INPUT_STATIONARY ? f->columns
+                                                                    : f->pieces;
     return ll_unit_bytes(task, &split->share, (double)split->used, passes, by_operand);
 }
 
 /* How the output is dealt to the arrays. A way is how many of them work at most, whether the batch is dealt
  * to them or each product of it, and into how many columns, a power of two or as many as there are arrays:
- * rows get the arrays that remain. */
+ * rows get the arrays that remain. All that streams whole, then all in pieces. */
 struct dealing {
     uint64_t batches, rows, columns;
 };
 
-static uint32_t systolic_ways(const struct ll_unit *unit, const struct ll_task *task)
+static uint32_t dealings(const struct ll_unit *unit, const struct ll_task *task)
 {
     uint32_t powers = ll_counts_at_work(unit, task);
     return powers > 1 ? 2 * powers * powers : 1;
+}
+
+static uint32_t systolic_ways(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_systolic *array = &unit->systolic;
+    bool cut = array->accumulators > 0 && array->dataflow != LL_OUTPUT_STATIONARY;
+    return dealings(unit, task) * (cut ? 2 : 1);
 }
 
 /* 1, 2, 4, ... columns, and all of them: index 2 of 3 arrays is 3. 0 behind that. */
@@ -139,7 +164,7 @@ static uint64_t systolic_first_units(const struct ll_unit *unit, const struct ll
         if (!decode(unit, task, way, &dealing))
             continue;
         struct ll_split split = deal(&plain, &task->problem.dims, &dealing);
-        struct folds f = lay(&plain, task->dtype, &split.share);
+        struct folds f = lay(&plain, task->dtype, &split.share, false);
         double bytes = unit_bytes(&plain, task, &split, &f, NULL);
         if (f.cycles > least_cycles || (f.cycles == least_cycles && bytes >= least_bytes))
             continue;
@@ -166,6 +191,23 @@ static double first_bytes(const struct ll_systolic *array, const struct ll_task 
     return bytes;
 }
 
+static void tell_pieces(const struct ll_systolic *array, const struct folds *f, struct ll_explain *why)
+{
+    ll_say(why,
+           "accumulators hold %" PRIu64
+           " sums of a column: %.10g stream in %.10g pieces, and what stays is loaded "
+           "for each",
+           array->accumulators, f->length, f->pieces);
+    if (array->overlap_folds)
+        ll_say(why,
+               "one fold, all pieces, loaded behind the wavefront: max(%.10g, %.10g * %" PRIu64
+               ") + %.10g = %.10g cycles",
+               f->streamed, f->pieces, array->rows, f->filling, f->one);
+    else
+        ll_say(why, "one fold, all pieces, streaming and filling: %.10g + %.10g * %.10g = %.10g cycles",
+               f->streamed, f->pieces, f->filling, f->one);
+}
+
 static void tell(const struct ll_unit *unit, const struct ll_task *task, const struct ll_split *split,
                  const struct folds *f, struct ll_explain *why)
 {
@@ -188,8 +230,11 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
            g->batch, on_rows, on_columns, f->count, array->rows, array->cols,
            (double)g->batch * (double)on_rows * (double)on_columns /
                (f->count * (double)array->rows * (double)array->cols));
-    ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
-           f->streamed, double_r, array->rows, array->cols, f->one);
+    if (f->pieces > 1)
+        tell_pieces(array, f, why);
+    else
+        ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
+               f->streamed, double_r, array->rows, array->cols, f->one);
     ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",
            array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count,
            f->further, f->cycles);
@@ -205,15 +250,19 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
                          struct ll_way *way, struct ll_explain *why)
 {
     struct dealing dealing;
-    if (!decode(unit, task, index, &dealing))
+    uint32_t whole = dealings(unit, task);
+    bool in_pieces = index >= whole;
+    if (!decode(unit, task, index % whole, &dealing))
         return false;
     struct ll_split split = deal(&unit->systolic, &task->problem.dims, &dealing);
-    struct folds f = lay(&unit->systolic, task->dtype, &split.share);
+    struct folds f = lay(&unit->systolic, task->dtype, &split.share, in_pieces);
+    if (in_pieces && (f.pieces == 1 || f.rows == 1)) /* the same as whole, or no sums to come back */
+        return false;
     *way = (struct ll_way){
         .units_used = split.used,
         .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
         .cycles = f.cycles,
-        .first_cycles = f.one - f.streamed,
+        .first_cycles = f.filling,
         .first_bytes = first_bytes(&unit->systolic, task, why),
         .share = split.share,
         .shares = (double)split.used,

@@ -168,6 +168,16 @@ static bool bind(struct making *m)
     return true;
 }
 
+static bool is_of_model(const char *path)
+{
+    return !strncmp(path, MODEL_PREFIX, strlen(MODEL_PREFIX));
+}
+
+static bool is_of_plan(const char *path)
+{
+    return !strncmp(path, PLAN_PREFIX, strlen(PLAN_PREFIX));
+}
+
 static bool is_number(const struct ll_field *field)
 {
     return field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE || field->type == LL_TYPE_QUANTITY ||
@@ -178,6 +188,11 @@ static bool read_coupling(struct ll_space_reading *reading, const struct ll_node
 {
     struct ll_space *space = reading->space;
     struct making m = {.reading = reading, .node = node};
+    if (is_of_model(node->key) || is_of_plan(node->key))
+        return ll_complain(reading->diags, node->key_place,
+                           "`%s`: only values of the machine follow from others; list its values, and let a "
+                           "constraint choose, as in plan.tp * plan.dp == 64",
+                           node->key);
     if (!bind(&m))
         return false;
     if (!is_number(m.field))
@@ -195,8 +210,7 @@ static bool read_axis(struct ll_space_reading *reading, const struct ll_node *no
 {
     struct ll_space *space = reading->space;
     struct making m = {.reading = reading, .node = node, .axis = &space->axes[space->axis_count]};
-    bool model = !strncmp(node->key, MODEL_PREFIX, strlen(MODEL_PREFIX)),
-         plan = !strncmp(node->key, PLAN_PREFIX, strlen(PLAN_PREFIX));
+    bool model = is_of_model(node->key), plan = is_of_plan(node->key);
     if (space->axis_count == LL_MOST_AXES)
         return ll_complain(reading->diags, node->key_place, "more than %d things vary", LL_MOST_AXES);
     *m.axis = (struct ll_space_axis){.path = node->key,

@@ -76,17 +76,20 @@ static const double *unit_macs(const struct ll_unit *unit, double *per_count)
 }
 
 /* The arithmetic of a unit is as large as its largest type needs: the types share multipliers. */
-static double unit_area_m2(const struct ll_unit *unit, const struct ll_area *area)
+double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u)
 {
+    const struct ll_unit *unit = &machine->units[u];
     double per_count, largest_m2 = 0;
     const double *macs = unit_macs(unit, &per_count);
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
-        largest_m2 = fmax(largest_m2, area->pe_m2[i] * macs[i]);
+        largest_m2 = fmax(largest_m2, machine->area.pe_m2[i] * macs[i]);
     return largest_m2 * per_count * (double)unit->count;
 }
 
-static double level_area_m2(const struct ll_machine *machine, uint64_t l)
+double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l)
 {
+    if (l + 1 == machine->level_count)
+        return 0;
     double instances = (double)ll_machine_instances(machine, l);
     return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;
 }
@@ -97,9 +100,9 @@ double ll_machine_area_m2(const struct ll_machine *machine)
         return NAN;
     double total_m2 = machine->area.fixed_m2;
     for (uint64_t u = 0; u < machine->unit_count; u++)
-        total_m2 += unit_area_m2(&machine->units[u], &machine->area);
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
-        total_m2 += level_area_m2(machine, l);
+        total_m2 += ll_machine_unit_area_m2(machine, u);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        total_m2 += ll_machine_level_area_m2(machine, l);
     return total_m2;
 }
 

@@ -465,6 +465,10 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 /* Area to first order, in m2; NaN without figures. Pure. */
 double ll_machine_area_m2(const struct ll_machine *machine);
 
+/* Of that, the arithmetic of all instances of a unit, and all instances of a level (not of the outermost). */
+double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u);
+double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l);
+
 /* Watts that flow all the time: the given ones, or what leaks over the area. Pure. */
 double ll_machine_static_w(const struct ll_machine *machine);
 

@@ -90,7 +90,8 @@ static const struct ll_field systolic_fields[] = {
      .help = "whether the next stationary tile loads while this one computes"},
     {.key = "accumulators", .type = LL_TYPE_WHOLE, AT(systolic.accumulators), .min = 0, .max = 1u << 30,
      .otherwise = "0",
-     .help = "partial sums that each column keeps; further ones go to memory and back; 0: as many as needed"},
+     .help = "partial sums that each column keeps; further ones go to memory and back, or what streams comes in "
+             "pieces, whichever is faster; 0: as many as needed"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(systolic.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };

@@ -37,7 +37,8 @@ double ll_width_BIDIRECTIONAL_RING(const struct ll_fabric *fabric, uint64_t link
 }
 
 /* Along one side of `length` devices from `from` to `to`: how many steps, and whether backwards. The shorter
- * way, forwards when both are as long. */
+ * way; when both are as long, every other device goes backwards, so that links both ways carry as much when
+ * all send to all. */
 struct way {
     uint64_t steps;
     bool back;
@@ -46,7 +47,8 @@ struct way {
 static struct way way_around(uint64_t from, uint64_t to, uint64_t length)
 {
     uint64_t forward = (to + length - from) % length, back = length - forward;
-    return back < forward ? (struct way){back, true} : (struct way){forward, false};
+    bool backwards = back < forward || (back == forward && from % 2 == 1);
+    return backwards ? (struct way){back, true} : (struct way){forward, false};
 }
 
 void ll_route_BIDIRECTIONAL_RING(const struct ll_fabric *fabric, uint64_t from, uint64_t to,

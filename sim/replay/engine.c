@@ -329,7 +329,10 @@ static void fill_detail(const struct ll_machine *machine, const struct ll_cost *
     for (uint64_t l = 0; l < machine->level_count; l++) {
         double left = fmax(0, cost->level_bytes[l] - found->saved_bytes[l]);
         detail->traffic_bytes[l] = left;
-        detail->written_bytes[l] = left > 0 ? cost->level_written[l] * (left / cost->level_bytes[l]) : 0;
+        double share = left > 0 ? left / cost->level_bytes[l] : 0;
+        detail->written_bytes[l] = share * cost->level_written[l];
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            detail->operand_bytes[l][i] = share * cost->level_of[l][i];
     }
     detail->traffic_bytes[machine->level_count - 1] += cost->apart_bytes;
 }

@@ -145,6 +145,29 @@ static void exchange(const struct ll_result *result, const struct ll_price *pric
     ll_json_close_object(json);
 }
 
+/* Of a product's traffic what each operand has, as `holds` of a level calls them. */
+static void operands(const struct ll_machine *machine, const struct ll_op_detail *detail,
+                     struct ll_json *json)
+{
+    static const char *const names[LL_OPERAND_COUNT] = {"a", "b", "c"};
+    double all_bytes = 0;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        for (uint64_t l = 0; l < machine->level_count; l++)
+            all_bytes += detail->operand_bytes[l][i];
+    if (all_bytes == 0)
+        return;
+    ll_json_key(json, "traffic_of");
+    ll_json_open_object(json);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        ll_json_key(json, machine->levels[l].name);
+        ll_json_open_object(json);
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            ll_json_put_number(json, names[i], detail->operand_bytes[l][i]);
+        ll_json_close_object(json);
+    }
+    ll_json_close_object(json);
+}
+
 static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json *json)
 {
     const struct ll_trace *trace = result->prepared->trace;
@@ -177,6 +200,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     for (uint64_t i = 0; i < result->machine->level_count; i++)
         ll_json_put_number(json, result->machine->levels[i].name, detail.written_bytes[i]);
     ll_json_close_object(json);
+    operands(result->machine, &detail, json);
     if (detail.price)
         exchange(result, detail.price, json);
     ll_json_close_object(json);
@@ -212,6 +236,28 @@ static void energy(const struct ll_result *result, struct ll_json *json)
     ll_json_put_number(json, "host", parts->host_j);
     ll_json_put_number(json, "static", parts->static_j);
     ll_json_close_object(json);
+    ll_json_key(json, "pj_per_byte");
+    ll_json_open_object(json);
+    for (uint64_t l = 0; l < result->machine->level_count; l++)
+        ll_json_put_number(json, result->machine->levels[l].name,
+                           ll_machine_level_j(result->machine, l) * 1e12);
+    ll_json_close_object(json);
+}
+
+static void area(const struct ll_result *result, struct ll_json *json)
+{
+    const struct ll_machine *machine = result->machine;
+    ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
+    if (!isfinite(result->area_m2))
+        return;
+    ll_json_key(json, "area_parts_mm2");
+    ll_json_open_object(json);
+    for (uint64_t u = 0; u < machine->unit_count; u++)
+        ll_json_put_number(json, machine->units[u].name, ll_machine_unit_area_m2(machine, u) * 1e6);
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+        ll_json_put_number(json, machine->levels[l].name, ll_machine_level_area_m2(machine, l) * 1e6);
+    ll_json_put_number(json, "fixed", machine->area.fixed_m2 * 1e6);
+    ll_json_close_object(json);
 }
 
 static void one_report(const struct ll_report *report, const char *machine, bool per_op, struct ll_json *json)
@@ -241,7 +287,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
         network(result, json);
     memory(report, json);
     energy(result, json);
-    ll_json_put_number(json, "area_mm2", result->area_m2 * 1e6);
+    area(result, json);
     if (report->parallel)
         ll_report_parallel_json(report->parallel, json);
     if (report->together)

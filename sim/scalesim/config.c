@@ -130,6 +130,18 @@ static bool read_value(struct reading *reading, const struct key *key, const cha
     return true;
 }
 
+/* What version 3 can switch on, and version 2 would ignore without a word. */
+static void look_beyond(struct reading *reading, const char *name, const char *value)
+{
+    static const char *const switches[] = {"SparsitySupport", "IfmapCustomLayout", "FilterCustomLayout",
+                                           "UseRamulatorTrace"};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (!reading->config->beyond && !strcasecmp(switches[i], name) && !strcasecmp(value, "true")) {
+            reading->config->beyond = switches[i];
+            reading->config->beyond_line = reading->line;
+        }
+}
+
 static void read_key(struct reading *reading, const char *name, const char *value)
 {
     for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -142,6 +154,7 @@ static void read_key(struct reading *reading, const char *name, const char *valu
         reading->given[i] = reading->line;
         return;
     }
+    look_beyond(reading, name, value);
     enum { MOST = sizeof reading->unknown / sizeof reading->unknown[0] };
     if (reading->unknown_count < MOST)
         reading->unknown[reading->unknown_count++] = name;

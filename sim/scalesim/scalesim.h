@@ -30,6 +30,8 @@ struct ll_scalesim_config {
     enum ll_dataflow dataflow;
     bool user_bandwidth;      /* InterfaceBandwidth is USER, not CALC */
     uint64_t words_per_cycle; /* of each operand's channel to memory, in USER mode */
+    const char *beyond;       /* a switch of version 3 that is on, and changes nothing here; NULL: none */
+    uint64_t beyond_line;
 };
 
 /* How a layer lies on the array: Sr and Sc are cut into folds, each of which takes fold_lines cycles.

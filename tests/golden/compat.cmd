@@ -28,3 +28,6 @@ leadline sim --compat scalesim2 -c scale.cfg --input gemm products.csv --json
 cat reports/COMPUTE_REPORT.csv reports/BANDWIDTH_REPORT.csv reports/DETAILED_ACCESS_REPORT.csv
 sed 1d net.csv >headless.csv
 leadline sim --compat scalesim2 -c scale.cfg headless.csv 2>&1 | sed 1q
+# What version 3 adds is named, not silently left out.
+{ cat scale.cfg; printf '[sparsity]\nSparsitySupport : true\n'; } > three.cfg
+leadline sim --compat scalesim2 -c three.cfg net.csv 2>&1 | sed 1q

@@ -12,3 +12,6 @@ leadline dump grads.llt | sed 's/"inputs.*"attrs"/"attrs"/'
 leadline sim -c a100_pcie_80gb half.llt --explain 0 | tail -2
 # Progress in a file is a page at most, however many steps.
 leadline record gemm --infer --steps 1000 -p m=2 -p n=2 -p k=2 -o many.llt 2>&1 >many.txt | grep -c '^step'
+# What a device gathers is all that the others have a part of.
+leadline record allreduce --dry-run -p kind=all_gather -p bytes=4096 -p devices=4 -o gather.llt >/dev/null 2>&1
+leadline dump gather.llt

@@ -127,6 +127,22 @@ static void time_is_at_most_all_parts_in_series(void **state)
     }
 }
 
+static void traffic_is_that_of_its_operands(void **state)
+{
+    (void)state;
+    struct dice dice;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        struct ll_cost cost = cost_of(&s.machine, &s.work);
+        for (uint64_t l = 0; ll_is_product(&s.work) && l < s.machine.level_count; l++) {
+            const double *of = cost.level_of[l];
+            double all = of[LL_OPERAND_A] + of[LL_OPERAND_B] + of[LL_OPERAND_C];
+            claim(fabs(all - cost.level_bytes[l]) <= 1e-9 * cost.level_bytes[l], seed,
+                  "operands do not add up to a level's traffic");
+        }
+    }
+}
+
 static void savings_never_slow_down(void **state)
 {
     (void)state;
@@ -415,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_at_least_flops_over_peak_and_bytes_over_bandwidth),
         cmocka_unit_test(time_is_at_most_all_parts_in_series),
+        cmocka_unit_test(traffic_is_that_of_its_operands),
         cmocka_unit_test(savings_never_slow_down),
         cmocka_unit_test(products_keep_within_the_power_of_the_board),
         cmocka_unit_test(a_better_machine_is_never_slower),

@@ -192,6 +192,9 @@ static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
     struct ll_result r = *scene.result;
     /* the array's 64 and the lanes' 8 multiply-accumulators */
     assert_near(r.area_m2 * 1e6, 7 + (64 + 8) * 1e-3, 1e-12);
+    assert_near(ll_machine_unit_area_m2(r.machine, 0) * 1e6, 64e-3, 1e-12);
+    assert_near(ll_machine_unit_area_m2(r.machine, 1) * 1e6, 8e-3, 1e-12);
+    assert_near(ll_machine_level_area_m2(r.machine, r.machine->level_count - 1), 0, 0);
     assert_near(r.energy.compute_j, 64 * 64 * 64 * 2e-12, 1e-12);
     assert_near(r.energy.level_j[0], 3 * 16384 * 10e-12, 1e-12);
     assert_near(r.energy.host_j, 16384 * 5e-12, 1e-12);

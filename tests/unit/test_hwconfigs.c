@@ -2,8 +2,10 @@
 /* The machines that the program ships with, and the page about them. */
 #include "check.h"
 
+#include "samples.h"
 #include "shipped_machine.h"
 #include "toy_machine.h"
+#include "sim/cost/cost.h"
 #include "sim/machine/path.h"
 #include "sim/machine/schema.h"
 
@@ -239,6 +241,21 @@ static void peaks_of_other_machines_are_those_of_the_documents(void **state)
     assert_peaks(printed, sizeof printed / sizeof *printed);
 }
 
+/* 278 mW under AlexNet, printed in Chen et al., JSSC 2017; of what lies in the register files each
+ * multiply-accumulate reads both operands, of two bytes each (Chen et al., ISCA 2016). */
+static void eyeriss_draws_less_than_was_measured_and_feeds_each_product_from_its_files(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_shipped_machine("eyeriss_like");
+    struct ll_work work = gemm_work(LL_I16, 1, 169, 384, 2304);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_machine_static_w(machine) > 0 && ll_machine_static_w(machine) < 0.278);
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+    assert_true(cost.level_bytes[0] >= 169.0 * 384 * 2304 * 2 * 2);
+    ll_machine_free(machine);
+}
+
 /* A step of a recurrent layer starts kernels of its own, whatever the library. */
 static void steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack(void **state)
 {
@@ -396,6 +413,7 @@ int main(void)
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_of_gpus_are_those_of_their_data_sheets),
         cmocka_unit_test(peaks_of_other_machines_are_those_of_the_documents),
+        cmocka_unit_test(eyeriss_draws_less_than_was_measured_and_feeds_each_product_from_its_files),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),

@@ -104,13 +104,13 @@ static void both_directions_of_a_ring_halve_what_each_carries(void **state)
 }
 
 /* 2 log2(n) a + 2 (n - 1) / n M / B; on a ring of both directions partners at distance d cross d links, each
- * of which d messages share: M / 2 at distance 1, M / 4 at 2, M / 8 at 4 (both ways around are as long:
- * all go forward). */
+ * of which d messages share: M / 2 at distance 1, M / 4 at 2, M / 8 at 4, of which two share a link
+ * (both ways around are as long: every other one goes back). */
 static void halving_and_doubling_shares_the_links_of_a_ring(void **state)
 {
     (void)state;
     expect_all_reduce(switch8, LL_ALGORITHM_HALVING_DOUBLING, 8, 2 * 3 * a + 2 * 7.0 / 8 * M / B);
-    double there = a * (1 + 2 + 4) + M / B * (1 * 1.0 / 2 + 2 * 1.0 / 4 + 4 * 1.0 / 8);
+    double there = a * (1 + 2 + 4) + M / B * (1 * 1.0 / 2 + 2 * 1.0 / 4 + 2 * 1.0 / 8);
     expect_all_reduce(both8, LL_ALGORITHM_HALVING_DOUBLING, 8, 2 * there);
 }
 
@@ -178,7 +178,7 @@ static void meshes_go_straight_and_tori_around(void **state)
 
 /* Each of n (n - 1) messages of M / n; a ring of an odd number both ways: a link carries 1 + 2 + ... + (n -
  * 1) / 2 of them, (n^2 - 1) / 8. A torus of 3 x 5: along a side of length s each link carries (s^2 - 1) / 8 *
- * n / s. */
+ * n / s. Of an even number half of the messages to the device across go each way: n^2 / 8. */
 static void all_to_all_loads_rings_and_tori(void **state)
 {
     (void)state;
@@ -189,6 +189,13 @@ static void all_to_all_loads_rings_and_tori(void **state)
     f = open_net("  - {name: t, topology: torus, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 0s}\n");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 15),
                 3 * 15 / 5 * M / (15 * B));
+    close_net(&f);
+    f = open_net("  - {name: r, topology: bidirectional_ring, devices: 8, bandwidth: 1GB/s, latency: 1us}\n");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 8), 4 * a + M / B);
+    close_net(&f);
+    f = open_net(
+        "  - {name: t, topology: torus, shape: 4x4x4, devices: 64, bandwidth: 1GB/s, latency: 0s}\n");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 64), 2 * 16 * M / (64 * B));
     close_net(&f);
 }
 

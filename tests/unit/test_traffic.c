@@ -58,6 +58,23 @@ static void what_passes_by_a_level_comes_from_further_out_as_often_as_the_unit_a
     assert_near(some.level_bytes[2], 3 * 64, 0);
 }
 
+static void each_operand_has_its_part_of_the_traffic(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(1);
+    struct ll_cost all = cost_of(&machine);
+    static const double of[LL_OPERAND_COUNT] = {2 * 64, 2 * 64, 64};
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        assert_near(all.level_of[0][i], of[i], 0);
+        assert_near(all.level_of[1][i], 64, 0);
+    }
+    hold_only(&machine.levels[0], LL_OPERAND_B);
+    struct ll_cost some = cost_of(&machine);
+    assert_near(some.level_of[0][LL_OPERAND_A], 0, 0);
+    assert_near(some.level_of[0][LL_OPERAND_B], 2 * 64, 0);
+    assert_near(some.level_of[1][LL_OPERAND_A], 2 * 64, 0);
+}
+
 static void results_are_what_is_written(void **state)
 {
     (void)state;
@@ -125,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_passes_by_a_level_comes_from_further_out_as_often_as_the_unit_asks),
+        cmocka_unit_test(each_operand_has_its_part_of_the_traffic),
         cmocka_unit_test(results_are_what_is_written),
         cmocka_unit_test(a_slow_port_sets_the_pace),
         cmocka_unit_test(a_level_of_a_cluster_has_one_instance_for_each),

@@ -281,6 +281,40 @@ static void sums_without_an_accumulator_go_to_memory_and_back(void **state)
     assert_near(way_of(&unit, &work).unit_bytes, 4 * (50 * 40 + 40 * 70 * 2 + output), 1e-15);
 }
 
+/* On one array all that streams goes whole, or, the last way, in pieces. */
+static struct ll_way way_in_pieces(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_unit_model *model = ll_unit_model(unit->model);
+    struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
+    struct ll_way way;
+    assert_int_equal(model->way_count(unit, &task), 2);
+    assert_true(model->way(unit, &task, 1, &way, NULL));
+    return way;
+}
+
+/* 50 rows in three pieces of at most 20, for each of which all weights are loaded: 3 x 3 folds of 16 x 32.
+ * One by one, each piece fills and drains, 2 R + C - 2 = 62 cycles; behind the wavefront loading three times,
+ * 48, takes less than streaming 50. */
+static void what_streams_comes_in_pieces_whose_sums_find_room(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 32, LL_WEIGHT_STATIONARY, 1);
+    unit.systolic.accumulators = 20;
+    struct ll_work work = gemm_work(LL_F32, 1, 50, 70, 40);
+    struct ll_way way = way_in_pieces(&unit, &work);
+    assert_near(way.unit_bytes, 4 * (50 * 40 * 3 + 3 * 40 * 70 + 50 * 70), 1e-15);
+    assert_near(way.cycles, 9 * (50 + 3 * 62), 0);
+    unit.systolic.overlap_folds = true;
+    assert_near(way_in_pieces(&unit, &work).cycles, 9 * 50 + 62, 0);
+    unit.systolic.accumulators = 5;
+    way = way_in_pieces(&unit, &work);
+    assert_near(way.unit_bytes, 4 * (50 * 40 * 3 + 10 * 40 * 70 + 50 * 70), 1e-15);
+    assert_near(way.cycles, 9 * 10 * 16 + 62, 0);
+    unit.systolic.dataflow = LL_INPUT_STATIONARY;
+    unit.systolic.accumulators = 35;
+    assert_near(way_in_pieces(&unit, &work).unit_bytes, 4 * (2 * 50 * 40 + 40 * 70 * 2 + 50 * 70), 1e-15);
+}
+
 static void sums_of_an_output_stationary_array_stay_in_it(void **state)
 {
     (void)state;
@@ -379,6 +413,7 @@ int main(void)
         cmocka_unit_test(groups_are_a_batch_of_small_products),
         cmocka_unit_test(an_array_asks_for_its_operands_fold_by_fold),
         cmocka_unit_test(sums_without_an_accumulator_go_to_memory_and_back),
+        cmocka_unit_test(what_streams_comes_in_pieces_whose_sums_find_room),
         cmocka_unit_test(sums_of_an_output_stationary_array_stay_in_it),
         cmocka_unit_test(a_depthwise_convolution_uses_one_column),
         cmocka_unit_test(an_array_reads_each_window_in_full),
