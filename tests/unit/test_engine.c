@@ -48,6 +48,20 @@ static struct ll_trace *record_relu(enum ll_dtype dtype)
     return toy_close(toy, path);
 }
 
+/* Two activations, the second of what the first made. */
+static struct ll_trace *record_pair(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_ACTIVATION);
+    ll_recorder_step_begin(toy->recorder);
+    for (int i = 0; i < 2; i++)
+        x = toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
 static struct scene played(const char *path, const char *value)
 {
     struct scene scene = open_scene_set(record_steps(), yaml, path, value);
@@ -106,6 +120,26 @@ static void with_one_buffer_inputs_and_products_take_turns(void **state)
     double c = scene.result->ops[1].time_s;
     assert_near(scene.result->time_s * STEPS, STEPS * (input_s + c), 1e-12);
     close_scene(&scene);
+}
+
+/* A gap is between kernels: two ops that are one kernel have one in front of them. */
+static void fused_ops_leave_one_gap(void **state)
+{
+    (void)state;
+    static const char *const fusions[] = {"none", "elementwise"};
+    for (int i = 0; i < 2; i++) {
+        char with[1024], without[1024];
+        const char *format = UNITS "  - {name: dram, size: 1GiB, bandwidth: 1000GB/s}\n"
+                                   "software: {fusion: %s, gap: %s}\n";
+        snprintf(with, sizeof with, format, fusions[i], "3us");
+        snprintf(without, sizeof without, format, fusions[i], "0s");
+        struct scene one = open_scene(record_pair(), with), other = open_scene(record_pair(), without);
+        play(&one);
+        play(&other);
+        assert_near(one.result->time_s - other.result->time_s, (2 - i) * 3e-6, 1e-9);
+        close_scene(&one);
+        close_scene(&other);
+    }
 }
 
 /* All steps are alike and nothing stays on chip: it does not matter which end of a recording is torn off. */
@@ -349,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
         cmocka_unit_test(with_one_buffer_inputs_and_products_take_turns),
+        cmocka_unit_test(fused_ops_leave_one_gap),
         cmocka_unit_test(steps_behind_an_unfinished_one_are_replayed_as_those_before_it),
         cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
         cmocka_unit_test(what_the_software_does_behind_the_launch_hides_the_work),
