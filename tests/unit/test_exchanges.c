@@ -222,7 +222,7 @@ static void an_exchange_explains_itself(void **state)
     close_scene(&scene);
 }
 
-/* A triangle with a fourth device behind it and a ring of four are two networks: nothing but an edge differs. */
+/* A triangle with a fourth device behind it and a ring of four: nothing but an edge differs. */
 static void networks_with_other_edges_have_prices_of_their_own(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static void one_memory_is_blocked_as_in_closed_form(void **state)
     }
 }
 
-/* 10 steps of 1 x 20 x 10 in f32: their 800 bytes of weights fit in half of the registers and are moved once. */
+/* 10 steps of 1 x 20 x 10 in f32: 800 bytes of weights fit in half of the registers and are moved once. */
 static void the_search_leaves_weights_that_fit_inside(void **state)
 {
     (void)state;

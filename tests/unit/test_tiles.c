@@ -78,9 +78,9 @@ static void pieces_fill_the_room_beside_the_block(void **state)
         assert_true(stayed[i] > CASES / 20);
 }
 
-/* 2000 x 1 x 40 beside 64 elements: keeping 31 results reads B 65 times, 2600 elements beside A, and moves 4600
- * in all; keeping 31 of B reads C once more and B once, 2040, and moves 6040. Where reads are dear that is
- * better, and what the traffic is counted for. */
+/* 2000 x 1 x 40 beside 64 elements: keeping 31 results reads B 65 times, 2600 elements beside A, and moves
+ * 4600 in all; keeping 31 of B reads C once more and B once, 2040, and moves 6040. Where reads are dear that
+ * is better, and what the traffic is counted for. */
 static void tiles_are_those_that_the_ports_make_cheapest(void **state)
 {
     (void)state;
@@ -97,8 +97,8 @@ static void tiles_are_those_that_the_ports_make_cheapest(void **state)
     assert_false(nest.gathers);
 }
 
-/* A passes by a level of 1040 elements. Whole columns of results, 64 x 16 of them, then let B pass once, whatever
- * A would rather have, and leave room for one line of B. */
+/* A passes by a level of 1040 elements. Whole columns of results, 64 x 16 of them, then let B pass once,
+ * whatever A would rather have, and leave room for one line of B. */
 static void what_passes_by_the_level_has_no_say_in_its_tiles(void **state)
 {
     (void)state;

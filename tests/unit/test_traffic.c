@@ -84,8 +84,8 @@ static void a_slow_port_sets_the_pace(void **state)
     assert_near(cost_of(&machine).level_s[0], 64 / 0.1e9, 1e-12);
 }
 
-/* Half of `near` is blocked for what bytes out of `mid` cost, of which those that are read pass a narrow port: now and
- * then partial sums that come and go are better than operands read again. */
+/* Half of `near` is blocked for what bytes out of `mid` cost, of which those that are read pass a narrow
+ * port: now and then partial sums that come and go are better than operands read again. */
 static void the_blocking_is_the_one_that_the_ports_make_cheapest(void **state)
 {
     (void)state;

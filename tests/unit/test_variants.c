@@ -152,7 +152,7 @@ static void columns_are_made_and_multiplied_image_by_image(void **state)
     assert_int_equal(v->sequence.fresh, 0);
 }
 
-/* The filters' gradient, 9 * 16 * 32 numbers, is added to once an image, by the columns of one and its gradients,
+/* The filters' gradient, 9 * 16 * 32 numbers, is added to once an image, by its columns and its gradients of
  * 4 * 4 * 32: neither of these stays from image to image. */
 static void gradients_of_filters_are_summed_up_over_images(void **state)
 {
