@@ -331,6 +331,9 @@ static void what_is_no_product_has_a_price_of_its_own(void **state)
     assert_near(r.energy.compute_j, 4096 * 1e-12, 1e-12); /* half a multiply-accumulate */
     assert_near(r.energy.static_j, 3 * r.time_s, 1e-12);
     close_scene(&scene);
+    scene = played_on(record_relu(LL_F32), "", "energy: {leakage_w_per_mm2: 9}\n"); /* of no known area */
+    assert_near(scene.result->energy.static_j, 0, 0);
+    close_scene(&scene);
 }
 
 /* The lanes of this machine have no f16. */
