@@ -423,12 +423,12 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         double least = ll_held_bytes(level, task->work);
         ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
                bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], least);
-        double waste = ll_scatter_waste(level, task->work, why);
+        double wasted_writes, waste = ll_scatter_waste(level, task->work, &wasted_writes, why);
         if (waste > 0)
             ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", level->name, least, waste,
                    least + waste);
         traffic->bytes[l] = least + waste;
-        traffic->written[l] = bytes[LL_OPERAND_C];
+        traffic->written[l] = bytes[LL_OPERAND_C] + wasted_writes;
         traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
     }
 }
