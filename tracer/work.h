@@ -80,7 +80,8 @@ struct ll_work {
         } gather;
         struct {
             uint64_t steps;
-            struct ll_gemm step; /* the product of one step; b stays where it is between steps */
+            struct ll_gemm step; /* the product of one step */
+            uint64_t fresh;      /* 1: b is another one in each step; 0: it stays where it is */
         } sequence;
     };
 };

@@ -30,13 +30,16 @@ static uint64_t access_bytes(const struct ll_level *level)
     return ll_ceil_div(ll_max(level->access_bytes, 1), burst) * burst;
 }
 
-double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work, struct ll_explain *why)
+double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work, double *written,
+                        struct ll_explain *why)
 {
     struct scattered s = rows_of(work);
     double access = (double)access_bytes(level);
+    *written = 0;
     if (s.rows * s.row_bytes == 0 || access == 1)
         return 0;
     double waste = s.rows * (ceil(s.row_bytes / access) * access - s.row_bytes);
+    *written = waste * s.write_share;
     if (waste > 0)
         ll_say(
             why,

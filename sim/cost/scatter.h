@@ -9,8 +9,9 @@
 #include "tracer/work.h"
 
 /* Bytes that this level moves beyond those of the work, because a row takes whole accesses. Rows are taken to
- * begin where an access begins. Zero for other work. */
-double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work, struct ll_explain *why);
+ * begin where an access begins. *written: those of them that are written. Zero for other work. */
+double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work, double *written,
+                        struct ll_explain *why);
 
 /* How many times as long the level takes for all that this work moves, waste included, as for as many bytes
  * in a stream. At least 1, and 1 for other work and other memories. */

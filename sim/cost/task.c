@@ -24,14 +24,15 @@ static struct ll_gemm product_of(const struct ll_work *work)
     }
 }
 
-/* An operand's bytes spread over the elements of all steps' products; b of a sequence is there once. */
+/* An operand's bytes spread over the elements of all steps' products; b that stays is there once. */
 static void spread_bytes(const struct ll_work *work, struct ll_task *task)
 {
     const struct ll_gemm *d = &task->problem.dims;
     double batch = (double)d->batch, m = (double)d->m, n = (double)d->n, k = (double)d->k;
     double steps = (double)task->steps;
     task->problem.element[LL_OPERAND_A] = (double)work->a_bytes / (steps * batch * m * k);
-    task->problem.element[LL_OPERAND_B] = (double)work->b_bytes / (batch * k * n);
+    task->problem.element[LL_OPERAND_B] =
+        (double)work->b_bytes / ((task->b_stays ? 1 : steps) * batch * k * n);
     task->problem.element[LL_OPERAND_C] = (double)work->c_bytes / (steps * batch * m * n);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         task->unit_pass[i] = ll_operand_bytes(&task->problem, i);
@@ -62,8 +63,10 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     struct ll_task task = {
         .work = work, .dtype = dtype, .steps = 1, .a_each = 1, .problem = {.dims = product_of(work)}};
     const struct ll_gemm *d = &task.problem.dims;
-    if (work->kind == LL_WORK_SEQUENCE)
+    if (work->kind == LL_WORK_SEQUENCE) {
         task.steps = work->sequence.steps;
+        task.b_stays = task.steps > 1 && !work->sequence.fresh;
+    }
     task.is_product = d->batch && d->m && d->n && d->k && task.steps;
     if (!task.is_product)
         return task;

@@ -95,13 +95,14 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
     }
     struct ll_problem p = task->problem;
     double shares = 1;
+    p.toll = ll_level_toll(&machine->levels[machine->level_count - 1]);
     if (memory->scope != LL_SCOPE_DEVICE) {
         p.dims = way->share;
         shares = way->shares / (double)way->units_used;
     }
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         if (!ll_level_holds(memory, i)) {
-            p.toll.roomless[i] = true;
+            p.toll.free[i] = p.toll.roomless[i] = true;
             p.element[i] = 0;
         }
     struct ll_problem blocked = task->problem;

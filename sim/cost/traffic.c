@@ -160,15 +160,16 @@ static struct ll_problem seen_by(const struct ll_machine *machine, const struct 
 
 /* `shares` times the traffic of a problem into a memory; says so. */
 static struct flow blocked(const struct ll_machine *machine, const struct group *group,
-                           const struct ll_problem *p, uint64_t steps, double capacity, double shares,
-                           struct ll_explain *why)
+                           const struct ll_problem *p, const struct ll_task *task, double capacity,
+                           double shares, struct ll_explain *why)
 {
     const char *from = machine->levels[group->level].name;
+    uint64_t steps = task->steps;
     double pass[LL_OPERAND_COUNT];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         pass[i] = group->has[i] ? ll_operand_bytes(p, i) : 0;
     double a = pass[LL_OPERAND_A], b = pass[LL_OPERAND_B], c = pass[LL_OPERAND_C];
-    if (steps > 1 && stays_resident(p, capacity)) {
+    if (task->b_stays && stays_resident(p, capacity)) {
         double once = shares * (b + (double)steps * (a + c));
         ll_say(why,
                "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
@@ -248,7 +249,7 @@ static bool is_nested(const struct ll_machine *machine, const struct ll_task *ta
     if (group->level < nested->first || group->level >= nested->end)
         return false;
     double room = ll_level_room(&machine->levels[group->level - 1]);
-    return task->steps == 1 || !stays_resident(&nested->problem, room);
+    return !task->b_stays || !stays_resident(&nested->problem, room);
 }
 
 static struct flow nested_flow(const struct ll_machine *machine, const struct nested *nested,
@@ -374,7 +375,7 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
             continue; /* there are not that many rows to join */
         before = p.dims;
         double shares = way->shares * ll_gemm_macs(&way->share) / ll_gemm_macs(&p.dims);
-        best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), shares, why));
+        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), shares, why));
     }
     return best;
 }
@@ -393,8 +394,7 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
         const struct ll_level *memory = &machine->levels[l];
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
         p.dims = *share;
-        best =
-            cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), way->shares, why));
+        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), way->shares, why));
     }
     for (int l = next_memory(machine, group, LL_SCOPE_CLUSTER, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_CLUSTER, l + 1))
@@ -445,12 +445,12 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         double least = ll_held_bytes(level, task->work);
         ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
                bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], least);
-        double waste = ll_scatter_waste(level, task->work, why);
+        double wasted_writes, waste = ll_scatter_waste(level, task->work, &wasted_writes, why);
         if (waste > 0)
             ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", level->name, least, waste,
                    least + waste);
         traffic->bytes[l] = least + waste;
-        traffic->written[l] = bytes[LL_OPERAND_C];
+        traffic->written[l] = bytes[LL_OPERAND_C] + wasted_writes;
         traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
         memset(traffic->of[l], 0, sizeof traffic->of[l]);
     }
@@ -466,7 +466,7 @@ static struct flow into_shared(const struct ll_machine *machine, const struct ll
          l = next_memory(machine, group, LL_SCOPE_DEVICE, l + 1)) {
         const struct ll_level *memory = &machine->levels[l];
         struct ll_problem p = seen_by(machine, group, memory, &task->problem);
-        best = cheaper(best, blocked(machine, group, &p, task->steps, ll_level_room(memory), 1, why));
+        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), 1, why));
     }
     return best;
 }

@@ -18,6 +18,7 @@ struct ll_task {
     enum ll_dtype dtype;       /* in which it is computed: the work's, or a wider one */
     bool is_product;           /* GEMM, CONV or SEQUENCE; then: */
     uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
+    bool b_stays;              /* the same b in all of several steps */
     struct ll_problem problem; /* of one step */
     bool whole_k;              /* its kernels do not share k among instances */
     double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */

@@ -92,9 +92,10 @@ static struct ll_variant in_columns(const struct ll_work *work)
     v.work.sequence.step = data     ? (struct ll_gemm){c->groups, pixels, k, n}
                            : filter ? (struct ll_gemm){c->groups, k, n, pixels}
                                     : (struct ll_gemm){c->groups, pixels, n, k};
-    /* b is what stays from image to image, the filters; their gradient is summed up in place. */
+    /* The filters stay from image to image. Their gradient is summed up in place, over what differs. */
+    v.work.sequence.fresh = filter;
     v.work.a_bytes = data ? work->a_bytes : (uint64_t)columns;
-    v.work.b_bytes = filter ? work->b_bytes / c->batch : work->b_bytes;
+    v.work.b_bytes = work->b_bytes;
     v.work.c_bytes = data ? (uint64_t)columns : filter ? ll_mul(work->c_bytes, c->batch) : work->c_bytes;
     v.apart_bytes = columns + (double)image_bytes;
     return v;

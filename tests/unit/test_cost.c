@@ -356,6 +356,10 @@ static void resident_weights_are_moved_once(void **state)
     struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
     assert_near(cost.level_bytes[2], moved + 200000, 1e-15);
     assert_near(cost.compute_cycles, 10 * 1000 * 100 / 4000.0, 1e-15);
+    struct ll_work others = work; /* other weights in each step */
+    others.sequence.fresh = 1;
+    others.b_bytes *= 10;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &others).level_bytes[2], moved + 10 * 200000, 1e-15);
     machine.levels[1].size_bytes = 300000;
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], moved + 10 * 200000, 1e-15);
     machine.levels[1].latency_s = machine.levels[2].latency_s = 1e-6;

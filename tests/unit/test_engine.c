@@ -48,6 +48,20 @@ static struct ll_trace *record_relu(enum ll_dtype dtype)
     return toy_close(toy, path);
 }
 
+/* Two activations, the second of what the first made. */
+static struct ll_trace *record_pair(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_ACTIVATION);
+    ll_recorder_step_begin(toy->recorder);
+    for (int i = 0; i < 2; i++)
+        x = toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
 static struct scene played(const char *path, const char *value)
 {
     struct scene scene = open_scene_set(record_steps(), yaml, path, value);
@@ -106,6 +120,53 @@ static void with_one_buffer_inputs_and_products_take_turns(void **state)
     double c = scene.result->ops[1].time_s;
     assert_near(scene.result->time_s * STEPS, STEPS * (input_s + c), 1e-12);
     close_scene(&scene);
+}
+
+/* A gap is between kernels: two ops that are one kernel have one in front of them. */
+static void fused_ops_leave_one_gap(void **state)
+{
+    (void)state;
+    static const char *const fusions[] = {"none", "elementwise"};
+    for (int i = 0; i < 2; i++) {
+        char with[1024], without[1024];
+        const char *format = UNITS "  - {name: dram, size: 1GiB, bandwidth: 1000GB/s}\n"
+                                   "software: {fusion: %s, gap: %s}\n";
+        snprintf(with, sizeof with, format, fusions[i], "3us");
+        snprintf(without, sizeof without, format, fusions[i], "0s");
+        struct scene one = open_scene(record_pair(), with), other = open_scene(record_pair(), without);
+        play(&one);
+        play(&other);
+        assert_near(one.result->time_s - other.result->time_s, (2 - i) * 3e-6, 1e-9);
+        close_scene(&one);
+        close_scene(&other);
+    }
+}
+
+/* All steps are alike and nothing stays on chip: it does not matter which end of a recording is torn off. */
+static void steps_behind_an_unfinished_one_are_replayed_as_those_before_it(void **state)
+{
+    (void)state;
+    struct scene front = open_scene(record_steps(), yaml), back = open_scene(record_steps(), yaml);
+    front.trace->steps[0].complete = false;
+    back.trace->steps[STEPS - 1].complete = false;
+    play(&front);
+    play(&back);
+    const struct ll_result *late = front.result, *early = back.result;
+    assert_near(late->time_s, early->time_s, 0);
+    assert_memory_equal(late->shares, early->shares, sizeof late->shares);
+    for (uint32_t i = 0; i < 2 * (STEPS - 1); i++) {
+        assert_int_equal(late->ops[i].unit, early->ops[i].unit);
+        assert_int_equal(late->ops[i].bound, early->ops[i].bound);
+        assert_near(late->ops[i].start_s, early->ops[i].start_s, 0);
+        assert_near(late->ops[i].time_s, early->ops[i].time_s, 0);
+        double cycles = ll_replay_detail(early, i).compute_cycles;
+        assert_near(ll_replay_detail(late, i + 2).compute_cycles, cycles, 0);
+    }
+    struct ll_explain why = {0};
+    assert_false(ll_replay_explain(late, 1, &why));
+    ll_explain_release(&why);
+    close_scene(&front);
+    close_scene(&back);
 }
 
 /* Each product is started while its input still loads, so that starting it costs nothing. */
@@ -273,6 +334,9 @@ static void what_is_no_product_has_a_price_of_its_own(void **state)
     assert_near(r.energy.compute_j, 4096 * 1e-12, 1e-12); /* half a multiply-accumulate */
     assert_near(r.energy.static_j, 3 * r.time_s, 1e-12);
     close_scene(&scene);
+    scene = played_on(record_relu(LL_F32), "", "energy: {leakage_w_per_mm2: 9}\n"); /* of no known area */
+    assert_near(scene.result->energy.static_j, 0, 0);
+    close_scene(&scene);
 }
 
 /* The lanes of this machine have no f16. */
@@ -325,6 +389,8 @@ int main(void)
         cmocka_unit_test(a_slow_host_is_waited_for),
         cmocka_unit_test(a_fast_host_stays_two_steps_ahead),
         cmocka_unit_test(with_one_buffer_inputs_and_products_take_turns),
+        cmocka_unit_test(fused_ops_leave_one_gap),
+        cmocka_unit_test(steps_behind_an_unfinished_one_are_replayed_as_those_before_it),
         cmocka_unit_test(a_queue_hides_what_starting_ops_takes),
         cmocka_unit_test(what_the_software_does_behind_the_launch_hides_the_work),
         cmocka_unit_test(a_queue_does_not_hide_gaps),

@@ -222,6 +222,36 @@ static void an_exchange_explains_itself(void **state)
     close_scene(&scene);
 }
 
+/* A triangle with a fourth device behind it and a ring of four: nothing but an edge differs. */
+static void networks_with_other_edges_have_prices_of_their_own(void **state)
+{
+    (void)state;
+    static const char yaml[] =
+        DEVICE "network:\n  - {name: links, topology: edges, devices: 4, edges: [0-1, 1-2, 2-3, 0-2], "
+               "bandwidth: 8GB/s, latency: 1us}\n";
+    static const char other[] =
+        DEVICE "network:\n  - {name: links, topology: edges, devices: 4, edges: [0-1, 1-2, 2-3, 0-3], "
+               "bandwidth: 8GB/s, latency: 1us}\n";
+    const struct ll_asked asked = {
+        .kind = LL_OP_ALL_REDUCE, .bytes = UINT64_C(1) << 20, .devices = 4, .stride = 1};
+    struct ll_prices shared = {0}, own = {0};
+    struct scene one = open_scene(NULL, yaml), two = open_scene(NULL, other);
+    struct ll_exchanges *first = ll_exchanges_new(one.machine, 0, &shared),
+                        *second = ll_exchanges_new(two.machine, 0, &shared),
+                        *apart = ll_exchanges_new(two.machine, 0, &own);
+    double first_s = ll_exchanges_price(first, &asked)->exchanged.time_s;
+    double apart_s = ll_exchanges_price(apart, &asked)->exchanged.time_s;
+    assert_true(first_s > apart_s);
+    assert_near(ll_exchanges_price(second, &asked)->exchanged.time_s, apart_s, 0);
+    ll_exchanges_free(first);
+    ll_exchanges_free(second);
+    ll_exchanges_free(apart);
+    ll_prices_release(&shared);
+    ll_prices_release(&own);
+    close_scene(&one);
+    close_scene(&two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +265,7 @@ int main(void)
         cmocka_unit_test(what_is_received_comes_the_way_it_was_sent),
         cmocka_unit_test(an_exchange_that_cannot_be_is_named),
         cmocka_unit_test(an_exchange_explains_itself),
+        cmocka_unit_test(networks_with_other_edges_have_prices_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,21 @@ static void one_memory_is_blocked_as_in_closed_form(void **state)
     }
 }
 
+/* 10 steps of 1 x 20 x 10 in f32: 800 bytes of weights fit in half of the registers and are moved once. */
+static void the_search_leaves_weights_that_fit_inside(void **state)
+{
+    (void)state;
+    struct ll_machine machine = core(1, LL_OBJECTIVE_TIME);
+    struct ll_work work = gemm_work(LL_F32, 1, 1, 20, 10);
+    work.kind = LL_WORK_SEQUENCE;
+    work.sequence.step = work.gemm;
+    work.sequence.steps = 10;
+    work.a_bytes *= 10;
+    work.c_bytes *= 10;
+    work.flops *= 10;
+    assert_near(cost_of(&machine, &work).level_bytes[1], 4 * (20 * 10 + 10 * (10 + 20)), 0);
+}
+
 /* Tiles that nest move no less out of any level than what is best for each memory alone. */
 static void nesting_costs_traffic_and_never_saves_any(void **state)
 {
@@ -104,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_memory_is_blocked_as_in_closed_form),
+        cmocka_unit_test(the_search_leaves_weights_that_fit_inside),
         cmocka_unit_test(nesting_costs_traffic_and_never_saves_any),
         cmocka_unit_test(the_search_makes_the_least_of_what_is_asked),
     };

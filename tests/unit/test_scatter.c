@@ -74,6 +74,9 @@ static void picked_rows_are_read_and_written(void **state)
                            .vector = {.elements = 10000, .picked = 1000, .picked_bytes = 40}};
     struct ll_cost cost = cost_of(MACHINE("bandwidth: 10GB/s, access: 64B"), &work);
     assert_near(cost.level_bytes[0], 128000 + 2 * 24000, 1e-12);
+    cost = cost_of(MACHINE("bandwidth: 10GB/s, write_bandwidth: 1GB/s, access: 64B"), &work);
+    assert_near(cost.level_written[0], 40000 + 24000, 1e-12);
+    assert_near(cost.level_s[0], 64000 / 1e9, 1e-12);
     struct ll_cost dram = cost_of(MACHINE("dram: hbm2, bandwidth: 10GB/s, efficiency: 1"), &work);
     assert_true(dram.level_s[0] > dram.level_bytes[0] / 10e9);
 }
@@ -85,11 +88,13 @@ static void an_access_takes_whole_bursts(void **state)
     (void)state;
     struct ll_level level = {.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 40};
     struct ll_work work = gather(4);
-    assert_near(ll_scatter_waste(&level, &work, NULL), 1000 * 60, 1e-12);
+    double written;
+    assert_near(ll_scatter_waste(&level, &work, &written, NULL), 1000 * 60, 1e-12);
     double last_s = INFINITY;
     for (uint64_t access = 1000; access > 0; access /= 2) {
         level.access_bytes = access;
-        double bytes = (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&level, &work, NULL);
+        double bytes =
+            (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&level, &work, &written, NULL);
         double moved_s = bytes * ll_scatter_slowdown(&level, &work, NULL);
         assert_true(moved_s <= last_s * (1 + 1e-12));
         last_s = moved_s;
@@ -101,7 +106,8 @@ static void streams_are_as_fast_as_ever(void **state)
     (void)state;
     struct ll_work work = {.kind = LL_WORK_MOVE, .dtype = LL_F32, .a_bytes = 1000, .c_bytes = 1000};
     struct ll_level level = {.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 64};
-    assert_true(ll_scatter_waste(&level, &work, NULL) == 0);
+    double written;
+    assert_true(ll_scatter_waste(&level, &work, &written, NULL) == 0);
     assert_true(ll_scatter_slowdown(&level, &work, NULL) == 1);
 }
 

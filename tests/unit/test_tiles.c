@@ -78,6 +78,43 @@ static void pieces_fill_the_room_beside_the_block(void **state)
         assert_true(stayed[i] > CASES / 20);
 }
 
+/* 2000 x 1 x 40 beside 64 elements: keeping 31 results reads B 65 times, 2600 elements beside A, and moves
+ * 4600 in all; keeping 31 of B reads C once more and B once, 2040, and moves 6040. Where reads are dear that
+ * is better, and what the traffic is counted for. */
+static void tiles_are_those_that_the_ports_make_cheapest(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F32, 1, 2000, 1, 40);
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    struct ll_machine machine = machine_of(UINT64_C(4) * 64);
+    const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
+    struct ll_tile_nest nest;
+    assert_true(ll_outer_tiles(&machine, &task, &way, &nest, NULL));
+    assert_true(nest.gathers);
+    machine.levels[1].bandwidth_Bps = 1e9;
+    machine.levels[1].read_Bps = 1e7;
+    assert_true(ll_outer_tiles(&machine, &task, &way, &nest, NULL));
+    assert_false(nest.gathers);
+}
+
+/* A passes by a level of 1040 elements. Whole columns of results, 64 x 16 of them, then let B pass once,
+ * whatever A would rather have, and leave room for one line of B. */
+static void what_passes_by_the_level_has_no_say_in_its_tiles(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F32, 1, 64, 64, 64);
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    struct ll_machine machine = machine_of(UINT64_C(4) * 1040);
+    struct ll_level *near = &machine.levels[0];
+    near->holds_given = near->holds[LL_OPERAND_B] = near->holds[LL_OPERAND_C] = true;
+    const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
+    struct ll_tile_nest nest;
+    assert_true(ll_outer_tiles(&machine, &task, &way, &nest, NULL));
+    static const double expected[] = {1, 1, 4, 64}; /* rounds over products, m, n, k */
+    for (int d = 0; d < LL_TILE_LOOPS; d++)
+        assert_near(rounds(&nest, d), expected[d], 0);
+}
+
 /* 1000 bytes in all pass through a level of 64, or of two halves of 32, or two of 64 that belong to units. */
 static void what_is_no_product_passes_in_tiles_as_large_as_the_level(void **state)
 {
@@ -108,6 +145,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_fill_the_room_beside_the_block),
+        cmocka_unit_test(tiles_are_those_that_the_ports_make_cheapest),
+        cmocka_unit_test(what_passes_by_the_level_has_no_say_in_its_tiles),
         cmocka_unit_test(what_is_no_product_passes_in_tiles_as_large_as_the_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

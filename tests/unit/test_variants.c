@@ -149,6 +149,30 @@ static void columns_are_made_and_multiplied_image_by_image(void **state)
     assert_int_equal(v->flops, work.flops);
     assert_int_equal(v->a_bytes, 4 * 4 * 16 * 144);
     assert_near(variants[0].apart_bytes, 4.0 * (4 * 16 * 144 + 4 * 8 * 8 * 16), 0);
+    assert_int_equal(v->sequence.fresh, 0);
+}
+
+/* The filters' gradient, 9 * 16 * 32 numbers, is added to once an image, by its columns and its gradients of
+ * 4 * 4 * 32: neither of these stays from image to image. */
+static void gradients_of_filters_are_summed_up_over_images(void **state)
+{
+    (void)state;
+    struct ll_software software = {.convolving = LL_CONVOLVING_COLUMNS, .transform_count = 1};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    work.conv.pass = LL_CONV_FILTER;
+    work.a_bytes = 4 * 4 * 8 * 8 * 16;
+    work.b_bytes = 4 * 4 * 4 * 4 * 32;
+    work.c_bytes = 4 * 9 * 16 * 32;
+    assert_int_equal(ll_variants(&software, &work, variants), 1);
+    const struct ll_work *v = &variants[0].work;
+    assert_int_equal(v->sequence.step.m, 144);
+    assert_int_equal(v->sequence.step.n, 32);
+    assert_int_equal(v->sequence.step.k, 16);
+    assert_int_equal(v->sequence.fresh, 1);
+    assert_int_equal(v->a_bytes, 4 * 4 * 16 * 144);
+    assert_int_equal(v->b_bytes, work.b_bytes);
+    assert_int_equal(v->c_bytes, 4 * work.c_bytes);
 }
 
 /* 4 images of 8 x 8 x 16 to 4 x 4 x 32, each channel on its own to two: elements of 9 taps on the lanes, of
@@ -209,6 +233,7 @@ int main(void)
         cmocka_unit_test(pixels_between_windows_are_laid_out_anew_but_not_read),
         cmocka_unit_test(zeros_between_are_multiplied_too),
         cmocka_unit_test(columns_are_made_and_multiplied_image_by_image),
+        cmocka_unit_test(gradients_of_filters_are_summed_up_over_images),
         cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),
         cmocka_unit_test(channels_of_their_own_are_convolved_on_lanes),
         cmocka_unit_test(groups_are_joined_with_zeros_between),
