@@ -40,9 +40,9 @@ static uint32_t level_of(const struct ll_net *net, uint64_t link)
     return link == UINT64_MAX ? LL_NO_LEVEL : (uint32_t)(ll_net_link_spec(net, link) - first);
 }
 
-/* most_links: an algorithm that lays messages over more of them is none. */
+/* An algorithm that is not worth it is none. */
 static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const struct ll_exchange *exchange,
-                                              enum ll_algorithm algorithm, uint64_t most_links,
+                                              enum ll_algorithm algorithm, struct ll_worth worth,
                                               struct ll_exchanged *exchanged)
 {
     const struct ll_net *net = ll_solver_net(solver);
@@ -51,7 +51,7 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
                              .exchange = *exchange,
                              .groups = ll_solver_groups(solver, exchange),
                              .busiest = UINT64_MAX,
-                             .most_links = most_links};
+                             .worth = worth};
     steps.exchange.algorithm = algorithm;
     ll_solver_forget(solver);
     if (!algorithms[algorithm].send(&steps) || steps.tired)
@@ -70,20 +70,21 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
  * algorithm whose messages cross so many links, as those to far devices do on a ring of thousands, would not
  * be the fastest: it is left, unless nothing else serves. */
 enum { MOST_FLAT = 4096, MOST_LINKS = 1 << 20 };
-#define ANY_LINKS UINT64_MAX
+static const struct ll_worth anything = {UINT64_MAX, INFINITY};
 
 static enum ll_exchange_trouble fastest_of(struct ll_solver *solver, const struct ll_exchange *exchange,
                                            uint64_t most_links, struct ll_exchanged *exchanged)
 {
     enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
+    struct ll_worth worth = {most_links, INFINITY};
     for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
         struct ll_exchanged tried;
-        enum ll_exchange_trouble now =
-            try_algorithm(solver, exchange, (enum ll_algorithm)a, most_links, &tried);
+        enum ll_exchange_trouble now = try_algorithm(solver, exchange, (enum ll_algorithm)a, worth, &tried);
         if (now == LL_EXCHANGE_NO_MEMORY)
             return now;
         if (now == LL_EXCHANGE_DONE && (trouble == LL_EXCHANGE_NO_WAY || tried.time_s < exchanged->time_s)) {
             *exchanged = tried;
+            worth.time_s = tried.time_s;
             trouble = LL_EXCHANGE_DONE;
         }
     }
@@ -95,11 +96,11 @@ static enum ll_exchange_trouble fastest(struct ll_solver *solver, const struct l
 {
     enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
     if (exchange->size > MOST_FLAT)
-        trouble = try_algorithm(solver, exchange, LL_ALGORITHM_HIERARCHICAL, ANY_LINKS, exchanged);
+        trouble = try_algorithm(solver, exchange, LL_ALGORITHM_HIERARCHICAL, anything, exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
         trouble = fastest_of(solver, exchange, MOST_LINKS, exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
-        trouble = fastest_of(solver, exchange, ANY_LINKS, exchanged);
+        trouble = fastest_of(solver, exchange, anything.links, exchanged);
     return trouble;
 }
 
@@ -114,7 +115,7 @@ static enum ll_exchange_trouble exchange_with(struct ll_solver *solver, const st
     enum ll_exchange_trouble trouble =
         exchange->algorithm == LL_ALGORITHM_COUNT
             ? fastest(solver, &fewer, exchanged)
-            : try_algorithm(solver, &fewer, exchange->algorithm, ANY_LINKS, exchanged);
+            : try_algorithm(solver, &fewer, exchange->algorithm, anything, exchanged);
     free(owned);
     return trouble;
 }

@@ -22,6 +22,7 @@ struct crossed {
     double left_Bps;
     uint64_t crossing;     /* messages on it that have no rate yet */
     uint64_t first, count; /* of all messages on it, in crossers */
+    double bytes;          /* of all messages on it, while these are added up */
 };
 
 struct ll_flows {
@@ -90,6 +91,23 @@ void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double byt
 static const uint64_t *links_of(const struct ll_flows *flows, const struct message *message)
 {
     return flows->path.links + message->first;
+}
+
+double ll_flows_least_s(struct ll_flows *flows)
+{
+    double least_s = 0;
+    for (uint64_t i = 0; i < flows->path.count; i++)
+        flows->links[flows->path.links[i]].bytes = 0;
+    for (uint64_t i = 0; i < flows->count; i++) {
+        const struct message *message = &flows->messages[i];
+        for (uint64_t j = 0; j < message->count; j++) {
+            uint64_t at = links_of(flows, message)[j];
+            struct crossed *link = &flows->links[at];
+            link->bytes += message->left_bytes;
+            least_s = fmax(least_s, link->bytes / ll_net_link_Bps(flows->net, at));
+        }
+    }
+    return least_s;
 }
 
 /* Which links the messages that are left cross, and how many of them. */

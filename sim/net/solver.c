@@ -15,8 +15,10 @@ struct send {
 
 /* A pattern that was looked at. */
 struct solution {
-    bool complete;  /* else links were counted until there were too many */
+    bool complete;  /* solved */
+    bool counted;   /* else links were counted until there were too many */
     uint64_t links; /* that all messages cross */
+    double least_s; /* of one byte, as ll_flows_least_s has it, once links are counted */
     double latency_s, mean_latency_s;
     uint64_t busiest, end_count;
     const struct ll_flow_end *ends; /* in the arena, of one byte */
@@ -109,13 +111,23 @@ static bool add_flows(struct ll_solver *solver, const struct ll_exchange *e, uin
     return ll_flows_links(solver->flows) <= most_links;
 }
 
-static bool solve(struct ll_solver *solver, const struct ll_exchange *e, uint64_t most_links,
-                  struct solution *solution)
+/* Whether `whole` bytes take longer than is worth it, however links are shared; rounding aside. */
+static bool is_too_slow(const struct solution *solution, double whole, double most_s)
+{
+    return solution->counted && solution->least_s * whole > most_s * (1 + 1e-9);
+}
+
+/* As far as it is worth it. */
+static bool solve(struct ll_solver *solver, const struct ll_exchange *e, double whole,
+                  const struct ll_worth *worth, struct solution *solution)
 {
     struct ll_flow_times times;
-    bool complete = add_flows(solver, e, most_links);
-    *solution = (struct solution){.links = ll_flows_links(solver->flows)};
-    if (!complete)
+    bool counted = add_flows(solver, e, worth->links);
+    *solution = (struct solution){.counted = counted, .links = ll_flows_links(solver->flows)};
+    if (!counted)
+        return true;
+    solution->least_s = ll_flows_least_s(solver->flows);
+    if (is_too_slow(solution, whole, worth->time_s))
         return true;
     if (!ll_flows_run(solver->flows, &times))
         return false;
@@ -144,8 +156,8 @@ static struct ll_solved scale(const struct solution *solution, double whole)
     return solved;
 }
 
-static bool run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups, uint64_t most_links,
-                struct ll_solved *solved)
+static bool run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
+                const struct ll_worth *worth, struct ll_solved *solved)
 {
     double whole = take_shares(solver);
     uint64_t known = solver->patterns.count;
@@ -159,18 +171,20 @@ static bool run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t 
     struct solution *solution = &solver->solutions[id];
     if (id == known)
         *solution = (struct solution){0};
-    if (!solution->complete && solution->links <= most_links && !solve(solver, e, most_links, solution))
+    bool hopeless = solution->links > worth->links || is_too_slow(solution, whole, worth->time_s);
+    if (!solution->complete && !hopeless && !solve(solver, e, whole, worth, solution))
         return false;
     *solved = scale(solution, whole);
+    solved->too_slow = is_too_slow(solution, whole, worth->time_s);
     return true;
 }
 
 bool ll_solver_run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
-                   uint64_t most_links, struct ll_solved *solved)
+                   const struct ll_worth *worth, struct ll_solved *solved)
 {
     *solved = (struct ll_solved){.times = {.busiest = UINT64_MAX}};
     bool done = !solver->failed && groups != LL_NO_ID &&
-                (solver->count == 0 || run(solver, e, groups, most_links, solved));
+                (solver->count == 0 || run(solver, e, groups, worth, solved));
     ll_solver_forget(solver);
     return done;
 }

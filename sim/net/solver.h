@@ -19,16 +19,24 @@ void ll_solver_send(struct ll_solver *solver, uint64_t from_rank, uint64_t to_ra
 uint64_t ll_solver_sends(const struct ll_solver *solver);
 void ll_solver_forget(struct ll_solver *solver);
 
-/* What messages take, and how many links they cross, one counted for each message on it. With more than
- * most_links of these the times are zero, and `links` is some number above most_links. */
+/* What is worth solving: messages that cross so many links, one counted for each message on it, and whose
+ * bytes take no longer than that on the link where they take longest. */
+struct ll_worth {
+    uint64_t links;
+    double time_s;
+};
+
+/* What messages take, and how many links they cross. Of what is not worth it the times are zero; where links
+ * are the reason, `links` is some number above those that are. */
 struct ll_solved {
     struct ll_flow_times times;
     uint64_t links;
+    bool too_slow;
 };
 
 /* Those sent since the last end, done by all groups of the exchange, whose number this is. Forgets them.
  * False when memory ran out. */
 bool ll_solver_run(struct ll_solver *solver, const struct ll_exchange *exchange, uint32_t groups,
-                   uint64_t most_links, struct ll_solved *solved);
+                   const struct ll_worth *worth, struct ll_solved *solved);
 
 #endif

@@ -15,7 +15,7 @@
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
 {
     const struct ll_exchange *e = &steps->exchange;
-    steps->tired |= steps->links + ll_solver_sends(steps->solver) * e->groups > steps->most_links;
+    steps->tired |= steps->links + ll_solver_sends(steps->solver) * e->groups > steps->worth.links;
     if (steps->tired)
         return;
     uint64_t between = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
@@ -37,16 +37,16 @@ struct step {
     double flagged;       /* share of the bandwidth that a protocol with flags reaches; 0: there is none */
 };
 
-/* What the messages added so far take; they are then forgotten. */
-static struct step run(struct ll_steps *steps)
+/* What the messages added so far take; they are then forgotten. They are not worth more than most_s. */
+static struct step run(struct ll_steps *steps, double most_s)
 {
     struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size};
+    struct ll_worth left = {steps->worth.links - ll_min(steps->links, steps->worth.links), most_s};
     struct ll_solved solved;
-    steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups,
-                                    steps->most_links - ll_min(steps->links, steps->most_links), &solved);
+    steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups, &left, &solved);
     step.flow = solved.times;
     steps->links += solved.links;
-    steps->tired |= steps->links > steps->most_links;
+    steps->tired |= steps->links > steps->worth.links || solved.too_slow;
     if (steps->messages > 0)
         step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
     if (step.flow.busiest != UINT64_MAX) {
@@ -58,10 +58,11 @@ static struct step run(struct ll_steps *steps)
     return step;
 }
 
-/* The same of a step that is done, and comes `times` times. */
+/* The same of a step that is done, and comes `times` times, each at least as long as sending takes. */
 static struct step end(struct ll_steps *steps, double times)
 {
-    struct step step = run(steps);
+    double left_s = times > 0 ? (steps->worth.time_s - steps->time_s) / times : INFINITY;
+    struct step step = run(steps, left_s);
     if (step.flow.busiest != UINT64_MAX)
         steps->busiest = step.flow.busiest;
     steps->sent_bytes += times * step.bytes * (double)steps->exchange.size;
@@ -100,7 +101,8 @@ void ll_steps_end(struct ll_steps *steps, double times)
 struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
 {
     double bytes = steps->exchange.bytes;
-    struct step step = run(steps);
+    /* The whole stream sends what they do, and more. */
+    struct step step = run(steps, steps->worth.time_s - steps->time_s);
     struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
     if (step.chunk_bytes > 0)
         hop.pass_s += step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));

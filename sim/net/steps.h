@@ -20,8 +20,9 @@ struct ll_steps {
     uint64_t messages, chunk_bytes;
     double flagged;
     uint64_t busiest;
-    uint64_t most_links, links; /* of all messages: as many as are worth it; so far */
-    bool tired;                 /* there would be more: what was sent is not all */
+    struct ll_worth worth; /* links of all messages, and time, that are worth it */
+    uint64_t links;        /* so far */
+    bool tired;            /* it is not worth it: what was sent is not all */
     bool failed;
 };
 

@@ -188,17 +188,18 @@ static void random_messages(const struct ll_net *net, struct twin *t, struct ll_
     }
 }
 
-/* Bytes times links never exceed what the links carry in the time. */
-static void expect_conservation(const struct twin *t, const struct ll_net *net, double sent_s)
+/* Bytes on a link over what it carries, of the link where that is most. */
+static double fullest_link_s(const struct twin *t, const struct ll_net *net)
 {
+    double most_s = 0;
     for (uint64_t u = 0; u < t->used_count; u++) {
         double bytes = 0;
         uint64_t l = t->used[u];
         for (uint64_t i = 0; i < t->count; i++)
             bytes += crosses(&t->paths[i], l) ? t->left[i] : 0;
-        if (bytes > ll_net_link_Bps(net, l) * sent_s * (1 + 1e-9))
-            fail_msg("link %llu carries %.10g B in %.10g s", (unsigned long long)l, bytes, sent_s);
+        most_s = fmax(most_s, bytes / ll_net_link_Bps(net, l));
     }
+    return most_s;
 }
 
 static void messages_share_links_as_the_twin_says_and_conserve_bytes(void **state)
@@ -211,8 +212,11 @@ static void messages_share_links_as_the_twin_says_and_conserve_bytes(void **stat
         struct ll_flow_times times;
         struct twin twin;
         random_messages(f.net, &twin, flows);
+        double least_s = ll_flows_least_s(flows);
         assert_true(ll_flows_run(flows, &times));
-        expect_conservation(&twin, f.net, times.sent_s);
+        if (fabs(least_s - fullest_link_s(&twin, f.net)) > 1e-9 * least_s ||
+            times.sent_s < least_s * (1 - 1e-9))
+            fail_msg("case %d: %.10g s, at least %.10g s", i, times.sent_s, least_s);
         double expected_s = twin_done_s(&twin, f.net);
         if (fabs(times.done_s - expected_s) > 1e-6 * expected_s)
             fail_msg("case %d: %.10g s, the twin says %.10g s", i, times.done_s, expected_s);
@@ -295,15 +299,17 @@ static void collectives_send_what_they_must_and_not_faster_than_ports(void **sta
         e.size =
             e.collective == LL_COLLECTIVE_SEND_RECEIVE ? 2 : 2 + below(ll_min(devices, MOST_DEVICES) - 1);
         struct ll_exchanged best, done;
+        double least_s = INFINITY;
         e.algorithm = LL_ALGORITHM_COUNT;
         assert_int_equal(ll_exchange(f.net, &e, &best), LL_EXCHANGE_DONE);
         for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
             e.algorithm = (enum ll_algorithm)a;
             if (ll_exchange(f.net, &e, &done) != LL_EXCHANGE_DONE)
                 continue;
-            assert_true(best.time_s <= done.time_s);
+            least_s = fmin(least_s, done.time_s);
             expect_bytes(f.machine, &e, &done);
         }
+        assert_true(best.time_s == least_s);
         free(members);
         close_net(&f);
     }

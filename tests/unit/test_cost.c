@@ -54,18 +54,23 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     return timing;
 }
 
+static struct ll_work twenty_elements(void)
+{
+    return (struct ll_work){.kind = LL_WORK_VECTOR,
+                            .dtype = LL_F16,
+                            .flops = 20,
+                            .a_bytes = 40,
+                            .c_bytes = 40,
+                            .vector = {.elements = 20}};
+}
+
 /* 40 f16 elements on lanes that know f32 only, two casts a unit and cycle: 40 / (2 * 4) = 5 cycles more. */
 static void a_type_without_instructions_is_cast(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
     machine.units[1].vector.flops[LL_F16] = 0;
-    struct ll_work work = {.kind = LL_WORK_VECTOR,
-                           .dtype = LL_F16,
-                           .flops = 20,
-                           .a_bytes = 40,
-                           .c_bytes = 40,
-                           .vector = {.elements = 20}};
+    struct ll_work work = twenty_elements();
     double plain = cost_of(&machine, LL_OP_RELU, &work).compute_s;
     machine.units[1].vector.casts[LL_F16] = 2;
     struct ll_cost cost = cost_of(&machine, LL_OP_RELU, &work);
@@ -81,12 +86,8 @@ static void rows_read_again_are_cast_again(void **state)
     (void)state;
     struct ll_machine machine = simple();
     machine.units[1].vector.flops[LL_F16] = 0;
-    struct ll_work work = {.kind = LL_WORK_VECTOR,
-                           .dtype = LL_F16,
-                           .flops = 20,
-                           .a_bytes = 40,
-                           .c_bytes = 40,
-                           .vector = {.elements = 20, .row = 10}};
+    struct ll_work work = twenty_elements();
+    work.vector.row = 10;
     struct ll_kernel softmax = {"softmax", .compute = 1, .memory = 1, .passes = 1, .reads = 3, .work = 1};
     softmax.ops[LL_OP_SOFTMAX] = true;
     machine.software.kernels[machine.software.kernel_count++] = softmax;
