@@ -35,8 +35,8 @@ struct ll_flow_times {
     uint64_t busiest;
 };
 
-/* What they take at least, however links are shared: the bytes on a link over its bandwidth, of the link where
- * this is most. In seconds, without latencies. */
+/* What they take at least, however links are shared: the bytes on a link over its bandwidth, of the link
+ * where this is most. In seconds, without latencies. */
 double ll_flows_least_s(struct ll_flows *flows);
 
 /* False when memory ran out now or while messages were added. */

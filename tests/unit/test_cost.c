@@ -54,23 +54,18 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     return timing;
 }
 
-static struct ll_work twenty_elements(void)
-{
-    return (struct ll_work){.kind = LL_WORK_VECTOR,
-                            .dtype = LL_F16,
-                            .flops = 20,
-                            .a_bytes = 40,
-                            .c_bytes = 40,
-                            .vector = {.elements = 20}};
-}
-
 /* 40 f16 elements on lanes that know f32 only, two casts a unit and cycle: 40 / (2 * 4) = 5 cycles more. */
 static void a_type_without_instructions_is_cast(void **state)
 {
     (void)state;
     struct ll_machine machine = simple();
     machine.units[1].vector.flops[LL_F16] = 0;
-    struct ll_work work = twenty_elements();
+    struct ll_work work = {.kind = LL_WORK_VECTOR,
+                           .dtype = LL_F16,
+                           .flops = 20,
+                           .a_bytes = 40,
+                           .c_bytes = 40,
+                           .vector = {.elements = 20}};
     double plain = cost_of(&machine, LL_OP_RELU, &work).compute_s;
     machine.units[1].vector.casts[LL_F16] = 2;
     struct ll_cost cost = cost_of(&machine, LL_OP_RELU, &work);
@@ -78,24 +73,6 @@ static void a_type_without_instructions_is_cast(void **state)
     assert_near(cost.compute_cycles, cost.compute_s * 1e9, 1e-12);
     work.dtype = LL_F32;
     assert_near(cost_of(&machine, LL_OP_RELU, &work).compute_s, plain, 1e-12);
-}
-
-/* Twenty elements are read three times and written once: 80 / (2 * 4) = 10 cycles. */
-static void rows_read_again_are_cast_again(void **state)
-{
-    (void)state;
-    struct ll_machine machine = simple();
-    machine.units[1].vector.flops[LL_F16] = 0;
-    struct ll_work work = twenty_elements();
-    work.vector.row = 10;
-    struct ll_kernel softmax = {"softmax", .compute = 1, .memory = 1, .passes = 1, .reads = 3, .work = 1};
-    softmax.ops[LL_OP_SOFTMAX] = true;
-    machine.software.kernels[machine.software.kernel_count++] = softmax;
-    double plain = cost_of(&machine, LL_OP_SOFTMAX, &work).compute_s;
-    machine.units[1].vector.casts[LL_F16] = 2;
-    assert_near(cost_of(&machine, LL_OP_SOFTMAX, &work).compute_s - plain, 10e-9, 1e-12);
-    machine.software.kernels[0].row = 10;
-    assert_near(cost_of(&machine, LL_OP_SOFTMAX, &work).compute_s - plain, 5e-9, 1e-12);
 }
 
 /* The product's own unit does not wait for casts of a type that it knows. */
@@ -572,7 +549,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_without_instructions_is_cast),
-        cmocka_unit_test(rows_read_again_are_cast_again),
         cmocka_unit_test(a_product_in_its_own_type_is_not_cast),
         cmocka_unit_test(matrices_are_stored_in_whole_tiles),
         cmocka_unit_test(a_view_costs_nothing_at_all),

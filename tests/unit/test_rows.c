@@ -2,6 +2,7 @@
 /* Expected numbers follow from the formulas at the head of sim/cost/rows.h, by hand. */
 #include "check.h"
 
+#include "sim/cost/cast.h"
 #include "sim/cost/rows.h"
 
 /* f32 rows that are read and written. */
@@ -94,6 +95,24 @@ static void software_keeps_all_rows_or_none(void **state)
     assert_near(outer_bytes(&kernel, &work, 2 * work.a_bytes - 2, false), 4 * (double)work.a_bytes, 1e-12);
 }
 
+/* Twenty elements are read three times and written once; four units cast two a cycle of 1 GHz: 80 / (2 * 4) =
+ * 10 cycles. At hand they are read once: 40 / (2 * 4) = 5. */
+static void rows_read_again_are_cast_again(void **state)
+{
+    struct ll_machine machine = {
+        .unit_count = 1,
+        .units = {{.model = LL_UNIT_VECTOR, .count = 4, .clock_hz = 1e9, .vector.casts[LL_F16] = 2}}};
+    struct ll_kernel kernel = {.passes = 1, .reads = 3};
+    struct ll_work work = rows(2, 10);
+    const struct ll_task task = {.work = &work, .dtype = LL_F32};
+    (void)state;
+    work.dtype = LL_F16;
+    work.a_bytes = work.c_bytes = 40;
+    assert_near(ll_cast_s(&machine, &kernel, &task, NULL), 10e-9, 1e-12);
+    kernel.row = 10;
+    assert_near(ll_cast_s(&machine, &kernel, &task, NULL), 5e-9, 1e-12);
+}
+
 static void a_larger_cache_never_moves_more(void **state)
 {
     const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 2.5, .kept = 1.5};
@@ -115,6 +134,7 @@ int main(void)
         cmocka_unit_test(short_rows_are_at_hand),
         cmocka_unit_test(rows_in_progress_are_found_again_as_far_as_they_fit),
         cmocka_unit_test(software_keeps_all_rows_or_none),
+        cmocka_unit_test(rows_read_again_are_cast_again),
         cmocka_unit_test(a_larger_cache_never_moves_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
