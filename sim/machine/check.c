@@ -387,26 +387,28 @@ static bool anyone_runs(const struct ll_machine *machine, enum ll_op_kind kind)
     return false;
 }
 
+static void add_class(char *list, size_t room, enum ll_op_class op_class)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, room - used, "%s%s", used ? ", " : "", ll_class_name(op_class));
+}
+
 /* Every op kind finds a unit. Those that find none are complained of together, by class. */
 static bool check_coverage(struct ll_reading *reading)
 {
     bool missing[LL_CLASS_COUNT] = {false};
-    struct ll_str list = {0};
+    char list[32 * LL_CLASS_COUNT] = "";
     for (int k = 0; k < LL_OP_COUNT; k++) {
         enum ll_op_class op_class = ll_op_class((enum ll_op_kind)k);
         if (missing[op_class] || !needs_unit(op_class) || anyone_runs(reading->machine, (enum ll_op_kind)k))
             continue;
         missing[op_class] = true;
-        ll_str_addf(&list, "%s%s", list.length ? ", " : "", ll_class_name(op_class));
+        add_class(list, sizeof list, op_class);
     }
     const struct ll_node *units = ll_node_get(reading->root, "units");
-    if (list.text)
-        ll_complain(reading->diags, units ? units->place : (struct ll_place){0},
-                    "no unit runs ops of class %s; add a vector unit without `runs`, or list them",
-                    list.text);
-    bool right = !list.text && !list.failed;
-    ll_str_release(&list);
-    return right;
+    return !*list ||
+           ll_complain(reading->diags, units ? units->place : (struct ll_place){0},
+                       "no unit runs ops of class %s; add a vector unit without `runs`, or list them", list);
 }
 
 bool ll_machine_check(struct ll_reading *reading)
