@@ -13,6 +13,8 @@
  * shorter ones take as many turns as the longest, with smaller pieces. */
 #include "sim/net/steps.h"
 
+#include "tracer/base/num.h"
+
 #include <stdlib.h>
 
 /* The members of the first group in their places: of each side those coordinates that members have, in order.
@@ -79,7 +81,7 @@ static bool find_box(struct ll_steps *steps, uint64_t place, struct box *box)
         if (!place_along(steps, level, inner, e->members, side, box))
             return !(steps->failed = true);
     for (uint64_t side = 0; side < box->sides; side++)
-        devices *= box->extent[side];
+        devices = ll_mul(devices, box->extent[side]);
     if (devices != e->size || box->sides < 2)
         return false;
     for (uint64_t i = 0; i < e->size; i++)
