@@ -71,8 +71,8 @@ static void products_on_processors_fill_for_two_latencies(void **state)
     }
 }
 
-/* Of single GPUs, in one direction: half of what data sheets print. Of a TPU one of its two dimensions, of v7
- * of three, which two chiplets share. */
+/* Of single GPUs, in one direction: half of what data sheets print. Of a TPU one of its four or six links,
+ * which the two chiplets of v7 share. */
 static void links_are_those_of_the_documents(void **state)
 {
     static const struct {
@@ -86,9 +86,11 @@ static void links_are_those_of_the_documents(void **state)
                    {"a40_pairwise_nvlink", "nvlink", 112.5e9},
                    {"h100_pairwise_nvlink", "nvlink", 600e9},
                    {"h100_pairwise_nvlink", "pcie", 128e9},
-                   {"tpu_v5e", "ici", 400e9 / 2},
-                   {"tpu_v6e", "ici", 800e9 / 2},
-                   {"tpu_v7_chiplet", "ici", 1200e9 / 3 / 2}};
+                   {"tpu_v4", "ici", 90e9},
+                   {"tpu_v5e", "ici", 400e9 / 4},
+                   {"tpu_v6e", "ici", 800e9 / 4},
+                   {"tpu_v7_chiplet", "ici", 1200e9 / 6 / 2},
+                   {"tpu_v7_chiplet", "d2d", 6 * 1200e9 / 6}};
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
         struct ll_machine *machine = ll_shipped_machine(printed[i].stem);
