@@ -281,7 +281,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_autoenc = {
     .name = "autoenc",
     .suite = "fathom",
-    .doc = "digits become few numbers and digits again (a variational autoencoder)",
+    .doc = "variational autoencoder of digits",
     .data = "a folder with MNIST's train-images-idx3-ubyte and t10k-images-idx3-ubyte",
     .default_batch = 128,
     .params = params,

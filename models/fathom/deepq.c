@@ -213,7 +213,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_deepq = {
     .name = "deepq",
     .suite = "fathom",
-    .doc = "plays a game by what it sees, learning from the score",
+    .doc = "deep Q-network that learns a game from its screen and score",
     .default_batch = 32,
     .inference_batch = 1,
     .params = params,

@@ -346,7 +346,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_memnet = {
     .name = "memnet",
     .suite = "fathom",
-    .doc = "questions about stories answered from a memory that is asked three times",
+    .doc = "questions about stories, answered in three hops through a memory (end-to-end memory network)",
     .data = "a bAbI file, as qa1_single-supporting-fact_train.txt; ..._test.txt beside it is for evaluation",
     .default_batch = 32,
     .params = params,

@@ -357,7 +357,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_speech = {
     .name = "speech",
     .suite = "fathom",
-    .doc = "speech becomes phonemes (Deep Speech: a recurrent layer in both directions, CTC)",
+    .doc = "speech to phonemes by a bidirectional recurrent layer and CTC (Deep Speech)",
     .data = "a folder, and folders in it, of sounds X.wav (RIFF or NIST SPHERE) with their phonemes in X.phn "
             "beside, as TIMIT's; one of sixteen is held back",
     .default_batch = 32,

@@ -355,7 +355,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_bert = {
     .name = "bert",
     .suite = "frontier",
-    .doc = "language model that fills in hidden words from all others (BERT, large)",
+    .doc = "masked language model (BERT, large)",
     .default_batch = 32,
     .inference_batch = 1,
     .params = params,

@@ -84,8 +84,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_char_lm = {
     .name = "char_lm",
     .suite = "frontier",
-    .doc =
-        "which character comes next, by a recurrent highway network (Catamount's character language model)",
+    .doc = "next-character prediction by a recurrent highway network (Catamount's character language model)",
     .default_batch = 96,
     .params = params,
     .param_count = sizeof params / sizeof *params,

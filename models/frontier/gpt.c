@@ -162,7 +162,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_gpt = {
     .name = "gpt",
     .suite = "frontier",
-    .doc = "language model of attention to the words before (GPT-2, GPT-3, Megatron, MPT)",
+    .doc = "decoder-only language model (GPT-2, GPT-3, Megatron, MPT)",
     .default_batch = 8,
     .inference_batch = 1,
     .params = params,

@@ -156,7 +156,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_llama = {
     .name = "llama",
     .suite = "frontier",
-    .doc = "language model with rotary positions, grouped keys and gated layers (Llama 1 to 3)",
+    .doc = "decoder-only language model with rotary positions, grouped-query attention and gated layers "
+           "(Llama 1 to 3)",
     .default_batch = 4,
     .inference_batch = 1,
     .params = params,

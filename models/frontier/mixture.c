@@ -182,7 +182,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_mixture = {
     .name = "mixture",
     .suite = "frontier",
-    .doc = "language model whose feed-forward layers are mixtures of experts (Mixtral)",
+    .doc = "decoder-only language model with mixtures of experts (Mixtral)",
     .default_batch = 4,
     .inference_batch = 1,
     .params = params,

@@ -199,7 +199,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_ncf = {
     .name = "ncf",
     .suite = "frontier",
-    .doc = "who likes what, by embeddings multiplied and joined (neural collaborative filtering)",
+    .doc = "recommendation by embeddings (neural collaborative filtering)",
     .default_batch = 1 << 20,
     .params = params,
     .param_count = PARAMS,

@@ -470,7 +470,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_speech_attention = {
     .name = "speech_attention",
     .suite = "frontier",
-    .doc = "speech to characters by LSTM layers in both directions and attention (Catamount's recogniser)",
+    .doc = "speech to characters by bidirectional LSTM layers and attention (Catamount's recogniser)",
     .default_batch = 32,
     .params = params,
     .param_count = sizeof params / sizeof *params,

@@ -69,7 +69,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_word_lm = {
     .name = "word_lm",
     .suite = "frontier",
-    .doc = "which word comes next, by two LSTM layers (Catamount's word language model)",
+    .doc = "next-word prediction by two LSTM layers (Catamount's word language model)",
     .default_batch = 128,
     .params = params,
     .param_count = sizeof params / sizeof *params,

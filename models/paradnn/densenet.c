@@ -150,7 +150,7 @@ static struct ll_value *build_bottleneck(struct ll_nn *nn, const struct ll_build
 const struct ll_model ll_model_densenet = {
     .name = "densenet",
     .suite = "paradnn-real",
-    .doc = "image classification by layers that read all layers before them (DenseNet-121)",
+    .doc = "image classification by densely connected layers (DenseNet-121)",
     .data = LL_CLASSIFIER_DATA,
     .default_batch = 1024,
     .params = params,

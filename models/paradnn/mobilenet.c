@@ -69,7 +69,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_mobilenet = {
     .name = "mobilenet",
     .suite = "paradnn-real",
-    .doc = "image classification by convolutions of single channels and of single pixels (MobileNet)",
+    .doc = "image classification by depthwise separable convolutions (MobileNet)",
     .data = LL_CLASSIFIER_DATA,
     .default_batch = 1024,
     .params = params,

@@ -360,7 +360,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_retinanet = {
     .name = "retinanet",
     .suite = "paradnn-real",
-    .doc = "object detection on five maps from fine to coarse (RetinaNet)",
+    .doc = "object detection in one stage on a feature pyramid of five levels (RetinaNet)",
     .default_batch = 64,
     .params = params,
     .param_count = sizeof params / sizeof *params,

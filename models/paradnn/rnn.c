@@ -218,7 +218,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_paradnn_rnn = {
     .name = "paradnn_rnn",
     .suite = "paradnn",
-    .doc = "language models of plain, long short-term memory or gated recurrent cells",
+    .doc = "language models of plain recurrent, LSTM or GRU cells",
     .default_batch = 16,
     .params = params,
     .param_count = PARAMS,

@@ -70,7 +70,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_allreduce = {
     .name = "allreduce",
     .suite = "micro",
-    .doc = "a sum over devices that all get, or another exchange; recorded with --dry-run alone",
+    .doc = "one collective, an all-reduce or another; recorded with --dry-run alone",
     .params = params,
     .param_count = PARAMS,
     .words = words,

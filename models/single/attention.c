@@ -49,7 +49,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_attention = {
     .name = "attention",
     .suite = "micro",
-    .doc = "scaled dot-product attention of several heads",
+    .doc = "multi-head scaled dot-product attention",
     .default_batch = 8,
     .params = params,
     .param_count = PARAMS,

@@ -44,7 +44,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_embedding = {
     .name = "embedding",
     .suite = "micro",
-    .doc = "rows of a table picked by number; a sample is a row",
+    .doc = "embedding lookup, rows of a table by index; a sample is a row",
     .default_batch = 4096,
     .params = params,
     .param_count = PARAMS,

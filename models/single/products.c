@@ -61,7 +61,7 @@ static struct ll_value *build_gemm(struct ll_nn *nn, const struct ll_build *buil
 const struct ll_model ll_model_gemm = {
     .name = "gemm",
     .suite = "micro",
-    .doc = "one product of two matrices; a sample is a row of A",
+    .doc = "one matrix product; a sample is a row of A",
     .default_batch = 1024,
     .params = gemm_params,
     .param_count = sizeof gemm_params / sizeof *gemm_params,
@@ -98,7 +98,7 @@ static struct ll_value *build_bmm(struct ll_nn *nn, const struct ll_build *build
 const struct ll_model ll_model_bmm = {
     .name = "bmm",
     .suite = "micro",
-    .doc = "products of two stacks of matrices; a sample is one product",
+    .doc = "one batched matrix product; a sample is one product",
     .default_batch = 16,
     .params = bmm_params,
     .param_count = sizeof bmm_params / sizeof *bmm_params,

@@ -179,7 +179,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_a3c = {
     .name = "a3c",
     .suite = "tbd",
-    .doc = "plays many games at once, learning what to do and what that is worth (actor-critic)",
+    .doc = "actor-critic that plays many games in parallel (A3C)",
     .default_batch = 32,
     .amount = {"turns", TURNS, 1},
     .params = params,

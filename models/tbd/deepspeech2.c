@@ -225,8 +225,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_deepspeech2 = {
     .name = "deepspeech2",
     .suite = "tbd",
-    .doc =
-        "speech becomes characters (Deep Speech 2: convolutions, recurrent layers in both directions, CTC)",
+    .doc = "speech to characters by convolutions, bidirectional recurrent layers and CTC (Deep Speech 2)",
     .default_batch = 8,
     .amount = {"audio seconds", FRAMES, 0.01},
     .params = params,

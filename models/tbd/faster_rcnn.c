@@ -429,7 +429,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_faster_rcnn = {
     .name = "faster_rcnn",
     .suite = "tbd",
-    .doc = "object detection: regions are proposed, then looked at again (Faster R-CNN)",
+    .doc = "object detection in two stages, region proposals and their classification (Faster R-CNN)",
     .default_batch = 1,
     .params = params,
     .param_count = sizeof params / sizeof *params,

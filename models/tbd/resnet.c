@@ -50,7 +50,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_resnet = {
     .name = "resnet",
     .suite = "tbd",
-    .doc = "image classification by 50 layers with shortcuts that normalise first (ResNet-50)",
+    .doc = "image classification by 50 layers with shortcuts, normalised before each convolution "
+           "(pre-activation ResNet-50)",
     .data = LL_CLASSIFIER_DATA,
     .default_batch = 32,
     .params = params,

@@ -266,7 +266,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_sockeye = {
     .name = "sockeye",
     .suite = "tbd",
-    .doc = "translation by LSTM layers, the first in both directions, with attention (Sockeye)",
+    .doc = "translation by LSTM layers with attention, the first of them bidirectional (Sockeye)",
     .default_batch = 32,
     .params = params,
     .param_count = sizeof params / sizeof *params,

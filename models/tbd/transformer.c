@@ -165,7 +165,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 const struct ll_model ll_model_transformer = {
     .name = "transformer",
     .suite = "tbd",
-    .doc = "translation by attention alone, layers that read and layers that write (Transformer, base)",
+    .doc = "translation by attention alone, encoder and decoder (Transformer, base)",
     .default_batch = 64,
     .params = params,
     .param_count = PARAMS,

@@ -199,7 +199,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_wgan = {
     .name = "wgan",
     .suite = "tbd",
-    .doc = "draws images, taught by a critic (a Wasserstein GAN with gradient penalty)",
+    .doc = "image generator trained against a critic (Wasserstein GAN with gradient penalty)",
     .default_batch = 64,
     .params = params,
     .param_count = sizeof params / sizeof *params,

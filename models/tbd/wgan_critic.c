@@ -127,7 +127,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_wgan_critic = {
     .name = "wgan_critic",
     .suite = "tbd",
-    .doc = "tells how far two distributions of images are apart (the critic of wgan)",
+    .doc = "the critic of wgan, which estimates how far two distributions of images are apart",
     .default_batch = 64,
     .params = params,
     .param_count = sizeof params / sizeof *params,
