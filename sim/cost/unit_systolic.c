@@ -198,6 +198,8 @@ static void tell_pieces(const struct ll_systolic *array, const struct folds *f, 
            " sums of a column: %.10g stream in %.10g pieces, and what stays is loaded "
            "for each",
            array->accumulators, f->length, f->pieces);
+    ll_say(why, "filling: 2 * %" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles", array->rows, array->cols,
+           f->filling);
     if (array->overlap_folds)
         ll_say(why,
                "one fold, all pieces, loaded behind the wavefront: max(%.10g, %.10g * %" PRIu64
