@@ -267,7 +267,35 @@ static void networks_have_the_published_number_of_operations(void **state)
                      (uint64_t)vgg + product_flops("e2e_bwd", "model=vgg16;batch=1"));
 }
 
-/* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
+static uint64_t sums_of(const char *op, const char *dims)
+{
+    struct ll_measured_works works = good_works(op, "fp32", dims);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < works.count; i++)
+        count += works.at[i].kind == LL_OP_ADD;
+    return count;
+}
+
+/* Every block of a residual network has a way around it; of MobileNetV2 and MnasNet those that change neither
+ * the number of channels nor the size have: all but the first of a row of alike ones. Where ways part, what
+ * comes back is added up, too. */
+static void networks_have_as_many_ways_around_blocks_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dims;
+        uint64_t sums;
+    } networks[] = {{"model=resnet18;batch=2", 8},
+                    {"model=resnet50;batch=2", 16},
+                    {"model=mobilenet_v2;batch=2", 1 + 2 + 3 + 2 + 2},
+                    {"model=mnasnet;batch=2", 2 + 2 + 2 + 1 + 3},
+                    {"model=vgg16;batch=2", 0}};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        assert_int_equal(sums_of("e2e_infer", networks[i].dims), networks[i].sums);
+        assert_int_equal(sums_of("e2e_bwd", networks[i].dims), networks[i].sums);
+    }
+}
+
 /* Reads a row as software that its notes name drove it. */
 static void read_noted(const char *op, const char *dims, const char *notes)
 {
@@ -289,6 +317,7 @@ static void torch7_trains_and_wants_the_gradient_of_the_image(void **state)
     assert_int_equal(held.at[1].kind, LL_OP_BATCH_NORM_FIXED);
 }
 
+/* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
 static void a_dense_network_is_split_over_its_devices(void **state)
 {
     (void)state;
@@ -432,6 +461,7 @@ int main(void)
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
         cmocka_unit_test(networks_have_the_published_number_of_weights),
         cmocka_unit_test(networks_have_the_published_number_of_operations),
+        cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
         cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(what_is_no_work_says_why),
