@@ -333,6 +333,22 @@ static void a_dense_network_is_split_over_its_devices(void **state)
     assert_int_equal(exchanged, 4 * (first + others + 3 * 64 + 10));
 }
 
+/* Sixteen devices on two nodes are eight a node, however the row says it. */
+static void exchanges_tell_who_takes_part(void **state)
+{
+    (void)state;
+    struct ll_measured_works works = good_works("allreduce", "fp32", "bytes=4096;devices=16;nodes=2");
+    assert_int_equal(works.at[0].collective, LL_COLLECTIVE_ALL_REDUCE);
+    assert_int_equal(works.at[0].work.a_bytes, 4096);
+    assert_int_equal(works.at[0].devices, 16);
+    assert_int_equal(works.at[0].node_devices, 8);
+    works = good_works("sendrecv", "fp32", "bytes=4096;devices=2;devices_per_node=1");
+    assert_int_equal(works.at[0].collective, LL_COLLECTIVE_SEND_RECEIVE);
+    assert_int_equal(works.at[0].node_devices, 1);
+    assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=16;nodes=3"));
+    assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=2;nodes=4"));
+}
+
 static void what_is_no_work_says_why(void **state)
 {
     (void)state;
@@ -464,6 +480,7 @@ int main(void)
         cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
         cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
+        cmocka_unit_test(exchanges_tell_who_takes_part),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
         cmocka_unit_test(rows_without_a_time_are_kept),
