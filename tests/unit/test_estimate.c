@@ -19,7 +19,7 @@ static double one_way_s(double bytes)
     return 3 * (1e-6 + bytes / 4 / 1e9);
 }
 
-/* Of both layers: 30 and 80 ms a pass, of which 20 ms come again; 10 ms of update, of which 2 are its start. */
+/* Of both layers: 30 and 80 ms a pass, of which 20 ms come again; 10 ms of update, of which 2 start ops. */
 static const double pass_s = 0.110, again_s = 0.020, update_s = 0.010, update_start_s = 0.002;
 
 static const struct ll_layer_cost layers[2] = {
@@ -171,8 +171,8 @@ static void a_stage_waits_for_the_first_gradient(void **state)
                 1e-12);
 }
 
-/* Going back, the second layer has its peak beside what the first one keeps, and no gradients yet: 300 + 30 MB.
- * Those of a micro-batch before are there all along. */
+/* Going back, the second layer has its peak beside what the first one keeps, and no gradients yet: 300 +
+ * 30 MB. Those of a micro-batch before are there all along. */
 static void the_peak_is_where_the_way_back_begins(void **state)
 {
     const double lasting = 3 * 2 * M, gradients = 2 * M, carried = 3e6;
@@ -188,8 +188,8 @@ static void the_peak_is_where_the_way_back_begins(void **state)
     assert_near(estimate(plan, 1, 1, layers[0], layers[1]).bytes, lasting + carried + 250e6, 1e-12);
 }
 
-/* Three quarters of what is shared out lie with others: of the optimizer's state, of the gradients too, of the
- * weights too, of which those of a layer, or of two, are whole while they are used. The second layer's
+/* Three quarters of what is shared out lie with others: of the optimizer's state, of the gradients too, of
+ * the weights too, of which those of a layer, or of two, are whole while they are used. The second layer's
  * gradients are whole when the first one's turn comes, but then less is kept. */
 static void what_is_shared_out_lies_elsewhere(void **state)
 {

@@ -85,10 +85,10 @@ static double pairs_s(const struct fixture *f, const uint64_t *members, uint64_t
     return done.time_s;
 }
 
-/* Pairs between nodes of four devices, which have two links. Two pairs that keep to links of their own take as
- * long as one alone. Two that meet at a link of the second node have half of it each; one of them goes through
- * the switch of its node to get there, in each of two turns. Of two and two on either link those between the
- * same nodes meet. */
+/* Pairs between nodes of four devices, which have two links. Two pairs that keep to links of their own take
+ * as long as one alone. Two that meet at a link of the second node have half of it each; one of them goes
+ * through the switch of its node to get there, in each of two turns. Of two and two on either link those
+ * between the same nodes meet. */
 static void pairs_that_meet_at_a_link_share_it(void **state)
 {
     static const uint64_t apart[] = {0, 4, 2, 6}, meeting[] = {2, 6, 0, 7}, other_first[] = {0, 7, 2, 6},
@@ -131,8 +131,8 @@ static void trees_are_expected_where_any_node_reaches_any_other(void **state)
     }
 }
 
-/* A dragonfly of four groups of three routers, with a device each: every router has the link to one other group,
- * and so reaches one device in it without passing another router. */
+/* A dragonfly of four groups of three routers, with a device each: every router has the link to one other
+ * group, and so reaches one device in it without passing another router. */
 static void every_router_leads_to_one_other_group(void **state)
 {
     struct fixture f = open_net("  - {name: d, topology: dragonfly, shape: 1x3x4, devices: 12, "
