@@ -296,6 +296,34 @@ static void networks_have_as_many_ways_around_blocks_as_published(void **state)
     }
 }
 
+static uint64_t count_of(const char *dims, enum ll_op_kind kind)
+{
+    struct ll_measured_works works = good_works("e2e_infer", "fp32", dims);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < works.count; i++)
+        count += works.at[i].kind == kind;
+    return count;
+}
+
+/* DenseNet-121 has 120 convolutions, of which all but the first come behind a ReLU; one more is behind the
+ * first and one before the last layer. GoogLeNet has nine blocks of four ways: the pools of these leave the
+ * image as large as it was, and what comes out of the first, 256 channels of 28 x 28, is put together. */
+static void blocks_have_their_parts(void **state)
+{
+    (void)state;
+    assert_int_equal(count_of("model=densenet121;batch=1", LL_OP_RELU), 119 + 2);
+    assert_int_equal(count_of("model=googlenetv1;batch=1", LL_OP_CONCAT), 9);
+    uint64_t kept = 0, first_bytes = 0;
+    for (uint64_t i = 0; i < held.count; i++) {
+        const struct ll_work *work = &held.at[i].work;
+        kept += held.at[i].kind == LL_OP_MAX_POOL && work->a_bytes == work->c_bytes;
+        if (held.at[i].kind == LL_OP_CONCAT && first_bytes == 0)
+            first_bytes = work->c_bytes;
+    }
+    assert_int_equal(kept, 9);
+    assert_int_equal(first_bytes, 4 * 256 * 28 * 28);
+}
+
 /* Reads a row as software that its notes name drove it. */
 static void read_noted(const char *op, const char *dims, const char *notes)
 {
@@ -478,6 +506,7 @@ int main(void)
         cmocka_unit_test(networks_have_the_published_number_of_weights),
         cmocka_unit_test(networks_have_the_published_number_of_operations),
         cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
+        cmocka_unit_test(blocks_have_their_parts),
         cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(exchanges_tell_who_takes_part),
