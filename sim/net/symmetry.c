@@ -101,8 +101,7 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
         fewer.groups = groups_of_block(e, ll_net_group(net, span.outermost + 1));
     uint64_t inner = ll_net_group(net, span.outermost);
     bool apart = ll_net_machine(net)->networks[span.outermost].group_port_Bps == 0;
-    if (apart && fewer.groups > 1 && span.innermost == span.outermost && one_place_each(&fewer, inner) &&
-        same_outside(&fewer, inner))
+    if (apart && fewer.groups > 1 && one_place_each(&fewer, inner) && same_outside(&fewer, inner))
         take_rail(net, span.outermost, &fewer, &fewer, owned);
     return fewer;
 }

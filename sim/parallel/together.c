@@ -93,21 +93,36 @@ static bool add_op(struct building *b, uint32_t seq)
     return ll_ranks_add(b->ranks, &task, b->after, count) != LL_NO_TASK;
 }
 
+/* What an exchange of the chain took held back the level that it reached. */
+static void spend_on_network(const struct building *b, uint32_t task, double spent_s,
+                             struct ll_result *result)
+{
+    uint32_t form = b->prepared->trace->ops[b->prepared->first_op + task].form;
+    if (result->ops[task].bound == LL_BOUND_NETWORK)
+        result->network.levels[result->prices[form].outermost].share += spent_s;
+}
+
 /* Walks back along what was waited for; each link of the chain is spent on what bound the op. Members of an
  * exchange that waited for the last of them spend nothing. */
 static void share_out(const struct building *b, struct ll_result *result, uint32_t last)
 {
     double total_s = 0, spent_s[LL_BOUND_COUNT] = {0};
+    for (unsigned l = 0; l < LL_MAX_LINKS; l++)
+        result->network.levels[l].share = 0;
     for (uint32_t task = last; task != LL_NO_TASK;) {
         uint32_t before = ll_ranks_waited_for(b->ranks, task);
         double since_s = before == LL_NO_TASK ? 0 : ll_ranks_end_s(b->ranks, before);
-        spent_s[result->ops[task].bound] += fmax(0, ll_ranks_end_s(b->ranks, task) - since_s);
+        double here_s = fmax(0, ll_ranks_end_s(b->ranks, task) - since_s);
+        spent_s[result->ops[task].bound] += here_s;
+        spend_on_network(b, task, here_s, result);
         task = before;
     }
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         total_s += spent_s[i];
     for (unsigned i = 0; i < LL_BOUND_COUNT && total_s > 0; i++)
         result->shares[i] = spent_s[i] / total_s;
+    for (unsigned l = 0; l < LL_MAX_LINKS && total_s > 0; l++)
+        result->network.levels[l].share /= total_s;
 }
 
 /* Times as the ranks have them, of which rank, and which op was the last. */

@@ -12,7 +12,7 @@ static const char yaml[] =
     "memory:\n  - {name: dram, size: 64GiB, bandwidth: 100GB/s}\n"
     "network:\n  - {name: links, topology: switch, devices: 8, bandwidth: 8GB/s, latency: 1us}\n"
     "energy: {mac_pj: {f32: 2}, dram_pj_per_byte: 5, static_w: 20}\n"
-    "software: {collectives: ring}\n";
+    "software: {collectives: ring, op_overhead: 1us}\n";
 
 /* A product, an exchange of what it gives, and an activation of it. */
 static struct scene played(void)
@@ -50,6 +50,8 @@ static void what_comes_three_times_counts_three_times(void **state)
     assert_near(sum->level_share[0], one->level_share[0] * 3 / 4, 1e-12);
     assert_near(sum->level_bytes[0], 3 * one->level_bytes[0], 1e-12);
     assert_near(sum->device_active_s, 3 * one->device_active_s, 1e-12);
+    assert_true(one->starting_s > 0);
+    assert_near(sum->starting_s, 3 * one->starting_s, 1e-12);
     assert_near(sum->prepared->bytes, 3 * one->prepared->bytes, 1e-12);
     close_scene(&scene);
 }

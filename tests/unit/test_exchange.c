@@ -228,6 +228,42 @@ static void buckets_leave_when_they_are_full(void **state)
     ll_trace_free(trace);
 }
 
+static bool awaits(const struct ll_trace *trace, uint64_t op, uint64_t distance)
+{
+    const struct ll_links *waits = &trace->links[trace->ops[op].links];
+    for (uint32_t i = 0; i < waits->control_count; i++)
+        if (waits->controls[i] == distance)
+            return true;
+    return false;
+}
+
+/* Parts of gradients leave with each micro-batch; without overlap the passes stand still meanwhile: an
+ * exchange waits for all before it, and what comes next waits for the exchange. */
+static void without_overlap_the_passes_wait_for_exchanges(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct ll_trace *trace = dry_model("gpt", true, 1, settings, 4);
+    for (unsigned overlap = 0; overlap < 2; overlap++) {
+        struct ll_parallel plan = plan_of(DATA, 2);
+        plan.bucket_bytes = 1 << 17;
+        plan.overlap = overlap;
+        struct ll_trace *new = exchanged(trace, &plan);
+        uint64_t early = 0;
+        for (uint64_t op = 1; op + 1 < new->op_count; op++) {
+            if (form_of(new, op)->view.kind != LL_OP_REDUCE_SCATTER ||
+                form_of(new, op + 1)->phase != LL_PHASE_BACKWARD)
+                continue;
+            assert_int_equal(awaits(new, op, 1), !overlap);
+            assert_int_equal(awaits(new, op + 1, 1), !overlap);
+            early++;
+        }
+        assert_true(early > 2);
+        ll_trace_free(new);
+    }
+    ll_trace_free(trace);
+}
+
 static void without_buckets_each_gradient_goes_by_itself(void **state)
 {
     (void)state;
@@ -266,7 +302,8 @@ static void rows_of_tables_are_gathered(void **state)
 }
 
 /* Of eight replicas two and two have the same experts: gradients of those go between 2 devices, 16 apart,
- * with four ranks that share each product; all others between 8, 4 apart. */
+ * with four ranks that share each product; all others between 8, 4 apart.
+ * Weights that were updated in parts are gathered as their gradients were scattered. */
 static void gradients_of_experts_go_between_those_who_have_them(void **state)
 {
     (void)state;
@@ -279,7 +316,7 @@ static void gradients_of_experts_go_between_those_who_have_them(void **state)
         struct ll_trace *own = ll_spread_experts(trace, &plan, &diags);
         assert_non_null(own);
         struct ll_trace *new = exchanged(own, &plan);
-        uint64_t few = 0, all = 0;
+        uint64_t few = 0, all = 0, scattered[2] = {0}, gathered[2] = {0};
         for (uint64_t op = 0; op < new->op_count; op++) {
             const struct ll_form *form = form_of(new, op);
             bool gradients = form->view.kind == LL_OP_REDUCE_SCATTER; /* zero 2: with each micro-batch */
@@ -288,12 +325,13 @@ static void gradients_of_experts_go_between_those_who_have_them(void **state)
                 continue;
             bool of_experts = ll_attr_count(&form->view, LL_ATTR_DEVICES, 0) == 2;
             assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), of_experts ? 16 : 4);
-            for (uint32_t i = 0; i < form->view.input_count; i++) {
-                few += of_experts;
-                all += !of_experts;
-            }
+            *(of_experts ? &few : &all) += form->view.input_count;
+            if (form->view.kind != LL_OP_ALL_REDUCE)
+                (gradients ? scattered : gathered)[of_experts] += form->view.input_count;
         }
         assert_true(few > 0 && all > 0);
+        assert_int_equal(gathered[0], zero < 3 ? scattered[0] : 0);
+        assert_int_equal(gathered[1], zero < 3 ? scattered[1] : 0);
         ll_trace_free(new);
         ll_trace_free(own);
         ll_diags_release(&diags);
@@ -413,6 +451,7 @@ int main(void)
         cmocka_unit_test(what_is_shared_by_four_is_a_quarter),
         cmocka_unit_test(updates_are_done_by_the_n_th),
         cmocka_unit_test(buckets_leave_when_they_are_full),
+        cmocka_unit_test(without_overlap_the_passes_wait_for_exchanges),
         cmocka_unit_test(without_buckets_each_gradient_goes_by_itself),
         cmocka_unit_test(rows_of_tables_are_gathered),
         cmocka_unit_test(gradients_of_experts_go_between_those_who_have_them),

@@ -26,7 +26,9 @@ static struct ll_layer_costs costs_of(struct scene *scene)
 
 /* Each matrix has 64 * 64 * 4 bytes: a layer has a weight, a momentum and a gradient of it, and reads its
  * weight once each way. Each keeps its result for a backward pass, the next layer's or its own, and the first
- * what comes in as well. Later layers read the results of the first three. */
+ * what comes in as well. Later layers read the results of the first three. Going back, a layer has beside its
+ * result the gradient that comes in and the one that goes out, of which the last one's result is the first;
+ * the first one has done with what came in when it makes the second. */
 static void bytes_are_those_of_the_layers_matrices(void **state)
 {
     (void)state;
@@ -41,6 +43,8 @@ static void bytes_are_those_of_the_layers_matrices(void **state)
         assert_near(layer->forward_read_bytes, matrix, 0);
         assert_near(layer->backward_read_bytes, matrix, 0);
         assert_near(layer->kept_bytes, i == 0 ? 2 * matrix : matrix, 0);
+        assert_near(layer->peak_bytes, i < 3 ? 3 * matrix : 2 * matrix, 0);
+        assert_near(layer->again_peak_bytes, layer->peak_bytes, 0);
         assert_near(layer->handed_bytes, i < 3 ? matrix : 0, 0);
     }
     close_scene(&scene);

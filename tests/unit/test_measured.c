@@ -267,7 +267,63 @@ static void networks_have_the_published_number_of_operations(void **state)
                      (uint64_t)vgg + product_flops("e2e_bwd", "model=vgg16;batch=1"));
 }
 
-/* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
+static uint64_t sums_of(const char *op, const char *dims)
+{
+    struct ll_measured_works works = good_works(op, "fp32", dims);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < works.count; i++)
+        count += works.at[i].kind == LL_OP_ADD;
+    return count;
+}
+
+/* Every block of a residual network has a way around it; of MobileNetV2 and MnasNet those that change neither
+ * the number of channels nor the size have: all but the first of a row of alike ones. Where ways part, what
+ * comes back is added up, too. */
+static void networks_have_as_many_ways_around_blocks_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dims;
+        uint64_t sums;
+    } networks[] = {{"model=resnet18;batch=2", 8},
+                    {"model=resnet50;batch=2", 16},
+                    {"model=mobilenet_v2;batch=2", 1 + 2 + 3 + 2 + 2},
+                    {"model=mnasnet;batch=2", 2 + 2 + 2 + 1 + 3},
+                    {"model=vgg16;batch=2", 0}};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        assert_int_equal(sums_of("e2e_infer", networks[i].dims), networks[i].sums);
+        assert_int_equal(sums_of("e2e_bwd", networks[i].dims), networks[i].sums);
+    }
+}
+
+static uint64_t count_of(const char *dims, enum ll_op_kind kind)
+{
+    struct ll_measured_works works = good_works("e2e_infer", "fp32", dims);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < works.count; i++)
+        count += works.at[i].kind == kind;
+    return count;
+}
+
+/* DenseNet-121 has 120 convolutions, of which all but the first come behind a ReLU; one more is behind the
+ * first and one before the last layer. GoogLeNet has nine blocks of four ways: the pools of these leave the
+ * image as large as it was, and what comes out of the first, 256 channels of 28 x 28, is put together. */
+static void blocks_have_their_parts(void **state)
+{
+    (void)state;
+    assert_int_equal(count_of("model=densenet121;batch=1", LL_OP_RELU), 119 + 2);
+    assert_int_equal(count_of("model=googlenetv1;batch=1", LL_OP_CONCAT), 9);
+    uint64_t kept = 0, first_bytes = 0;
+    for (uint64_t i = 0; i < held.count; i++) {
+        const struct ll_work *work = &held.at[i].work;
+        kept += held.at[i].kind == LL_OP_MAX_POOL && work->a_bytes == work->c_bytes;
+        if (held.at[i].kind == LL_OP_CONCAT && first_bytes == 0)
+            first_bytes = work->c_bytes;
+    }
+    assert_int_equal(kept, 9);
+    assert_int_equal(first_bytes, 4 * 256 * 28 * 28);
+}
+
 /* Reads a row as software that its notes name drove it. */
 static void read_noted(const char *op, const char *dims, const char *notes)
 {
@@ -289,6 +345,7 @@ static void torch7_trains_and_wants_the_gradient_of_the_image(void **state)
     assert_int_equal(held.at[1].kind, LL_OP_BATCH_NORM_FIXED);
 }
 
+/* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
 static void a_dense_network_is_split_over_its_devices(void **state)
 {
     (void)state;
@@ -302,6 +359,22 @@ static void a_dense_network_is_split_over_its_devices(void **state)
             assert_int_equal(held.at[i].devices, 8);
         }
     assert_int_equal(exchanged, 4 * (first + others + 3 * 64 + 10));
+}
+
+/* Sixteen devices on two nodes are eight a node, however the row says it. */
+static void exchanges_tell_who_takes_part(void **state)
+{
+    (void)state;
+    struct ll_measured_works works = good_works("allreduce", "fp32", "bytes=4096;devices=16;nodes=2");
+    assert_int_equal(works.at[0].collective, LL_COLLECTIVE_ALL_REDUCE);
+    assert_int_equal(works.at[0].work.a_bytes, 4096);
+    assert_int_equal(works.at[0].devices, 16);
+    assert_int_equal(works.at[0].node_devices, 8);
+    works = good_works("sendrecv", "fp32", "bytes=4096;devices=2;devices_per_node=1");
+    assert_int_equal(works.at[0].collective, LL_COLLECTIVE_SEND_RECEIVE);
+    assert_int_equal(works.at[0].node_devices, 1);
+    assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=16;nodes=3"));
+    assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=2;nodes=4"));
 }
 
 static void what_is_no_work_says_why(void **state)
@@ -432,8 +505,11 @@ int main(void)
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
         cmocka_unit_test(networks_have_the_published_number_of_weights),
         cmocka_unit_test(networks_have_the_published_number_of_operations),
+        cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
+        cmocka_unit_test(blocks_have_their_parts),
         cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
+        cmocka_unit_test(exchanges_tell_who_takes_part),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
         cmocka_unit_test(rows_without_a_time_are_kept),

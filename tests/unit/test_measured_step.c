@@ -87,6 +87,34 @@ static void sharded_weights_are_those_of_zero_3(void **state)
     check_setting(&step, "fused", "1");
 }
 
+static void what_is_sharded_is_told_by_the_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sharding;
+        uint64_t zero;
+    } cases[] = {{"FULL_SHARD", 3}, {"SHARD_GRAD_OP", 2}, {"NO_SHARD", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char dims[128];
+        snprintf(dims, sizeof dims, "model=mpt-7b;batch=8;devices=8;sharding=%s;mode=train",
+                 cases[i].sharding);
+        assert_int_equal(step_of("bf16", dims).plan.zero, cases[i].zero);
+    }
+}
+
+static void replicas_have_a_share_of_the_batch_each(void **state)
+{
+    (void)state;
+    struct ll_measured_step step =
+        step_of("fp16", "model=bert_large_pretrain;batch=32;devices=4;seq=128;mode=train");
+    assert_int_equal(step.plan.data, 4);
+    assert_int_equal(step.devices, 4);
+    assert_int_equal(step.wanted.batch, 8);
+    assert_int_equal(step.plan.micro_batch, 8);
+    assert_int_equal(step.plan.zero, 0);
+    check_setting(&step, "seq", "128");
+}
+
 /* Two devices to a sequence and four to a product, of which four stages take five pieces each. */
 static void sequences_may_be_shared(void **state)
 {
@@ -197,6 +225,8 @@ int main(void)
         cmocka_unit_test(megatron_runs_pipelines_of_tensor_parallel_stages),
         cmocka_unit_test(deepspeed_computes_layers_again),
         cmocka_unit_test(sharded_weights_are_those_of_zero_3),
+        cmocka_unit_test(what_is_sharded_is_told_by_the_row),
+        cmocka_unit_test(replicas_have_a_share_of_the_batch_each),
         cmocka_unit_test(sequences_may_be_shared),
         cmocka_unit_test(products_alone_are_of_8_bits),
         cmocka_unit_test(a_compiler_joins_what_models_write_out),

@@ -11,6 +11,7 @@ enum { ROWS = 21 };
 static const char table[] = "machine,family,points,p10,p50,p90\n"
                             "toy,gemm,30,-0.1,0,0.2\n"
                             "toy,elementwise,40,-0.3,0.01,0.1\n"
+                            "toy,sendrecv,20,-0.2,0,0.4\n"
                             "other,conv,50,-1,0,1\n";
 
 static bool read_table(const char *text, struct ll_arena *arena, struct ll_diags *diags,
@@ -27,7 +28,7 @@ static bool bar(const struct ll_kind_result *kinds, size_t count, double *low_s,
     const struct ll_machine machine = {.stem = "toy"};
     const struct ll_result result = {.machine = &machine, .time_s = 2, .kinds = kinds, .kind_count = count};
     assert_true(read_table(table, &arena, &diags, &residuals));
-    assert_int_equal(residuals.count, 3);
+    assert_int_equal(residuals.count, 4);
     bool there = ll_residuals_bar(&residuals, &result, low_s, high_s);
     ll_arena_release(&arena);
     return there;
@@ -48,6 +49,20 @@ static void families_err_together(void **state)
     assert_true(bar(kinds, 4, &low_s, &high_s));
     assert_true(fabs(low_s - 2 * (0.6 * exp(-0.1) + 0.4 * exp(-0.3))) < 1e-12);
     assert_true(fabs(high_s - 2 * (0.6 * exp(0.2) + 0.3 * exp(0.1) + 0.1 * exp(0.2))) < 1e-12);
+}
+
+/* Messages between stages err as those between two devices that were measured. */
+static void messages_have_a_family_of_their_own(void **state)
+{
+    (void)state;
+    const struct ll_kind_result kinds[] = {
+        {.kind = "matmul", .op_class = LL_CLASS_MATRIX, .share = 0.5},
+        {.kind = "send", .op_class = LL_CLASS_COMMUNICATION, .share = 0.5},
+    };
+    double low_s, high_s;
+    assert_true(bar(kinds, 2, &low_s, &high_s));
+    assert_true(fabs(low_s - (exp(-0.1) + exp(-0.2))) < 1e-12);
+    assert_true(fabs(high_s - (exp(0.2) + exp(0.4))) < 1e-12);
 }
 
 static void too_little_known_is_no_bar(void **state)
@@ -110,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families_err_together),
+        cmocka_unit_test(messages_have_a_family_of_their_own),
         cmocka_unit_test(too_little_known_is_no_bar),
         cmocka_unit_test(quantiles_are_of_measured_over_predicted),
         cmocka_unit_test(a_wrong_table_is_refused),

@@ -46,6 +46,13 @@ static void all_links_of_a_torus_work(void **state)
                 1e-9);
 }
 
+/* Sides of seven: six turns each, and the last has the first beside it. */
+static void odd_sides_close_too(void **state)
+{
+    (void)state;
+    assert_near(time_on("7x7", LL_COLLECTIVE_ALL_REDUCE, 49, 49), 2 * 48.0 / 49 * M / (4 * B) + 24 * a, 1e-9);
+}
+
 /* Of 2 x 4 devices each side starts with M / 2. Along the short one go M / 4, over one link, since both
  * neighbours are the same device; beside it 3 / 4 of M / 2 along the long one, half each way. Then 3 / 4
  * of the M / 4 that is left along the long side, beside M / 16. Both phases take the turns of the
@@ -61,6 +68,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_links_of_a_torus_work),
+        cmocka_unit_test(odd_sides_close_too),
         cmocka_unit_test(a_short_side_keeps_pace_with_a_long_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,14 @@ static const struct ll_together *replay(struct scene *scene)
     return ll_replay_together(prepared, scene->machine, &scene->remembered, &scene->arena, &scene->diags);
 }
 
+static double summed(const struct ll_result *result, bool flops)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < result->kind_count; i++)
+        sum += flops ? result->kinds[i].flops : result->kinds[i].bytes;
+    return sum;
+}
+
 /* Rank 0 works and sends, rank 1 receives and works: 1 + 1 + 1 s, of which either device works one. */
 static void ranks_run_side_by_side_and_wait(void **state)
 {
@@ -81,8 +89,17 @@ static void ranks_run_side_by_side_and_wait(void **state)
     assert_int_equal(together->last, 1);
     assert_near(together->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
     assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
+    assert_near(together->result->network.levels[0].share, 1.0 / 3, 1e-3); /* there is no other level */
+    assert_near(together->result->prepared->bytes, summed(together->result, false), 1e-12);
     /* two products of 2 10^9 FLOPs, in 3 s of two devices whose lanes could do 10^15 a second */
     assert_near(together->result->flop_utilization, 2 * 2e9 / (3 * 2 * 1e15), 1e-3);
+    assert_near(together->result->prepared->flops, 2e9, 1e-12);
+    assert_near(summed(together->result, true), 2e9, 1e-12);
+    assert_near(together->result->network.levels[0].sent_bytes, 4e6 / 2, 1e-12);
+    assert_near(together->result->network.busy_s, 1, 1e-3);
+    assert_near(together->result->network.levels[0].exposed_s, 1, 1e-3);
+    assert_near(together->result->level_bytes[0], 3 * 4e6, 1e-12); /* of its product */
+    assert_near(together->result->level_share[0], together->result->level_bytes[0] / (3 * 1e15), 1e-3);
     assert_near(together->result->device_active_s, 1, 1e-3);
     close_scene(&scene);
 }
@@ -100,7 +117,9 @@ static void a_sum_waits_for_the_slowest(void **state)
     const struct ll_together *together = replay(&scene);
     assert_non_null(together);
     assert_near(together->result->time_s, 3, 1e-3);
+    assert_near(together->result->ops[1].start_s, 1, 1e-3);
     assert_near(together->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
+    assert_near(together->result->ops[3].start_s, 1, 1e-3);
     close_scene(&scene);
 }
 
@@ -129,6 +148,7 @@ static void ops_may_be_as_long_as_recorded(void **state)
     assert_near(together->ranks[0].end_s, 3.5, 1e-3);
     assert_near(together->ranks[1].busy_s, 1.5, 1e-3);
     assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 5, 1e-3);
+    assert_near(together->result->network.levels[0].share, 1.0 / 5, 1e-3);
     close_scene(&scene);
 }
 
