@@ -125,6 +125,15 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
         result->network.levels[l].share /= total_s;
 }
 
+/* Every op where it runs, its waiting for others left out. */
+static void place_ops(const struct building *b, struct ll_op_result *ops)
+{
+    for (uint32_t i = 0; i < b->prepared->end_op - b->prepared->first_op; i++) {
+        ops[i] = b->plain->ops[i];
+        ops[i].start_s = ll_ranks_end_s(b->ranks, i) - ops[i].time_s;
+    }
+}
+
 /* Times as the ranks have them, of which rank, and which op was the last. */
 static uint32_t take_times(const struct building *b, struct ll_op_result *ops, struct ll_rank_use *uses)
 {
@@ -210,6 +219,9 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
         return NULL;
     *result = *b->plain;
     result->ops = ops;
+    place_ops(b, ops);
+    if (!ll_find_exposure_of_ranks(result, b->rank_count))
+        return NULL;
     uint32_t last = take_times(b, ops, uses);
     double ranks = b->rank_count, plain_s = result->time_s;
     if (!average(ranks, arena, result))

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* An exchange. */
 struct span {
@@ -19,6 +20,12 @@ struct span {
 /* All of them, in the order of their start. */
 struct spans {
     struct span *at;
+    uint32_t count;
+};
+
+/* The ops that are looked at, in order. */
+struct looked {
+    uint32_t *at;
     uint32_t count;
 };
 
@@ -54,17 +61,17 @@ static bool is_computed(const struct ll_result *result, uint32_t i)
     return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT;
 }
 
-static bool find_exchanges(const struct ll_result *result, struct spans *spans)
+static bool find_exchanges(const struct ll_result *result, const struct looked *looked, struct spans *spans)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < op_count(result); i++)
-        count += is_exchange(result, i);
+    for (uint32_t i = 0; i < looked->count; i++)
+        count += is_exchange(result, looked->at[i]);
     *spans = (struct spans){.at = malloc((count + 1u) * sizeof *spans->at)};
-    for (uint32_t i = 0; spans->at && i < op_count(result); i++) {
-        const struct ll_op_result *op = &result->ops[i];
-        if (is_exchange(result, i))
-            spans->at[spans->count++] =
-                (struct span){op->start_s, op->start_s + op->time_s, form_of(result, i), i};
+    for (uint32_t i = 0; spans->at && i < looked->count; i++) {
+        const struct ll_op_result *op = &result->ops[looked->at[i]];
+        if (is_exchange(result, looked->at[i]))
+            spans->at[spans->count++] = (struct span){op->start_s, op->start_s + op->time_s,
+                                                      form_of(result, looked->at[i]), looked->at[i]};
     }
     if (spans->at)
         qsort(spans->at, count, sizeof *spans->at, by_start);
@@ -72,17 +79,18 @@ static bool find_exchanges(const struct ll_result *result, struct spans *spans)
 }
 
 /* How much of a span the device's ops cover; *next is the first that may. Spans come in order. */
-static double covered_s(const struct ll_result *result, uint32_t *next, double start_s, double end_s)
+static double covered_s(const struct ll_result *result, const struct looked *looked, uint32_t *next,
+                        double start_s, double end_s)
 {
     double covered = 0;
-    for (; *next < op_count(result); ++*next) {
-        const struct ll_op_result *op = &result->ops[*next];
-        if (is_computed(result, *next) && op->start_s + op->time_s > start_s)
+    for (; *next < looked->count; ++*next) {
+        const struct ll_op_result *op = &result->ops[looked->at[*next]];
+        if (is_computed(result, looked->at[*next]) && op->start_s + op->time_s > start_s)
             break;
     }
-    for (uint32_t i = *next; i < op_count(result); i++) {
-        const struct ll_op_result *op = &result->ops[i];
-        if (!is_computed(result, i))
+    for (uint32_t i = *next; i < looked->count; i++) {
+        const struct ll_op_result *op = &result->ops[looked->at[i]];
+        if (!is_computed(result, looked->at[i]))
             continue;
         if (op->start_s >= end_s)
             break;
@@ -91,21 +99,21 @@ static double covered_s(const struct ll_result *result, uint32_t *next, double s
     return covered;
 }
 
-/* Of the exchanges that use one of these levels. What shows of each is added to that of its kind, where there
- * are kinds: by form. */
-static void sweep(const struct ll_result *result, const struct spans *exchanged, uint32_t levels,
-                  double *busy_s, double *exposed_s, const uint8_t *kinds, double *by_kind_s)
+/* Adds the times of the exchanges that use one of these levels. What shows of each is added to that of its
+ * kind, where there are kinds: by form. */
+static void sweep(const struct ll_result *result, const struct looked *looked, const struct spans *exchanged,
+                  uint32_t levels, double *busy_s, double *exposed_s, const uint8_t *kinds, double *by_kind_s)
 {
     double behind_s = 0, per_step = 1 / (double)result->prepared->steps;
     uint32_t next = 0;
-    *busy_s = *exposed_s = 0;
     for (uint32_t i = 0; i < exchanged->count; i++) {
         const struct span *span = &exchanged->at[i];
         double start_s = fmax(behind_s, span->start_s);
         if (!(result->prices[span->form].levels & levels) || span->end_s <= start_s)
             continue;
         *busy_s += (span->end_s - start_s) * per_step;
-        double shown_s = (span->end_s - start_s - covered_s(result, &next, start_s, span->end_s)) * per_step;
+        double covered = covered_s(result, looked, &next, start_s, span->end_s);
+        double shown_s = (span->end_s - start_s - covered) * per_step;
         *exposed_s += shown_s;
         if (kinds)
             by_kind_s[kinds[span->form]] += shown_s;
@@ -122,35 +130,98 @@ static void sum_bytes(struct ll_result *result, const struct spans *exchanged)
     }
 }
 
-bool ll_find_exposure(struct ll_result *result)
+static void forget_times(struct ll_exposure *network)
+{
+    network->busy_s = network->exposed_s = 0;
+    for (unsigned l = 0; l < LL_MAX_LINKS; l++)
+        network->levels[l].busy_s = network->levels[l].exposed_s = 0;
+}
+
+static void sweep_levels(struct ll_result *result, const struct looked *looked, const struct spans *exchanged)
 {
     struct ll_exposure *network = &result->network;
-    struct spans exchanged;
+    sweep(result, looked, exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s, NULL, NULL);
+    for (uint32_t l = 0; l < result->machine->network_count; l++)
+        sweep(result, looked, exchanged, 1u << l, &network->levels[l].busy_s, &network->levels[l].exposed_s,
+              NULL, NULL);
+}
+
+/* All ops as they stand. False when memory ran out. */
+static bool look_at_all(const struct ll_result *result, struct looked *looked)
+{
+    *looked = (struct looked){.at = malloc((op_count(result) + 1u) * sizeof *looked->at)};
+    for (uint32_t i = 0; looked->at && i < op_count(result); i++)
+        looked->at[looked->count++] = i;
+    return looked->at;
+}
+
+bool ll_find_exposure(struct ll_result *result)
+{
+    struct looked all = {0};
+    struct spans exchanged = {0};
     if (!result->prices)
         return true;
-    if (!find_exchanges(result, &exchanged))
-        return false;
-    network->count = exchanged.count;
-    sum_bytes(result, &exchanged);
-    sweep(result, &exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s, NULL, NULL);
-    for (uint32_t l = 0; l < result->machine->network_count; l++)
-        sweep(result, &exchanged, 1u << l, &network->levels[l].busy_s, &network->levels[l].exposed_s, NULL,
-              NULL);
+    bool found = look_at_all(result, &all) && find_exchanges(result, &all, &exchanged);
+    if (found) {
+        result->network.count = exchanged.count;
+        sum_bytes(result, &exchanged);
+        forget_times(&result->network);
+        sweep_levels(result, &all, &exchanged);
+    }
     free(exchanged.at);
-    return true;
+    free(all.at);
+    return found;
+}
+
+/* The ops of one rank after those of another, each rank's in order; first: where a rank's begin, one more
+ * than there are ranks. */
+static void by_rank(const struct ll_result *result, uint32_t ranks, uint32_t *at, uint32_t *first)
+{
+    const struct ll_op *ops = result->prepared->trace->ops + result->prepared->first_op;
+    for (uint32_t i = 0; i < op_count(result); i++)
+        first[ops[i].thread + 1]++;
+    for (uint32_t r = 0; r < ranks; r++)
+        first[r + 1] += first[r];
+    for (uint32_t i = 0; i < op_count(result); i++)
+        at[first[ops[i].thread]++] = i;
+    memmove(first + 1, first, ranks * sizeof *first);
+    first[0] = 0;
+}
+
+bool ll_find_exposure_of_ranks(struct ll_result *result, uint32_t ranks)
+{
+    uint32_t *at = malloc((op_count(result) + 1u) * sizeof *at);
+    uint32_t *first = calloc((size_t)ranks + 1, sizeof *first);
+    bool found = at && first;
+    forget_times(&result->network);
+    if (found)
+        by_rank(result, ranks, at, first);
+    for (uint32_t r = 0; found && result->prices && r < ranks; r++) {
+        const struct looked own = {at + first[r], first[r + 1] - first[r]};
+        struct spans exchanged;
+        found = find_exchanges(result, &own, &exchanged);
+        if (found)
+            sweep_levels(result, &own, &exchanged);
+        free(exchanged.at);
+    }
+    free(at);
+    free(first);
+    return found;
 }
 
 bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, double *by_kind_s)
 {
-    struct spans exchanged;
-    double busy_s, exposed_s;
+    struct looked all = {0};
+    struct spans exchanged = {0};
+    double busy_s = 0, exposed_s = 0;
     if (!result->prices)
         return true;
-    if (!find_exchanges(result, &exchanged))
-        return false;
-    sweep(result, &exchanged, UINT32_MAX, &busy_s, &exposed_s, kinds, by_kind_s);
+    bool found = look_at_all(result, &all) && find_exchanges(result, &all, &exchanged);
+    if (found)
+        sweep(result, &all, &exchanged, UINT32_MAX, &busy_s, &exposed_s, kinds, by_kind_s);
     free(exchanged.at);
-    return true;
+    free(all.at);
+    return found;
 }
 
 /* --- why an exchange takes its time --- */

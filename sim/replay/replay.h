@@ -148,6 +148,11 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
  * that shows. False when memory ran out. */
 bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, double *by_kind_s);
 
+/* busy_s and exposed_s of result->network anew, summed over the ranks, of which each has ops at times of its
+ * own (its thread says whose an op is): what one rank computes covers no exchange of another. False when
+ * memory ran out. */
+bool ll_find_exposure_of_ranks(struct ll_result *result, uint32_t ranks);
+
 /* The same with what goes along from machine to machine: costs and prices that the difference does not touch
  * are taken from there. */
 const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,

@@ -119,6 +119,9 @@ static void a_sum_waits_for_the_slowest(void **state)
     assert_near(together->result->time_s, 3, 1e-3);
     assert_near(together->result->ops[1].start_s, 1, 1e-3);
     assert_near(together->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
+    assert_near(together->result->network.busy_s, 1, 1e-3);
+    assert_near(together->result->network.exposed_s, 1, 1e-3);
+    assert_near(together->result->network.levels[0].exposed_s, 1, 1e-3);
     assert_near(together->result->ops[3].start_s, 1, 1e-3);
     close_scene(&scene);
 }
