@@ -39,4 +39,12 @@ static inline struct ll_machine *ll_toy_machine(const char *text)
     return machine;
 }
 
+/* The toy on top of parts of hwconfigs/: `technology/n16, technology/simt_n16`. */
+static inline struct ll_machine *ll_toy_inheriting(const char *inherited)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "inherits: [%s]\n" LL_TOY_MACHINE, inherited);
+    return ll_toy_machine(text);
+}
+
 #endif

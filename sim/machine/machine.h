@@ -440,6 +440,9 @@ uint64_t ll_level_instances(const struct ll_level *level, uint64_t units);
 /* The same for the units of a machine: for those of the kind that it has most of. */
 uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level);
 
+/* "a", "b" or "c", as `holds` of a level may call it. */
+const char *ll_operand_name(enum ll_operand operand);
+
 /* Whether the level keeps an operand; others bypass it. */
 static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand operand)
 {

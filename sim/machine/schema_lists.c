@@ -360,6 +360,11 @@ bool ll_read_RUNS(const struct ll_field *field, const struct ll_node *node, void
 
 static const char *const operand_words[][LL_OPERAND_COUNT] = {{"input", "weight", "output"}, {"a", "b", "c"}};
 
+const char *ll_operand_name(enum ll_operand operand)
+{
+    return operand_words[1][operand];
+}
+
 static bool mark_operand(const char *word, bool *holds)
 {
     for (size_t names = 0; names < 2; names++)

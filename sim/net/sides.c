@@ -104,11 +104,13 @@ static void send_along(struct ll_steps *steps, const struct box *box, uint64_t s
 
 static void send_all(struct ll_steps *steps, const struct box *box, double times)
 {
-    double left[LL_MAX_EXTENTS], turns = 1;
+    double left[LL_MAX_EXTENTS];
+    uint64_t longest = 2;
     for (uint64_t part = 0; part < box->sides; part++) {
         left[part] = steps->exchange.bytes / (double)box->sides;
-        turns = (double)ll_max((uint64_t)turns, box->extent[part] - 1);
+        longest = ll_max(longest, box->extent[part]);
     }
+    double turns = (double)(longest - 1);
     for (uint64_t phase = 0; phase < box->sides; phase++) {
         for (uint64_t part = 0; part < box->sides; part++) {
             uint64_t side = (part + phase) % box->sides;

@@ -149,7 +149,6 @@ static void exchange(const struct ll_result *result, const struct ll_price *pric
 static void operands(const struct ll_machine *machine, const struct ll_op_detail *detail,
                      struct ll_json *json)
 {
-    static const char *const names[LL_OPERAND_COUNT] = {"a", "b", "c"};
     double all_bytes = 0;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         for (uint64_t l = 0; l < machine->level_count; l++)
@@ -162,7 +161,7 @@ static void operands(const struct ll_machine *machine, const struct ll_op_detail
         ll_json_key(json, machine->levels[l].name);
         ll_json_open_object(json);
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-            ll_json_put_number(json, names[i], detail->operand_bytes[l][i]);
+            ll_json_put_number(json, ll_operand_name(i), detail->operand_bytes[l][i]);
         ll_json_close_object(json);
     }
     ll_json_close_object(json);

@@ -4,7 +4,7 @@
 #include "random.h"
 #include "sim/net/collective.h"
 #include "sim/net/flow.h"
-#include "toy_machine.h"
+#include "toy_net.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -68,30 +68,14 @@ static uint64_t random_level(const char *name, char *text, size_t room)
     return devices;
 }
 
-struct fixture {
-    struct ll_machine *machine;
-    struct ll_net *net;
-};
-
-static struct fixture random_net(void)
+static struct ll_toy_net random_net(void)
 {
-    char text[2048], inner[512], outer[512] = "";
-    const char *trouble;
+    char network[2048], inner[512], outer[512] = "";
     random_level("in", inner, sizeof inner);
     if (below(2))
         random_level("out", outer, sizeof outer);
-    snprintf(text, sizeof text, LL_TOY_MACHINE "network:\n%s%s", inner, outer);
-    struct fixture f = {.machine = ll_toy_machine(text)};
-    assert_non_null(f.machine);
-    f.net = ll_net_new(f.machine, &trouble);
-    assert_non_null(f.net);
-    return f;
-}
-
-static void close_net(struct fixture *f)
-{
-    ll_net_free(f->net);
-    ll_machine_free(f->machine);
+    snprintf(network, sizeof network, "%s%s", inner, outer);
+    return ll_toy_net(network);
 }
 
 /* A dumb twin of the fluid: rates of all rise together in exact shares, link by link, as the definition says.
@@ -207,7 +191,7 @@ static void messages_share_links_as_the_twin_says_and_conserve_bytes(void **stat
     (void)state;
     state_of_chance = ll_seed(41);
     for (int i = 0; i < CASES; i++) {
-        struct fixture f = random_net();
+        struct ll_toy_net f = random_net();
         struct ll_flows *flows = ll_flows_new(f.net);
         struct ll_flow_times times;
         struct twin twin;
@@ -223,7 +207,7 @@ static void messages_share_links_as_the_twin_says_and_conserve_bytes(void **stat
         for (uint64_t j = 0; j < twin.count; j++)
             free(twin.paths[j].links);
         ll_flows_free(flows);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -289,7 +273,7 @@ static void collectives_send_what_they_must_and_not_faster_than_ports(void **sta
     (void)state;
     state_of_chance = ll_seed(42);
     for (int i = 0; i < CASES; i++) {
-        struct fixture f = random_net();
+        struct ll_toy_net f = random_net();
         uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
         shuffled(members, devices);
         struct ll_exchange e = {.collective = (enum ll_collective)below(LL_COLLECTIVE_COUNT),
@@ -311,7 +295,7 @@ static void collectives_send_what_they_must_and_not_faster_than_ports(void **sta
         }
         assert_true(best.time_s == least_s);
         free(members);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -347,7 +331,7 @@ static void what_is_not_looked_at_twice_takes_as_long(void **state)
             "  - {name: out, topology: switch, devices: %d, bandwidth: 1GB/s, latency: 3us, links: %d}\n",
             (int)places, (int)nodes, (int)(1 + below(places)));
         const char *trouble;
-        struct fixture f = {.machine = ll_toy_machine(text)};
+        struct ll_toy_net f = {.machine = ll_toy_machine(text)};
         f.net = ll_net_new(f.machine, &trouble);
         uint64_t *members = calloc(devices, sizeof *members);
         for (uint64_t d = 0; d < devices; d++)
@@ -363,7 +347,7 @@ static void what_is_not_looked_at_twice_takes_as_long(void **state)
         assert_near(done.time_s, ring_s(f.net, &e), 1e-12);
         assert_near(done.sent_bytes, 2 * (double)(e.size - 1) * e.bytes, 1e-12);
         free(members);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -375,7 +359,7 @@ static void what_is_remembered_changes_nothing(void **state)
     (void)state;
     state_of_chance = ll_seed(45);
     for (int i = 0; i < CASES / ONE_IN; i++) {
-        struct fixture f = random_net();
+        struct ll_toy_net f = random_net();
         uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
         struct ll_solver *solver = ll_solver_new(f.net);
         shuffled(members, devices);
@@ -394,7 +378,7 @@ static void what_is_remembered_changes_nothing(void **state)
         }
         ll_solver_free(solver);
         free(members);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -404,7 +388,7 @@ static void a_better_network_is_never_slower(void **state)
     (void)state;
     state_of_chance = ll_seed(4);
     for (int i = 0; i < CASES / ONE_IN; i++) {
-        struct fixture f = random_net();
+        struct ll_toy_net f = random_net();
         uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
         const char *trouble;
         shuffled(members, devices);
@@ -422,7 +406,7 @@ static void a_better_network_is_never_slower(void **state)
         if (after.time_s > before.time_s * (1 + 1e-9))
             fail_msg("case %d: %.10g s became %.10g s", i, before.time_s, after.time_s);
         free(members);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 

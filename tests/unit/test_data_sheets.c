@@ -111,13 +111,11 @@ static void products_of_integers_are_summed_in_32_bits(void **state)
     static const struct {
         const char *node;
         double multiply_pj;
-    } nodes[] = {{"n65", 1.23 * 0.2},  {"n45", 0.2}, {"n28", 0.762 * 0.2},
-                 {"n16", 0.553 * 0.2}, {"n7", 0.07}, {"n5", 0.82 * 0.07}};
+    } nodes[] = {{"technology/n65", 1.23 * 0.2},  {"technology/n45", 0.2}, {"technology/n28", 0.762 * 0.2},
+                 {"technology/n16", 0.553 * 0.2}, {"technology/n7", 0.07}, {"technology/n5", 0.82 * 0.07}};
     (void)state;
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
-        char text[1024];
-        snprintf(text, sizeof text, "inherits: technology/%s\n" LL_TOY_MACHINE, nodes[i].node);
-        struct ll_machine *machine = ll_toy_machine(text);
+        struct ll_machine *machine = ll_toy_inheriting(nodes[i].node);
         assert_non_null(machine);
         double multiply_j = 1e-12 * nodes[i].multiply_pj, sum_j = machine->energy.op_j[LL_I32];
         assert_near(machine->energy.mac_j[LL_INT8], multiply_j + sum_j, 0.01);
@@ -128,9 +126,7 @@ static void products_of_integers_are_summed_in_32_bits(void **state)
 
 static double multiply_add_j(const char *inherited)
 {
-    char text[1024];
-    snprintf(text, sizeof text, "inherits: [%s]\n" LL_TOY_MACHINE, inherited);
-    struct ll_machine *machine = ll_toy_machine(text);
+    struct ll_machine *machine = ll_toy_inheriting(inherited);
     assert_non_null(machine);
     double energy_j = machine->energy.mac_j[LL_F32];
     ll_machine_free(machine);
@@ -153,16 +149,15 @@ static void products_of_f64_cost_what_the_unit_takes_that_computes_them(void **s
 {
     static const struct {
         const char *stem, *node;
-    } machines[] = {{"a100_sxm4_80gb", "n7"},
-                    {"h100_sxm5_80gb", "n5"},
-                    {"mi210", "n7"},
-                    {"mi250_gcd", "n7"},
-                    {"mi300x", "n5"}};
+    } machines[] = {{"a100_sxm4_80gb", "technology/n7"},
+                    {"h100_sxm5_80gb", "technology/n5"},
+                    {"mi210", "technology/n7"},
+                    {"mi250_gcd", "technology/n7"},
+                    {"mi300x", "technology/n5"}};
     (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
-        char text[1024];
-        snprintf(text, sizeof text, "inherits: technology/%s\n" LL_TOY_MACHINE, machines[i].node);
-        struct ll_machine *toy = ll_toy_machine(text), *machine = ll_shipped_machine(machines[i].stem);
+        struct ll_machine *toy = ll_toy_inheriting(machines[i].node);
+        struct ll_machine *machine = ll_shipped_machine(machines[i].stem);
         assert_non_null(toy);
         assert_near(machine->energy.mac_j[LL_F64], 1.22 * toy->energy.mac_j[LL_F64], 0.005);
         ll_machine_free(toy);

@@ -2,40 +2,22 @@
 /* Exchanges in two: within nodes of two devices at 4 B and 1 us, and between these at B and 5 us. */
 #include "check.h"
 #include "sim/net/collective.h"
-#include "toy_machine.h"
+#include "toy_net.h"
 
 static const double B = 1e9, M = 1 << 20, near_s = 1e-6, far_s = 5e-6;
 
-struct fixture {
-    struct ll_machine *machine;
-    struct ll_net *net;
-};
-
 /* `words`: more of the level between nodes. */
-static struct fixture open_nodes(int count, const char *words)
+static struct ll_toy_net open_nodes(int count, const char *words)
 {
-    char text[1024];
-    const char *trouble;
-    snprintf(text, sizeof text,
-             LL_TOY_MACHINE
-             "network:\n"
+    char network[512];
+    snprintf(network, sizeof network,
              "  - {name: in, topology: full, devices: 2, bandwidth: 4GB/s, latency: 1us}\n"
              "  - {name: out, topology: full, devices: %d, bandwidth: 1GB/s, latency: 5us%s}\n",
              count, words);
-    struct fixture f = {.machine = ll_toy_machine(text)};
-    assert_non_null(f.machine);
-    f.net = ll_net_new(f.machine, &trouble);
-    assert_non_null(f.net);
-    return f;
+    return ll_toy_net(network);
 }
 
-static void close_nodes(struct fixture *f)
-{
-    ll_net_free(f->net);
-    ll_machine_free(f->machine);
-}
-
-static enum ll_exchange_trouble exchange(const struct fixture *f, enum ll_collective collective,
+static enum ll_exchange_trouble exchange(const struct ll_toy_net *f, enum ll_collective collective,
                                          const uint64_t *members, uint64_t size, struct ll_exchanged *done)
 {
     return ll_exchange(
@@ -62,13 +44,13 @@ static void each_collective_has_its_parts_within_and_between(void **state)
         {LL_COLLECTIVE_REDUCE, all_s + far_s + M / B},
         {LL_COLLECTIVE_ALL_TO_ALL, half_s + far_s + 2 * M / 2 / B},
     };
-    struct fixture f = open_nodes(2, ", links: 1");
+    struct ll_toy_net f = open_nodes(2, ", links: 1");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ll_exchanged done;
         assert_int_equal(exchange(&f, cases[i].collective, members, 4, &done), LL_EXCHANGE_DONE);
         assert_near(done.time_s, cases[i].expected_s, 1e-9);
     }
-    close_nodes(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Blocks are as long as each other, and their devices have the same places in them; they lie in different
@@ -85,14 +67,14 @@ static void only_equal_blocks_are_parts(void **state)
         {4, {0, 2, 1, 3}, false},       {4, {0, 1, 3, 2}, false}, {4, {0, 1, 2, 4}, false},
         {6, {0, 1, 2, 3, 5, 4}, false},
     };
-    struct fixture f = open_nodes(3, "");
+    struct ll_toy_net f = open_nodes(3, "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ll_exchanged done;
         enum ll_exchange_trouble trouble =
             exchange(&f, LL_COLLECTIVE_ALL_GATHER, cases[i].members, cases[i].size, &done);
         assert_int_equal(trouble == LL_EXCHANGE_DONE, cases[i].parts);
     }
-    close_nodes(&f);
+    ll_toy_net_free(&f);
 }
 
 int main(void)

@@ -278,13 +278,13 @@ static void on_chip_energies_follow_cacti(void **state)
     static const struct {
         const char *node;
         double KiB, fj_per_bit;
-    } banks[] = {{"n45", 8, 116.7}, {"n45", 64, 288.6}, {"n45", 128, 477.2}, {"n45", 256, 520.7},
-                 {"n16", 8, 34.3},  {"n16", 32, 82.7},  {"n16", 128, 129.9}, {"n16", 256, 160.6}};
+    } banks[] = {{"technology/n45", 8, 116.7},   {"technology/n45", 64, 288.6},
+                 {"technology/n45", 128, 477.2}, {"technology/n45", 256, 520.7},
+                 {"technology/n16", 8, 34.3},    {"technology/n16", 32, 82.7},
+                 {"technology/n16", 128, 129.9}, {"technology/n16", 256, 160.6}};
     (void)state;
     for (size_t i = 0; i < sizeof banks / sizeof *banks; i++) {
-        char text[1024];
-        snprintf(text, sizeof text, "inherits: technology/%s\n" LL_TOY_MACHINE, banks[i].node);
-        struct ll_machine *machine = ll_toy_machine(text);
+        struct ll_machine *machine = ll_toy_inheriting(banks[i].node);
         assert_non_null(machine);
         assert_true((double)machine->energy.on_chip_bank_bytes >= banks[i].KiB * 1024);
         assert_near(machine->energy.on_chip_j_per_byte * sqrt(banks[i].KiB), 8e-15 * banks[i].fj_per_bit,

@@ -3,7 +3,7 @@
  * through the switch. */
 #include "check.h"
 #include "sim/net/collective.h"
-#include "toy_machine.h"
+#include "toy_net.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,22 +13,15 @@ static const double B = 1e9, a = 5e-7, M = 1 << 20;
 static struct ll_exchanged all_reduce(const char *network, enum ll_algorithm algorithm, uint64_t devices,
                                       uint64_t stride)
 {
-    char text[2048];
-    const char *trouble;
     struct ll_exchanged done;
     uint64_t members[64];
     for (uint64_t i = 0; i < devices; i++)
         members[i] = i * stride;
-    snprintf(text, sizeof text, LL_TOY_MACHINE "%s", network);
-    struct ll_machine *machine = ll_toy_machine(text);
-    assert_non_null(machine);
-    struct ll_net *net = ll_net_new(machine, &trouble);
-    assert_non_null(net);
+    struct ll_toy_net toy = ll_toy_net(network);
     struct ll_exchange e = {LL_COLLECTIVE_ALL_REDUCE, algorithm, M, members, devices, 1};
-    if (ll_exchange(net, &e, &done) != LL_EXCHANGE_DONE)
+    if (ll_exchange(toy.net, &e, &done) != LL_EXCHANGE_DONE)
         done.time_s = INFINITY;
-    ll_net_free(net);
-    ll_machine_free(machine);
+    ll_toy_net_free(&toy);
     return done;
 }
 
@@ -38,7 +31,7 @@ static void expect(const char *network, enum ll_algorithm algorithm, uint64_t de
     assert_near(done.time_s, expected_s, 1e-12);
 }
 
-static const char streams[] = "network:\n  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, "
+static const char streams[] = "  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, "
                               "latency: 500ns, in_network: 0.5}\n";
 
 /* A device sends what it has and an n-th of the sum, and takes in as much. */
@@ -56,7 +49,7 @@ static void each_sends_what_it_has_and_its_part_of_the_sum(void **state)
  * there is less than a chunk, everything. Passing it on takes 3 us each way beside the latency. */
 static void copies_go_out_when_a_chunk_is_added_up(void **state)
 {
-    static const char level[] = "network:\n  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, "
+    static const char level[] = "  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, "
                                 "latency: 500ns, chunk: 100MB, chunk_latency: 3us, in_network: 0.5, "
                                 "in_network_chunk: %s}\n";
     char text[512];
@@ -70,7 +63,7 @@ static void copies_go_out_when_a_chunk_is_added_up(void **state)
 /* Twice the bytes but two latencies for fourteen; of two devices a ring sends less, M for 1.5 M. */
 static void the_fastest_way_is_taken(void **state)
 {
-    static const char full[] = "network:\n  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, "
+    static const char full[] = "  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, "
                                "latency: 500ns, in_network: 1}\n";
     (void)state;
     assert_int_equal(all_reduce(full, LL_ALGORITHM_COUNT, 8, 1).algorithm, LL_ALGORITHM_IN_NETWORK);
@@ -82,11 +75,10 @@ static void the_fastest_way_is_taken(void **state)
 static void the_switch_must_join_them_all(void **state)
 {
     static const char nodes[] =
-        "network:\n"
         "  - {name: in, topology: switch, devices: 4, bandwidth: 4GB/s, latency: 1us, in_network: 1}\n"
         "  - {name: out, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, in_network: 0.5}\n";
     static const char passes_on[] =
-        "network:\n  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns}\n";
+        "  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns}\n";
     (void)state;
     assert_true(isinf(all_reduce(nodes, LL_ALGORITHM_IN_NETWORK, 8, 1).time_s));
     assert_true(isinf(all_reduce(passes_on, LL_ALGORITHM_IN_NETWORK, 8, 1).time_s));
@@ -98,7 +90,7 @@ static void the_switch_must_join_them_all(void **state)
 static void everyone_may_add_up_by_itself(void **state)
 {
     static const char level[] =
-        "network:\n  - {name: s, topology: switch, devices: 8, bandwidth: 1000GB/s, latency: %s}\n";
+        "  - {name: s, topology: switch, devices: 8, bandwidth: 1000GB/s, latency: %s}\n";
     char text[256];
     (void)state;
     snprintf(text, sizeof text, level, "500ns");

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "sim/net/collective.h"
 #include "sim/net/flow.h"
-#include "toy_machine.h"
+#include "toy_net.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,32 +12,8 @@
 
 static const double B = 1e9, a = 1e-6, M = 1 << 20;
 
-struct fixture {
-    struct ll_machine *machine;
-    struct ll_net *net;
-};
-
-static struct fixture open_net(const char *network)
-{
-    char text[2048];
-    const char *trouble;
-    snprintf(text, sizeof text, LL_TOY_MACHINE "network:\n%s", network);
-    struct fixture f = {.machine = ll_toy_machine(text)};
-    assert_non_null(f.machine);
-    f.net = ll_net_new(f.machine, &trouble);
-    if (!f.net)
-        fail_msg("%s", trouble);
-    return f;
-}
-
-static void close_net(struct fixture *f)
-{
-    ll_net_free(f->net);
-    ll_machine_free(f->machine);
-}
-
 /* As the machine's software does it. */
-static struct ll_exchanged by_software(const struct fixture *f, const struct ll_exchange *exchange)
+static struct ll_exchanged by_software(const struct ll_toy_net *f, const struct ll_exchange *exchange)
 {
     struct ll_exchanged done;
     struct ll_solver *solver = ll_solver_new(f->net);
@@ -69,9 +45,9 @@ static void assert_time(double actual_s, double expected_s)
 
 static void expect_all_reduce(const char *network, enum ll_algorithm algorithm, uint64_t n, double expected_s)
 {
-    struct fixture f = open_net(network);
+    struct ll_toy_net f = ll_toy_net(network);
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, algorithm, n), expected_s);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 static const char *const ring6 =
@@ -164,7 +140,7 @@ static void meshes_go_straight_and_tori_around(void **state)
         {"  - {name: m, topology: mesh, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 1us}\n", 6, 4},
         {"  - {name: t, topology: torus, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 1us}\n", 2, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fixture f = open_net(cases[i].network);
+        struct ll_toy_net f = ll_toy_net(cases[i].network);
         for (int corner = 0; corner < 2; corner++) {
             const uint64_t members[] = {corner ? 0 : 3, corner ? 14 : 11};
             struct ll_exchanged done;
@@ -172,7 +148,7 @@ static void meshes_go_straight_and_tori_around(void **state)
             assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
             assert_time(done.time_s, (corner ? cases[i].corner_hops : cases[i].hops) * a + M / B);
         }
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -182,21 +158,23 @@ static void meshes_go_straight_and_tori_around(void **state)
 static void all_to_all_loads_rings_and_tori(void **state)
 {
     (void)state;
-    struct fixture f =
-        open_net("  - {name: r, topology: bidirectional_ring, devices: 7, bandwidth: 1GB/s, latency: 1us}\n");
+    struct ll_toy_net f = ll_toy_net(
+        "  - {name: r, topology: bidirectional_ring, devices: 7, bandwidth: 1GB/s, latency: 1us}\n");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 7), 3 * a + 6 * M / (7 * B));
-    close_net(&f);
-    f = open_net("  - {name: t, topology: torus, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 0s}\n");
+    ll_toy_net_free(&f);
+    f = ll_toy_net(
+        "  - {name: t, topology: torus, shape: 3x5, devices: 15, bandwidth: 1GB/s, latency: 0s}\n");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 15),
                 3 * 15 / 5 * M / (15 * B));
-    close_net(&f);
-    f = open_net("  - {name: r, topology: bidirectional_ring, devices: 8, bandwidth: 1GB/s, latency: 1us}\n");
+    ll_toy_net_free(&f);
+    f = ll_toy_net(
+        "  - {name: r, topology: bidirectional_ring, devices: 8, bandwidth: 1GB/s, latency: 1us}\n");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 8), 4 * a + M / B);
-    close_net(&f);
-    f = open_net(
+    ll_toy_net_free(&f);
+    f = ll_toy_net(
         "  - {name: t, topology: torus, shape: 4x4x4, devices: 64, bandwidth: 1GB/s, latency: 0s}\n");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_TO_ALL, LL_ALGORITHM_DIRECT, 64), 2 * 16 * M / (64 * B));
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* A broadcast: a stream along the ring, (n - 1) a + M / B. A barrier: ceil(log2 n) rounds of nothing. One
@@ -204,7 +182,7 @@ static void all_to_all_loads_rings_and_tori(void **state)
 static void other_collectives_take_their_closed_forms(void **state)
 {
     (void)state;
-    struct fixture f = open_net(switch8);
+    struct ll_toy_net f = ll_toy_net(switch8);
     assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_RING, 8), 7 * a + M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_REDUCE, LL_ALGORITHM_RING, 8), 7 * a + M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_DIRECT, 8), a + 7 * M / B);
@@ -215,7 +193,7 @@ static void other_collectives_take_their_closed_forms(void **state)
                 3 * a + 7.0 / 8 * M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / B);
     assert_time(time_among(f.net, LL_COLLECTIVE_BARRIER, LL_ALGORITHM_DISSEMINATION, 5), 3 * a);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Nodes of 4 devices at 4 GB/s, 2 nodes joined at 1 GB/s a device: within 2 * 3 / 4 M / 4B, between (M / 4)
@@ -230,13 +208,13 @@ static void levels_of_a_network_work_one_after_the_other(void **state)
                  "  - {name: in, topology: ring, devices: 4, bandwidth: 4GB/s, latency: 1us}\n"
                  "  - {name: out, topology: ring, devices: 2, bandwidth: 1GB/s, latency: 5us, links: %d}\n",
                  (int)cards);
-        struct fixture f = open_net(text);
+        struct ll_toy_net f = ll_toy_net(text);
         assert_int_equal(ll_net_devices(f.net), 8);
         double within_s = 2 * 3 * (a + M / 4 / (4 * B));
         double between_s = 5e-6 + M / 4 / (B * (double)cards / 4);
         assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_HIERARCHICAL, 8),
                     within_s + between_s);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -246,17 +224,17 @@ static void trees_and_dragonflies_narrow_where_they_should(void **state)
 {
     (void)state;
     struct ll_flow_times times;
-    struct fixture f =
-        open_net("  - {name: t, topology: fat_tree, shape: 4x2, devices: 8, oversubscription: 2, "
-                 "bandwidth: 1GB/s, latency: 1us}\n");
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: t, topology: fat_tree, shape: 4x2, devices: 8, oversubscription: 2, "
+                   "bandwidth: 1GB/s, latency: 1us}\n");
     struct ll_flows *flows = ll_flows_new(f.net);
     for (uint64_t i = 0; i < 4; i++)
         ll_flows_add(flows, i, i + 4, M);
     assert_true(ll_flows_run(flows, &times));
     assert_time(times.done_s, 4 * a + 4 * M / (2 * B));
     ll_flows_free(flows);
-    close_net(&f);
-    f = open_net(
+    ll_toy_net_free(&f);
+    f = ll_toy_net(
         "  - {name: d, topology: dragonfly, shape: 2x2x2, devices: 8, bandwidth: 1GB/s, latency: 1us}\n");
     flows = ll_flows_new(f.net);
     for (uint64_t i = 0; i < 4; i++)
@@ -265,7 +243,7 @@ static void trees_and_dragonflies_narrow_where_they_should(void **state)
     /* device 3 goes up, to the router with the gate, across, to its partner's router, down: 5 links */
     assert_time(times.done_s, 5 * a + 4 * M / B);
     ll_flows_free(flows);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Two messages from one device, one twice as long: they share its port, then the longer has it alone. */
@@ -273,7 +251,7 @@ static void who_is_done_leaves_its_share_to_others(void **state)
 {
     (void)state;
     struct ll_flow_times times;
-    struct fixture f = open_net(switch8);
+    struct ll_toy_net f = ll_toy_net(switch8);
     struct ll_flows *flows = ll_flows_new(f.net);
     ll_flows_add(flows, 0, 1, M);
     ll_flows_add(flows, 0, 2, 2 * M);
@@ -283,16 +261,16 @@ static void who_is_done_leaves_its_share_to_others(void **state)
      * M of the longer is left, alone: done at 3 M / B. */
     assert_time(times.sent_s, 3 * M / B);
     ll_flows_free(flows);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* The hybrid cube mesh of eight: device 0 reaches 1 to 3 and 4 directly, 5 by two links. */
 static void listed_edges_lead_the_shortest_way(void **state)
 {
     (void)state;
-    struct fixture f =
-        open_net("  - {name: e, topology: edges, devices: 8, bandwidth: 25GB/s, edges: [0-1, 0-2, 0-3x2, "
-                 "0-4x2, 1-2x2, 1-3, 1-5x2, 2-3, 2-6x2, 3-7x2, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7]}\n");
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: e, topology: edges, devices: 8, bandwidth: 25GB/s, edges: [0-1, 0-2, 0-3x2, "
+                   "0-4x2, 1-2x2, 1-3, 1-5x2, 2-3, 2-6x2, 3-7x2, 4-5, 4-6, 4-7x2, 5-6x2, 5-7, 6-7]}\n");
     struct ll_route path = {0};
     ll_net_route(f.net, 0, 4, &path);
     assert_int_equal(path.count, 1);
@@ -301,7 +279,7 @@ static void listed_edges_lead_the_shortest_way(void **state)
     ll_net_route(f.net, 0, 5, &path);
     assert_int_equal(path.count, 2);
     free(path.links);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* 2 (n - 1) (a + M / (n r B)): how many rings r go side by side. Of K5 there are 4, of K4 only 2 (Tillson,
@@ -317,7 +295,7 @@ static void rings_go_side_by_side_over_links_of_their_own(void **state)
     expect_all_reduce(full6, LL_ALGORITHM_RINGS, 5, 2 * 4 * (a + M / (5 * 4 * B)));
     expect_all_reduce(full6, LL_ALGORITHM_RINGS, 4, 2 * 3 * (a + M / (4 * 2 * B)));
     expect_all_reduce(mesh, LL_ALGORITHM_RINGS, 8, 2 * 7 * (a + M / (8 * 6 * B)));
-    struct fixture f = open_net(mesh);
+    struct ll_toy_net f = ll_toy_net(mesh);
     static const struct pair {
         uint64_t members[2];
         double rings;
@@ -331,7 +309,7 @@ static void rings_go_side_by_side_over_links_of_their_own(void **state)
         if (pairs[i].rings > 0)
             assert_time(done.time_s, 2 * (a + M / (2 * pairs[i].rings * B)));
     }
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Chunks of 200 kB a device in two halves: of the third of M that goes around, one whole chunk and a rest of
@@ -340,14 +318,14 @@ static void pieces_go_around_in_halves_of_chunks(void **state)
 {
     double chunk = 200e3, pass = 3e-6, halves = 2 * 4 + 1;
     (void)state;
-    struct fixture f =
-        open_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
-                 "chunk: 200kB, chunk_latency: 3us}\n");
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+                   "chunk: 200kB, chunk_latency: 3us}\n");
     assert_true(M / 3 > chunk && M / 3 < 2 * chunk);
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 3),
                 halves * ((chunk + (M / 3 - chunk)) / 2 / B + 2 * (a + pass)));
     assert_time(time_among(f.net, LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, 2), a + M / B);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* At half the bandwidth, but without waiting: the faster of the two. */
@@ -359,14 +337,14 @@ static void small_pieces_bring_their_flags_along(void **state)
     char text[256];
     (void)state;
     snprintf(text, sizeof text, level, "1s");
-    struct fixture f = open_net(text);
+    struct ll_toy_net f = ll_toy_net(text);
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 4),
                 6 * (a + M / 4 / (0.5 * B)));
-    close_net(&f);
+    ll_toy_net_free(&f);
     snprintf(text, sizeof text, level, "0s");
-    f = open_net(text);
+    f = ll_toy_net(text);
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 4), 13 * (a + M / 8 / B));
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Nodes of two devices, 2 a' = 2 us between them. Each device heads a chain for half of M, so that its card
@@ -377,37 +355,37 @@ static const char nodes_of_two[] =
     "  - {name: in, topology: switch, devices: 2, bandwidth: 100GB/s, latency: 500ns}\n"
     "  - {name: out, topology: switch, devices: %d, bandwidth: 1GB/s, latency: 1us%s}\n";
 
-static struct fixture open_nodes(int nodes, const char *more)
+static struct ll_toy_net open_nodes(int nodes, const char *more)
 {
     char text[512];
     snprintf(text, sizeof text, nodes_of_two, nodes, more);
-    return open_net(text);
+    return ll_toy_net(text);
 }
 
 static void chained_trees_stream_up_and_down(void **state)
 {
     (void)state;
-    struct fixture f = open_nodes(2, "");
+    struct ll_toy_net f = open_nodes(2, "");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 4),
                 2 * a + 2 * 2e-6 + M / 2 / B);
-    close_net(&f);
+    ll_toy_net_free(&f);
     f = open_nodes(4, "");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 8),
                 2 * a + 4 * 2e-6 + 3 * M / 4 / B);
-    close_net(&f);
+    ll_toy_net_free(&f);
     f = open_nodes(2, ", group_port: 500MB/s");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 4),
                 2 * a + 2 * 2e-6 + M / (B / 2));
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 static void many_nodes_of_trees_are_no_slower_but_for_hops(void **state)
 {
     (void)state;
-    struct fixture f = open_nodes(16384, "");
+    struct ll_toy_net f = open_nodes(16384, "");
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 32768),
                 2 * a + 2 * 14 * 2e-6 + 4 * M / 4 / B);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, double bytes)
@@ -434,9 +412,9 @@ static enum ll_algorithm expected_choice(int nodes, const char *of_ring, const c
     int length = snprintf(text, sizeof text, nodes_of_two, nodes, ", links: 1");
     snprintf(text + length, sizeof text - (size_t)length,
              "software: {collectives: tuned, expected: [" RING "%s}, " TREES "%s}]}\n", of_ring, of_trees);
-    struct fixture f = open_net(text);
+    struct ll_toy_net f = ll_toy_net(text);
     enum ll_algorithm choice = tuned_choice(f.net, 2 * (uint64_t)nodes, bytes);
-    close_net(&f);
+    ll_toy_net_free(&f);
     return choice;
 }
 
@@ -464,7 +442,7 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
     char text[512];
     int length = snprintf(text, sizeof text, nodes_of_two, 2, ", links: 1");
     snprintf(text + length, sizeof text - (size_t)length, "inherits: stacks/nccl_2_20\n");
-    struct fixture f = open_net(text);
+    struct ll_toy_net f = ll_toy_net(text);
     assert_int_equal(tuned_choice(f.net, 4, 4 * MiB), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 8 * MiB - 1), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 8 * MiB), LL_ALGORITHM_CHAINED_TREES);
@@ -473,7 +451,7 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
     assert_int_equal(tuned_choice(f.net, 4, 64 * MiB - 1), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 64 * MiB), LL_ALGORITHM_CHAINED_TREES);
     assert_int_equal(tuned_choice(f.net, 2, 64 * MiB), LL_ALGORITHM_RING); /* one node */
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Among 4 of 8 as between the samples of 2 and 6: half way, 15 us and 150 GB/s; among 8 nothing was measured
@@ -482,11 +460,11 @@ static void measured_all_reduces_stand_for_the_model(void **state)
 {
     (void)state;
     const uint64_t members[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    struct fixture f =
-        open_net("  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns, samples: "
-                 "[{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
-                 "{devices: 6, latency: 20us, bandwidth: 200GB/s}]}\n"
-                 "software: {collectives: ring, collective_overhead: 5us}\n");
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns, samples: "
+                   "[{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
+                   "{devices: 6, latency: 20us, bandwidth: 200GB/s}]}\n"
+                   "software: {collectives: ring, collective_overhead: 5us}\n");
     struct ll_exchange exchange = {
         .collective = LL_COLLECTIVE_ALL_REDUCE, .bytes = M, .members = members, .groups = 1};
     struct ll_exchanged done;
@@ -496,7 +474,7 @@ static void measured_all_reduces_stand_for_the_model(void **state)
     exchange.size = 8;
     done = by_software(&f, &exchange);
     assert_time(done.time_s, 5e-6 + 2 * 7 * (a + M / (8 * B)));
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* What was measured within a node says nothing of those who are not all in one. */
@@ -511,11 +489,11 @@ static void measurements_are_of_their_level(void **state)
                  {2, {0, 4}, false},
                  {2, {0, 5}, false},
                  {4, {0, 1, 4, 5}, false}};
-    struct fixture f =
-        open_net("  - {name: in, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
-                 "samples: [{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
-                 "{devices: 4, latency: 20us, bandwidth: 200GB/s}]}\n"
-                 "  - {name: out, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 1us}\n");
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: in, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
+                   "samples: [{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
+                   "{devices: 4, latency: 20us, bandwidth: 200GB/s}]}\n"
+                   "  - {name: out, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 1us}\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
                                        .bytes = M,
@@ -525,7 +503,7 @@ static void measurements_are_of_their_level(void **state)
         struct ll_exchanged done = by_software(&f, &exchange);
         assert_int_equal(done.algorithm == LL_ALGORITHM_COUNT, cases[i].measured);
     }
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 #define BOXES "  - {name: in, topology: switch, devices: 8, bandwidth: 300GB/s, latency: 1us}\n"
@@ -542,19 +520,19 @@ static double among_all_s(const struct ll_net *net)
 static void a_hundred_thousand_devices_are_no_trouble(void **state)
 {
     (void)state;
-    struct fixture f = open_net(BOXES "  - {name: out, topology: switch" OF_BOXES);
+    struct ll_toy_net f = ll_toy_net(BOXES "  - {name: out, topology: switch" OF_BOXES);
     among_all_s(f.net);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Messages to far devices of such a ring cross thousands of links: nobody waits for what they would take. */
 static void nor_is_a_ring_of_thousands(void **state)
 {
     (void)state;
-    struct fixture f = open_net(BOXES "  - {name: out, topology: ring" OF_BOXES);
+    struct ll_toy_net f = ll_toy_net(BOXES "  - {name: out, topology: ring" OF_BOXES);
     double ring_s = time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 100000);
     assert_true(among_all_s(f.net) <= ring_s * (1 + 1e-9));
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 int main(void)

@@ -2,36 +2,13 @@
 /* Exchanges between nodes and groups of them: their trees, rings, links and gates. */
 #include "check.h"
 #include "sim/net/collective.h"
-#include "toy_machine.h"
+#include "toy_net.h"
 
 #include <stdlib.h>
 
 static const double B = 1e9, M = 1 << 20;
 
-struct fixture {
-    struct ll_machine *machine;
-    struct ll_net *net;
-};
-
-static struct fixture open_net(const char *network)
-{
-    char text[1024];
-    const char *trouble;
-    snprintf(text, sizeof text, LL_TOY_MACHINE "network:\n%s", network);
-    struct fixture f = {.machine = ll_toy_machine(text)};
-    assert_non_null(f.machine);
-    f.net = ll_net_new(f.machine, &trouble);
-    assert_non_null(f.net);
-    return f;
-}
-
-static void close_net(struct fixture *f)
-{
-    ll_net_free(f->net);
-    ll_machine_free(f->machine);
-}
-
-static struct ll_exchanged all_reduced(const struct fixture *f, enum ll_algorithm algorithm, uint64_t size)
+static struct ll_exchanged all_reduced(const struct ll_toy_net *f, enum ll_algorithm algorithm, uint64_t size)
 {
     uint64_t members[32];
     struct ll_exchanged done;
@@ -53,31 +30,31 @@ static void nodes_of_one_device_make_two_plain_trees(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
-        struct fixture f = open_net(networks[i]);
+        struct ll_toy_net f = ll_toy_net(networks[i]);
         struct ll_exchanged chained = all_reduced(&f, LL_ALGORITHM_CHAINED_TREES, 16),
                             plain = all_reduced(&f, LL_ALGORITHM_DOUBLE_TREE, 16);
         assert_near(chained.time_s, plain.time_s, 1e-9);
         assert_near(chained.sent_bytes, 2 * 15 * M, 1e-12);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
 /* Half of each piece goes around each way, in as many rings as a node has devices. */
 static void both_directions_send_what_one_does(void **state)
 {
-    struct fixture f =
-        open_net("  - {name: in, topology: full, devices: 2, bandwidth: 100GB/s, latency: 1us}\n"
-                 "  - {name: out, topology: full, devices: 3, bandwidth: 1GB/s, latency: 5us}\n");
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: in, topology: full, devices: 2, bandwidth: 100GB/s, latency: 1us}\n"
+                   "  - {name: out, topology: full, devices: 3, bandwidth: 1GB/s, latency: 5us}\n");
     (void)state;
     struct ll_exchanged one = all_reduced(&f, LL_ALGORITHM_RING, 6),
                         both = all_reduced(&f, LL_ALGORITHM_BIDIRECTIONAL_RING, 6);
     assert_near(one.sent_bytes, 2 * 5 * M, 1e-12);
     assert_near(both.sent_bytes, one.sent_bytes, 1e-12);
     assert_true(both.time_s < one.time_s);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
-static double pairs_s(const struct fixture *f, const uint64_t *members, uint64_t pairs)
+static double pairs_s(const struct ll_toy_net *f, const uint64_t *members, uint64_t pairs)
 {
     const struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, M, members, 2, pairs};
     struct ll_exchanged done;
@@ -93,9 +70,9 @@ static void pairs_that_meet_at_a_link_share_it(void **state)
 {
     static const uint64_t apart[] = {0, 4, 2, 6}, meeting[] = {2, 6, 0, 7}, other_first[] = {0, 7, 2, 6},
                           two_of_four[] = {0, 4, 8, 12, 2, 6, 3, 7};
-    struct fixture f =
-        open_net("  - {name: in, topology: switch, devices: 4, bandwidth: 100GB/s, latency: 1us}\n"
-                 "  - {name: out, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 1us, links: 2}\n");
+    struct ll_toy_net f = ll_toy_net(
+        "  - {name: in, topology: switch, devices: 4, bandwidth: 100GB/s, latency: 1us}\n"
+        "  - {name: out, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 1us, links: 2}\n");
     (void)state;
     const double one_s = 2 * (2e-6 + M / 2 / B), moved_s = 2 * M / 2 / B, aside_s = 2 * 2e-6;
     assert_near(pairs_s(&f, apart, 1), one_s, 1e-9);
@@ -103,7 +80,7 @@ static void pairs_that_meet_at_a_link_share_it(void **state)
     assert_near(pairs_s(&f, meeting, 2), one_s + aside_s + moved_s, 1e-9);
     assert_near(pairs_s(&f, other_first, 2), one_s + aside_s + moved_s, 1e-9);
     assert_near(pairs_s(&f, two_of_four, 4), one_s + moved_s, 1e-9);
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 /* Nodes that are all wired to each other are reached like those behind a switch; those of a ring are not. */
@@ -124,10 +101,10 @@ static void trees_are_expected_where_any_node_reaches_any_other(void **state)
             "  {name: r, algorithm: ring, start: 1s, hop: 1us, node_hop: 1us, efficiency: 1},\n"
             "  {name: t, algorithm: chained_trees, start: 0s, hop: 1us, node_hop: 1us, efficiency: 1}]}\n",
             cases[i].topology);
-        struct fixture f = open_net(text);
+        struct ll_toy_net f = ll_toy_net(text);
         assert_int_equal(all_reduced(&f, LL_ALGORITHM_TUNED, 8).algorithm == LL_ALGORITHM_CHAINED_TREES,
                          cases[i].trees);
-        close_net(&f);
+        ll_toy_net_free(&f);
     }
 }
 
@@ -135,8 +112,8 @@ static void trees_are_expected_where_any_node_reaches_any_other(void **state)
  * group, and so reaches one device in it without passing another router. */
 static void every_router_leads_to_one_other_group(void **state)
 {
-    struct fixture f = open_net("  - {name: d, topology: dragonfly, shape: 1x3x4, devices: 12, "
-                                "bandwidth: 1GB/s, latency: 1us}\n");
+    struct ll_toy_net f = ll_toy_net("  - {name: d, topology: dragonfly, shape: 1x3x4, devices: 12, "
+                                     "bandwidth: 1GB/s, latency: 1us}\n");
     (void)state;
     for (uint64_t from = 0; from < 12; from++) {
         unsigned straight = 0;
@@ -148,7 +125,7 @@ static void every_router_leads_to_one_other_group(void **state)
         }
         assert_int_equal(straight, 1);
     }
-    close_net(&f);
+    ll_toy_net_free(&f);
 }
 
 int main(void)

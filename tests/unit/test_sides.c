@@ -2,7 +2,7 @@
 /* Collectives along all sides of a torus at once: M bytes, links of B bytes a second, latency a. */
 #include "check.h"
 #include "sim/net/collective.h"
-#include "toy_machine.h"
+#include "toy_net.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,25 +12,19 @@ static const double B = 1e9, a = 1e-6, M = 1 << 20;
 /* Among the first so many devices of a torus. */
 static double time_on(const char *shape, enum ll_collective collective, uint64_t devices, uint64_t size)
 {
-    char text[2048];
-    const char *trouble;
-    snprintf(text, sizeof text,
-             LL_TOY_MACHINE "network:\n  - {name: t, topology: torus, shape: %s, devices: %llu, "
-                            "bandwidth: 1GB/s, latency: 1us}\n",
+    char network[512];
+    snprintf(network, sizeof network,
+             "  - {name: t, topology: torus, shape: %s, devices: %llu, bandwidth: 1GB/s, latency: 1us}\n",
              shape, (unsigned long long)devices);
-    struct ll_machine *machine = ll_toy_machine(text);
-    assert_non_null(machine);
-    struct ll_net *net = ll_net_new(machine, &trouble);
-    assert_non_null(net);
+    struct ll_toy_net toy = ll_toy_net(network);
     uint64_t *members = calloc(size, sizeof *members);
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
     struct ll_exchange exchange = {collective, LL_ALGORITHM_SIDES, M, members, size, 1};
     struct ll_exchanged done;
-    assert_int_equal(ll_exchange(net, &exchange, &done), LL_EXCHANGE_DONE);
+    assert_int_equal(ll_exchange(toy.net, &exchange, &done), LL_EXCHANGE_DONE);
     free(members);
-    ll_net_free(net);
-    ll_machine_free(machine);
+    ll_toy_net_free(&toy);
     return done.time_s;
 }
 
