@@ -129,7 +129,7 @@ static void add_boundary(const struct search *s, uint64_t index, const double fa
 {
     const struct ll_boundary *b = &s->h->boundaries[index];
     double c = s->pass[LL_OPERAND_C] * factors[LL_OPERAND_C];
-    double writes = passes[LL_OPERAND_C] * c;
+    double writes = ll_passes_outwards(&s->h->problem, passes[LL_OPERAND_C]) * c;
     double reads = passes[LL_OPERAND_A] * s->pass[LL_OPERAND_A] * factors[LL_OPERAND_A] +
                    passes[LL_OPERAND_B] * s->pass[LL_OPERAND_B] * factors[LL_OPERAND_B] + (writes - c);
     double boundary_s = at_most(b->s_per_byte * ll_toll_price(&b->toll, reads + writes, writes), b->most_s);
@@ -374,10 +374,10 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
         for (int o = 0; o < LL_OPERAND_COUNT; o++)
             mapping->passes[i][o] = state.passes[o] * factors[o];
         const double *passes = mapping->passes[i];
-        mapping->writes[i] = passes[LL_OPERAND_C] * s.pass[LL_OPERAND_C];
+        double c = factors[LL_OPERAND_C] * s.pass[LL_OPERAND_C];
+        mapping->writes[i] = ll_passes_outwards(&hierarchy->problem, state.passes[LL_OPERAND_C]) * c;
         mapping->reads[i] = passes[LL_OPERAND_A] * s.pass[LL_OPERAND_A] +
-                            passes[LL_OPERAND_B] * s.pass[LL_OPERAND_B] +
-                            (passes[LL_OPERAND_C] - factors[LL_OPERAND_C]) * s.pass[LL_OPERAND_C];
+                            passes[LL_OPERAND_B] * s.pass[LL_OPERAND_B] + (mapping->writes[i] - c);
     }
     mapping->time_s = state.slowest_s;
     mapping->energy_j = state.energy_j;

@@ -10,7 +10,8 @@
  *       boundary 0:     for m in 8
  *                         for k in 16     tiles  8 x 32 x 8            C passes once, B 8 times
  *
- * Partial sums that leave come back: C is written `passes` times and read `passes - 1` times.
+ * Partial sums that leave come back: of `passes` all but one are partial sums, written and read, as wide as
+ * problem.sum_width says.
  *
  * Sizes need not divide; the last tile of a loop counts as a whole one for the memories further in. Unlike
  * ll_tile, which blocks for one memory and is the bound that no tiling of several beats, tiles nest here.

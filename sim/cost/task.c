@@ -73,6 +73,11 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     spread_bytes(work, &task);
     if (work->kind == LL_WORK_CONV)
         overlap_windows(&work->conv, &task);
+    const struct ll_windows *w = &task.problem.windows;
+    double result = task.problem.element[LL_OPERAND_C];
+    if (w->overlap && w->image == LL_OPERAND_C)
+        result *= w->expansion;
+    task.problem.sum_width = result > 0 ? fmax(LL_SUM_BYTES, result) / result : 1;
     return task;
 }
 

@@ -122,6 +122,21 @@ static struct found fewest(const struct cut *cut, double capacity)
     return best;
 }
 
+static double sum_width(const struct ll_problem *problem)
+{
+    return fmax(1, problem->sum_width);
+}
+
+double ll_passes_of_sums(const struct ll_problem *problem, double blocks)
+{
+    return 1 + 2 * (blocks - 1) * sum_width(problem);
+}
+
+double ll_passes_outwards(const struct ll_problem *problem, double blocks)
+{
+    return 1 + (blocks - 1) * sum_width(problem);
+}
+
 /* One problem with the bytes of its passes; fixed_m, fixed_k: pixels in a block, 0 where free. */
 struct setting {
     const struct ll_problem *problem;
@@ -137,14 +152,14 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
 {
     const struct ll_gemm *dims = &s->problem->dims;
     double blocks_m = (double)ll_ceil_div(dims->m, block.m), blocks_n = (double)ll_ceil_div(dims->n, block.n);
-    double sums = 2 * (double)ll_ceil_div(dims->k, block.k) - 1;
+    double blocks_k = stays == LL_OPERAND_C ? 1 : (double)ll_ceil_div(dims->k, block.k);
     double passes[LL_OPERAND_COUNT] = {stays == LL_OPERAND_A ? 1 : blocks_n,
                                        stays == LL_OPERAND_B ? 1 : blocks_m,
-                                       stays == LL_OPERAND_C ? 1 : sums};
+                                       ll_passes_of_sums(s->problem, blocks_k)};
     double bytes = 0;
     for (int i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += passes[i] * s->pass[i];
-    double written = (passes[LL_OPERAND_C] + 1) / 2 * s->pass[LL_OPERAND_C];
+    double written = ll_passes_outwards(s->problem, blocks_k) * s->pass[LL_OPERAND_C];
     double price = ll_toll_price(&s->problem->toll, bytes, written);
     if (price >= best->price)
         return;
@@ -155,22 +170,27 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
 }
 
 /* The sums of a cut whose i multiplies one operand and whose j another; the third moves once. Of partial
- * sums, i or j go out and one less comes back. */
+ * sums, i or j - 1 go out beside the results, and as many come back. */
 static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_operand of_q, struct cut *cut)
 {
     const struct ll_toll *toll = &s->problem->toll;
     enum ll_operand still = (enum ll_operand)(LL_OPERAND_COUNT - of_p - of_q);
     double c = s->pass[LL_OPERAND_C], p = s->pass[of_p], q = s->pass[of_q], once = s->pass[still];
     bool p_sums = of_p == LL_OPERAND_C, q_sums = of_q == LL_OPERAND_C;
+    double sum = sum_width(s->problem) * c;
+    if (p_sums)
+        p = sum;
+    if (q_sums)
+        q = sum;
     cut->sums[0] = (struct sum){0, p_sums ? 2 * p : p, q_sums ? 2 * q : q};
     cut->sum_count = 1;
     if (toll->read == 0 && toll->write == 0)
         return;
-    cut->sums[0].constant = p_sums || q_sums ? once - c : once;
+    cut->sums[0].constant = p_sums || q_sums ? once + c - 2 * sum : once;
     cut->sums[1] =
-        (struct sum){toll->read * (p_sums || q_sums ? once - c : 0), toll->read * p, toll->read * q};
-    cut->sums[2] = (struct sum){toll->write * (p_sums || q_sums ? 0 : c), toll->write * (p_sums ? c : 0),
-                                toll->write * (q_sums ? c : 0)};
+        (struct sum){toll->read * (p_sums || q_sums ? once - sum : 0), toll->read * p, toll->read * q};
+    cut->sums[2] = (struct sum){toll->write * (p_sums || q_sums ? c - sum : c),
+                                toll->write * (p_sums ? sum : 0), toll->write * (q_sums ? sum : 0)};
     cut->sum_count = 3;
 }
 

@@ -6,9 +6,10 @@
  *
  *       stays        A              B              C
  *       output C     n blocks       m blocks       1
- *       left A       1              m blocks       2 k blocks - 1   (partial sums go out and come back)
- *       right B      n blocks       1              2 k blocks - 1
+ *       left A       1              m blocks       1 + 2 r (k blocks - 1)
+ *       right B      n blocks       1              1 + 2 r (k blocks - 1)
  *
+ * Partial sums go out and come back, r times as wide as a result: of int8 or f16 they are kept in four bytes.
  * What has to fit is the block that stays and one streamed line of the two others. All functions are pure. */
 #ifndef LL_SIM_COST_TILING_H
 #define LL_SIM_COST_TILING_H
@@ -47,6 +48,7 @@ struct ll_toll {
 struct ll_problem {
     struct ll_gemm dims;              /* batch independent products */
     double element[LL_OPERAND_COUNT]; /* bytes in memory for each element of the product's operand */
+    double sum_width;                 /* bytes of a partial sum over those of a result; below 1 counts as 1 */
     struct ll_windows windows;
     struct ll_toll toll;
 };
@@ -62,6 +64,11 @@ struct ll_tiling {
 
 /* Bytes of one pass over an operand, all batch products together. */
 double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operand);
+
+/* How often results cross a boundary that they reach `blocks` times, partial sums on their way out and back
+ * included, and of that outwards; in passes of their own width. */
+double ll_passes_of_sums(const struct ll_problem *problem, double blocks);
+double ll_passes_outwards(const struct ll_problem *problem, double blocks);
 
 /* All operands once. */
 double ll_compulsory_bytes(const struct ll_problem *problem);

@@ -158,6 +158,14 @@ static struct ll_problem seen_by(const struct ll_machine *machine, const struct 
     return seen;
 }
 
+/* Passes of results that are wider because partial sums are among them. */
+static void tell_sums(const struct ll_problem *problem, double outwards, struct ll_explain *why)
+{
+    if (outwards > 1 && problem->sum_width > 1)
+        ll_say(why, "there partial sums go out and come back, each of which counts %.10g results",
+               problem->sum_width);
+}
+
 /* `shares` times the traffic of a problem into a memory; says so. */
 static struct flow blocked(const struct ll_machine *machine, const struct group *group,
                            const struct ll_problem *p, const struct ll_task *task, double capacity,
@@ -184,6 +192,7 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
            " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
            from, names_of(group), ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
            t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
+    tell_sums(p, c > 0 ? t.written / c : 1, why);
     struct flow flow = flow_of(machine, group, bytes, shares * (double)steps * t.written);
     return with_operands(flow, shares * (double)steps, t.passes[LL_OPERAND_A] * a, t.passes[LL_OPERAND_B] * b,
                          t.passes[LL_OPERAND_C] * c);
@@ -261,6 +270,7 @@ static struct flow nested_flow(const struct ll_machine *machine, const struct ne
     const double *passes = nested->mapping.passes[i], reads = nested->mapping.reads[i];
     double a = ll_operand_bytes(p, LL_OPERAND_A), b = ll_operand_bytes(p, LL_OPERAND_B),
            c = ll_operand_bytes(p, LL_OPERAND_C), writes = nested->mapping.writes[i];
+    double out = c > 0 ? writes / c : 1;
     double back = fmax(0, (reads - passes[LL_OPERAND_A] * a - passes[LL_OPERAND_B] * b) / c);
     struct flow flow = flow_of(machine, group, nested->times * (reads + writes), nested->times * writes);
     ll_say(why,
@@ -269,10 +279,11 @@ static struct flow nested_flow(const struct ll_machine *machine, const struct ne
            "%.10g B",
            machine->levels[group->level].name, nest->tile[LL_DIM_M], nest->tile[LL_DIM_N],
            nest->tile[LL_DIM_K], ll_dim_name(nest->order[0]), ll_dim_name(nest->order[1]),
-           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], a, passes[LL_OPERAND_B], b,
-           passes[LL_OPERAND_C], back, c, flow.bytes);
+           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], a, passes[LL_OPERAND_B], b, out,
+           back, c, flow.bytes);
+    tell_sums(p, out, why);
     return with_operands(flow, nested->times, passes[LL_OPERAND_A] * a, passes[LL_OPERAND_B] * b,
-                         (passes[LL_OPERAND_C] + back) * c);
+                         (out + back) * c);
 }
 
 /* --- near --- */

@@ -27,6 +27,7 @@
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
  * largest share counts. How it is cut, and whether all of them work or fewer (where each has a memory of its
  * own, more of them load more copies of the operands), are ways to do it. */
+#include "sim/cost/task.h"
 #include "sim/cost/unit_model.h"
 
 #include <inttypes.h>
@@ -86,7 +87,7 @@ static double output_passes(const struct ll_systolic *array, const struct ll_tas
     double room = (double)array->accumulators, element = task->problem.element[LL_OPERAND_C];
     if (array->dataflow == LL_OUTPUT_STATIONARY || room == 0 || room * f->pieces >= f->length || element == 0)
         return 1;
-    return 1 + 2 * (f->rows - 1) * (1 - room / f->length) * fmax(4, element) / element;
+    return 1 + 2 * (f->rows - 1) * (1 - room / f->length) * fmax(LL_SUM_BYTES, element) / element;
 }
 
 static double unit_bytes(const struct ll_systolic *array, const struct ll_task *task,

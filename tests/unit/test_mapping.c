@@ -13,6 +13,7 @@ static struct ll_hierarchy random_hierarchy(struct dice *dice, uint64_t side, ui
                                       roll_between(dice, 1, side), roll_between(dice, 1, side)};
     for (int i = 0; i < LL_OPERAND_COUNT; i++)
         h.problem.element[i] = (double)roll_between(dice, 1, 4);
+    h.problem.sum_width = (double)roll_between(dice, 1, 4);
     double capacity = 0;
     for (uint64_t i = 0; i < h.count; i++) {
         capacity += (double)roll_between(dice, 1, 2 * side * side);

@@ -7,7 +7,7 @@
 
 static struct ll_problem product(uint64_t m, uint64_t n, uint64_t k, double a, double b, double c)
 {
-    return (struct ll_problem){.dims = {1, m, n, k}, .element = {a, b, c}};
+    return (struct ll_problem){.dims = {1, m, n, k}, .element = {a, b, c}, .sum_width = 1};
 }
 
 /* The dumb twin: every block size of every operand that stays, its streamed lines as in tiling.h. */
@@ -16,14 +16,17 @@ static double all_blockings(const struct ll_problem *p, double capacity)
     double a = p->element[0], b = p->element[1], c = p->element[2];
     double m = (double)p->dims.m, n = (double)p->dims.n, k = (double)p->dims.k;
     double best = m * k * n * a + k * n * m * b + m * n * c;
+    double sum = p->sum_width * c;
     for (double x = 1; x <= fmax(m, k); x++)
         for (double y = 1; y <= fmax(n, k); y++) {
             if (x <= m && y <= n && x * y * c + x * a + y * b <= capacity)
                 best = fmin(best, m * k * a * ceil(n / y) + k * n * b * ceil(m / x) + m * n * c);
             if (x <= m && y <= k && x * y * a + x * c + y * b <= capacity)
-                best = fmin(best, m * k * a + k * n * b * ceil(m / x) + m * n * c * (2 * ceil(k / y) - 1));
+                best = fmin(best,
+                            m * k * a + k * n * b * ceil(m / x) + m * n * (c + 2 * sum * (ceil(k / y) - 1)));
             if (x <= k && y <= n && x * y * b + x * a + y * c <= capacity)
-                best = fmin(best, m * k * a * ceil(n / y) + k * n * b + m * n * c * (2 * ceil(k / x) - 1));
+                best = fmin(best,
+                            m * k * a * ceil(n / y) + k * n * b + m * n * (c + 2 * sum * (ceil(k / x) - 1)));
         }
     return best;
 }
@@ -38,6 +41,7 @@ static void the_search_finds_what_trying_everything_finds(void **state)
                                       roll_between(&dice, 1, side), (double)roll_between(&dice, 1, 4),
                                       (double)roll_between(&dice, 1, 4), (double)roll_between(&dice, 1, 4));
         double capacity = (double)roll_between(&dice, 1, 2000);
+        p.sum_width = (double)roll_between(&dice, 1, 4);
         assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 0);
     }
 }
@@ -68,6 +72,33 @@ static void a_square_output_is_cut_into_square_blocks(void **state)
     assert_int_equal(t.block.n, 64);
     assert_near(t.bytes, 2 * 128.0 * 4096 * 2 + 2 * 4096.0 * 128 * 2 + 128 * 128 * 4, 0);
     assert_true(ll_tile(&p, 16639).bytes > t.bytes);
+}
+
+/* Of three visits two leave sums of four bytes, which come back: of int8, 1 + 2 * 2 * 4 passes. */
+static void partial_sums_are_wider_than_results(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ll_dtype dtype;
+        double width;
+    } rows[] = {{LL_INT8, 4}, {LL_F16, 2}, {LL_F32, 1}, {LL_F64, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ll_work work = gemm_work(rows[i].dtype, 1, 64, 8, 1000);
+        struct ll_problem p = ll_task_of(&work, rows[i].dtype).problem;
+        assert_near(p.sum_width, rows[i].width, 0);
+        assert_near(ll_passes_of_sums(&p, 3), 1 + 4 * rows[i].width, 0);
+        assert_near(ll_passes_outwards(&p, 3), 1 + 2 * rows[i].width, 0);
+        assert_near(ll_passes_of_sums(&p, 1), 1, 0);
+    }
+}
+
+/* The gradient of an image is as wide as its pixels are, not as the products that are added up to them. */
+static void sums_of_overlapping_windows_are_those_of_pixels(void **state)
+{
+    (void)state;
+    struct ll_work work =
+        conv_work(LL_F16, (struct ll_conv){1, 10, 10, 64, 8, 8, 1, 3, 3, 1, 1, 1, LL_CONV_DATA, 1, 1});
+    assert_near(ll_task_of(&work, LL_F16).problem.sum_width, 2, 1e-15);
 }
 
 static void a_larger_memory_never_means_more_traffic(void **state)
@@ -173,14 +204,14 @@ static double all_window_blockings(const struct ll_problem *p, double capacity)
             for (uint64_t kb = 1; kb <= k; kb++)
                 if ((along_k ? kb : mb) == pixels &&
                     (double)(mb * kb) * e[0] + line_n * ((double)kb * e[1] + (double)mb * e[2]) <= capacity)
-                    best = fmin(best, a + b * ceil((double)m / (double)mb) +
-                                          c * (2 * ceil((double)k / (double)kb) - 1));
+                    best = fmin(best, a + b * ceil((double)m / (double)mb) + c +
+                                          2 * c * p->sum_width * (ceil((double)k / (double)kb) - 1));
         for (uint64_t kb = 1; kb <= k; kb++)
             for (uint64_t nb = 1; nb <= n; nb++)
                 if ((!along_k || kb == pixels) &&
                     (double)(kb * nb) * e[1] + line_m * ((double)kb * e[0] + (double)nb * e[2]) <= capacity)
-                    best = fmin(best, a * ceil((double)n / (double)nb) + b +
-                                          c * (2 * ceil((double)k / (double)kb) - 1));
+                    best = fmin(best, a * ceil((double)n / (double)nb) + b + c +
+                                          2 * c * p->sum_width * (ceil((double)k / (double)kb) - 1));
     }
     return best;
 }
@@ -195,6 +226,7 @@ static void windows_are_blocked_as_well_as_trying_everything_does(void **state)
         struct ll_work work = conv_work(LL_F32, conv);
         struct ll_task task = ll_task_of(&work, LL_F32);
         assert_int_equal(task.problem.windows.image, conv.pass == LL_CONV_DATA ? LL_OPERAND_C : LL_OPERAND_A);
+        task.problem.sum_width = (double)roll_between(&dice, 1, 4);
         double capacity = (double)roll_between(&dice, 1, 6000) + 1e-6; /* beside rounded bytes of elements */
         assert_near(ll_tile(&task.problem, capacity).bytes, all_window_blockings(&task.problem, capacity),
                     1e-12);
@@ -208,6 +240,8 @@ int main(void)
         cmocka_unit_test(a_product_that_fits_moves_each_operand_once),
         cmocka_unit_test(in_a_memory_too_small_each_product_fetches_its_own_operands),
         cmocka_unit_test(a_square_output_is_cut_into_square_blocks),
+        cmocka_unit_test(partial_sums_are_wider_than_results),
+        cmocka_unit_test(sums_of_overlapping_windows_are_those_of_pixels),
         cmocka_unit_test(a_larger_memory_never_means_more_traffic),
         cmocka_unit_test(windows_never_move_more_than_their_product),
         cmocka_unit_test(a_block_of_windows_brings_its_halo),
