@@ -120,7 +120,8 @@ static void open_index(struct ll_walk *walk)
 enum ll_status ll_walk_open(struct ll_walk *walk, const void *bytes, uint64_t size, const char *name,
                             struct ll_diags *diags)
 {
-    const uint8_t *begin = bytes;
+    static const uint8_t nothing;
+    const uint8_t *begin = size ? bytes : &nothing; /* an empty file may have no address */
     *walk = (struct ll_walk){.file = {begin, begin + size}, .name = name, .diags = diags, .at = begin};
     walk->codec = ll_codec_new();
     if (!walk->codec)

@@ -9,6 +9,11 @@
 
 enum { MOST = 300 };
 
+static struct ll_view view_of(const struct ll_bytes *bytes)
+{
+    return (struct ll_view){bytes->data, bytes->size ? bytes->data + bytes->size : bytes->data};
+}
+
 static uint64_t random_state;
 
 static uint64_t draw(void)
@@ -40,7 +45,7 @@ static void any_column_is_read_as_it_was_put(void **state)
         uint64_t count = make_values(values), tag = draw() % 1000;
         struct ll_bytes out = {0};
         ll_put_column(&out, tag, round % 2 ? LL_DELTA : LL_PLAIN, values, count);
-        struct ll_view in = {out.data, out.data + out.size};
+        struct ll_view in = view_of(&out);
         struct ll_column column;
         assert_false(out.failed);
         if (count == 0) {
@@ -80,7 +85,7 @@ static void a_column_that_is_cut_off_is_refused(void **state)
             assert_false(ll_take_column(&in, &column));
             free(cut);
         }
-        struct ll_view in = {out.data, out.data + out.size};
+        struct ll_view in = view_of(&out);
         struct ll_column column;
         if (count > 0 && ll_take_column(&in, &column)) {
             column.bytes.end--;

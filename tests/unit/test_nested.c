@@ -60,7 +60,8 @@ static void the_search_leaves_weights_that_fit_inside(void **state)
     struct ll_machine machine = core(1, LL_OBJECTIVE_TIME);
     struct ll_work work = gemm_work(LL_F32, 1, 1, 20, 10);
     work.kind = LL_WORK_SEQUENCE;
-    work.sequence.step = work.gemm;
+    struct ll_gemm step = work.gemm; /* which shares its room with what it becomes a part of */
+    work.sequence.step = step;
     work.sequence.steps = 10;
     work.a_bytes *= 10;
     work.c_bytes *= 10;

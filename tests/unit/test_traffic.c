@@ -18,7 +18,7 @@ static struct ll_machine machine_of(uint64_t units)
                              .clock_hz = 1e9,
                              .efficiency = 1,
                              .systolic = {.rows = 4, .cols = 4, .dataflow = LL_OUTPUT_STATIONARY}};
-    unit->systolic.macs[LL_INT8] = 1;
+    unit->systolic.macs[LL_INT8] = unit->systolic.macs[LL_F32] = 1;
     static const char *const names[] = {"near", "mid", "far"};
     for (uint64_t l = 0; l < 3; l++)
         machine.levels[l] = (struct ll_level){.name = names[l],
@@ -112,8 +112,8 @@ static void the_blocking_is_the_one_that_the_ports_make_cheapest(void **state)
         struct ll_machine machine = machine_of(1);
         machine.levels[1].read_Bps = 0.05e9;
         struct ll_work work =
-            gemm_work(LL_INT8, 1, roll_size(&dice, 9000), roll_size(&dice, 9000), roll_size(&dice, 9000));
-        struct ll_problem problem = {.dims = work.gemm, .element = {1, 1, 1}};
+            gemm_work(LL_F32, 1, roll_size(&dice, 9000), roll_size(&dice, 9000), roll_size(&dice, 9000));
+        struct ll_problem problem = {.dims = work.gemm, .element = {4, 4, 4}};
         struct ll_tiling plain = ll_tile(&problem, 2048);
         problem.toll.read = 20;
         struct ll_tiling cheapest = ll_tile(&problem, 2048);
