@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 usage() {
     cat <<'END'
 ./do demo        install what is missing, build, record AlexNet, replay it on four machines
-./do test        install what is missing, build with gcc, with clang and with sanitizers, run all tests
+./do test        install what is missing, build with gcc and, under sanitizers, with clang, run all tests
 ./do bench       build, then measure the speed of the program's own parts, and of steps beside PyTorch's
 ./do host        build, calibrate this machine, compare recorded steps of the workloads with predicted ones
 ./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
@@ -86,13 +86,13 @@ demo() {
     run leadline sim -c custom_example build/demo/alexnet.llt
 }
 
-# Four trees, one run of ctest, hence one summary; it is the last thing said.
+# Three trees, one run of ctest, hence one summary; it is the last thing said.
 all_tests() {
     # shellcheck disable=SC2086
     need $test_packages
-    for tree in release debug clang; do build "$tree"; done
+    for tree in release debug; do build "$tree"; done
     build tsan test_pool test_pool_settle prop_kernels
-    echo 'subdirs(release debug clang tsan)' >build/CTestTestfile.cmake
+    echo 'subdirs(release debug tsan)' >build/CTestTestfile.cmake
     ctest --test-dir build --output-on-failure --no-label-summary -j "$(nproc)"
 }
 
