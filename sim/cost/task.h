@@ -5,7 +5,7 @@
 
 #include "sim/cost/unit_model.h"
 
-/* Narrow results are summed in 32 bits, integers as well as floats, and so are they kept until they are whole. */
+/* Narrow results are summed in 32 bits, integers as well as floats, and kept so until they are whole. */
 enum { LL_SUM_BYTES = 4 };
 
 /* A product without a single multiplication is not treated as one. Pure; the task points to the work. */

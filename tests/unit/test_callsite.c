@@ -60,8 +60,8 @@ static void the_same_address_gives_the_same_site(void **state)
     ll_callsites_release(sites);
 }
 
-/* The loader itself is the twin: dladdr knows what it has loaded. The C library is asked, since a sanitizer puts
- * functions of its own in front. */
+/* The loader itself is the twin: dladdr knows what it has loaded. The C library is asked, since a sanitizer
+ * puts functions of its own in front. */
 static void libraries_symbols_and_offsets_are_those_of_the_loader(void **state)
 {
     (void)state;
