@@ -13,6 +13,11 @@ target_include_directories(ll_plain_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(LL_SANITIZE)
   target_compile_options(ll_flags INTERFACE -fsanitize=${LL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(ll_flags INTERFACE -fsanitize=${LL_SANITIZE})
+  # How to ask for a sanitizer each compiler decides for itself; sources ask for these.
+  target_compile_definitions(ll_flags INTERFACE LL_SANITIZED)
+  if(LL_SANITIZE MATCHES address)
+    target_compile_definitions(ll_flags INTERFACE LL_ASAN)
+  endif()
 endif()
 
 # ll_room(NAME FOLDERS USES rooms... LIBS libraries...): the sources are the .c files of the folders, a list.

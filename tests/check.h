@@ -21,7 +21,7 @@
 #include "random.h"
 
 /* Under a sanitizer each case takes many times as long: tests of many cases take one in so many. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef LL_SANITIZED
 enum { ONE_IN = 4 };
 #else
 enum { ONE_IN = 1 };
@@ -30,7 +30,7 @@ enum { ONE_IN = 1 };
 /* For what takes many steps of one kind: a sanitizer has seen all that it can see after the first ones. */
 static inline void skip_under_sanitizer(void)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef LL_ASAN
     skip();
 #endif
 }

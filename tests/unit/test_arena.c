@@ -3,14 +3,7 @@
 
 #include "tracer/base/arena.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
-#ifdef WITH_ASAN
+#ifdef LL_ASAN
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -88,7 +81,7 @@ static void a_format_may_be_longer_than_a_block(void **state)
 static void running_over_the_end_is_seen(void **state)
 {
     (void)state;
-#ifdef WITH_ASAN
+#ifdef LL_ASAN
     struct ll_arena arena = {0};
     for (size_t size = 0; size < 70; size++) {
         unsigned char *thing = ll_alloc(&arena, size, 1);

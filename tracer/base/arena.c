@@ -14,13 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LL_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LL_ASAN 1
-#endif
-#endif
 #ifdef LL_ASAN
 #include <sanitizer/asan_interface.h>
 #else
