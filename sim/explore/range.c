@@ -181,17 +181,35 @@ static uint32_t count_of(const struct range *range)
     return count > MOST_VALUES ? MOST_VALUES + 1 : (uint32_t)count;
 }
 
+/* To a thousandth of the distance between neighbours, or somewhat finer: 25, 39.69, 63 GB/s are as evenly
+ * spread as anybody needs, and can be read and typed. */
+static double rounded(double value, double distance)
+{
+    double digits = 3 - floor(log10(distance));
+    double unit = pow(10, fabs(digits));
+    return digits > 0 ? round(value * unit) / unit : round(value / unit) * unit;
+}
+
+/* One of the points between the ends. */
+static double point_at(const struct range *range, double share, uint32_t count)
+{
+    double span = range->to - range->from, ratio = range->to / range->from;
+    double value = range->log ? range->from * pow(ratio, share) : range->from + span * share;
+    double distance = range->log ? value * (pow(ratio, 1.0 / (count - 1)) - 1) : span / (count - 1);
+    return is_whole(range->field) || !(distance > 0) ? value : rounded(value, distance);
+}
+
 static double value_at(const struct range *range, uint32_t i, uint32_t count)
 {
-    double value, share = count > 1 ? i / (double)(count - 1) : 0;
+    double value;
     if (!isnan(range->by))
         value = range->from + i * range->by;
     else if (!isnan(range->times))
         value = range->from * pow(range->times, i);
-    else if (range->log)
-        value = i + 1 == count && count > 1 ? range->to : range->from * pow(range->to / range->from, share);
+    else if (i == 0 || i + 1 == count)
+        value = i == 0 ? range->from : range->to;
     else
-        value = range->from + (range->to - range->from) * share;
+        value = point_at(range, i / (double)(count - 1), count);
     return is_whole(range->field) ? round(value) : value;
 }
 

@@ -41,6 +41,10 @@ static void ranges_have_the_values_that_they_say(void **state)
     check_values("units.array.rows: {from: 1, to: 5, points: 3}", "1 3 5");
     check_values("units.array.rows: {from: 1, to: 3, points: 9}", "1 2 3"); /* each whole number once */
     check_values("units.array.rows: {from: 1, to: 100, points: 3, log: true}", "1 10 100");
+    check_values("memory.hbm.bandwidth: {from: 25GB/s, to: 1.6TB/s, points: 10, log: true}",
+                 "25GB/s 39.69GB/s 63GB/s 100GB/s 158.74GB/s 252GB/s 400GB/s 635GB/s 1.0079TB/s 1.6TB/s");
+    check_values("memory.hbm.efficiency: {from: 0.5, to: 0.6, points: 4}", "0.5 0.53333 0.56667 0.6");
+    check_values("clock: {from: 1GHz, to: 1.000000001GHz, points: 3}", "1GHz 1000000000.5Hz 1000000001Hz");
     check_values("memory.sram.size: {from: 1MiB, to: 4MiB, times: 2}", "1MiB 2MiB 4MiB");
     check_values("memory.hbm.bandwidth: {from: 100GB/s, to: 0.2TB/s, by: 50GB/s}", "100GB/s 150GB/s 200GB/s");
     check_values("memory.sram.bandwidth: {from: 64B/cycle, to: 128B/cycle, points: 2}",
