@@ -58,6 +58,16 @@ static void overlap_windows(const struct ll_conv *conv, struct ll_task *task)
         task->unit_pass[LL_OPERAND_A] *= w->expansion;
 }
 
+/* Windows are added up in the pixels of their image. */
+static double sum_width(const struct ll_problem *problem)
+{
+    const struct ll_windows *w = &problem->windows;
+    double result_bytes = problem->element[LL_OPERAND_C];
+    if (w->overlap && w->image == LL_OPERAND_C)
+        result_bytes *= w->expansion;
+    return result_bytes > 0 ? fmax(1, LL_SUM_BYTES / result_bytes) : 1;
+}
+
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
 {
     struct ll_task task = {
@@ -73,11 +83,7 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     spread_bytes(work, &task);
     if (work->kind == LL_WORK_CONV)
         overlap_windows(&work->conv, &task);
-    const struct ll_windows *w = &task.problem.windows;
-    double result = task.problem.element[LL_OPERAND_C];
-    if (w->overlap && w->image == LL_OPERAND_C)
-        result *= w->expansion;
-    task.problem.sum_width = result > 0 ? fmax(LL_SUM_BYTES, result) / result : 1;
+    task.problem.sum_width = sum_width(&task.problem);
     return task;
 }
 

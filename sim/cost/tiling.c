@@ -175,22 +175,23 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
 {
     const struct ll_toll *toll = &s->problem->toll;
     enum ll_operand still = (enum ll_operand)(LL_OPERAND_COUNT - of_p - of_q);
-    double c = s->pass[LL_OPERAND_C], p = s->pass[of_p], q = s->pass[of_q], once = s->pass[still];
-    bool p_sums = of_p == LL_OPERAND_C, q_sums = of_q == LL_OPERAND_C;
-    double sum = sum_width(s->problem) * c;
-    if (p_sums)
-        p = sum;
-    if (q_sums)
-        q = sum;
-    cut->sums[0] = (struct sum){0, p_sums ? 2 * p : p, q_sums ? 2 * q : q};
+    double c = s->pass[LL_OPERAND_C], partial = sum_width(s->problem) * c;
+    struct sum read = {s->pass[still], s->pass[of_p], s->pass[of_q]}, write = {c, 0, 0};
+    if (still == LL_OPERAND_C) {
+        read.constant = 0;
+    } else {
+        read.constant -= partial;
+        write.constant -= partial;
+        *(of_p == LL_OPERAND_C ? &read.p : &read.q) = partial;
+        *(of_p == LL_OPERAND_C ? &write.p : &write.q) = partial;
+    }
+    cut->sums[0] = (struct sum){0, read.p + write.p, read.q + write.q};
     cut->sum_count = 1;
     if (toll->read == 0 && toll->write == 0)
         return;
-    cut->sums[0].constant = p_sums || q_sums ? once + c - 2 * sum : once;
-    cut->sums[1] =
-        (struct sum){toll->read * (p_sums || q_sums ? once - sum : 0), toll->read * p, toll->read * q};
-    cut->sums[2] = (struct sum){toll->write * (p_sums || q_sums ? c - sum : c),
-                                toll->write * (p_sums ? sum : 0), toll->write * (q_sums ? sum : 0)};
+    cut->sums[0].constant = read.constant + write.constant;
+    cut->sums[1] = (struct sum){toll->read * read.constant, toll->read * read.p, toll->read * read.q};
+    cut->sums[2] = (struct sum){toll->write * write.constant, toll->write * write.p, toll->write * write.q};
     cut->sum_count = 3;
 }
 

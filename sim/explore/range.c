@@ -181,22 +181,14 @@ static uint32_t count_of(const struct range *range)
     return count > MOST_VALUES ? MOST_VALUES + 1 : (uint32_t)count;
 }
 
-/* To a thousandth of the distance between neighbours, or somewhat finer: 25, 39.69, 63 GB/s are as evenly
- * spread as anybody needs, and can be read and typed. */
-static double rounded(double value, double distance)
-{
-    double digits = 3 - floor(log10(distance));
-    double unit = pow(10, fabs(digits));
-    return digits > 0 ? round(value * unit) / unit : round(value / unit) * unit;
-}
-
-/* One of the points between the ends. */
+/* One of the points between the ends, to a thousandth of the distance to the next or somewhat finer: 25,
+ * 39.69, 63 GB/s are as evenly spread as anybody needs, and can be read and typed. */
 static double point_at(const struct range *range, double share, uint32_t count)
 {
     double span = range->to - range->from, ratio = range->to / range->from;
     double value = range->log ? range->from * pow(ratio, share) : range->from + span * share;
     double distance = range->log ? value * (pow(ratio, 1.0 / (count - 1)) - 1) : span / (count - 1);
-    return is_whole(range->field) || !(distance > 0) ? value : rounded(value, distance);
+    return is_whole(range->field) || !(distance > 0) ? value : ll_number_rounded(value, distance);
 }
 
 static double value_at(const struct range *range, uint32_t i, uint32_t count)

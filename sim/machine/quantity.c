@@ -196,6 +196,13 @@ bool ll_number_parse(const char *text, const char *unit, double *value)
     return isfinite(*value);
 }
 
+double ll_number_rounded(double value, double like)
+{
+    int places = 3 - (int)floor(log10(like));
+    double scale = pow(10, abs(places));
+    return places > 0 ? round(value * scale) / scale : round(value / scale) * scale;
+}
+
 /* The shortest decimal of a double, in the base unit. */
 static struct decimal from_double(double value)
 {

@@ -77,4 +77,8 @@ enum ll_dimension ll_unit_dimension(const char *unit);
  * NULL. */
 const char *ll_unit_nearest(const char *unit);
 
+/* With as many digits as people read: to a thousandth of the power of ten at or below `like`, which is
+ * positive. 39.68503 like 14.7 is 39.69; of a value like itself four digits remain. Pure. */
+double ll_number_rounded(double value, double like);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/validate/tune.h"
 
+#include "sim/machine/quantity.h"
 #include "sim/validate/predict.h"
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
@@ -94,14 +95,6 @@ static double mean_error(struct tuner *t, const bool *stale, double most)
     return sum / (double)t->count;
 }
 
-/* In four digits: more would only look like knowledge. */
-static double rounded(double value)
-{
-    int places = 3 - (int)floor(log10(value));
-    double scale = pow(10, abs(places));
-    return places > 0 ? round(value * scale) / scale : round(value / scale) * scale;
-}
-
 static const bool *rows_of(const struct tuner *t, size_t number)
 {
     return &t->follows[number * t->count];
@@ -111,7 +104,8 @@ static const bool *rows_of(const struct tuner *t, size_t number)
 static double value_at(const struct tuner *t, size_t number, double log_value)
 {
     const struct ll_machine_number *n = t->task->numbers[number];
-    return fmin(n->max, fmax(n->min, rounded(exp(log_value))));
+    double value = exp(log_value); /* more than four digits would only look like knowledge */
+    return fmin(n->max, fmax(n->min, ll_number_rounded(value, value)));
 }
 
 static double with_value(struct tuner *t, size_t number, double value, double most)

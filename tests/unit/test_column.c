@@ -3,16 +3,12 @@
 
 #include "random.h"
 #include "tracer/column.h"
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 300 };
-
-static struct ll_view view_of(const struct ll_bytes *bytes)
-{
-    return (struct ll_view){bytes->data, bytes->size ? bytes->data + bytes->size : bytes->data};
-}
 
 static uint64_t random_state;
 

@@ -2,14 +2,10 @@
 #include "check.h"
 
 #include "tracer/format.h"
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct ll_view view_of(const struct ll_bytes *bytes)
-{
-    return (struct ll_view){bytes->data, bytes->data + bytes->size};
-}
 
 static void the_header_is_the_bytes_that_the_readme_shows(void **state)
 {
