@@ -69,8 +69,8 @@ static void leave(struct ll_bench *bench)
     ll_nn_pop(bench->nn);
 }
 
-/* Where an op has little to do, all that counts is whether the processor knows its branches: on Zen 5 a sum
- * of 128 elements took 460 ns the second and third time, 60 the sixth. A network repeats its few small ops. */
+/* Where an op has little to do, all that counts is whether the processor knows its branches: on Zen 5 the
+ * sum of 128 elements took 460 ns the second and third time, 60 the sixth. In networks they come again. */
 static void warm_up_small(struct ll_bench *bench, ll_recipe *recipe, enum ll_op_kind kind, uint64_t elements)
 {
     enum { TIMES = 8 };
