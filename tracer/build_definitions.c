@@ -120,7 +120,8 @@ static bool take_zeros(uint64_t packed, struct ll_shape *shape)
     shape->kept = (uint8_t)packed;
     shape->of = (uint8_t)(packed >> 8);
     shape->along = (uint8_t)(packed >> 16);
-    return packed >> 24 == 0 && ll_zeros_fit(shape);
+    shape->unstructured = (uint8_t)(packed >> 24);
+    return packed >> 32 == 0 && ll_zeros_fit(shape);
 }
 
 /* NULL, or why the desc is lost. */

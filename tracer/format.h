@@ -26,7 +26,7 @@
 #include "tracer/base/num.h"
 #include "tracer/column.h"
 
-enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 2 };
+enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 3 };
 
 /* Skippable frames: four bytes of magic, four of size. */
 #define LL_MAGIC_HEADER 0x184D2A50u
@@ -81,7 +81,8 @@ enum ll_definitions_tag {
     LL_DEF_LINKS_CONTROL,
     LL_DEF_LINKS_STORAGE, /* how many of the controls are there for a storage; since 1.1, absent for none */
     LL_DEF_LINKS_GAPS,    /* how many for a gap; the same */
-    LL_DEF_DESC_ZEROS, /* kept + 256 of + 65536 along (struct ll_shape); since 1.2, absent where all are 0 */
+    LL_DEF_DESC_ZEROS, /* kept, of, along, unstructured (struct ll_shape), 8 bits each from the lowest; since 1.2 (the
+                           last since 1.3), absent where all are 0 */
     LL_DEF_TAGS
 };
 

@@ -114,14 +114,15 @@ static bool set_gemm(const struct ll_op_view *op, struct ll_gemm gemm, struct ll
     return set_kind(work, LL_WORK_GEMM) && ll_fits(gemm.batch) && ll_fits(gemm.n) && ll_fits(gemm.k);
 }
 
-/* Zeros of b, where they lie along the dimension that is summed over. */
+/* Zeros of b, where they lie along the dimension that is summed over, or anywhere. */
 static void note_zeros(const struct ll_op_view *op, int summed, struct ll_work *work)
 {
     const struct ll_shape *b = &op->in[1];
-    if (b->of == 0 || b->along != summed)
+    if (b->of == 0 || (!b->unstructured && b->along != summed))
         return;
     work->kept = b->kept;
     work->of = b->of;
+    work->unstructured = b->unstructured;
 }
 
 /* Of b, rows; columns where it is transposed. */

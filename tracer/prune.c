@@ -3,7 +3,6 @@
 
 #include "tracer/form.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* How a desc is read by the forward phase: along which dimension products sum over it, once and for all. */
@@ -43,7 +42,8 @@ static void look_at(const struct ll_trace *trace, const struct ll_form *form, in
 
 static bool can_be_pruned(const struct ll_shape *shape, int along, const struct ll_pattern *pattern)
 {
-    return along >= 0 && shape->of == 0 && shape->dim[along] > 0 && shape->dim[along] % pattern->of == 0;
+    return along >= 0 && shape->of == 0 && shape->dim[along] > 0 &&
+           (pattern->unstructured || shape->dim[along] % pattern->of == 0);
 }
 
 /* What is read of forward ops, and only these. */
@@ -58,6 +58,7 @@ static void prune_descs(struct ll_trace *trace, const int *along, const struct l
         shape->kept = (uint8_t)pattern->kept;
         shape->of = (uint8_t)pattern->of;
         shape->along = (uint8_t)along[i];
+        shape->unstructured = pattern->unstructured;
         (*weights)++;
     }
 }
@@ -78,7 +79,7 @@ bool ll_trace_prune(struct ll_trace *trace, const struct ll_pattern *pattern, ui
     for (uint64_t i = 0; right && i < trace->form_count; i++)
         right = ll_form_renew(trace, &trace->forms[i], trouble);
     free(along);
-    char text[16];
-    snprintf(text, sizeof text, "%u:%u", pattern->kept, pattern->of);
+    char text[LL_PATTERN_TEXT];
+    ll_pattern_print(pattern, text);
     return right && ll_trace_note(trace, "pruned", text);
 }

@@ -2,6 +2,8 @@
 #include "tracer/tensor.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 const char *ll_dtype_name(enum ll_dtype dtype)
 {
@@ -71,7 +73,7 @@ static uint32_t take_number(const char **text)
 
 bool ll_pattern_parse(const char *text, struct ll_pattern *pattern)
 {
-    pattern->kept = take_number(&text);
+    *pattern = (struct ll_pattern){.kept = take_number(&text)};
     bool two = *text == ':';
     text += two;
     pattern->of = two ? take_number(&text) : 0;
@@ -82,17 +84,46 @@ bool ll_pattern_parse(const char *text, struct ll_pattern *pattern)
     return false;
 }
 
+bool ll_sparsity_parse(const char *text, struct ll_pattern *pattern)
+{
+    const char *end = text;
+    uint32_t zeros = take_number(&end);
+    if (strcmp(end, "%") != 0)
+        return ll_pattern_parse(text, pattern);
+    bool right = zeros > 0 && zeros < 100;
+    *pattern = right ? (struct ll_pattern){100 - zeros, 100, true} : (struct ll_pattern){0};
+    return right;
+}
+
+void ll_pattern_print(const struct ll_pattern *pattern, char text[LL_PATTERN_TEXT])
+{
+    if (pattern->unstructured)
+        snprintf(text, LL_PATTERN_TEXT, "%u%%", 100 - pattern->kept * 100 / pattern->of);
+    else
+        snprintf(text, LL_PATTERN_TEXT, "%u:%u", pattern->kept, pattern->of);
+}
+
 bool ll_zeros_fit(const struct ll_shape *shape)
 {
     if (shape->of == 0)
-        return shape->kept == 0 && shape->along == 0;
-    return shape->kept > 0 && shape->kept < shape->of && shape->along < shape->rank;
+        return shape->kept == 0 && shape->along == 0 && shape->unstructured == 0;
+    return shape->kept > 0 && shape->kept < shape->of && shape->along < shape->rank &&
+           shape->unstructured <= 1;
+}
+
+/* Of so many the share that is not zero, rounded up. */
+static uint64_t share_kept(const struct ll_shape *shape, uint64_t elements)
+{
+    uint64_t rest = elements % shape->of;
+    return elements / shape->of * shape->kept + ll_ceil_div(rest * shape->kept, shape->of);
 }
 
 uint64_t ll_elements_kept(const struct ll_shape *shape)
 {
     if (shape->of == 0)
         return ll_elements(shape);
+    if (shape->unstructured)
+        return ll_fits(ll_elements(shape)) ? share_kept(shape, ll_elements(shape)) : LL_NO_FIT;
     struct ll_shape dense = *shape;
     uint64_t *along = &dense.dim[shape->along], groups = *along / shape->of, rest = *along % shape->of;
     *along = groups * shape->kept + ll_min(rest, shape->kept);
@@ -108,13 +139,23 @@ static uint64_t place_bits(uint64_t places)
     return bits;
 }
 
+/* Bits for the places of so many elements. */
+static uint64_t places_bits(const struct ll_shape *shape, uint64_t kept)
+{
+    if (!shape->unstructured)
+        return ll_mul(kept, place_bits(shape->of));
+    uint64_t elements = ll_elements(shape), along = shape->dim[shape->along];
+    uint64_t rows = along > 0 ? elements / along : 0;
+    return ll_min(elements, ll_mul(ll_add(kept, rows), place_bits(along)));
+}
+
 uint64_t ll_size_bytes(const struct ll_shape *shape)
 {
     uint64_t kept = ll_elements_kept(shape);
     uint64_t bytes = ll_mul(kept, ll_dtype_bytes((enum ll_dtype)shape->dtype));
     if (shape->of == 0)
         return bytes;
-    return ll_add(bytes, ll_ceil_div(ll_mul(kept, place_bits(shape->of)), 8));
+    return ll_add(bytes, ll_ceil_div(places_bits(shape, kept), 8));
 }
 
 bool ll_is_index(const struct ll_shape *shape)

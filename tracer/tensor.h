@@ -79,9 +79,11 @@ uint64_t ll_dtype_bytes(enum ll_dtype dtype);
 /* The type of the two parts of a complex number; any other type is its own. */
 enum ll_dtype ll_dtype_part(enum ll_dtype dtype);
 
-/* Zeros among neighbours: of each `of` all but `kept`, which are some but not all; 0 of 0: nobody knows. */
+/* Zeros: of each `of` neighbours all but `kept`, which are some but not all; 0 of 0: nobody knows. Or, where
+ * unstructured, such a share of all elements, each as likely as any other. */
 struct ll_pattern {
     uint32_t kept, of;
+    bool unstructured;
 };
 
 /* Reads "2:4", two of four; false, *pattern 0 of 0, when the text is no such thing, or of more than
@@ -90,6 +92,14 @@ enum { LL_MOST_NEIGHBOURS = 255 };
 #define LL_PATTERN_WANTED "how many of how many neighbours are not zero, as 2:4, of at most 255"
 bool ll_pattern_parse(const char *text, struct ll_pattern *pattern);
 
+/* As well "90%", of which 90 in 100 are zero, wherever: whole percents from 1 to 99. Pure. */
+#define LL_SPARSITY_WANTED LL_PATTERN_WANTED ", or the share that is zero, wherever, as 90%"
+bool ll_sparsity_parse(const char *text, struct ll_pattern *pattern);
+
+/* As it is read, zero-terminated. Pure. */
+enum { LL_PATTERN_TEXT = 16 };
+void ll_pattern_print(const struct ll_pattern *pattern, char text[LL_PATTERN_TEXT]);
+
 /* Row-major: the last dimension is contiguous. Unused dimensions and roles are zero, so that two equal
  * shapes are equal bytes; rank 0 is a scalar. Images are batch, height, width, channel. */
 struct ll_shape {
@@ -97,14 +107,18 @@ struct ll_shape {
     uint8_t role[LL_MAX_RANK]; /* enum ll_role */
     uint8_t dtype;             /* enum ll_dtype */
     uint8_t rank;
-    /* Of each `of` neighbours along dimension `along` all but `kept` are zero; 0, 0, 0: nobody knows of zeros */
-    uint8_t kept, of, along;
-    uint8_t unused[3]; /* zero */
+    /* Of each `of` neighbours along dimension `along` all but `kept` are zero, or, where unstructured is 1, such
+     * a share of all elements; all 0: nobody knows of zeros */
+    uint8_t kept, of, along, unstructured;
+    uint8_t unused[2]; /* zero */
 };
 
 /* Number of elements; of those that are not known to be zero: of a rest behind the last whole group as many
- * as of a group, if it has so many; and of bytes: where zeros are known, of the others and, rounded up, of
- * their places, log2(of) bits each. LL_NO_FIT past 64 bits. Pure. */
+ * as of a group, if it has so many, or the share, rounded up; and of bytes: where zeros are known, of the
+ * others and, rounded up, of their places. These take log2(of) bits each; of unstructured zeros a bit for
+ * each element, or log2(size along the dimension) bits for each that is left and for each row along it,
+ * whichever is less (bitmaps and compressed rows, as in Wu et al., Sparseloop, 2022). LL_NO_FIT past 64 bits.
+ * Pure. */
 uint64_t ll_elements(const struct ll_shape *shape);
 uint64_t ll_elements_kept(const struct ll_shape *shape);
 uint64_t ll_size_bytes(const struct ll_shape *shape);

@@ -61,8 +61,9 @@ struct ll_work {
     uint64_t in_place; /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
     uint64_t along_k;  /* of a product: enum ll_lines_along; 0: no operand's runs go along k */
     /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and are
-     * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. */
-    uint64_t kept, of;
+     * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. Where unstructured is 1,
+     * such a share of b is not zero, anywhere. */
+    uint64_t kept, of, unstructured;
     union {
         struct ll_gemm gemm;
         struct ll_conv conv;

@@ -43,9 +43,9 @@ static bool read_pattern(const struct ll_args *args, struct ll_pattern *pattern)
 {
     const char *given = ll_value(args, "prune", NULL);
     *pattern = (struct ll_pattern){0};
-    if (!given || ll_pattern_parse(given, pattern))
+    if (!given || ll_sparsity_parse(given, pattern))
         return true;
-    ll_wrong("--prune %s: expected " LL_PATTERN_WANTED, given);
+    ll_wrong("--prune %s: expected %s", given, LL_SPARSITY_WANTED);
     return false;
 }
 
@@ -57,10 +57,16 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
         return LL_DONE;
     if (!ll_trace_prune(trace, pattern, &weights, &trouble))
         return trouble ? ll_wrong("%s pruned: %s", path, trouble) : ll_failed("memory ran out");
-    return weights > 0 ? LL_DONE
-                       : ll_wrong("%s: no weight can be pruned to %u:%u: none of a forward product has a "
-                                  "multiple of %u along what it sums over",
-                                  path, pattern->kept, pattern->of, pattern->of);
+    char text[LL_PATTERN_TEXT];
+    ll_pattern_print(pattern, text);
+    if (weights > 0)
+        return LL_DONE;
+    if (pattern->unstructured)
+        return ll_wrong("%s: no weight can be pruned to %s: no forward product has one", path, text);
+    return ll_wrong(
+        "%s: no weight can be pruned to %s: none of a forward product has a multiple of %u along what "
+        "it sums over",
+        path, text, pattern->of);
 }
 
 /* The trace with its products of weights in this type, in the place of the one given. */

@@ -19,8 +19,10 @@ struct ll_changes {
         {"products-as", 0, "DTYPE",                                                                          \
          "simulate with products of weights alone in this type, such as f8, and the casts that takes"},      \
     {                                                                                                        \
-        "prune", 0, "N:M",                                                                                   \
-            "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4"              \
+        "prune", 0, "N:M|P%",                                                                                \
+            "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4, or P "       \
+            "percent of "                                                                                    \
+            "them, wherever, as in 90%"                                                                      \
     }
 
 /* What the options say; false after saying what is wrong with them. */

@@ -17,6 +17,7 @@
 #include "sim/cost/power.h"
 #include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
+#include "sim/cost/skip.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
 #include "sim/cost/traffic.h"

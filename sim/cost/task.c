@@ -131,32 +131,6 @@ void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_e
            channels, whole, of_element);
 }
 
-/* The most of `window` neighbours, counted from a multiple of it, that are not zero. */
-static uint64_t most_in(const struct ll_work *work, uint64_t window)
-{
-    if (window % work->of == 0)
-        return work->kept * (window / work->of);
-    return work->of % window == 0 ? ll_min(work->kept, window) : window;
-}
-
-void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
-{
-    const struct ll_work *work = task->work;
-    struct ll_gemm *d = &task->problem.dims;
-    uint64_t taken = unit->skips.kept, of = unit->skips.of, k = d->k;
-    uint64_t left = of > 0 ? ll_mul(ll_ceil_div(k, of), taken) : k;
-    if (!task->is_product || work->of == 0 || left >= k || most_in(work, of) > taken)
-        return;
-    d->k = left;
-    task->a_each = (double)k / (double)d->k;
-    task->problem.element[LL_OPERAND_A] *= task->a_each;
-    task->problem.element[LL_OPERAND_B] *= task->a_each;
-    ll_say(why,
-           "%s takes %" PRIu64 " of each %" PRIu64 " along k: ceil(%" PRIu64 " / %" PRIu64 ") * %" PRIu64
-           " = %" PRIu64,
-           unit->name, taken, of, k, of, taken, d->k);
-}
-
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
 {
     /* Every list ends with f64, which holds the rest: the zero that fills a row is LL_F64. */

@@ -20,12 +20,6 @@ void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, stru
  * window at once, the last ones whole: k grows by the rest. 1 changes nothing. */
 void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_explain *why);
 
-/* A unit that skips zeros as they lie here: k becomes as long as what is left of b, in groups of the unit's
- * pattern, the last one whole; all of a is still read. Says so; otherwise, and where b has no zeros along k
- * or k would be no shorter, nothing changes. The pattern holds where no group of the unit's can have more
- * than it takes. */
-void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why);
-
 /* What is read and written at the very least, in bytes. */
 double ll_work_bytes(const struct ll_work *work);
 

@@ -95,6 +95,8 @@ struct ll_unit {
     uint64_t align;          /* runs unbatched products with two sides divisible by this; 0: any work */
     uint64_t line_align;     /* runs products whose n and k are multiples of so many bytes; 0: any work */
     struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
+    /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all */
+    uint64_t skips_unstructured;
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;

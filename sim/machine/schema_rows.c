@@ -201,6 +201,10 @@ static const struct ll_field unit_fields[] = {
     {.key = "skips", .type = LL_TYPE_PATTERN, AT(skips),
      .help = "of each so many neighbours of the right operand along k it multiplies only so many, and takes as "
              "long as for these: 2:4 is two of four. It serves operands of which as few are left (sim --prune)"},
+    {.key = "skips_unstructured", .type = LL_TYPE_WHOLE, AT(skips_unstructured), .min = 1, .max = MOST_UNITS,
+     .help = "it multiplies only what is not zero of the right operand, wherever that lies, and so many columns "
+             "of it go in step: they wait for the one of which most is left (sim --prune). When not given, it "
+             "multiplies zeros, too"},
 };
 #undef AT
 

@@ -61,8 +61,9 @@ static void headline(const struct ll_result *result, struct ll_str *out)
                     strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
     ll_str_addf(out, "%.0f op%s, %s, %s a step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
-    if (*fact(result, "pruned", ""))
-        ll_str_addf(out, ", weights pruned to %s", fact(result, "pruned", ""));
+    const char *pruned = fact(result, "pruned", "");
+    if (*pruned)
+        ll_str_addf(out, ", weights pruned to %s%s", pruned, strchr(pruned, '%') ? " zeros" : "");
 }
 
 static const struct ll_level *outermost(const struct ll_machine *machine)

@@ -26,14 +26,18 @@ static void know_of_zeros(struct dice *dice, struct sample *s)
             struct ll_pattern *skips = &s->machine.units[i].skips;
             skips->of = (uint32_t)roll_between(dice, 1, 3) * 2;
             skips->kept = (uint32_t)roll_between(dice, 1, skips->of - 1);
+            s->machine.units[i].skips_unstructured = roll_between(dice, 0, 2) * roll_between(dice, 1, 64);
         }
     if (s->work.kind != LL_WORK_GEMM || !roll_between(dice, 0, 2))
         return;
     struct ll_gemm *d = &s->work.gemm;
     uint64_t of = roll_between(dice, 1, 3) * 2, kept = roll_between(dice, 1, of - 1);
-    uint64_t left = d->k / of * kept + ll_min(d->k % of, kept);
-    s->work.flops = 2 * d->batch * d->m * d->n * left;
-    s->work.b_bytes = s->work.b_bytes / d->k * left;
+    s->work.unstructured = roll_between(dice, 0, 1);
+    uint64_t all = d->k * (s->work.unstructured ? d->n : 1);
+    uint64_t left =
+        all / of * kept + (s->work.unstructured ? ll_ceil_div(all % of * kept, of) : ll_min(all % of, kept));
+    s->work.flops = 2 * d->batch * d->m * d->n * d->k / all * left;
+    s->work.b_bytes = s->work.b_bytes / d->k * left / (all / d->k);
     s->work.kept = kept;
     s->work.of = of;
 }
@@ -279,7 +283,15 @@ static void skipped_zeros(struct ll_machine *machine, struct dice *dice)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++)
         if (machine->units[i].skips.of == 0)
-            machine->units[i].skips = (struct ll_pattern){1, (uint32_t)roll_between(dice, 2, 8)};
+            machine->units[i].skips = (struct ll_pattern){1, (uint32_t)roll_between(dice, 2, 8), false};
+}
+
+/* Wherever they lie. */
+static void zeros_skipped_anywhere(struct ll_machine *machine, struct dice *dice)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        if (machine->units[i].skips.of == 0 && machine->units[i].skips_unstructured == 0)
+            machine->units[i].skips_unstructured = roll_between(dice, 1, 64);
 }
 
 /* Blockings and ways are chosen on an empty machine. With ports of their own, or where stages do not overlap,
@@ -309,6 +321,7 @@ static void a_better_machine_is_never_slower(void **state)
                 {less_latency, "less latency"},
                 {higher_efficiency, "higher efficiency"},
                 {skipped_zeros, "skipped zeros"},
+                {zeros_skipped_anywhere, "zeros skipped anywhere"},
                 {more_accumulators, "more accumulators"},
                 {more_macs, "more multiply-accumulates a cycle"},
                 {more_power, "more power"},

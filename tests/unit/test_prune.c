@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "sim/cost/cost.h"
+#include "sim/cost/skip.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
 #include "tracer/prune.h"
@@ -38,6 +39,22 @@ static void what_is_left_is_stored_with_its_places(void **state)
     assert_false(ll_zeros_fit(&outside));
 }
 
+/* Of 48 elements a tenth are 5 rounded up: a bit for each of 48 is more than four for each of 5 and of 3 rows
+ * of sixteen; of half of them it is less. */
+static void unstructured_weights_are_stored_as_it_takes_least(void **state)
+{
+    (void)state;
+    struct ll_shape tenth = matrix_of(16, LL_F16, 10, 100), half = matrix_of(16, LL_F16, 50, 100),
+                    none = tenth;
+    tenth.unstructured = half.unstructured = none.unstructured = 1;
+    none.dim[0] = 0;
+    check_size(tenth, 5, 10 + 4);
+    check_size(half, 24, 48 + 6);
+    check_size(none, 0, 0);
+    tenth.of = tenth.kept = 0;
+    assert_false(ll_zeros_fit(&tenth));
+}
+
 static void patterns_are_read(void **state)
 {
     (void)state;
@@ -52,6 +69,29 @@ static void patterns_are_read(void **state)
         assert_false(ll_pattern_parse(wrong[i], &pattern));
         assert_int_equal(pattern.of, 0);
     }
+}
+
+static void shares_are_read_and_printed(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "%", "0%", "100%", "90", "90%%", "9.5%", "-1%", "1000%", "2:256"};
+    struct ll_pattern pattern;
+    char text[LL_PATTERN_TEXT];
+    assert_true(ll_sparsity_parse("90%", &pattern));
+    assert_int_equal(pattern.kept, 10);
+    assert_int_equal(pattern.of, 100);
+    assert_true(pattern.unstructured);
+    ll_pattern_print(&pattern, text);
+    assert_string_equal(text, "90%");
+    assert_true(ll_sparsity_parse("2:4", &pattern));
+    assert_false(pattern.unstructured);
+    ll_pattern_print(&pattern, text);
+    assert_string_equal(text, "2:4");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(ll_sparsity_parse(wrong[i], &pattern));
+        assert_int_equal(pattern.of, 0);
+    }
+    assert_false(ll_pattern_parse("90%", &pattern));
 }
 
 enum { GATHER, FORWARD, DATA_GRADIENT, WEIGHT_GRADIENT };
@@ -121,10 +161,37 @@ static void weights_of_forward_products_are_pruned(void **state)
     struct ll_trace *trace = record_layer(64);
     const char *trouble;
     uint64_t weights;
-    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4}, &weights, &trouble));
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4, false}, &weights, &trouble));
     assert_null(trouble);
     assert_int_equal(weights, 1);
     check_pruned(trace);
+    ll_trace_free(trace);
+}
+
+/* Three quarters of 64 x 64 are zero, wherever, so along n as well, and whatever 64 is a multiple of; the
+ * places of 1024 in 64 rows would be 6 bits each, more than a bit for each element. */
+static void zeros_may_lie_anywhere(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(64);
+    const struct ll_form *forms = trace->forms;
+    struct ll_work work;
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){25, 100, true}, &weights, &trouble));
+    assert_int_equal(weights, 1);
+    assert_sound(trace);
+    assert_string_equal(ll_trace_fact(trace, "pruned"), "75%");
+    assert_int_equal(forms[FORWARD].flops, PRODUCT / 4);
+    assert_int_equal(forms[DATA_GRADIENT].flops, PRODUCT / 4);
+    assert_int_equal(forms[WEIGHT_GRADIENT].flops, PRODUCT);
+    for (int i = FORWARD; i <= DATA_GRADIENT; i++) {
+        assert_true(ll_op_lower(&forms[i].view, &work));
+        assert_int_equal(work.kept, 25);
+        assert_int_equal(work.of, 100);
+        assert_int_equal(work.unstructured, 1);
+        assert_int_equal(work.b_bytes, DENSE_BYTES / 4 + 64 * 64 / 8);
+    }
     ll_trace_free(trace);
 }
 
@@ -136,7 +203,7 @@ static void what_is_made_of_a_pruned_trace_is_pruned(void **state)
     struct ll_rewrite rewrite;
     const char *trouble;
     uint64_t weights;
-    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4}, &weights, &trouble));
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4, false}, &weights, &trouble));
     ll_rewrite_begin(&rewrite, trace, NULL, 0);
     for (uint32_t op = 0; op < trace->op_count; op++)
         ll_rewrite_keep(&rewrite, op);
@@ -147,13 +214,33 @@ static void what_is_made_of_a_pruned_trace_is_pruned(void **state)
     ll_trace_free(trace);
 }
 
+static void so_is_one_with_zeros_anywhere(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(62);
+    struct ll_rewrite rewrite;
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){1, 100, true}, &weights, &trouble));
+    ll_rewrite_begin(&rewrite, trace, NULL, 0);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        ll_rewrite_keep(&rewrite, op);
+    struct ll_trace *again = ll_rewrite_end(&rewrite, &trouble);
+    assert_sound(again);
+    assert_memory_equal(&again->forms[FORWARD].view.in[1], &trace->forms[FORWARD].view.in[1],
+                        sizeof(struct ll_shape));
+    assert_int_equal(again->forms[FORWARD].view.in[1].unstructured, 1);
+    ll_trace_free(again);
+    ll_trace_free(trace);
+}
+
 static void groups_are_whole(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_layer(62);
     const char *trouble;
     uint64_t weights;
-    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4}, &weights, &trouble));
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4, false}, &weights, &trouble));
     assert_int_equal(weights, 0);
     assert_int_equal(trace->forms[FORWARD].flops, 2 * 64 * 62 * 64);
     assert_sound(trace);
@@ -217,6 +304,79 @@ static void a_pattern_serves_where_no_group_has_more(void **state)
                     (double)cases[i].folds * 94, 0);
 }
 
+/* k of a product whose right operand has such zeros, on a unit of which so many columns go in step. */
+static uint64_t left_of(uint64_t k, uint64_t n, struct ll_pattern zeros, uint64_t together)
+{
+    const struct ll_work work = {.kind = LL_WORK_GEMM,
+                                 .dtype = LL_BF16,
+                                 .flops = 2 * k * n,
+                                 .a_bytes = 2 * k,
+                                 .b_bytes = 2 * k * n,
+                                 .c_bytes = 2 * n,
+                                 .kept = zeros.kept,
+                                 .of = zeros.of,
+                                 .unstructured = zeros.unstructured,
+                                 .gemm = {1, 1, n, k}};
+    const struct ll_unit unit = {.name = "unit", .skips_unstructured = together};
+    struct ll_task task = ll_task_of(&work, LL_BF16);
+    ll_skip_zeros(&task, &unit, NULL);
+    return task.problem.dims.k;
+}
+
+/* The expected largest of `count` sums of k trials that succeed with this share: the sum over all x of the
+ * probability that not all are below x, from the binomial distribution itself. */
+static double largest_binomial(uint64_t k, double share, uint64_t count)
+{
+    double probability = pow(1 - share, (double)k), below = 0, largest = 0;
+    for (uint64_t x = 0; x < k; x++) {
+        below += probability;
+        largest += 1 - pow(below, (double)count);
+        probability *= (double)(k - x) / (double)(x + 1) * share / (1 - share);
+    }
+    return largest;
+}
+
+static void columns_wait_for_the_one_with_most(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t k, together;
+        uint32_t percent;
+    } cases[] = {{64, 1, 25},  {64, 2, 50},    {64, 8, 25},  {128, 16, 10},  {363, 16, 10},
+                 {512, 64, 5}, {576, 128, 50}, {1024, 4, 2}, {1024, 256, 30}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_pattern zeros = {cases[i].percent, 100, true};
+        double exact = largest_binomial(cases[i].k, cases[i].percent / 100.0, cases[i].together);
+        double left = (double)left_of(cases[i].k, 1000, zeros, cases[i].together);
+        assert_true(left >= 0.96 * exact && left <= 1.04 * exact + 1);
+    }
+    assert_int_equal(left_of(363, 1000, (struct ll_pattern){10, 100, true}, 1), 37);
+    assert_int_equal(left_of(363, 1, (struct ll_pattern){10, 100, true}, 64),
+                     37); /* one column waits for none */
+    assert_int_equal(left_of(10, 1000, (struct ll_pattern){99, 100, true}, 64), 10);
+}
+
+/* All columns have as many; of a rest of three all may be left. */
+static void what_skips_anywhere_serves_every_pattern(void **state)
+{
+    (void)state;
+    assert_int_equal(left_of(64, 64, (struct ll_pattern){2, 4, false}, 64), 32);
+    assert_int_equal(left_of(64, 64, (struct ll_pattern){3, 4, false}, 64), 48);
+    assert_int_equal(left_of(67, 64, (struct ll_pattern){3, 8, false}, 64), 27);
+    assert_int_equal(left_of(64, 64, (struct ll_pattern){2, 4, false}, 0), 64);
+}
+
+/* Expected largest of standard normal variables, as tabulated: Harter, Expected values of normal order
+ * statistics, 1961. */
+static void the_largest_of_many_is_known(void **state)
+{
+    (void)state;
+    assert_near(ll_largest_of(1), 0, 0);
+    assert_near(ll_largest_of(2), 0.56419, 0.05);
+    assert_near(ll_largest_of(10), 1.53875, 0.01);
+    assert_near(ll_largest_of(100), 2.50759, 0.01);
+}
+
 static void patterns_of_machines_are_checked(void **state)
 {
     (void)state;
@@ -231,12 +391,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_stored_with_its_places),
+        cmocka_unit_test(unstructured_weights_are_stored_as_it_takes_least),
         cmocka_unit_test(patterns_are_read),
+        cmocka_unit_test(shares_are_read_and_printed),
         cmocka_unit_test(weights_of_forward_products_are_pruned),
         cmocka_unit_test(what_is_made_of_a_pruned_trace_is_pruned),
+        cmocka_unit_test(zeros_may_lie_anywhere),
+        cmocka_unit_test(so_is_one_with_zeros_anywhere),
         cmocka_unit_test(groups_are_whole),
         cmocka_unit_test(units_that_skip_compute_what_is_left),
         cmocka_unit_test(a_pattern_serves_where_no_group_has_more),
+        cmocka_unit_test(columns_wait_for_the_one_with_most),
+        cmocka_unit_test(what_skips_anywhere_serves_every_pattern),
+        cmocka_unit_test(the_largest_of_many_is_known),
         cmocka_unit_test(patterns_of_machines_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
