@@ -8,14 +8,16 @@
 
 #include <math.h>
 
-/* In the type in which the unit computes, which may be wider than what is stored. */
+/* In the type in which the unit computes, which may be wider than what is stored; zeros that it multiplies take as
+ * much as anything else. */
 static double compute_j(const struct ll_machine *machine, const struct ll_work *work,
                         const struct ll_cost *cost)
 {
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
-    if (cost->unit != LL_NO_UNIT)
-        dtype = ll_computed_on(&machine->units[cost->unit], dtype);
-    return ll_machine_compute_j(machine, work, dtype);
+    if (cost->unit == LL_NO_UNIT)
+        return ll_machine_compute_j(machine, work, dtype);
+    return cost->multiplied *
+           ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
 }
 
 /* Arithmetic and the host's bytes, of all replayed steps together. */

@@ -288,6 +288,17 @@ static void units_that_skip_compute_what_is_left(void **state)
     assert_near(skips.level_bytes[1], 8192 + 4608 + 8192, 1e-9);
 }
 
+/* Who does not skip multiplies zeros, which takes energy; of 1:4 a unit of 2:4 multiplies one. */
+static void zeros_that_are_multiplied_count(void **state)
+{
+    (void)state;
+    assert_near(cost_of("", 2, 4).multiplied, 2, 0);
+    assert_near(cost_of(", skips: 2:4", 2, 4).multiplied, 1, 0);
+    assert_near(cost_of(", skips: 2:4", 1, 4).multiplied, 2, 0);
+    assert_near(cost_of(", skips: 2:4", 3, 4).multiplied, 4.0 / 3, 1e-12);
+    assert_near(cost_of(", skips_unstructured: 8", 3, 4).multiplied, 1, 0);
+}
+
 static void a_pattern_serves_where_no_group_has_more(void **state)
 {
     (void)state;
@@ -400,6 +411,7 @@ int main(void)
         cmocka_unit_test(so_is_one_with_zeros_anywhere),
         cmocka_unit_test(groups_are_whole),
         cmocka_unit_test(units_that_skip_compute_what_is_left),
+        cmocka_unit_test(zeros_that_are_multiplied_count),
         cmocka_unit_test(a_pattern_serves_where_no_group_has_more),
         cmocka_unit_test(columns_wait_for_the_one_with_most),
         cmocka_unit_test(what_skips_anywhere_serves_every_pattern),
