@@ -479,7 +479,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     tell_kernel(&s, why);
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
     cost->serial = s.kernel->serial;
-    cost->multiplied = s.task.multiplied;
+    cost->zeros = s.task.zeros;
     find_start(&s, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;

@@ -67,11 +67,10 @@ struct ll_cost {
     double apart_bytes;                 /* passes over the outermost level before and after the rest */
     double apart_s;                     /* what they take, and what lies between dependent steps */
     double gap_s;                       /* before it, on the device; not of an op that is joined to another */
-    double serial;     /* share of the stages beside the slowest that does not overlap with it */
-    double overhead_s; /* what starting the op costs the software */
-    double behind_s;   /* of that, what it takes while the device works already */
-    double
-        multiplied; /* multiplications for each of the work's: more than 1 where zeros are multiplied, too */
+    double serial;      /* share of the stages beside the slowest that does not overlap with it */
+    double overhead_s;  /* what starting the op costs the software */
+    double behind_s;    /* of that, what it takes while the device works already */
+    double zeros;       /* multiplications by zero for each of the work's */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
 

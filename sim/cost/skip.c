@@ -28,9 +28,9 @@ static uint64_t most_in(const struct ll_work *work, uint64_t window)
 }
 
 /* What is left of k is so many; a is taken in as a whole. A column that waits multiplies nothing. */
-static void shorten(struct ll_task *task, uint64_t left, double multiplied)
+static void shorten(struct ll_task *task, uint64_t left, double zeros)
 {
-    task->multiplied = multiplied;
+    task->zeros = zeros;
     task->a_each = (double)task->problem.dims.k / (double)left;
     task->problem.dims.k = left;
     task->problem.element[LL_OPERAND_A] *= task->a_each;
@@ -45,7 +45,7 @@ static void skip_groups(struct ll_task *task, const struct ll_unit *unit, struct
     uint64_t left = of > 0 ? ll_mul(ll_ceil_div(k, of), taken) : k;
     if (left >= k || work->unstructured || most_in(work, of) > taken)
         return;
-    shorten(task, left, fmax(1, task->multiplied * (double)left / (double)k));
+    shorten(task, left, fmax(0, (1 + task->zeros) * (double)left / (double)k - 1));
     ll_say(why,
            "%s takes %" PRIu64 " of each %" PRIu64 " along k: ceil(%" PRIu64 " / %" PRIu64 ") * %" PRIu64
            " = %" PRIu64,
@@ -60,7 +60,7 @@ static void skip_even(struct ll_task *task, const struct ll_unit *unit, struct l
     uint64_t left = groups * work->kept + rest;
     if (left >= k)
         return;
-    shorten(task, left, 1);
+    shorten(task, left, 0);
     ll_say(why,
            "%s takes what is not zero along k: %" PRIu64 " groups * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
            unit->name, groups, work->kept, rest, left);
@@ -76,7 +76,7 @@ static void skip_uneven(struct ll_task *task, const struct ll_unit *unit, struct
     double most = ceil(mean + z * sqrt(mean * (1 - share)));
     if (most >= (double)k)
         return;
-    shorten(task, (uint64_t)most, 1);
+    shorten(task, (uint64_t)most, 0);
     ll_say(why,
            "%s takes what is not zero along k, %.10g of %" PRIu64 ", and %" PRIu64
            " columns wait for the one with most, %.10g standard deviations above: ceil(%.10g + %.10g * "

@@ -70,12 +70,8 @@ static double sum_width(const struct ll_problem *problem)
 
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
 {
-    struct ll_task task = {.work = work,
-                           .dtype = dtype,
-                           .steps = 1,
-                           .a_each = 1,
-                           .multiplied = 1,
-                           .problem = {.dims = product_of(work)}};
+    struct ll_task task = {
+        .work = work, .dtype = dtype, .steps = 1, .a_each = 1, .problem = {.dims = product_of(work)}};
     const struct ll_gemm *d = &task.problem.dims;
     if (work->kind == LL_WORK_SEQUENCE) {
         task.steps = work->sequence.steps;
@@ -85,7 +81,7 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     if (!task.is_product)
         return task;
     if (work->of > 0)
-        task.multiplied = (double)work->of / (double)work->kept;
+        task.zeros = (double)(work->of - work->kept) / (double)work->kept;
     spread_bytes(work, &task);
     if (work->kind == LL_WORK_CONV)
         overlap_windows(&work->conv, &task);

@@ -237,7 +237,7 @@ static void search_nested(const struct ll_machine *machine, const struct ll_task
                              .objective = machine->software.objective,
                              .fixed_s = paces->compute_s,
                              .fixed_j =
-                                 task->multiplied * ll_machine_compute_j(machine, task->work, task->dtype)};
+                                 (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype)};
     for (uint64_t i = 0; i < h.count; i++) {
         uint64_t l = nested->first + i;
         double level_j = ll_machine_level_j(machine, l);

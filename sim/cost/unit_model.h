@@ -21,9 +21,8 @@ struct ll_task {
     bool b_stays;              /* the same b in all of several steps */
     struct ll_problem problem; /* of one step */
     bool whole_k;              /* its kernels do not share k among instances */
-    double a_each; /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
-    double
-        multiplied; /* multiplications for each of the work's: more than 1 where zeros are multiplied, too */
+    double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
+    double zeros;   /* multiplications by zero for each of the work's */
     uint64_t bands; /* of the product's rows, equal ones, that share no tile; 0: one */
     /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
      * into its windows here, an overlap is read again. */
