@@ -21,13 +21,15 @@ static double compute_j(const struct ll_machine *machine, const struct ll_work *
 }
 
 /* Arithmetic and the host's bytes, of all replayed steps together. */
-static void sum_ops(const struct ll_result *result, struct ll_energy_parts *parts)
+static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         uint32_t form = prepared->trace->ops[seq].form;
         const struct ll_work *work = &prepared->works[form];
+        if (idle && idle[form])
+            continue;
         parts->compute_j += compute_j(machine, work, &result->costs[form]);
         if (work->kind == LL_WORK_HOST)
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
@@ -37,10 +39,10 @@ static void sum_ops(const struct ll_result *result, struct ll_energy_parts *part
 }
 
 /* Fills the parts of a step and returns their sum. */
-static double sum_energy(const struct ll_result *result, struct ll_energy_parts *parts)
+static double sum_energy(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
 {
     double steps = (double)result->prepared->steps, total_j = 0;
-    sum_ops(result, parts);
+    sum_ops(result, idle, parts);
     parts->compute_j /= steps;
     parts->host_j /= steps;
     for (uint64_t l = 0; l < result->machine->level_count; l++) {
@@ -51,9 +53,9 @@ static double sum_energy(const struct ll_result *result, struct ll_energy_parts 
     return total_j + parts->compute_j + parts->host_j + parts->static_j;
 }
 
-void ll_sum_energy(struct ll_result *result)
+void ll_sum_energy(struct ll_result *result, const bool *idle)
 {
     const struct ll_machine *machine = result->machine;
     result->area_m2 = ll_machine_area_m2(machine);
-    result->energy_j = machine->energy_given ? sum_energy(result, &result->energy) : NAN;
+    result->energy_j = machine->energy_given ? sum_energy(result, idle, &result->energy) : NAN;
 }

@@ -64,8 +64,8 @@ bool ll_find_exposure(struct ll_result *result);
 void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
                    const struct ll_price *price, struct ll_explain *why);
 
-/* Fills energy_j and area_m2; level_bytes are there. */
-void ll_sum_energy(struct ll_result *result);
+/* Fills energy_j and area_m2; level_bytes are there. idle, by form: such ops take none; NULL: all do. */
+void ll_sum_energy(struct ll_result *result, const bool *idle);
 
 /* Op kinds, summed op by op while these are replayed. In the arena of the first call. */
 struct ll_kind_sums;

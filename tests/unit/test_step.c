@@ -248,11 +248,33 @@ static void what_could_not_be_divided_is_counted(void **state)
     close_scene(&scene);
 }
 
+/* In how many pieces a step is done does not matter: what is computed takes its energy, once. */
+static void each_op_takes_energy_as_often_as_it_is_done(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "16"}};
+    struct scene scene =
+        open_scene(dry_model("gpt", true, 1, settings, sizeof settings / sizeof *settings), yaml);
+    for (uint64_t micro = 1; micro <= 8; micro *= 2) {
+        struct ll_parallel plan = ll_plan_of_one();
+        plan.pipeline = 2;
+        plan.batch = 8;
+        plan.micro_batch = micro;
+        struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 2, &scene.diags);
+        const struct ll_parallel_result *result =
+            ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+        assert_near(result->energy.compute_j, 1e-12 * result->flops, 1e-9); /* 2 pJ for two FLOPs */
+        ll_spread_free(spread);
+    }
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_exchanges_do_not_hold_up_the_queue),
         cmocka_unit_test(replicas_need_the_energy_of_one_each),
+        cmocka_unit_test(each_op_takes_energy_as_often_as_it_is_done),
         cmocka_unit_test(shared_weights_are_the_pipelines_business),
         cmocka_unit_test(a_message_between_single_devices_takes_its_time),
         cmocka_unit_test(stages_that_cannot_reach_one_another_are_complained_about),
