@@ -51,22 +51,12 @@ static bool read_pattern(const struct ll_args *args, struct ll_pattern *pattern)
 
 static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const char *path)
 {
-    const char *trouble = NULL;
-    uint64_t weights = 0;
-    if (pattern->of == 0)
-        return LL_DONE;
-    if (!ll_trace_prune(trace, pattern, &weights, &trouble))
-        return trouble ? ll_wrong("%s pruned: %s", path, trouble) : ll_failed("memory ran out");
+    const char *trouble;
     char text[LL_PATTERN_TEXT];
-    ll_pattern_print(pattern, text);
-    if (weights > 0)
+    if (ll_prune_weights(trace, pattern, &trouble))
         return LL_DONE;
-    if (pattern->unstructured)
-        return ll_wrong("%s: no weight can be pruned to %s: no forward product has one", path, text);
-    return ll_wrong(
-        "%s: no weight can be pruned to %s: none of a forward product has a multiple of %u along what "
-        "it sums over",
-        path, text, pattern->of);
+    ll_pattern_print(pattern, text);
+    return ll_wrong("%s: no weight can be pruned to %s: %s", path, text, trouble);
 }
 
 /* The trace with its products of weights in this type, in the place of the one given. */

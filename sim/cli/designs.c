@@ -87,17 +87,28 @@ static struct ll_trace *bring_file(const struct ll_space_workload *workload, str
     return trace;
 }
 
-/* The trace in the types that the sweep wants, in the place of the one given. */
-static bool take_types(const struct ll_space_workload *workload, struct ll_trace **trace,
-                       struct ll_diags *diags)
+static bool prune(const struct ll_space_workload *workload, struct ll_trace *trace, struct ll_diags *diags)
+{
+    const char *trouble;
+    char text[LL_PATTERN_TEXT];
+    if (ll_prune_weights(trace, &workload->pruned, &trouble))
+        return true;
+    ll_pattern_print(&workload->pruned, text);
+    return ll_complain(diags, workload->place, "`%s`: no weight can be pruned to %s: %s", workload->name,
+                       text, trouble);
+}
+
+/* The trace in the types that the sweep wants, and with its zeros, in the place of the one given. */
+static bool change(const struct ll_space_workload *workload, struct ll_trace **trace, struct ll_diags *diags)
 {
     const char *trouble = NULL;
     if (workload->dtype != LL_DTYPE_COUNT && !ll_trace_retype(*trace, workload->dtype, &trouble))
         return ll_complain(diags, workload->place, "`%s` as %s: %s", workload->name,
                            ll_dtype_name(workload->dtype), trouble ? trouble : "memory ran out");
-    return ll_narrow_products(trace, workload->products, &trouble) ||
-           ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
-                       ll_dtype_name(workload->products), trouble);
+    return prune(workload, *trace, diags) &&
+           (ll_narrow_products(trace, workload->products, &trouble) ||
+            ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
+                        ll_dtype_name(workload->products), trouble));
 }
 
 struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
@@ -107,7 +118,7 @@ struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload
     (void)context;
     struct ll_trace *trace =
         workload->model ? bring_model(workload, settings, count, diags) : bring_file(workload, diags);
-    if (!trace || take_types(workload, &trace, diags))
+    if (!trace || change(workload, &trace, diags))
         return trace;
     ll_trace_free(trace);
     return NULL;

@@ -3,6 +3,7 @@
 
 #include "sim/cli/command.h"
 #include "tracer/products.h"
+#include "tracer/prune.h"
 #include "tracer/reader.h"
 
 #include <inttypes.h>
@@ -51,6 +52,21 @@ bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char
     *trace = narrow;
     *trouble = products > 0 ? NULL : "none is known to read a weight";
     return products > 0;
+}
+
+bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, const char **trouble)
+{
+    uint64_t weights = 0;
+    if (pattern->of == 0)
+        return true;
+    if (!ll_trace_prune(trace, pattern, &weights, trouble)) {
+        *trouble = *trouble ? *trouble : ll_status_text(LL_NO_MEMORY);
+        return false;
+    }
+    *trouble = pattern->unstructured ? "no forward product reads one"
+                                     : "none of a forward product is a multiple of the pattern along what it "
+                                       "sums over";
+    return weights > 0;
 }
 
 static bool is_whole(const struct ll_trace *trace)

@@ -62,6 +62,13 @@ static bool read_products(struct ll_space_reading *reading, const struct ll_node
            ll_space_expected(reading, node, "a floating-point type, as f8 or bf16");
 }
 
+/* And the zeros of their weights. */
+static bool read_pruned(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    return (node->text && ll_sparsity_parse(node->text, &reading->pruned)) ||
+           ll_space_expected(reading, node, LL_SPARSITY_WANTED);
+}
+
 /* A machine beside the sweep file, or where -c finds it. */
 static bool read_base(struct ll_space_reading *reading, const struct ll_node *node)
 {
@@ -273,6 +280,7 @@ static const struct section {
     {"base", read_base, "the machine that is varied"},
     {"dtype", read_dtype, NULL},
     {"products", read_products, NULL},
+    {"pruned", read_pruned, NULL},
     {"traces", ll_space_read_traces, NULL},
     {"models", ll_space_read_models, NULL},
     {"vary", ll_space_read_axes, "what varies, paths and their values"},

@@ -53,6 +53,7 @@ struct ll_space_workload {
     /* That all its floating-point tensors are taken to be of, and what its products of weights read;
      * LL_DTYPE_COUNT: as they are. */
     enum ll_dtype dtype, products;
+    struct ll_pattern pruned; /* to which its weights are pruned; 0 of 0: to none */
     struct ll_space_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */

@@ -298,10 +298,15 @@ const uint64_t *ll_variants_hashes(const struct ll_variants *variants)
 
 static uint64_t hash_types(const struct ll_space_workload *workload, uint64_t hash)
 {
+    char pruned[LL_PATTERN_TEXT];
     if (workload->dtype != LL_DTYPE_COUNT)
         hash = ll_hash_text(hash, ll_dtype_name(workload->dtype));
     if (workload->products != LL_DTYPE_COUNT)
         hash = ll_hash_text(ll_hash_text(hash, "products"), ll_dtype_name(workload->products));
+    if (workload->pruned.of > 0) {
+        ll_pattern_print(&workload->pruned, pruned);
+        hash = ll_hash_text(ll_hash_text(hash, "pruned"), pruned);
+    }
     return hash;
 }
 
@@ -313,7 +318,7 @@ static bool hash_file(const struct ll_space_workload *workload, uint64_t *hash)
 }
 
 /* A file by its bytes, a model by its name and its settings: what it records follows from the code. Either
- * with the types of numbers that it is taken to. */
+ * with the types of numbers that it is taken to, and the zeros of its weights. */
 static bool hash_workload(const struct ll_space_workload *workload, uint64_t *hash)
 {
     if (workload->file)

@@ -20,3 +20,12 @@ for products in f8 tf32 int8; do
 done
 sed -i s/int8/f16/ sweep.yaml
 leadline sweep sweep.yaml -o products.db 2>&1
+# Weights without their zeros, as --prune has them.
+for pruned in 2:4 90% 3:1; do
+    printf '%s\n' 'base: custom_example' "traces: [$PWD/traces/alexnet_infer_b1.llt]" "pruned: $pruned" \
+        'vary: {units.array.skips_unstructured: [1, 16]}' 'objectives: [min time_s]' >sweep.yaml
+    leadline sweep sweep.yaml -o pruned.db --fresh >/dev/null 2>out.txt || cat out.txt
+    leadline pareto pruned.db --csv | cut -d, -f1-3
+    leadline sim -c custom_example --set units.array.skips_unstructured=1 --prune $pruned --json \
+        traces/alexnet_infer_b1.llt 2>&1 | grep -E 'time_s|expected' | head -1
+done
