@@ -77,6 +77,9 @@ static struct estimated estimate_layers(const char *yaml, struct ll_parallel pla
     ll_estimate_divide(&e, &costs, plan.pipeline * plan.chunks);
     ll_estimate_count(&e, &costs, &plan);
     struct estimated estimated = {ll_estimate_s(&e, &costs, &plan), ll_estimate_bytes(&e, &costs, &plan)};
+    ll_estimate_count(&e, &costs, &plan); /* again, with what the time before has left */
+    assert_true(estimated.time_s == ll_estimate_s(&e, &costs, &plan));
+    assert_true(estimated.bytes == ll_estimate_bytes(&e, &costs, &plan));
     assert_false(e.failed);
     ll_exchanges_free(exchanges);
     ll_prices_release(&prices);
@@ -139,6 +142,9 @@ static void replicas_wait_for_the_last_sum(void **state)
     plan.zero = 2;
     assert_near(estimate(plan, 4, 2, layers[0], layers[1]).time_s,
                 2 * (pass_s + one_way_s(M)) + added_s / 4 + last_s, 1e-12);
+    plan.zero = 3; /* of the weights, only those that are gathered first show, either way */
+    assert_near(estimate(plan, 4, 1, layers[0], layers[1]).time_s,
+                pass_s + 2 * one_way_s(M) + one_way_s(M) + part_s, 1e-12);
     plan.zero = 1;
     struct ll_layer_cost slow = layers[1];
     slow.update_s = 0.100; /* longer than the gathering, of which half follows */
@@ -203,6 +209,9 @@ static void stages_lie_farther_apart_than_replicas(void **state)
     plan.zero = 1;
     assert_near(estimate_layers(two_by_two, plan, 2, 1, two, 2).time_s,
                 pass_s + 2 * there_s + 2 * one_way_s + tied_s, 1e-12);
+    plan.zero = 0; /* a sum is gathered as well, and all of what is common is added up */
+    assert_near(estimate_layers(two_by_two, plan, 2, 1, two, 2).time_s,
+                pass_s + 2 * there_s + 2 * one_way_s + 2 * (10e-6 + M / 2 / 100e6), 1e-12);
 }
 
 /* Four layers alike on two stages of two pieces each: a step of m micro-batches takes as long as m + (p - 1) / v
@@ -245,6 +254,13 @@ static void a_stage_waits_for_the_first_gradient(void **state)
                 0.010 + there_s + (0.020 + 0.050 + half_added_s) + there_s + 2 * (0.100 + half_added_s) +
                     layers[0].update_s,
                 1e-12);
+    struct ll_layer_cost split[] = {slow, slow, layers[1]}; /* two layers that are together as slow */
+    split[0].forward_s = 0.004, split[1].forward_s = 0.006;
+    split[0].backward_s = 0.070, split[1].backward_s = 0.030;
+    split[0].update_s = split[1].update_s = layers[0].update_s / 2;
+    split[0].state.gradient = split[1].state.gradient = M / 2;
+    assert_near(estimate_layers(four, plan, 1, 2, split, 3).time_s,
+                estimate(plan, 1, 2, slow, layers[1]).time_s, 1e-12);
 }
 
 /* Going back, the second layer has its peak beside what the first one keeps, and no gradients yet: 300 +
@@ -299,23 +315,26 @@ static void gradients_take_the_place_of_what_was_kept(void **state)
     assert_near(estimate(plain(), 1, 1, small, large).bytes, 3 * 2 * M + 3e6 + 1e6 + (50e6 - 1e6) + M, 1e-12);
 }
 
-/* Three layers, of which the first has the peak; four replicas, which share out the state. When its turn comes
+/* Three layers, of which the first has the peak and the second twice as large gradients; four replicas, which share out the state. When its turn comes
  * the gradients of the others have been made: quarters are there of both, and three quarters that wait for
  * their exchange, of both in a large bucket, of the last made in one that they fill. */
 static void gradients_wait_for_their_bucket(void **state)
 {
-    const double shared = 3 * M + 3 * 2 * M / 4 + 2 * M / 4, others = 3 * M / 4;
+    const double shared = 3 * M + 3 * 2 * M / 4 + 3 * M / 4, last = 3 * 2 * M / 4, other = 3 * M / 4;
     struct ll_layer_cost three[] = {layers[0], layers[0], layers[0]};
     struct ll_parallel plan = plain();
     (void)state;
     three[0].peak_bytes = 400e6;
+    three[1].state.gradient = 2 * M;
     plan.zero = 2;
     plan.bucket_bytes = UINT64_C(1) << 40;
-    assert_near(estimate_layers(four, plan, 4, 1, three, 3).bytes, 400e6 + 3e6 + shared + 2 * others, 1e-12);
-    plan.bucket_bytes = (uint64_t)others + 1;
-    assert_near(estimate_layers(four, plan, 4, 1, three, 3).bytes, 400e6 + 3e6 + shared + 2 * others, 1e-12);
-    plan.bucket_bytes = (uint64_t)others;
-    assert_near(estimate_layers(four, plan, 4, 1, three, 3).bytes, 400e6 + 3e6 + shared + others, 1e-12);
+    assert_near(estimate_layers(four, plan, 4, 1, three, 3).bytes, 400e6 + 3e6 + shared + last + other,
+                1e-12);
+    plan.bucket_bytes = (uint64_t)other + 1;
+    assert_near(estimate_layers(four, plan, 4, 1, three, 3).bytes, 400e6 + 3e6 + shared + last + other,
+                1e-12);
+    plan.bucket_bytes = (uint64_t)other;
+    assert_near(estimate_layers(four, plan, 4, 1, three, 3).bytes, 400e6 + 3e6 + shared + last, 1e-12);
 }
 
 /* The last layer has twice the weights of the first, of which it reads half in one of its passes. */
@@ -372,6 +391,10 @@ static void the_first_stage_keeps_two_passes(void **state)
     assert_near(estimate(plan, 1, 1, layers[0], layers[1]).bytes, 230e6 + 2e6 + state_bytes - M, 1e-12);
     assert_near(estimate(plan, 1, 1, layers[0], tied).bytes, 230e6 + 2e6 + state_bytes - M + 3 * M / 2,
                 1e-12);
+    plan.pipeline = 1; /* where they are on one device there is one table */
+    assert_near(estimate(plan, 1, 1, layers[0], tied).bytes, estimate(plan, 1, 1, layers[0], layers[1]).bytes,
+                1e-12);
+    plan.pipeline = 2;
     tied.forward_read_bytes += 5 * M; /* no more than the first has */
     assert_near(estimate(plan, 1, 1, layers[0], tied).bytes, 230e6 + 2e6 + state_bytes - M + 3 * M, 1e-12);
 }
