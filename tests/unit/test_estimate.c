@@ -173,8 +173,8 @@ static void stages_hand_on_what_they_make(void **state)
                 pass_s + 2 * there_s + layers[0].update_s + tied_s, 1e-12);
 }
 
-/* Layers that do not compute alike: the first is a stage by itself. The other stage, which has a weight of the
- * first, is at its updates still when that is done. */
+/* Layers that do not compute alike: the first is a stage by itself. The other stage, which has a weight of
+ * the first, is at its updates still when that is done. */
 static void a_stage_has_as_much_to_compute(void **state)
 {
     const double there_s = 1e-6 + 1e6 / 1e9, tied_s = 2 * (1e-6 + M / 2 / 1e9);
@@ -214,8 +214,8 @@ static void stages_lie_farther_apart_than_replicas(void **state)
                 pass_s + 2 * there_s + 2 * one_way_s + 2 * (10e-6 + M / 2 / 100e6), 1e-12);
 }
 
-/* Four layers alike on two stages of two pieces each: a step of m micro-batches takes as long as m + (p - 1) / v
- * of a stage (Narayanan et al., 2021), and the updates of a stage. Of its pieces the first stage keeps four
+/* Four layers alike on two stages of two pieces each: a step of m micro-batches takes as long as
+ * m + (p - 1) / v of a stage (Narayanan et al., 2021), and the updates of a stage. Of its pieces the first stage keeps four
  * passes, and has the peak of its first layer beside; what a piece keeps is not of the other one's peak. */
 static void pieces_of_a_stage_take_turns(void **state)
 {
@@ -315,9 +315,10 @@ static void gradients_take_the_place_of_what_was_kept(void **state)
     assert_near(estimate(plain(), 1, 1, small, large).bytes, 3 * 2 * M + 3e6 + 1e6 + (50e6 - 1e6) + M, 1e-12);
 }
 
-/* Three layers, of which the first has the peak and the second twice as large gradients; four replicas, which share out the state. When its turn comes
- * the gradients of the others have been made: quarters are there of both, and three quarters that wait for
- * their exchange, of both in a large bucket, of the last made in one that they fill. */
+/* Three layers, of which the first has the peak and the second twice as large gradients; four replicas, which
+ * share out the state. When the first one's turn comes the gradients of the others have been made: quarters
+ * are there of both, and three quarters that wait for their exchange, of both in a large bucket, of the last
+ * made in one that the other fills. */
 static void gradients_wait_for_their_bucket(void **state)
 {
     const double shared = 3 * M + 3 * 2 * M / 4 + 3 * M / 4, last = 3 * 2 * M / 4, other = 3 * M / 4;

@@ -208,8 +208,8 @@ static void what_is_not_worth_the_way_stays(void **state)
                "<<bbbbbbbb");
 }
 
-/* A layer ahead with plan->overlap, or else just before. Going backward the second of a layer's products reads
- * its weight; the last layer does not begin to go back before it has gone forward. */
+/* A layer ahead with plan->overlap, or else just before. Going backward the second of a layer's products
+ * reads its weight; the last layer does not begin to go back before it has gone forward. */
 static void weights_and_states_come_in_their_order(void **state)
 {
     (void)state;
