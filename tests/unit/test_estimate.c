@@ -214,9 +214,10 @@ static void stages_lie_farther_apart_than_replicas(void **state)
                 pass_s + 2 * there_s + 2 * one_way_s + 2 * (10e-6 + M / 2 / 100e6), 1e-12);
 }
 
-/* Four layers alike on two stages of two pieces each: a step of m micro-batches takes as long as
- * m + (p - 1) / v of a stage (Narayanan et al., 2021), and the updates of a stage. Of its pieces the first stage keeps four
- * passes, and has the peak of its first layer beside; what a piece keeps is not of the other one's peak. */
+/* Four layers alike on two stages of two pieces each: a step of m micro-batches takes as long as m + (p - 1)
+ * / v of a stage (Narayanan et al., 2021), and the updates of a stage. Of its pieces the first stage keeps
+ * four passes, and has the peak of its first layer beside; what a piece keeps is not of the other one's peak.
+ * */
 static void pieces_of_a_stage_take_turns(void **state)
 {
     struct ll_layer_cost alike[] = {layers[0], layers[0], layers[0], layers[0]};

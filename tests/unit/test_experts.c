@@ -266,8 +266,8 @@ static uint32_t becomes(struct toy *toy, enum ll_op_kind kind, uint32_t x, struc
 }
 
 /* 4 experts with 6 places for rows of 8, each one product to rows of 5: two replicas have 2 experts each,
- * with 12 places. The number by which rows are multiplied is everywhere, a row only here. What is of the replica's
- * own weights is the replica's own, be it made of them or of what came and went. */
+ * with 12 places. The number by which rows are multiplied is everywhere, a row only here. What is of the
+ * replica's own weights is the replica's own, be it made of them or of what came and went. */
 static void what_is_of_experts_is_where_they_are(void **state)
 {
     (void)state;

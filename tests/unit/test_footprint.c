@@ -128,8 +128,8 @@ static void of_several_ranks_the_fullest_counts(void **state)
 }
 
 /* Each makes as much as it reads, two of them 2 x 4 MB, one of which is an optimizer's. The halves that the
- * first one makes are its own, though the rank before reads one. A weight that nobody reads, though larger, is
- * nobody's, and the fourth rank has nothing at all. */
+ * first one makes are its own, though the rank before reads one. A weight that nobody reads, though larger,
+ * is nobody's, and the fourth rank has nothing at all. */
 static void of_ranks_as_full_the_first_counts(void **state)
 {
     (void)state;
