@@ -116,6 +116,86 @@ static void a_family_with_a_product_stays_whole(void **state)
     end(&f);
 }
 
+/* Each on a gradient of its own, before the update that reads the gradient and what has become of it. */
+enum extra { NUMBER_OF_ALL, SUMS_OF_ROWS, ROW_OF_FACTORS, EXTRAS };
+
+/* What is done to all elements alike leaves them in parts, be it a norm that is one number, or Adam's powers,
+ * which are not as many as its elements; sums of its rows and factors of its columns do not. */
+static void what_is_not_done_element_by_element_stays_whole(void **state)
+{
+    (void)state;
+    static const struct ll_attr columns = {.key = LL_ATTR_AXIS, .count = 1};
+    const struct ll_shape row = {.dim = {6}, .dtype = LL_F32, .rank = 1};
+    struct found f = begin();
+    uint32_t x = bring(&f, 8, 6, LL_INPUT), powers = bring(&f, 1, 2, LL_OPTIMIZER),
+             factors = toy_bring(f.toy, row, LL_INPUT), w[EXTRAS], m[EXTRAS], v[EXTRAS], dw[EXTRAS];
+    for (int i = 0; i < EXTRAS; i++) {
+        w[i] = bring(&f, 8, 6, LL_WEIGHT);
+        m[i] = bring(&f, 8, 6, LL_OPTIMIZER);
+        v[i] = bring(&f, 8, 6, LL_OPTIMIZER);
+        dw[i] = does(&f, LL_OP_RELU, LL_PHASE_BACKWARD, LL_GRADIENT, x, LL_NONE);
+    }
+    does(&f, LL_OP_SUM, LL_PHASE_UPDATE, LL_WORKSPACE, dw[NUMBER_OF_ALL], LL_NONE);
+    toy_op(f.toy, LL_OP_SUM, LL_PHASE_UPDATE, &dw[SUMS_OF_ROWS], 1, &columns, 1, LL_WORKSPACE, NULL);
+    does(&f, LL_OP_MUL, LL_PHASE_UPDATE, LL_WORKSPACE, dw[ROW_OF_FACTORS], factors);
+    for (int i = 0; i < EXTRAS; i++)
+        toy_op(f.toy, LL_OP_ADAM, LL_PHASE_UPDATE, (uint32_t[]){w[i], m[i], v[i], dw[i], powers}, 5, NULL, 0,
+               LL_WEIGHT, NULL);
+    find(&f);
+    for (int i = 0; i < EXTRAS; i++) {
+        assert_int_equal(f.of.in_parts[dw[i]], i == NUMBER_OF_ALL);
+        assert_int_equal(is_sharded(&f, w[i]), i == NUMBER_OF_ALL);
+        assert_int_equal(is_sharded(&f, v[i]), i == NUMBER_OF_ALL);
+    }
+    assert_false(is_sharded(&f, powers) || is_sharded(&f, factors));
+    end(&f);
+}
+
+/* Rows of a table are so before they are scaled, too; their table is not shared out. */
+static void rows_of_a_table_are_gradients_of_their_own(void **state)
+{
+    (void)state;
+    struct found f = begin();
+    const struct ll_shape picked = {.dim = {3}, .dtype = LL_I32, .rank = 1};
+    uint32_t x = bring(&f, 3, 6, LL_INPUT), table = bring(&f, 8, 6, LL_WEIGHT),
+             indices = toy_bring(f.toy, picked, LL_INPUT);
+    uint32_t rows = does(&f, LL_OP_RELU, LL_PHASE_BACKWARD, LL_GRADIENT, x, LL_NONE),
+             number = does(&f, LL_OP_SUM, LL_PHASE_BACKWARD, LL_GRADIENT, x, LL_NONE),
+             scaled = does(&f, LL_OP_MUL, LL_PHASE_UPDATE, LL_GRADIENT, rows, number);
+    toy_op(f.toy, LL_OP_SGD_ROWS, LL_PHASE_UPDATE, (uint32_t[]){table, scaled, indices}, 3, NULL, 0,
+           LL_WEIGHT, NULL);
+    find(&f);
+    assert_int_equal(f.of.kind[rows], LL_ROWS_GRADIENT);
+    assert_int_equal(f.of.kind[number], LL_NO_GRADIENT);
+    assert_int_equal(f.of.kind[scaled], LL_NO_GRADIENT);
+    assert_false(f.of.in_parts[rows] || f.of.in_parts[scaled] || is_sharded(&f, table));
+    end(&f);
+}
+
+/* Whose weight counts experts, whatever is known of the gradient's own dimensions. */
+static void a_family_is_of_experts_with_its_weight(void **state)
+{
+    (void)state;
+    struct found f = begin();
+    struct ll_shape experts = toy_matrix(8, 6);
+    experts.role[0] = LL_ROLE_EXPERTS;
+    uint32_t x = bring(&f, 8, 6, LL_INPUT),
+             w[] = {toy_bring(f.toy, experts, LL_WEIGHT), bring(&f, 8, 6, LL_WEIGHT)}, v[2], dw[2];
+    for (int i = 0; i < 2; i++) {
+        v[i] = bring(&f, 8, 6, LL_OPTIMIZER);
+        dw[i] = does(&f, LL_OP_RELU, LL_PHASE_BACKWARD, LL_GRADIENT, x, LL_NONE);
+        momentum(&f, w[i], v[i], dw[i]);
+    }
+    find(&f);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(f.of.experts[w[i]], i == 0);
+        assert_int_equal(f.of.experts[v[i]], i == 0);
+        assert_int_equal(f.of.experts[dw[i]], i == 0);
+    }
+    assert_false(f.of.experts[x]);
+    end(&f);
+}
+
 /* Numbers that the updates of two weights read in a step (the powers of Adam's betas) are no weight's. Where
  * there are as many as a weight has they may be read element by element, so that the weights stay whole.
  * What one update reads in each of two steps is its weight's. */
@@ -206,6 +286,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_an_update_reads_of_the_way_back_is_a_gradient),
         cmocka_unit_test(a_family_with_a_product_stays_whole),
+        cmocka_unit_test(what_is_not_done_element_by_element_stays_whole),
+        cmocka_unit_test(rows_of_a_table_are_gradients_of_their_own),
+        cmocka_unit_test(a_family_is_of_experts_with_its_weight),
         cmocka_unit_test(what_several_updates_read_is_no_weights_state),
         cmocka_unit_test(without_updates_what_is_left_is_a_gradient),
         cmocka_unit_test(received_gradients_are_told_by_their_phase),
