@@ -262,9 +262,9 @@ static void make_here(struct cutting *c, uint32_t op)
 /* Sees to it that a tensor is in the piece. Its new number. */
 static uint32_t here(struct cutting *c, uint32_t tensor)
 {
-    uint32_t made = c->trace->tensors[tensor].producer;
-    if (c->rewrite.trouble || ll_rewrite_tensor(&c->rewrite, tensor) != LL_NONE)
-        return ll_rewrite_tensor(&c->rewrite, tensor);
+    uint32_t made = c->trace->tensors[tensor].producer, now = ll_rewrite_tensor(&c->rewrite, tensor);
+    if (c->rewrite.trouble || now != LL_NONE)
+        return now;
     const struct ll_tie *tie = tie_summed_by(c, made);
     if (c->in_at[tensor] != LL_NONE)
         receive_up_to(c, c->in_at[tensor]);

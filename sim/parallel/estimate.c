@@ -51,7 +51,7 @@ static void add_state(struct ll_state_bytes *sum, const struct ll_state_bytes *s
 static double tied_bytes(const struct ll_layer_costs *costs, uint32_t layer)
 {
     const struct ll_layer_cost *cost = &costs->at[layer];
-    return layer > 0 ? cost->forward_read_bytes - cost->state.weight : 0;
+    return layer > 0 ? fmax(0, cost->forward_read_bytes - cost->state.weight) : 0;
 }
 
 /* Adds a layer. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tensor is here (of the replica's samples, for all experts), away (of all samples, for the replica's
- * experts) or the replica's own (of its experts). Products of what is own happen away; what is element by
- * element happens where all it reads is; everything else happens here. What went from one place to the other
- * stays in both. */
+ * experts) or the replica's own (of its experts). Products of what is own, away or went there happen away;
+ * what is element by element happens where all it reads is; everything else happens here. What went from one
+ * place to the other stays in both. */
 #include "sim/parallel/experts.h"
 
 #include "tracer/copy.h"
@@ -143,11 +143,22 @@ static bool all_results_count_experts(const struct spreading *s)
     return s->form->view.output_count > 0;
 }
 
+/* Gradients of weights are products of what went away and what comes back: both are here, too. */
+static bool is_product_there(const struct spreading *s)
+{
+    bool there = false;
+    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(s->trace, s->op, i);
+        there |= s->where[tensor] != HERE || s->fetched[tensor] != LL_NONE;
+    }
+    return there && s->form->view.kind == LL_OP_BATCH_MATMUL;
+}
+
 /* Whether the op happens away. */
 static bool happens_away(const struct spreading *s, struct counted counted)
 {
-    bool product = s->form->view.kind == LL_OP_BATCH_MATMUL && counted.at[AWAY] + counted.at[OWN] > 0;
-    return (product || gathers_rows(&s->form->view) || (counted.at[AWAY] > 0 && counted.at[HERE] == 0)) &&
+    return (is_product_there(s) || gathers_rows(&s->form->view) ||
+            (counted.at[AWAY] > 0 && counted.at[HERE] == 0)) &&
            all_results_count_experts(s);
 }
 
@@ -231,11 +242,11 @@ static bool spread_op(struct spreading *s, uint32_t op)
     for (uint32_t i = 0; i < s->form->view.input_count; i++)
         bring_own(s, ll_op_input(s->trace, op, i));
     struct counted counted = count_inputs(s);
-    bool written = true;
-    if (counted.at[AWAY] + counted.at[OWN] == 0 && !gathers_rows(&s->form->view))
+    bool away = happens_away(s, counted), written = true;
+    if (counted.at[AWAY] + counted.at[OWN] == 0 && !away)
         ll_rewrite_keep(&s->rewrite, op);
     else
-        written = write_op(s, happens_away(s, counted));
+        written = write_op(s, away);
     ll_arena_release(&s->scratch);
     return written && !s->rewrite.trouble;
 }

@@ -5,6 +5,7 @@
 #include "sim/parallel/gradients.h"
 
 #include "sim/parallel/experts.h"
+#include "tracer/retype.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +28,6 @@ static const struct ll_form *form_of(const struct finding *f, uint64_t op)
 static const struct ll_desc *desc_of(const struct finding *f, uint32_t tensor)
 {
     return &f->trace->descs[f->trace->tensors[tensor].desc];
-}
-
-static bool is_real(uint8_t dtype)
-{
-    return dtype == LL_F64 || dtype == LL_F32 || dtype == LL_TF32 || dtype == LL_F16 || dtype == LL_BF16 ||
-           dtype == LL_F8;
 }
 
 static bool is_update(const struct finding *f, uint64_t op)
@@ -60,7 +55,8 @@ static void find_rows(struct finding *f)
 static bool is_gradient(const struct finding *f, uint32_t tensor)
 {
     const struct ll_desc *desc = desc_of(f, tensor);
-    return desc->memory == LL_GRADIENT && desc->shape.rank > 0 && is_real(desc->shape.dtype);
+    return desc->memory == LL_GRADIENT && desc->shape.rank > 0 &&
+           ll_dtype_is_floating((enum ll_dtype)desc->shape.dtype);
 }
 
 /* What another stage sends of a gradient while updating has been exchanged there, and is a part if that was.

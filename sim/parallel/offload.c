@@ -29,7 +29,8 @@ struct offloading {
     uint32_t *left_next;
     uint32_t *fetches; /* by layer: the first that it fetches */
     uint32_t *behind;  /* by layer: the one that goes backward after it, LL_NONE for none */
-    bool *begun;       /* by layer: has gone backward */
+    bool *begun;       /* by layer: has gone backward in this step */
+    uint32_t step;     /* the old one at work */
 };
 
 static const struct ll_form *form_of(const struct offloading *o, uint32_t op)
@@ -212,7 +213,10 @@ static void make_sure(struct offloading *o, uint32_t tensor)
 
 static void before_backward(struct offloading *o, uint32_t op)
 {
-    uint32_t layer = o->x.layers.owner[op];
+    uint32_t layer = o->x.layers.owner[op], step = o->x.trace->ops[op].step;
+    if (step != o->step)
+        memset(o->begun, 0, o->x.layers.count * sizeof *o->begun);
+    o->step = step;
     if (layer != LL_NONE && !o->begun[layer]) {
         o->begun[layer] = true;
         fetch_layer(o, layer);

@@ -3,11 +3,20 @@
  * whole run needs no more than n. What is left must still be sound, and nothing may leak. */
 #include "check.h"
 
+#include "dry_model.h"
 #include "loop.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
 #include "sim/machine/machine.h"
+#include "sim/parallel/context.h"
+#include "sim/parallel/cut.h"
+#include "sim/parallel/exchange.h"
+#include "sim/parallel/experts.h"
+#include "sim/parallel/offload.h"
+#include "sim/parallel/rank_memory.h"
+#include "sim/parallel/recompute.h"
+#include "sim/parallel/shard.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/map.h"
@@ -39,7 +48,7 @@ static void starve(bool (*run)(void))
 {
     int granted = 0;
     for (bool enough = false; !enough; granted++) {
-        assert_true(granted < 1000);
+        assert_true(granted < 2000);
         allowed = granted;
         enough = run();
     }
@@ -249,6 +258,102 @@ static void a_machine_without_memory_is_refused_or_whole(void **state)
     starve(read_machine);
 }
 
+static struct ll_trace *whole; /* a step of a mixture of experts */
+static const struct ll_parallel plan = {.data = 2,
+                                        .tensor = 2,
+                                        .context = 2,
+                                        .pipeline = 2,
+                                        .expert = 2,
+                                        .chunks = 1,
+                                        .zero = 3,
+                                        .recompute = LL_RECOMPUTE_FULL,
+                                        .overlap = true,
+                                        .offload = {true, true, true}};
+
+/* What makes a program of it; trouble is told in either way. */
+typedef struct ll_trace *change(struct ll_diags *diags, const char **trouble);
+
+static struct ll_trace *shard(struct ll_diags *diags, const char **trouble)
+{
+    (void)trouble;
+    return ll_shard(whole, &plan, diags);
+}
+
+static struct ll_trace *share_context(struct ll_diags *diags, const char **trouble)
+{
+    (void)trouble;
+    return ll_share_context(whole, &plan, diags);
+}
+
+static struct ll_trace *spread_experts(struct ll_diags *diags, const char **trouble)
+{
+    (void)trouble;
+    return ll_spread_experts(whole, &plan, diags);
+}
+
+static struct ll_trace *recompute(struct ll_diags *diags, const char **trouble)
+{
+    (void)diags;
+    return ll_recompute(whole, plan.recompute, trouble);
+}
+
+static struct ll_trace *cut(struct ll_diags *diags, const char **trouble)
+{
+    (void)diags;
+    return ll_cut(whole, &(struct ll_cut){.stages = 2, .chunks = 1, .piece = 1, .distance = 1}, trouble);
+}
+
+static struct ll_trace *exchange(struct ll_diags *diags, const char **trouble)
+{
+    (void)diags;
+    return ll_exchange_gradients(whole, &plan, trouble);
+}
+
+static struct ll_trace *offload(struct ll_diags *diags, const char **trouble)
+{
+    (void)diags;
+    return ll_offload(whole, &plan, trouble);
+}
+
+static change *at_work;
+
+static bool make_program(void)
+{
+    struct ll_diags diags = {0};
+    const char *trouble = NULL;
+    struct ll_trace *program = at_work(&diags, &trouble);
+    if (!program)
+        assert_non_null(strstr(trouble ? trouble : diags.kept[0].message, "memory ran out"));
+    bool enough = program && diags.count == 0;
+    ll_trace_free(program);
+    ll_diags_release(&diags);
+    return enough;
+}
+
+static bool find_fullest(void)
+{
+    struct ll_footprint footprint;
+    return ll_fullest_rank(whole, 2, &footprint);
+}
+
+static void a_program_without_memory_is_refused(void **state)
+{
+    (void)state;
+    static const struct ll_setting mixture[] = {{"layers", "2"},      {"hidden", "16"}, {"heads", "4"},
+                                                {"key_heads", "4"},   {"inner", "16"},  {"seq", "8"},
+                                                {"vocabulary", "48"}, {"experts", "2"}, {"choices", "2"}};
+    static change *const changes[] = {shard, share_context, spread_experts, recompute,
+                                      cut,   exchange,      offload};
+    allowed = 1000000;
+    whole = dry_model("mixture", true, 4, mixture, sizeof mixture / sizeof *mixture);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        at_work = changes[i];
+        starve(make_program);
+    }
+    starve(find_fullest);
+    ll_trace_free(whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_network_without_memory_has_trouble),
         cmocka_unit_test(a_recorder_without_memory_stops_and_says_so),
         cmocka_unit_test(a_machine_without_memory_is_refused_or_whole),
+        cmocka_unit_test(a_program_without_memory_is_refused),
         cmocka_unit_test(a_reader_without_memory_gives_up_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,14 +12,14 @@ static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
     return &trace->forms[trace->ops[op].form];
 }
 
-static struct ll_trace *offloaded(const struct ll_trace *trace, struct ll_offload offload)
+static struct ll_trace *offloaded_by(const struct ll_trace *trace, struct ll_offload offload, bool overlap)
 {
     const struct ll_parallel plan = {.data = 1,
                                      .tensor = 1,
                                      .context = 1,
                                      .pipeline = 1,
                                      .expert = 1,
-                                     .overlap = true,
+                                     .overlap = overlap,
                                      .offload = offload};
     struct ll_arena arena = {0};
     const char *trouble;
@@ -30,6 +30,39 @@ static struct ll_trace *offloaded(const struct ll_trace *trace, struct ll_offloa
     assert_null(ll_trace_check(new, &arena));
     ll_arena_release(&arena);
     return new;
+}
+
+static struct ll_trace *offloaded(const struct ll_trace *trace, struct ll_offload offload)
+{
+    return offloaded_by(trace, offload, true);
+}
+
+/* What the ops are, a letter each: forward, backward, update; v: a view. > goes to the host, < comes. */
+static char letter_of(const struct ll_form *form)
+{
+    switch (form->view.kind) {
+    case LL_OP_TO_HOST:
+        return '>';
+    case LL_OP_FROM_HOST:
+        return '<';
+    case LL_OP_RESHAPE:
+        return 'v';
+    default:
+        return form->phase == LL_PHASE_FORWARD ? 'f' : form->phase == LL_PHASE_BACKWARD ? 'b' : 'u';
+    }
+}
+
+/* Takes the trace. */
+static void assert_ops(struct ll_trace *trace, struct ll_offload offload, bool overlap, const char *expected)
+{
+    struct ll_trace *new = offloaded_by(trace, offload, overlap);
+    char ops[64] = "";
+    assert_true(new->op_count < sizeof ops);
+    for (uint64_t op = 0; op < new->op_count; op++)
+        ops[op] = letter_of(form_of(new, op));
+    assert_string_equal(ops, expected);
+    ll_trace_free(new);
+    ll_trace_free(trace);
 }
 
 static uint64_t moved_bytes(const struct ll_trace *trace, enum ll_op_kind kind)
@@ -78,21 +111,142 @@ static void activations_that_go_come_back_once(void **state)
 static void activations_come_a_layer_ahead(void **state)
 {
     (void)state;
-    struct ll_trace *trace = four_products(false);
-    struct ll_trace *new = offloaded(trace, (struct ll_offload){.activations = true});
-    char ops[32] = "";
-    assert_true(new->op_count < sizeof ops);
-    for (uint64_t op = 0; op < new->op_count; op++) {
-        const struct ll_form *form = form_of(new, op);
-        ops[op] = form->view.kind == LL_OP_TO_HOST     ? '>'
-                  : form->view.kind == LL_OP_FROM_HOST ? '<'
-                  : form->phase == LL_PHASE_FORWARD    ? 'f'
-                                                       : 'b';
+    assert_ops(four_products(false), (struct ll_offload){.activations = true}, true,
+               "ff>f>f"
+               "<bb<bbbbbb");
+}
+
+enum { LAYERS = 4 };
+static const char *const scopes[LAYERS] = {"layer0", "layer1", "layer2", "layer3"};
+
+/* Steps as of four products, in which each but the first reads a view of what the layer before has made, both
+ * ways. */
+static struct ll_trace *four_views(int steps)
+{
+    static const struct ll_attr ta = {.key = LL_ATTR_TRANSPOSE_A, .count = 1},
+                                tb = {.key = LL_ATTR_TRANSPOSE_B, .count = 1};
+    const struct ll_shape square = toy_matrix(64, 64);
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    uint32_t w[LAYERS], x[LAYERS];
+    toy_open(toy, path);
+    for (int i = 0; i < LAYERS; i++)
+        w[i] = toy_bring(toy, square, LL_WEIGHT);
+    const uint32_t input = toy_bring(toy, square, LL_INPUT);
+    for (int step = 0; step < steps; step++) {
+        uint32_t y = input;
+        ll_recorder_step_begin(toy->recorder);
+        for (int i = 0; i < LAYERS; i++) {
+            toy->scope = ll_recorder_string(toy->recorder, scopes[i]);
+            x[i] = i == 0
+                       ? y
+                       : toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &y, 1, NULL, 0, LL_ACTIVATION, &square);
+            y = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x[i], w[i]}, 2, NULL, 0,
+                       LL_ACTIVATION, NULL);
+        }
+        for (int i = LAYERS; i-- > 0;) {
+            toy->scope = ll_recorder_string(toy->recorder, scopes[i]);
+            toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){x[i], y}, 2, &ta, 1, LL_GRADIENT, NULL);
+            y = toy_op(toy, LL_OP_MATMUL, LL_PHASE_BACKWARD, (uint32_t[]){y, w[i]}, 2, &tb, 1, LL_GRADIENT,
+                       NULL);
+        }
+        ll_recorder_step_end(toy->recorder);
     }
-    assert_string_equal(ops, "ff>f>f"
-                             "<bb<bbbbbb");
-    ll_trace_free(new);
-    ll_trace_free(trace);
+    return toy_close(toy, path);
+}
+
+/* What a view shows goes, and when it has come a view of it is made again; in each step alike. */
+static void views_show_what_has_come_back(void **state)
+{
+    (void)state;
+    assert_ops(four_views(2), (struct ll_offload){.activations = true}, true,
+               "fvf>vf>vf"
+               "<bb<vbbvbbbb"
+               "fvf>vf>vf"
+               "<bb<vbbvbbbb");
+}
+
+static uint32_t relu(struct toy *toy, uint32_t x, enum ll_phase phase, enum ll_memory_class memory)
+{
+    return toy_op(toy, LL_OP_RELU, phase, &x, 1, NULL, 0, memory, NULL);
+}
+
+/* Of what the first of two layers makes going forward for its way back, a page or more goes, behind its last
+ * reader. Less than a page stays, and what is no activation, what is written twice, what is made going
+ * backward, and what nobody reads then. */
+static void what_is_not_worth_the_way_stays(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    const struct ll_shape page = toy_matrix(32, 32);
+    const uint32_t x = toy_bring(toy, page, LL_INPUT), small = toy_bring(toy, toy_matrix(31, 33), LL_INPUT),
+                   w[] = {toy_bring(toy, page, LL_WEIGHT), toy_bring(toy, page, LL_WEIGHT)};
+    uint32_t kept[6];
+    toy->scope = ll_recorder_string(toy->recorder, scopes[0]);
+    uint32_t y =
+        toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, w[0]}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    kept[0] = relu(toy, y, LL_PHASE_FORWARD, LL_ACTIVATION);
+    kept[1] = relu(toy, y, LL_PHASE_FORWARD, LL_ACTIVATION);
+    kept[2] = relu(toy, small, LL_PHASE_FORWARD, LL_ACTIVATION);
+    kept[3] = relu(toy, y, LL_PHASE_FORWARD, LL_WORKSPACE);
+    kept[4] = relu(toy, y, LL_PHASE_FORWARD, LL_ACTIVATION);
+    kept[4] = toy_op(toy, LL_OP_ASSIGN, LL_PHASE_FORWARD, (uint32_t[]){kept[4], y}, 2, NULL, 0, LL_ACTIVATION,
+                     NULL);
+    toy_op(toy, LL_OP_ADD, LL_PHASE_FORWARD, kept, 2, NULL, 0, LL_ACTIVATION, NULL); /* two go behind it */
+    toy->scope = ll_recorder_string(toy->recorder, scopes[1]);
+    y = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){y, w[1]}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    y = relu(toy, y, LL_PHASE_BACKWARD, LL_GRADIENT);
+    toy->scope = ll_recorder_string(toy->recorder, scopes[0]);
+    kept[5] = relu(toy, y, LL_PHASE_BACKWARD, LL_ACTIVATION);
+    for (int i = 0; i < 6; i++)
+        relu(toy, kept[i], LL_PHASE_BACKWARD, LL_GRADIENT);
+    assert_ops(toy_close(toy, path), (struct ll_offload){.activations = true}, true,
+               "fffffff"
+               "f>>f"
+               "<<bbbbbbbb");
+}
+
+/* A layer ahead with plan->overlap, or else just before. Going backward the second of a layer's products
+ * reads its weight; the last layer does not begin to go back before it has gone forward. */
+static void weights_and_states_come_in_their_order(void **state)
+{
+    (void)state;
+    const struct ll_offload weights = {.weights = true}, optimizer = {.optimizer = true},
+                            both = {.weights = true, .optimizer = true};
+    assert_ops(four_products(true), weights, true,
+               "<<f<f<ff"
+               "b<<bb<bb<bbb"
+               "<u><u><u><u>");
+    assert_ops(four_products(true), weights, false,
+               "<f<f<f<f"
+               "b<bb<bb<bb<b"
+               "<u><u><u><u>");
+    assert_ops(four_products(true), optimizer, true,
+               "ffff"
+               "bbbbbbbb"
+               "<u><u><u><u>");
+    assert_ops(four_products(true), both, false,
+               "<f<f<f<f"
+               "b<bb<bb<bb<b"
+               "<<u>><<u>><<u>><<u>>");
+}
+
+/* A page of weights and one of states go, what is less stays; and so does what was brought besides. */
+static void what_is_less_than_a_page_stays(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    toy_open(toy, path);
+    for (int i = 0; i < 2; i++) {
+        const struct ll_shape shape = i == 0 ? toy_matrix(32, 32) : toy_matrix(31, 33);
+        const uint32_t inputs[] = {toy_bring(toy, shape, LL_WEIGHT), toy_bring(toy, shape, LL_OPTIMIZER),
+                                   toy_bring(toy, shape, LL_INPUT)};
+        toy_op(toy, LL_OP_MOMENTUM, LL_PHASE_UPDATE, inputs, 3, NULL, 0, LL_WEIGHT, NULL);
+    }
+    assert_ops(toy_close(toy, path), (struct ll_offload){.weights = true, .optimizer = true}, true, "<<u>>u");
 }
 
 /* Adam's two numbers in f32 for each of the 61,415,424 parameters of the base Transformer; those of tensors
@@ -145,6 +299,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations_that_go_come_back_once),
         cmocka_unit_test(activations_come_a_layer_ahead),
+        cmocka_unit_test(views_show_what_has_come_back),
+        cmocka_unit_test(what_is_not_worth_the_way_stays),
+        cmocka_unit_test(weights_and_states_come_in_their_order),
+        cmocka_unit_test(what_is_less_than_a_page_stays),
         cmocka_unit_test(the_state_of_the_optimizer_comes_and_goes_with_the_update),
         cmocka_unit_test(weights_come_when_their_layer_is_at_work),
         cmocka_unit_test(every_model_can_be_offloaded),
