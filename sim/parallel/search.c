@@ -34,9 +34,8 @@ struct searching {
     struct ll_found_plan *found; /* a heap, the worst on top */
     double capacity_bytes;
     double least_s; /* of the estimates since it was set */
-    struct ll_diags *diags;
-    bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
-    bool failed; /* memory ran out */
+    bool learns;    /* else there are no gradients and no state to share out, and nothing is computed again */
+    bool failed;    /* memory ran out */
 };
 
 /* What all plans on one program share. */
@@ -292,7 +291,6 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
     struct ll_trace *shared = plan.expert > 1 ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
     bool fits = shared || plan.expert > 1;
-    s->result->impossible += !fits && plan.recompute == LL_RECOMPUTE_NONE;
     for (plan.micro_batch = 1; fits && !s->failed && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};
@@ -300,7 +298,6 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
             continue;
         uint64_t before = s->result->considered;
         bool made = measure(s, shared, &arena, &base);
-        s->result->impossible += !made;
         fits = !made || try_stages(s, &base) || s->result->considered == before;
         ll_arena_release(&arena);
     }
@@ -495,7 +492,6 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
         .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
-        .diags = diags,
         .learns = ll_learns(trace),
     };
     ll_memo_turn(&remembered.costs, machine);
