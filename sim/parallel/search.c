@@ -83,8 +83,8 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
     return NULL;
 }
 
-/* At a micro-batch. Shares that are made already are taken to it; what experts hold is rounded, so that they
- * are shared last. */
+/* At a micro-batch. Shares that are made already are taken to it; what experts hold is rounded, so that it is
+ * shared, or found not to come in equal shares, at each micro-batch anew. */
 static struct ll_trace *make_program(struct searching *s, const struct ll_trace *shared,
                                      const struct ll_parallel *plan)
 {
@@ -201,14 +201,12 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
     return true;
 }
 
-/* As it is, and with the optimizer's state on the host where that does not fit; whether it fits without. */
+/* As it is, or else with the optimizer's state on the host; whether it fits. */
 static bool try_host(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
     bool fits = try_plan(s, base, &plan);
     plan.offload.optimizer = true;
-    if (!fits && s->learns && s->machine->host.bandwidth_Bps > 0)
-        try_plan(s, base, &plan);
-    return fits;
+    return fits || (s->learns && s->machine->host.bandwidth_Bps > 0 && try_plan(s, base, &plan));
 }
 
 /* Shared out among the replicas of a node, of a group of nodes, ... only; whether any fits. */
@@ -289,8 +287,9 @@ static bool try_stages(struct searching *s, const struct base *base)
  */
 static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
-    struct ll_trace *shared = plan.expert > 1 ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
-    bool fits = shared || plan.expert > 1;
+    bool experts = ll_has_experts(s->trace);
+    struct ll_trace *shared = experts ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
+    bool fits = shared || experts;
     for (plan.micro_batch = 1; fits && !s->failed && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};
@@ -398,8 +397,8 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
         struct ll_found_plan other = found;
         other.plan.bucket_bytes = sizes[i];
         other.exposed_s = 0;
-        s->result->considered++;
         bool fits = simulate(s, &other);
+        s->result->considered++;
         *(fits ? &s->result->estimated : &s->result->too_large) += 1;
         if (fits && other.step_s < best->step_s)
             *best = other;
