@@ -176,8 +176,7 @@ static void count_access(struct ll_channel *channel, struct ll_bank *bank, bool 
     sum->bursts++;
     *(write ? &sum->writes : &sum->reads) += 1;
     *(!bank->fresh ? &sum->hits : bank->conflict ? &sum->conflicts : &sum->misses) += 1;
-    if (bank->fresh)
-        bank->fresh = bank->conflict = false;
+    bank->fresh = bank->conflict = false;
 }
 
 static void access_column(struct ll_channel *channel, const struct choice *c, bool write)

@@ -7,7 +7,7 @@
 #include "sim/memory/dram_channel.h"
 #include "tracer/base/num.h"
 
-enum { PRESETS = 15, ACCESSES = 300 };
+enum { PRESETS = 15, ACCESSES = 500 };
 
 static const struct ll_dram *preset(size_t i)
 {
@@ -18,15 +18,16 @@ static const struct ll_dram *preset(size_t i)
 }
 
 /* Accesses near each other and far apart, in spots that collide now and then; or, in few banks, bursts of
- * four rows alone, which wait for each other all the time. */
+ * four rows and now and then of others, which wait for each other all the time. */
 static uint64_t random_address(uint64_t *random, const struct ll_dram *dram, uint32_t banks, uint64_t last)
 {
     static const uint64_t spans[] = {1 << 12, 1 << 18, 1 << 24, UINT64_C(1) << 34};
     uint64_t span = spans[ll_random_below(random, 4)], address = last + 64;
+    uint64_t rows = ll_random_below(random, 3) ? 4 : 4096;
     if (banks >= dram->groups * dram->banks)
         return ll_random_below(random, 3) ? address : ll_random(random) % span;
     do
-        address = ll_random_below(random, 4 * (uint64_t)dram->groups * dram->banks * dram->row_bytes);
+        address = ll_random_below(random, rows * dram->groups * dram->banks * dram->row_bytes);
     while (ll_dram_locate(dram, 1, address).bank >= banks);
     return address;
 }
@@ -269,6 +270,63 @@ static void what_waits_for_ever_is_not_overtaken(void **state)
     free(log.commands);
 }
 
+/* DDR4-2400 opens a row (16) and reads of it (16 + 4), the wires rest for 2, and what is written takes 4. */
+static void one_read_and_one_write_turn_the_wires_once(void **state)
+{
+    (void)state;
+    struct ll_dram_result r;
+    struct ll_dram_timed *timed = ll_dram_timed_new(ll_dram_find("ddr4-2400"), 1, NULL, NULL);
+    ll_dram_timed_access(timed, 0, 64, false);
+    ll_dram_timed_access(timed, 0, 64, true);
+    ll_dram_timed_finish(timed, &r);
+    assert_int_equal(r.turns, 1);
+    assert_int_equal(r.misses, 1);
+    assert_int_equal(r.hits, 1);
+    assert_int_equal(r.cycles, 16 + 16 + 4 + 2 + 4);
+    ll_dram_timed_free(timed);
+}
+
+static void a_memory_at_rest_takes_no_time(void **state)
+{
+    (void)state;
+    struct ll_dram_result r;
+    struct ll_dram_timed *timed = ll_dram_timed_new(ll_dram_find("hbm2"), 2, NULL, NULL);
+    ll_dram_timed_finish(timed, &r);
+    assert_int_equal(r.cycles, 0);
+    assert_true(r.time_s == 0 && r.moved_Bps == 0 && r.refresh_share == 0);
+    ll_dram_timed_free(timed);
+}
+
+/* A sweep moves each burst that it touches once, however many of its accesses lie there; of so many accesses
+ * the share that writes is rounded down. Rows are places in a table, so that of whole bursts no others move. */
+static void what_is_played_is_what_a_pattern_says(void **state)
+{
+    (void)state;
+    enum { TIMES = 200 };
+    uint64_t random = ll_seed(92);
+    for (int i = 0; i < 200; i++) {
+        const struct ll_dram *dram = preset(i % PRESETS);
+        uint64_t burst = ll_dram_burst_bytes(dram), channels = 1 + ll_random_below(&random, 4);
+        struct ll_dram_pattern p = {.bytes = 1 + ll_random_below(&random, 3 * burst)};
+        p.bytes = i % 2 ? p.bytes : (p.bytes / burst + 1) * burst;
+        p.stride = i % 2 ? p.bytes + ll_random_below(&random, 2 * burst) : 0;
+        p.write_share = i % 3 ? (double)ll_random_below(&random, 17) / 16 : 0;
+        uint64_t touched = 0, behind = 0; /* the last burst that was counted */
+        for (uint64_t at = 0; at < TIMES * p.stride; at++)
+            if (at % p.stride < p.bytes && at / burst + 1 > behind) {
+                behind = at / burst + 1;
+                touched++;
+            }
+        struct ll_dram_result r;
+        double efficiency, asked = (double)(TIMES * p.bytes);
+        assert_true(ll_dram_play(dram, (uint32_t)channels, &p, TIMES, &r, &efficiency));
+        assert_int_equal(r.bursts, i % 2 ? touched : TIMES * p.bytes / burst);
+        if (i % 2 == 0)
+            assert_int_equal(r.writes, (uint64_t)(TIMES * p.write_share) * (p.bytes / burst));
+        assert_near(efficiency * ll_dram_channel_Bps(dram) * (double)channels, asked / r.time_s, 1e-12);
+    }
+}
+
 /* Neighbours of a place differ, and all bursts of a span lie in different places. */
 static void no_two_addresses_share_a_place(void **state)
 {
@@ -291,6 +349,27 @@ static void no_two_addresses_share_a_place(void **state)
         }
         free(seen);
     }
+}
+
+/* Steps that are powers of two; as many as there are banks for 64 each, or to the end of their second rows. */
+static void no_stride_leaves_out_a_channel_or_a_bank(void **state)
+{
+    (void)state;
+    static const uint32_t channel_counts[] = {1, 6, 8};
+    for (size_t i = 0; i < PRESETS; i++)
+        for (uint64_t stride = LL_DRAM_ATOM_BYTES; stride <= 1 << 24; stride *= 2) {
+            const struct ll_dram *dram = preset(i);
+            uint32_t channels = channel_counts[i % 3], banks = dram->groups * dram->banks, met = 0;
+            uint64_t places = (uint64_t)banks * channels, rows_bytes = 2 * places * dram->row_bytes;
+            unsigned char *seen = calloc(channels, banks);
+            for (uint64_t access = 0; access < ll_max(64 * places, rows_bytes / stride); access++) {
+                struct ll_dram_spot s = ll_dram_locate(dram, channels, access * stride);
+                met += !seen[s.channel * banks + s.bank];
+                seen[s.channel * banks + s.bank] = 1;
+            }
+            assert_int_equal(met, places);
+            free(seen);
+        }
 }
 
 /* Plays so many atoms for each channel: 25000 last for some twenty refreshes. */
@@ -415,7 +494,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_command_breaks_a_timing_and_the_twin_issues_and_counts_the_same),
         cmocka_unit_test(what_waits_for_ever_is_not_overtaken),
+        cmocka_unit_test(one_read_and_one_write_turn_the_wires_once),
+        cmocka_unit_test(a_memory_at_rest_takes_no_time),
+        cmocka_unit_test(what_is_played_is_what_a_pattern_says),
         cmocka_unit_test(no_two_addresses_share_a_place),
+        cmocka_unit_test(no_stride_leaves_out_a_channel_or_a_bank),
         cmocka_unit_test(both_modes_agree_on_streams),
         cmocka_unit_test(both_modes_are_near_each_other_elsewhere),
         cmocka_unit_test(nothing_is_faster_than_the_wires_nor_than_a_stream),

@@ -37,7 +37,7 @@ static const struct ll_setting gpt[] = {
 static const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "4"},
                                             {"key_heads", "4"}, {"inner", "64"},      {"seq", "16"},
                                             {"experts", "4"},   {"vocabulary", "50"}, {"choices", "2"}};
-/* So many words that their gradients are never less to exchange than what layers hand on, at any micro-batch. */
+/* So many words that at any micro-batch their gradients are more to exchange than what layers hand on. */
 static const struct ll_setting sequences[] = {{"layers", "2"}, {"hidden", "64"},      {"heads", "2"},
                                               {"inner", "64"}, {"seq", "64"},         {"key_heads", "2"},
                                               {"fused", "1"},  {"vocabulary", "1000"}};
