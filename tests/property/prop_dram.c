@@ -270,7 +270,7 @@ static void what_waits_for_ever_is_not_overtaken(void **state)
     free(log.commands);
 }
 
-/* DDR4-2400 opens a row (16) and reads of it (16 + 4), the wires rest for 2, and what is written takes 4. */
+/* DDR4-2400 opens a row (16) and reads (16 + 4), the wires rest for 2, and what is written takes 4. */
 static void one_read_and_one_write_turn_the_wires_once(void **state)
 {
     (void)state;
@@ -297,8 +297,8 @@ static void a_memory_at_rest_takes_no_time(void **state)
     ll_dram_timed_free(timed);
 }
 
-/* A sweep moves each burst that it touches once, however many of its accesses lie there; of so many accesses
- * the share that writes is rounded down. Rows are places in a table, so that of whole bursts no others move. */
+/* A sweep moves each burst that it touches once, however many of its accesses lie there. Rows are places in a
+ * table: of whole bursts no others move, and the share of them that is written is rounded down. */
 static void what_is_played_is_what_a_pattern_says(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void no_two_addresses_share_a_place(void **state)
     }
 }
 
-/* Steps that are powers of two; as many as there are banks for 64 each, or to the end of their second rows. */
+/* Steps that are powers of two: as many as banks for 64 each, or to the end of their second rows. */
 static void no_stride_leaves_out_a_channel_or_a_bank(void **state)
 {
     (void)state;
@@ -377,7 +377,8 @@ static double timed(const struct ll_dram *dram, uint32_t channels, struct ll_dra
                     uint64_t atoms, struct ll_dram_result *result)
 {
     double efficiency;
-    uint64_t accesses = atoms * 64 * channels / (pattern.bytes > 64 ? pattern.bytes : 64) + 1;
+    uint64_t dense = pattern.stride > 0 && pattern.stride < 64 ? pattern.stride : 64; /* of an atom, used */
+    uint64_t accesses = atoms * 64 * channels / ll_max(pattern.bytes, dense) + 1;
     assert_true(ll_dram_play(dram, channels, &pattern, accesses, result, &efficiency));
     return efficiency;
 }
