@@ -31,13 +31,13 @@ static const char two_nodes[] =
                  "  - {name: cable, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 20us}\n";
 static const char no_network[] = UNITS MEMORY;
 
+/* So many words that at any micro-batch their gradients are more to exchange than what layers hand on. */
 static const struct ll_setting gpt[] = {
-    {"layers", "7"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "100"}, {"seq", "16"}};
+    {"layers", "8"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "1000"}, {"seq", "16"}};
 
 static const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "4"},
                                             {"key_heads", "4"}, {"inner", "64"},      {"seq", "16"},
                                             {"experts", "4"},   {"vocabulary", "50"}, {"choices", "2"}};
-/* So many words that at any micro-batch their gradients are more to exchange than what layers hand on. */
 static const struct ll_setting sequences[] = {{"layers", "2"}, {"hidden", "64"},      {"heads", "2"},
                                               {"inner", "64"}, {"seq", "64"},         {"key_heads", "2"},
                                               {"fused", "1"},  {"vocabulary", "1000"}};
@@ -410,10 +410,10 @@ static void check_buckets(struct scene *scene, uint64_t devices, const struct ll
 }
 
 /* Where all fits. */
-static void check_all(struct ll_trace *trace, const char *machine, uint64_t devices)
+static void check_all(struct ll_trace *trace, const char *machine, uint64_t devices, uint64_t batch)
 {
     struct scene scene = open_scene(trace, machine);
-    uint64_t calls, stages, batch = BATCH;
+    uint64_t calls, stages;
     const struct ll_search_result *result = search(&scene, devices, batch, &calls);
     struct twin twin = see_all(&scene, devices, batch);
     assert_int_equal(twin.too_large, 0);
@@ -473,10 +473,10 @@ static void check_dropped(struct scene *scene, uint64_t devices, const struct ll
 }
 
 /* Memory in which so large a share of the plans fits. */
-static void check_tight(double share)
+static void check_tight(const char *machine, double share)
 {
     const uint64_t devices = 4;
-    struct scene large = open_scene(dry_model("gpt", true, 2, gpt, 5), one_node);
+    struct scene large = open_scene(dry_model("gpt", true, 2, gpt, 5), machine);
     struct twin twin = see_all(&large, devices, BATCH);
     qsort(twin.fit, twin.fit_count, sizeof *twin.fit, by_bytes);
     double bytes = twin.fit[(uint64_t)(share * (double)(twin.fit_count - 1))].estimate_bytes;
@@ -486,7 +486,7 @@ static void check_tight(double share)
     close_scene(&large);
 
     uint64_t calls;
-    struct scene scene = open_scene_set(dry_model("gpt", true, 2, gpt, 5), one_node, "dram.size", size);
+    struct scene scene = open_scene_set(dry_model("gpt", true, 2, gpt, 5), machine, "dram.size", size);
     const struct ll_search_result *result = search(&scene, devices, BATCH, &calls);
     twin = see_all(&scene, devices, BATCH);
     assert_true(twin.too_large > 0);
@@ -500,19 +500,19 @@ static void of_what_does_not_fit_a_search_drops_no_more(void **state)
 {
     (void)state;
     for (double share = 0; share < 1; share += 0.25)
-        check_tight(share);
+        check_tight(share == 0.5 ? two_nodes : one_node, share);
 }
 
 static void a_search_finds_all_that_can_be_written_down(void **state)
 {
     (void)state;
-    check_all(dry_model("gpt", true, 2, gpt, 5), one_node, 4);
-    check_all(dry_model("gpt", true, 2, gpt, 5), two_nodes, DEVICES);
-    check_all(dry_model("gpt", false, 2, gpt, 5), one_node, 4);
-    check_all(dry_model("mixture", true, 2, experts, 9), one_node, 4);
-    check_all(dry_model("llama", true, 1, sequences, 8), two_nodes, DEVICES);
-    check_all(toy_trace(ll_seed(62)), one_node, DEVICES);
-    check_all(toy_trace(ll_seed(63)), no_network, 1);
+    check_all(dry_model("gpt", true, 2, gpt, 5), one_node, 4, BATCH);
+    check_all(dry_model("gpt", true, 2, gpt, 5), two_nodes, DEVICES, 2 * BATCH);
+    check_all(dry_model("gpt", false, 2, gpt, 5), one_node, 4, BATCH);
+    check_all(dry_model("mixture", true, 2, experts, 9), one_node, 4, BATCH);
+    check_all(dry_model("llama", true, 1, sequences, 8), two_nodes, DEVICES, BATCH);
+    check_all(toy_trace(ll_seed(62)), one_node, DEVICES, BATCH);
+    check_all(toy_trace(ll_seed(63)), no_network, 1, BATCH);
 }
 
 int main(void)
