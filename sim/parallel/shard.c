@@ -369,7 +369,7 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
 {
     const char *trouble = NULL;
     struct ll_trace *shard = ll_rewrite_end(&s->holding.rewrite, &trouble);
-    if (!shard && s->op < s->trace->op_count)
+    if (!shard && s->form && s->op < s->trace->op_count)
         ll_complain(s->diags, (struct ll_place){0}, "op %" PRIu32 ", %s in %s: %s", s->op,
                     s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], trouble);
     else if (!shard)
