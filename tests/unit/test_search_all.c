@@ -29,6 +29,9 @@ static const char one_node[] =
 static const char two_nodes[] =
     UNITS MEMORY "network:\n  - {name: link, topology: switch, devices: 4, bandwidth: 20GB/s, latency: 5us}\n"
                  "  - {name: cable, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 20us}\n";
+static const char three_nodes[] =
+    UNITS MEMORY "network:\n  - {name: link, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 5us}\n"
+                 "  - {name: cable, topology: switch, devices: 3, bandwidth: 1GB/s, latency: 20us}\n";
 static const char no_network[] = UNITS MEMORY;
 
 /* So many words that at any micro-batch their gradients are more to exchange than what layers hand on. */
@@ -41,6 +44,12 @@ static const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"}
 static const struct ll_setting sequences[] = {{"layers", "2"}, {"hidden", "64"},      {"heads", "2"},
                                               {"inner", "64"}, {"seq", "64"},         {"key_heads", "2"},
                                               {"fused", "1"},  {"vocabulary", "1000"}};
+
+static const struct ll_setting three_heads[] = {
+    {"layers", "1"}, {"hidden", "48"}, {"heads", "3"}, {"vocabulary", "1000"}, {"seq", "16"}};
+/* Gradients of more than a bucket. */
+static const struct ll_setting many_words[] = {
+    {"layers", "1"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "30000"}, {"seq", "16"}};
 
 /* --- the twin --- */
 
@@ -511,6 +520,8 @@ static void a_search_finds_all_that_can_be_written_down(void **state)
     check_all(dry_model("gpt", false, 2, gpt, 5), one_node, 4, BATCH);
     check_all(dry_model("mixture", true, 2, experts, 9), one_node, 4, BATCH);
     check_all(dry_model("llama", true, 1, sequences, 8), two_nodes, DEVICES, BATCH);
+    check_all(dry_model("gpt", true, 2, three_heads, 5), three_nodes, 24, 4);
+    check_all(dry_model("gpt", true, 2, many_words, 5), one_node, 2, 2);
     check_all(toy_trace(ll_seed(62)), one_node, DEVICES, BATCH);
     check_all(toy_trace(ll_seed(63)), no_network, 1, BATCH);
 }
