@@ -201,7 +201,7 @@ static void refresh(struct ll_channel *channel)
     for (uint32_t b = 0; b < bank_count; b++) {
         const struct ll_bank *bank = &channel->banks[b];
         any_open |= bank->open_row != LL_NO_ROW;
-        close = bank->open_row != LL_NO_ROW ? later(close, bank->precharge) : close;
+        close = later(close, bank->precharge); /* of a closed one, past */
         ready = later(ready, bank->activate);
     }
     if (any_open)
