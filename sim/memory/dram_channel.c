@@ -78,7 +78,7 @@ static void plan_line(struct ll_channel *channel, struct ll_bank *bank, bool wri
 {
     struct ll_bank_queue *line = &bank->lines[write];
     line->slot = line->first;
-    if (line->hit != LL_NO_SLOT && (line->hit == line->first || line->passed < PATIENCE)) {
+    if (line->hit != LL_NO_SLOT && line->passed < PATIENCE) {
         line->kind = write ? LL_DRAM_WRITE : LL_DRAM_READ;
         line->slot = line->hit;
         line->ready = bank->column;
@@ -108,7 +108,6 @@ static void activate(struct ll_channel *channel, const struct choice *c, bool wr
     bank->open_row = channel->slots[write][bank->lines[write].first].row;
     bank->column = c->cycle + t->rcd;
     bank->precharge = c->cycle + t->ras;
-    bank->activate = c->cycle + t->ras + t->rp;
     bank->fresh = true;
     channel->groups[c->bank & (channel->dram->groups - 1)].activate = c->cycle + t->rrd_l;
     channel->activate = c->cycle + t->rrd_s;
@@ -124,7 +123,7 @@ static void precharge(struct ll_channel *channel, const struct choice *c)
 {
     struct ll_bank *bank = &channel->banks[c->bank];
     tell(channel, LL_DRAM_PRECHARGE, c->cycle, (struct ll_dram_spot){.bank = c->bank, .row = bank->open_row});
-    bank->activate = later(bank->activate, c->cycle + channel->dram->cycles.rp);
+    bank->activate = c->cycle + channel->dram->cycles.rp;
     bank->conflict = true;
     close_row(bank);
 }
@@ -135,11 +134,10 @@ static void take_column_time(struct ll_channel *channel, uint32_t b, uint64_t cy
     struct ll_bank *bank = &channel->banks[b];
     struct ll_group *group = &channel->groups[b & (channel->dram->groups - 1)];
     uint64_t end = cycle + (write ? t->cwl : t->cl) + channel->dram->burst_cycles; /* of the data */
-    channel->last_data = later(channel->last_data, end);
+    channel->last_data = end; /* data come in the order of their commands */
     channel->column[write] = cycle + t->ccd_s;
     group->column[write] = cycle + t->ccd_l;
-    channel->column[!write] =
-        later(channel->column[!write], write ? end + t->wtr_s : end + LL_DRAM_TURN_CYCLES - t->cwl);
+    channel->column[!write] = write ? end + t->wtr_s : end + LL_DRAM_TURN_CYCLES - t->cwl;
     if (write)
         group->column[0] = end + t->wtr_l;
     bank->precharge = later(bank->precharge, write ? end + t->wr : cycle + t->rtp);
@@ -178,8 +176,7 @@ static void count_access(struct ll_channel *channel, struct ll_bank *bank, bool 
     sum->bursts++;
     *(write ? &sum->writes : &sum->reads) += 1;
     *(!bank->fresh ? &sum->hits : bank->conflict ? &sum->conflicts : &sum->misses) += 1;
-    if (bank->fresh)
-        bank->fresh = bank->conflict = false;
+    bank->fresh = bank->conflict = false;
 }
 
 static void access_column(struct ll_channel *channel, const struct choice *c, bool write)
@@ -204,7 +201,7 @@ static void refresh(struct ll_channel *channel)
     for (uint32_t b = 0; b < bank_count; b++) {
         const struct ll_bank *bank = &channel->banks[b];
         any_open |= bank->open_row != LL_NO_ROW;
-        close = bank->open_row != LL_NO_ROW ? later(close, bank->precharge) : close;
+        close = later(close, bank->precharge); /* of a closed one, past */
         ready = later(ready, bank->activate);
     }
     if (any_open)

@@ -51,7 +51,7 @@ struct ll_channel {
     uint64_t activate, column[2]; /* of the channel as a whole; 0 reads, 1 writes */
     uint64_t refresh_due, last_data;
     uint64_t order; /* of the next burst */
-    bool draining, turned;
+    bool draining;
     bool last_write;
     uint64_t wanted[2]; /* banks for which something waits, a bit each */
     uint32_t waiting_count[2];

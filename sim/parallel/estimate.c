@@ -157,11 +157,13 @@ static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, 
 static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
 {
     double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
+    if (stage == 0 || bytes <= 0)
+        return 0;
     struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
                              .bytes = (uint64_t)(bytes * share),
                              .devices = 2,
                              .stride = stage * plan->tensor * ll_replicas(plan)};
-    return stage > 0 && bytes > 0 ? priced_s(e, &asked) : 0;
+    return priced_s(e, &asked);
 }
 
 /* What a replica has of something; of it, of experts. */

@@ -34,9 +34,8 @@ struct searching {
     struct ll_found_plan *found; /* a heap, the worst on top */
     double capacity_bytes;
     double least_s; /* of the estimates since it was set */
-    struct ll_diags *diags;
-    bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
-    bool failed; /* memory ran out */
+    bool learns;    /* else there are no gradients and no state to share out, and nothing is computed again */
+    bool failed;    /* memory ran out */
 };
 
 /* What all plans on one program share. */
@@ -84,8 +83,8 @@ static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
     return NULL;
 }
 
-/* At a micro-batch. Shares that are made already are taken to it; what experts hold is rounded, so that they
- * are shared last. */
+/* At a micro-batch. Shares that are made already are taken to it; what experts hold is rounded, so that it is
+ * shared, or found not to come in equal shares, at each micro-batch anew. */
 static struct ll_trace *make_program(struct searching *s, const struct ll_trace *shared,
                                      const struct ll_parallel *plan)
 {
@@ -202,14 +201,12 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
     return true;
 }
 
-/* As it is, and with the optimizer's state on the host where that does not fit; whether it fits without. */
+/* As it is, or else with the optimizer's state on the host; whether it fits. */
 static bool try_host(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
     bool fits = try_plan(s, base, &plan);
     plan.offload.optimizer = true;
-    if (!fits && s->learns && s->machine->host.bandwidth_Bps > 0)
-        try_plan(s, base, &plan);
-    return fits;
+    return fits || (s->learns && s->machine->host.bandwidth_Bps > 0 && try_plan(s, base, &plan));
 }
 
 /* Shared out among the replicas of a node, of a group of nodes, ... only; whether any fits. */
@@ -290,9 +287,9 @@ static bool try_stages(struct searching *s, const struct base *base)
  */
 static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
-    struct ll_trace *shared = plan.expert > 1 ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
-    bool fits = shared || plan.expert > 1;
-    s->result->impossible += !fits && plan.recompute == LL_RECOMPUTE_NONE;
+    bool experts = ll_has_experts(s->trace);
+    struct ll_trace *shared = experts ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
+    bool fits = shared || experts;
     for (plan.micro_batch = 1; fits && !s->failed && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};
@@ -300,7 +297,6 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
             continue;
         uint64_t before = s->result->considered;
         bool made = measure(s, shared, &arena, &base);
-        s->result->impossible += !made;
         fits = !made || try_stages(s, &base) || s->result->considered == before;
         ll_arena_release(&arena);
     }
@@ -401,8 +397,8 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
         struct ll_found_plan other = found;
         other.plan.bucket_bytes = sizes[i];
         other.exposed_s = 0;
-        s->result->considered++;
         bool fits = simulate(s, &other);
+        s->result->considered++;
         *(fits ? &s->result->estimated : &s->result->too_large) += 1;
         if (fits && other.step_s < best->step_s)
             *best = other;
@@ -495,7 +491,6 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
         .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
-        .diags = diags,
         .learns = ll_learns(trace),
     };
     ll_memo_turn(&remembered.costs, machine);

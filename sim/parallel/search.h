@@ -40,7 +40,7 @@ struct ll_found_plan {
 
 struct ll_search_result {
     uint64_t considered; /* plans, each of which came out as one of these: */
-    uint64_t too_large, impossible, estimated;
+    uint64_t too_large, estimated;
     double least_bytes;                /* of a device, of what is too large; INFINITY: nothing is */
     uint64_t programs, simulated;      /* that were made for it; plans that were simulated in full */
     const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */

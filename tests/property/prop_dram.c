@@ -4,8 +4,10 @@
 #include "check.h"
 
 #include "dram_twin.h"
+#include "sim/memory/dram_channel.h"
+#include "tracer/base/num.h"
 
-enum { PRESETS = 15, ACCESSES = 300 };
+enum { PRESETS = 15, ACCESSES = 500 };
 
 static const struct ll_dram *preset(size_t i)
 {
@@ -15,27 +17,37 @@ static const struct ll_dram *preset(size_t i)
     return &all[i];
 }
 
-/* Accesses near each other and far apart, in spots that collide now and then. */
-static uint64_t random_address(uint64_t *random, uint64_t last)
+/* Accesses near each other and far apart, in spots that collide now and then; or, in few banks, bursts of
+ * four rows and now and then of others, which wait for each other all the time. */
+static uint64_t random_address(uint64_t *random, const struct ll_dram *dram, uint32_t banks, uint64_t last)
 {
     static const uint64_t spans[] = {1 << 12, 1 << 18, 1 << 24, UINT64_C(1) << 34};
-    uint64_t span = spans[ll_random_below(random, 4)];
-    return ll_random_below(random, 3) ? last + 64 : ll_random(random) % span;
+    uint64_t span = spans[ll_random_below(random, 4)], address = last + 64;
+    uint64_t rows = ll_random_below(random, 3) ? 4 : 4096;
+    if (banks >= dram->groups * dram->banks)
+        return ll_random_below(random, 3) ? address : ll_random(random) % span;
+    do
+        address = ll_random_below(random, rows * dram->groups * dram->banks * dram->row_bytes);
+    while (ll_dram_locate(dram, 1, address).bank >= banks);
+    return address;
 }
 
-/* What was pushed, burst by burst, for one channel of `channels`. */
+/* What was pushed, burst by burst. */
 struct pushed {
     struct ll_twin_burst bursts[ACCESSES * 32];
     size_t count;
 };
 
-static void push_random(uint64_t *random, const struct ll_dram *dram, uint32_t channels,
+/* In the first `banks` banks of one channel alone, or all over the channels. */
+static void push_random(uint64_t *random, const struct ll_dram *dram, uint32_t channels, uint32_t banks,
                         struct ll_dram_timed *timed, struct pushed *pushed)
 {
     uint64_t address = 0, burst = ll_dram_burst_bytes(dram), writes = ll_random_below(random, 4);
+    bool few = banks < dram->groups * dram->banks;
     for (int i = 0; i < ACCESSES; i++) {
-        uint64_t bytes = 1 + ll_random_below(random, 300);
-        address = random_address(random, address);
+        address = random_address(random, dram, banks, address);
+        address -= few ? address % burst : 0;
+        uint64_t bytes = few ? burst : 1 + ll_random_below(random, 300);
         bool write = ll_random_below(random, 4) < writes;
         ll_dram_timed_access(timed, address, bytes, write);
         for (uint64_t at = address / burst * burst; at < address + bytes; at += burst)
@@ -109,36 +121,209 @@ static void check_served(const struct ll_twin_log *log, struct pushed *pushed)
     free(served);
 }
 
-static void no_command_breaks_a_timing_and_the_twin_issues_the_same(void **state)
+/* What became of the access at this place of the log: since the last access to its bank, or since a refresh,
+ * its row was opened (a miss), after another one was closed (a conflict), or neither (a hit). */
+static void count_row(const struct ll_twin_log *log, size_t access, struct ll_dram_result *sum)
+{
+    bool opened = false, closed = false;
+    for (size_t i = access; i-- > 0 && log->commands[i].kind != LL_DRAM_REFRESH;) {
+        if (log->commands[i].spot.bank != log->commands[access].spot.bank)
+            continue;
+        if (ll_twin_is_access(log->commands[i].kind))
+            break;
+        opened |= log->commands[i].kind == LL_DRAM_ACTIVATE;
+        closed |= log->commands[i].kind == LL_DRAM_PRECHARGE;
+    }
+    *(!opened ? &sum->hits : closed ? &sum->conflicts : &sum->misses) += 1;
+}
+
+/* A refresh takes its channel from when it may first send a command, or from closing all rows. */
+static uint64_t refresh_cycles(const struct ll_dram *dram, const struct ll_twin_log *log, size_t refresh)
+{
+    const struct ll_dram_command *command = &log->commands[refresh];
+    uint64_t begin = 0;
+    for (size_t i = 0; i < refresh; i++)
+        begin = ll_max(begin, log->commands[i].cycle + ll_twin_apart(dram, &log->commands[i], command));
+    if (refresh > 0 && command[-1].kind == LL_DRAM_PRECHARGE_ALL)
+        begin = command[-1].cycle;
+    return command->cycle + dram->cycles.rfc - begin;
+}
+
+/* Adds what the commands of a channel say. Returns the cycles of its refreshes. */
+static uint64_t count_log(const struct ll_dram *dram, const struct ll_twin_log *log,
+                          struct ll_dram_result *sum)
+{
+    uint64_t refreshing = 0;
+    enum ll_dram_kind last = LL_DRAM_KINDS;
+    for (size_t i = 0; i < log->count; i++) {
+        const struct ll_dram_command *c = &log->commands[i];
+        bool write = c->kind == LL_DRAM_WRITE;
+        refreshing += c->kind == LL_DRAM_REFRESH ? refresh_cycles(dram, log, i) : 0;
+        sum->refreshes += c->kind == LL_DRAM_REFRESH;
+        if (!ll_twin_is_access(c->kind))
+            continue;
+        count_row(log, i, sum);
+        *(write ? &sum->writes : &sum->reads) += 1;
+        sum->turns += last != LL_DRAM_KINDS && last != c->kind;
+        last = c->kind;
+        uint64_t first_data = c->cycle + (write ? dram->cycles.cwl : dram->cycles.cl);
+        sum->cycles = ll_max(sum->cycles, first_data + dram->burst_cycles);
+    }
+    return refreshing;
+}
+
+/* The commands of one channel, as a twin issues them that waits for what was pushed there. */
+static void check_channel(const struct ll_dram *dram, const struct ll_twin_log *log, struct pushed *pushed)
+{
+    struct ll_twin_log twin = ll_twin_run(dram, pushed->bursts, pushed->count);
+    assert_int_equal(log->count, twin.count);
+    for (size_t k = 0; k < log->count; k++) {
+        assert_int_equal(log->commands[k].kind, twin.commands[k].kind);
+        assert_int_equal(log->commands[k].cycle, twin.commands[k].cycle);
+        assert_int_equal(log->commands[k].spot.bank, twin.commands[k].spot.bank);
+        assert_int_equal(log->commands[k].spot.row, twin.commands[k].spot.row);
+        assert_int_equal(log->commands[k].spot.column, twin.commands[k].spot.column);
+        assert_true(ll_twin_allows(dram, log->commands, k, &log->commands[k]));
+    }
+    check_states(dram, log);
+    check_refreshes(dram, log);
+    check_served(log, pushed);
+    free(twin.commands);
+}
+
+static void check_sums(const struct ll_dram *dram, uint32_t channels, const struct ll_dram_result *result,
+                       const struct ll_dram_result *counted, uint64_t refreshing)
+{
+    double time_s = (double)counted->cycles / ll_dram_clock_hz(dram);
+    double bytes = (double)ll_dram_burst_bytes(dram) * (double)(counted->reads + counted->writes);
+    assert_int_equal(result->bursts, counted->reads + counted->writes);
+    assert_int_equal(result->reads, counted->reads);
+    assert_int_equal(result->writes, counted->writes);
+    assert_int_equal(result->hits, counted->hits);
+    assert_int_equal(result->misses, counted->misses);
+    assert_int_equal(result->conflicts, counted->conflicts);
+    assert_int_equal(result->refreshes, counted->refreshes);
+    assert_int_equal(result->turns, counted->turns);
+    assert_int_equal(result->cycles, counted->cycles);
+    assert_near(result->time_s, time_s, 1e-12);
+    assert_near(result->moved_Bps, bytes / time_s, 1e-12);
+    assert_near(result->refresh_share, (double)refreshing / ((double)counted->cycles * channels), 1e-12);
+}
+
+static void play_and_check(uint64_t *random, const struct ll_dram *dram, uint32_t channels, uint32_t banks)
+{
+    struct pushed *pushed = calloc(1, sizeof *pushed), *here = calloc(1, sizeof *here);
+    struct ll_twin_log log = {0};
+    struct ll_dram_result result, counted = {0};
+    struct ll_dram_timed *timed = ll_dram_timed_new(dram, channels, ll_twin_note, &log);
+    uint64_t refreshing = 0;
+    push_random(random, dram, channels, banks, timed, pushed);
+    ll_dram_timed_finish(timed, &result);
+    for (uint32_t c = 0; c < channels; c++) {
+        struct ll_twin_log of_channel = {0};
+        for (size_t i = 0; i < log.count; i++)
+            if (log.commands[i].spot.channel == c)
+                ll_twin_note(&of_channel, &log.commands[i]);
+        here->count = 0;
+        for (size_t i = 0; i < pushed->count; i++)
+            if (pushed->bursts[i].spot.channel == c)
+                here->bursts[here->count++] = pushed->bursts[i];
+        check_channel(dram, &of_channel, here);
+        refreshing += count_log(dram, &of_channel, &counted);
+        free(of_channel.commands);
+    }
+    check_sums(dram, channels, &result, &counted, refreshing);
+    ll_dram_timed_free(timed);
+    free(log.commands);
+    free(pushed);
+    free(here);
+}
+
+static void no_command_breaks_a_timing_and_the_twin_issues_and_counts_the_same(void **state)
 {
     (void)state;
     uint64_t random = ll_seed(4711);
     for (size_t i = 0; i < PRESETS; i++) {
-        const struct ll_dram *dram = preset(i);
-        struct pushed *pushed = calloc(1, sizeof *pushed);
-        struct ll_twin_log log = {0};
-        struct ll_dram_result result;
-        struct ll_dram_timed *timed = ll_dram_timed_new(dram, 1, ll_twin_note, &log);
-        push_random(&random, dram, 1, timed, pushed);
-        ll_dram_timed_finish(timed, &result);
-        struct ll_twin_log twin = ll_twin_run(dram, pushed->bursts, pushed->count);
-        assert_int_equal(log.count, twin.count);
-        for (size_t k = 0; k < log.count; k++) {
-            assert_int_equal(log.commands[k].kind, twin.commands[k].kind);
-            assert_int_equal(log.commands[k].cycle, twin.commands[k].cycle);
-            assert_int_equal(log.commands[k].spot.bank, twin.commands[k].spot.bank);
-            assert_int_equal(log.commands[k].spot.row, twin.commands[k].spot.row);
-            assert_int_equal(log.commands[k].spot.column, twin.commands[k].spot.column);
-            assert_true(ll_twin_allows(dram, log.commands, k, &log.commands[k]));
-        }
-        check_states(dram, &log);
-        check_refreshes(dram, &log);
-        check_served(&log, pushed);
-        assert_int_equal(result.bursts, result.hits + result.misses + result.conflicts);
-        ll_dram_timed_free(timed);
-        free(twin.commands);
-        free(log.commands);
-        free(pushed);
+        play_and_check(&random, preset(i), 1, LL_DRAM_MOST_BANKS);
+        play_and_check(&random, preset(i), 3, LL_DRAM_MOST_BANKS);
+        play_and_check(&random, preset(i), 1, 1);
+        play_and_check(&random, preset(i), 1, 2);
+    }
+}
+
+/* Ages are counted up to 2^26 bursts: what waits for longer still goes before what has just come. */
+static void what_waits_for_ever_is_not_overtaken(void **state)
+{
+    (void)state;
+    struct ll_twin_log log = {0};
+    struct ll_channel *channel = malloc(sizeof *channel);
+    ll_channel_start(channel, ll_dram_find("ddr4-2400"), 0, ll_twin_note, &log);
+    ll_channel_push(channel, &(struct ll_dram_spot){.bank = 3}, true);
+    channel->order += UINT64_C(1) << 33; /* as if so many reads had come and gone */
+    ll_channel_push(channel, &(struct ll_dram_spot){.bank = 1}, true);
+    ll_channel_finish(channel);
+    assert_int_equal(log.count, 4);
+    assert_int_equal(log.commands[0].spot.bank, 3);
+    assert_int_equal(log.commands[0].cycle, 0);
+    assert_int_equal(log.commands[1].spot.bank, 1);
+    free(channel);
+    free(log.commands);
+}
+
+/* DDR4-2400 opens a row (16) and reads (16 + 4), the wires rest for 2, and what is written takes 4. */
+static void one_read_and_one_write_turn_the_wires_once(void **state)
+{
+    (void)state;
+    struct ll_dram_result r;
+    struct ll_dram_timed *timed = ll_dram_timed_new(ll_dram_find("ddr4-2400"), 1, NULL, NULL);
+    ll_dram_timed_access(timed, 0, 64, false);
+    ll_dram_timed_access(timed, 0, 64, true);
+    ll_dram_timed_finish(timed, &r);
+    assert_int_equal(r.turns, 1);
+    assert_int_equal(r.misses, 1);
+    assert_int_equal(r.hits, 1);
+    assert_int_equal(r.cycles, 16 + 16 + 4 + 2 + 4);
+    ll_dram_timed_free(timed);
+}
+
+static void a_memory_at_rest_takes_no_time(void **state)
+{
+    (void)state;
+    struct ll_dram_result r;
+    struct ll_dram_timed *timed = ll_dram_timed_new(ll_dram_find("hbm2"), 2, NULL, NULL);
+    ll_dram_timed_finish(timed, &r);
+    assert_int_equal(r.cycles, 0);
+    assert_true(r.time_s == 0 && r.moved_Bps == 0 && r.refresh_share == 0);
+    ll_dram_timed_free(timed);
+}
+
+/* A sweep moves each burst that it touches once, however many of its accesses lie there. Rows are places in a
+ * table: of whole bursts no others move, and the share of them that is written is rounded down. */
+static void what_is_played_is_what_a_pattern_says(void **state)
+{
+    (void)state;
+    enum { TIMES = 200 };
+    uint64_t random = ll_seed(92);
+    for (int i = 0; i < 200; i++) {
+        const struct ll_dram *dram = preset(i % PRESETS);
+        uint64_t burst = ll_dram_burst_bytes(dram), channels = 1 + ll_random_below(&random, 4);
+        struct ll_dram_pattern p = {.bytes = 1 + ll_random_below(&random, 3 * burst)};
+        p.bytes = i % 2 ? p.bytes : (p.bytes / burst + 1) * burst;
+        p.stride = i % 2 ? p.bytes + ll_random_below(&random, 2 * burst) : 0;
+        p.write_share = i % 3 ? (double)ll_random_below(&random, 17) / 16 : 0;
+        uint64_t touched = 0, behind = 0; /* the last burst that was counted */
+        for (uint64_t at = 0; at < TIMES * p.stride; at++)
+            if (at % p.stride < p.bytes && at / burst + 1 > behind) {
+                behind = at / burst + 1;
+                touched++;
+            }
+        struct ll_dram_result r;
+        double efficiency, asked = (double)(TIMES * p.bytes);
+        assert_true(ll_dram_play(dram, (uint32_t)channels, &p, TIMES, &r, &efficiency));
+        assert_int_equal(r.bursts, i % 2 ? touched : TIMES * p.bytes / burst);
+        if (i % 2 == 0)
+            assert_int_equal(r.writes, (uint64_t)(TIMES * p.write_share) * (p.bytes / burst));
+        assert_near(efficiency * ll_dram_channel_Bps(dram) * (double)channels, asked / r.time_s, 1e-12);
     }
 }
 
@@ -166,12 +351,34 @@ static void no_two_addresses_share_a_place(void **state)
     }
 }
 
+/* Steps that are powers of two: as many as banks for 64 each, or to the end of their second rows. */
+static void no_stride_leaves_out_a_channel_or_a_bank(void **state)
+{
+    (void)state;
+    static const uint32_t channel_counts[] = {1, 6, 8};
+    for (size_t i = 0; i < PRESETS; i++)
+        for (uint64_t stride = LL_DRAM_ATOM_BYTES; stride <= 1 << 24; stride *= 2) {
+            const struct ll_dram *dram = preset(i);
+            uint32_t channels = channel_counts[i % 3], banks = dram->groups * dram->banks, met = 0;
+            uint64_t places = (uint64_t)banks * channels, rows_bytes = 2 * places * dram->row_bytes;
+            unsigned char *seen = calloc(channels, banks);
+            for (uint64_t access = 0; access < ll_max(64 * places, rows_bytes / stride); access++) {
+                struct ll_dram_spot s = ll_dram_locate(dram, channels, access * stride);
+                met += !seen[s.channel * banks + s.bank];
+                seen[s.channel * banks + s.bank] = 1;
+            }
+            assert_int_equal(met, places);
+            free(seen);
+        }
+}
+
 /* Plays so many atoms for each channel: 25000 last for some twenty refreshes. */
 static double timed(const struct ll_dram *dram, uint32_t channels, struct ll_dram_pattern pattern,
                     uint64_t atoms, struct ll_dram_result *result)
 {
     double efficiency;
-    uint64_t accesses = atoms * 64 * channels / (pattern.bytes > 64 ? pattern.bytes : 64) + 1;
+    uint64_t dense = pattern.stride > 0 && pattern.stride < 64 ? pattern.stride : 64; /* of an atom, used */
+    uint64_t accesses = atoms * 64 * channels / ll_max(pattern.bytes, dense) + 1;
     assert_true(ll_dram_play(dram, channels, &pattern, accesses, result, &efficiency));
     return efficiency;
 }
@@ -286,8 +493,13 @@ static void more_channels_or_banks_are_never_slower(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_command_breaks_a_timing_and_the_twin_issues_the_same),
+        cmocka_unit_test(no_command_breaks_a_timing_and_the_twin_issues_and_counts_the_same),
+        cmocka_unit_test(what_waits_for_ever_is_not_overtaken),
+        cmocka_unit_test(one_read_and_one_write_turn_the_wires_once),
+        cmocka_unit_test(a_memory_at_rest_takes_no_time),
+        cmocka_unit_test(what_is_played_is_what_a_pattern_says),
         cmocka_unit_test(no_two_addresses_share_a_place),
+        cmocka_unit_test(no_stride_leaves_out_a_channel_or_a_bank),
         cmocka_unit_test(both_modes_agree_on_streams),
         cmocka_unit_test(both_modes_are_near_each_other_elsewhere),
         cmocka_unit_test(nothing_is_faster_than_the_wires_nor_than_a_stream),
