@@ -231,7 +231,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
 static void gain_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new("  if you doubled|>step|>gain|");
-    for (size_t i = 0; i < report->gain_count && i < TOP_GAINS; i++) {
+    for (size_t i = 0; i < report->gain_count && (report->all_gains || i < TOP_GAINS); i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, width < WIDE ? SHORT_BAR : BAR_WIDTH);
