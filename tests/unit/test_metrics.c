@@ -78,8 +78,8 @@ static void no_op_is_faster_than_the_peak(void **state)
     close_scene(&scene);
 }
 
-/* Tensor cores that compute f64 a little faster than the lanes f32 have no part in what is f32: all ops run on
- * the lanes. */
+/* Tensor cores that compute f64 a little faster than the lanes f32 have no part in what is f32: all ops run
+ * on the lanes. */
 static void a_type_that_no_op_needs_has_no_peak(void **state)
 {
     static const char gpu[] = "name: gpu\nclock: 1GHz\nunits:\n"
