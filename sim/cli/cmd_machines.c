@@ -27,6 +27,16 @@ static void machine_row(const struct ll_machine *machine, struct ll_table *table
         ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
 }
 
+/* With the name by which it is found, which its file does not say. */
+static void machine_object(const struct ll_machine *machine, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_key(json, "machine");
+    ll_json_text(json, machine->stem);
+    ll_machine_json_keys(machine, json);
+    ll_json_close_object(json);
+}
+
 static int list(const struct ll_args *args, const char *const *folders)
 {
     const char **stems;
@@ -48,7 +58,7 @@ static int list(const struct ll_args *args, const char *const *folders)
         if (!machine)
             status = LL_WRONG;
         else if (as_json)
-            ll_machine_json(machine, &json);
+            machine_object(machine, &json);
         else
             machine_row(machine, table);
         ll_machine_free(machine);

@@ -70,20 +70,27 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     ll_str_release(&words);
 }
 
-static void none_fits(const struct ll_machine *machine, const struct ll_search_result *result,
-                      struct ll_str *out)
-{
-    struct ll_human least, capacity;
-    ll_str_add(out, "  no plan fits into the devices' memory");
-    if (isfinite(result->least_bytes))
-        ll_str_addf(out, ": the smallest needs about %s of %s", ll_binary(&least, result->least_bytes),
-                    ll_binary(&capacity, (double)machine->levels[machine->level_count - 1].size_bytes));
-    ll_str_add(out, "\n");
-}
-
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
+}
+
+static void none_found(const struct ll_machine *machine, const struct ll_plan_search *search,
+                       const struct ll_search_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_human least, capacity;
+    struct ll_str line = {0};
+    if (result->too_large == 0)
+        ll_str_addf(&line,
+                    "no plan divides the step among %" PRIu64 " device%s: replicas must divide its %" PRIu64
+                    " sample%s, tp, cp and pp the model; --devices and --batch name other numbers",
+                    search->devices, plural(search->devices), search->batch, plural(search->batch));
+    else
+        ll_str_add(&line, "no plan fits into the devices' memory");
+    if (isfinite(result->least_bytes))
+        ll_str_addf(&line, ": the smallest needs about %s of %s", ll_binary(&least, result->least_bytes),
+                    ll_binary(&capacity, (double)machine->levels[machine->level_count - 1].size_bytes));
+    ll_end_line(&line, width, out);
 }
 
 static int show(const struct ll_machine *machine, const struct ll_plan_search *search,
@@ -99,11 +106,12 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     if (result->found_count > 0)
         ll_table_print(table, width, &out);
     else
-        none_fits(machine, result, &out);
+        none_found(machine, search, result, width, &out);
     ll_str_addf(&out,
-                "\n%" PRIu64 " plans considered: %" PRIu64 " too large, %" PRIu64 " estimated; %" PRIu64
-                " programs\n",
-                result->considered, result->too_large, result->estimated, result->programs);
+                "\n%" PRIu64 " plan%s considered: %" PRIu64 " too large, %" PRIu64 " estimated; %" PRIu64
+                " program%s\n",
+                result->considered, plural(result->considered), result->too_large, result->estimated,
+                result->programs, plural(result->programs));
     ll_table_free(table);
     return ll_print(&out);
 }

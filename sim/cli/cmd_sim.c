@@ -149,7 +149,9 @@ static bool simulate(struct simulation *simulation, bool want_gains)
     bool done = true;
     for (size_t t = 0; done && t < simulation->args->word_count; t++)
         for (size_t m = 0; done && m < simulation->machine_count; m++) {
-            simulation->reports[t * simulation->machine_count + m].trace_name = simulation->args->words[t];
+            struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+            report->trace_name = simulation->args->words[t];
+            report->all_gains = ll_flag(simulation->args, "what-if");
             done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
                    remember(simulation, t, m);
         }

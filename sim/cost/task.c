@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/task.h"
 
+#include "sim/cost/unit_model.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -165,6 +167,19 @@ enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype)
     return dtype;
 }
 
+/* Whether some unit computes this type whatever the op: then none runs in a wider one. */
+static bool takes_all(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        const struct ll_unit_model *model = ll_unit_model(unit->model);
+        if (!unit->runs_listed && model->products && model->elements &&
+            ll_unit_flops_per_cycle(unit, dtype) > 0)
+            return true;
+    }
+    return false;
+}
+
 double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed)
 {
     enum ll_dtype types[LL_DTYPE_COUNT];
@@ -173,10 +188,10 @@ double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dt
     *computed = dtype;
     for (size_t i = 0; i < count; i++) {
         double peak = ll_machine_peak_flops(machine, types[i]);
-        if (peak <= highest)
-            continue;
-        *computed = types[i];
-        highest = peak;
+        *computed = peak > highest ? types[i] : *computed;
+        highest = fmax(highest, peak);
+        if (takes_all(machine, types[i]))
+            break;
     }
     return highest;
 }

@@ -34,7 +34,8 @@ enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype);
 
 /* The machine's peak rate for what is of this type, as ll_machine_peak_flops has it, and the type in which it
  * is reached: the type itself, or a wider one that the machine computes faster. A unit that lists the type
- * may be one for some ops alone; the others run in the wider one, and no op faster than this. Pure. */
+ * may be one for some ops alone; the others run in the wider one, and no op faster than this. Where some unit
+ * takes every op in a type, nothing runs in wider ones, so their rates do not count. Pure. */
 double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed);
 
 #endif

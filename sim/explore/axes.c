@@ -213,6 +213,8 @@ static bool read_axis(struct ll_space_reading *reading, const struct ll_node *no
     bool model = is_of_model(node->key), plan = is_of_plan(node->key);
     if (space->axis_count == LL_MOST_AXES)
         return ll_complain(reading->diags, node->key_place, "more than %d things vary", LL_MOST_AXES);
+    if (plan && !ll_plan_key_is_known(node->key + strlen(PLAN_PREFIX), node->key_place, reading->diags))
+        return false;
     *m.axis = (struct ll_space_axis){.path = node->key,
                                      .target = model  ? LL_AXIS_MODEL
                                                : plan ? LL_AXIS_PLAN

@@ -64,11 +64,16 @@ static void json_number(void *out, double value, const char *unit)
 static const struct ll_dump_verbs json_verbs = {json_open,  json_close, json_key,      json_text,  json_text,
                                                 json_truth, json_count, json_quantity, json_number};
 
-void ll_machine_json(const struct ll_machine *machine, struct ll_json *json)
+void ll_machine_json_keys(const struct ll_machine *machine, struct ll_json *json)
 {
     struct ll_dump dump = {.verbs = &json_verbs, .out = json};
-    ll_json_open_object(json);
     ll_field_table_write(&ll_machine_table, machine, machine, &dump);
+}
+
+void ll_machine_json(const struct ll_machine *machine, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_machine_json_keys(machine, json);
     ll_json_close_object(json);
 }
 

@@ -415,6 +415,9 @@ void ll_machine_free(struct ll_machine *machine);
  * quantities in base units; `sources` included. */
 void ll_machine_json(const struct ll_machine *machine, struct ll_json *json);
 
+/* These keys into the object that is open. */
+void ll_machine_json_keys(const struct ll_machine *machine, struct ll_json *json);
+
 /* The resolved machine as YAML that reads back to the same machine. */
 void ll_machine_yaml(const struct ll_machine *machine, struct ll_str *out);
 

@@ -146,10 +146,11 @@ bool ll_heap_give(struct ll_heap *heap, uint32_t chunk)
 bool ll_heap_stretch(struct ll_heap *heap, uint64_t bytes)
 {
     uint32_t last = heap->last;
-    if (heap->end == 0 || !heap->chunks[last].free) {
+    bool empty = heap->end == 0; /* as at first, or when all was trimmed away: there is no last chunk */
+    if (empty || !heap->chunks[last].free) {
         if (!ll_heap_grow(heap, bytes, 0))
             return false;
-        if (heap->last != last) {
+        if (!empty) {
             heap->chunks[heap->last].before = last;
             heap->chunks[last].after = heap->last;
         }

@@ -232,13 +232,25 @@ static bool complain_of_key(const char *key, struct ll_place place, struct ll_di
     return ll_complain(diags, place, "no key `%s` here", shown.text);
 }
 
-bool ll_plan_set(struct ll_parallel *plan, const char *key, const char *text, struct ll_place place,
-                 struct ll_diags *diags)
+/* NULL when there is none. */
+static const struct row *row_of(const char *key)
 {
     const struct row *row = rows;
     while (row < rows + ROWS && strcmp(row->key.key, key) != 0)
         row++;
-    if (row == rows + ROWS)
+    return row < rows + ROWS ? row : NULL;
+}
+
+bool ll_plan_key_is_known(const char *key, struct ll_place place, struct ll_diags *diags)
+{
+    return row_of(key) || complain_of_key(key, place, diags);
+}
+
+bool ll_plan_set(struct ll_parallel *plan, const char *key, const char *text, struct ll_place place,
+                 struct ll_diags *diags)
+{
+    const struct row *row = row_of(key);
+    if (!row)
         return complain_of_key(key, place, diags);
     if (row->type->read(row, text, (char *)plan + row->offset))
         return true;

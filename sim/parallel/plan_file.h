@@ -21,6 +21,9 @@ struct ll_plan_key {
 size_t ll_plan_key_count(void);
 struct ll_plan_key ll_plan_key_at(size_t i);
 
+/* Whether there is such a key; complains if not. */
+bool ll_plan_key_is_known(const char *key, struct ll_place place, struct ll_diags *diags);
+
 /* Sets what a key says; flags are set by "true" and "false". False after complaining about the value, or
  * about a key that there is not. */
 bool ll_plan_set(struct ll_parallel *plan, const char *key, const char *text, struct ll_place place,

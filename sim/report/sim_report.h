@@ -15,6 +15,7 @@ struct ll_report {
     const struct ll_result *result;
     const struct ll_gain *gains; /* best first; NULL when they were not asked for */
     size_t gain_count;
+    bool all_gains;                        /* a page lists every gain, else the largest few */
     const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;

@@ -34,10 +34,13 @@ static double batch_of(const struct ll_report *report)
     return (double)ll_trace_batch(report->result->prepared->trace);
 }
 
+/* As the table of kinds has them: with a plan, the trace holds those of one micro-batch. */
 static double ops_per_step(const struct ll_result *result)
 {
-    const struct ll_prepared *prepared = result->prepared;
-    return (double)(prepared->end_op - prepared->first_op) / (double)prepared->steps;
+    double ops = 0;
+    for (uint64_t k = 0; k < result->kind_count; k++)
+        ops += result->kinds[k].count;
+    return ops;
 }
 
 /* The cause with the largest share; the first of equals. */
@@ -232,7 +235,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
 static void gain_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new("  if you doubled|>step|>gain|");
-    for (size_t i = 0; i < report->gain_count && i < TOP_GAINS; i++) {
+    for (size_t i = 0; i < report->gain_count && (report->all_gains || i < TOP_GAINS); i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, width < WIDE ? SHORT_BAR : BAR_WIDTH);

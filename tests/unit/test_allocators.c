@@ -134,6 +134,30 @@ static void a_heap_gives_the_addresses_of_one_that_looks_at_every_byte(void **st
     ll_heap_release(&heap);
 }
 
+/* As where a step keeps nothing for the next one. */
+static void a_heap_that_was_emptied_begins_anew(void **state)
+{
+    (void)state;
+    struct ll_heap heap = {0};
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 3; i++) {
+            assert_true(ll_heap_stretch(&heap, 8));
+            uint32_t chunk = ll_heap_find(&heap, 8, 0);
+            assert_int_equal(heap.chunks[chunk].address, 8 * i);
+            assert_true(ll_heap_take(&heap, chunk, 8, 0));
+        }
+        for (uint64_t i = 0; i < 3; i++) {
+            uint32_t chunk = heap.last;
+            while (heap.chunks[chunk].address != 8 * i)
+                chunk = heap.chunks[chunk].before;
+            assert_true(ll_heap_give(&heap, chunk));
+        }
+        assert_true(ll_heap_trim(&heap));
+        assert_int_equal(heap.end, 0);
+    }
+    ll_heap_release(&heap);
+}
+
 static void nothing_takes_less_than_what_lives(void **state)
 {
     (void)state;
@@ -185,6 +209,7 @@ int main(void)
         cmocka_unit_test(an_arena_fills_the_best_hole_or_grows),
         cmocka_unit_test(a_caching_allocator_takes_segments_and_keeps_them),
         cmocka_unit_test(a_heap_gives_the_addresses_of_one_that_looks_at_every_byte),
+        cmocka_unit_test(a_heap_that_was_emptied_begins_anew),
         cmocka_unit_test(an_arena_lays_out_every_step_as_the_first),
         cmocka_unit_test(nothing_takes_less_than_what_lives),
     };

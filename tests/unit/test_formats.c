@@ -231,6 +231,30 @@ static void topologies_come_back(void **state)
     end_conversion(&second);
 }
 
+/* A recorded program may do something before its first step, and may be cut off in its last. */
+static void the_layers_are_those_of_a_complete_step(void **state)
+{
+    static const char rows[] = "source,hardware,op,dtype,dims,time_s,notes\n"
+                               "t,h,gemm,fp32,m=77;n=7;k=7;ta=N;tb=N,1e-3,\n"
+                               "t,h,gemm,fp32,m=5;n=256;k=9;ta=N;tb=N,1e-3,\n"
+                               "t,h,gemm,fp32,m=5;n=1024;k=9;ta=N;tb=N,1e-3,\n";
+    struct ll_step steps[] = {{.first_op = 0, .op_count = 1},
+                              {.first_op = 1, .op_count = 1, .complete = true},
+                              {.first_op = 2, .op_count = 1}};
+    (void)state;
+    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    assert_non_null(c.trace);
+    struct ll_trace cut = *c.trace;
+    cut.steps = steps;
+    cut.step_count = 3;
+    struct ll_str text = exported(ll_export_SCALESIM, &cut);
+    assert_null(strstr(text.text, "77,"));
+    assert_non_null(strstr(text.text, "256,"));
+    assert_null(strstr(text.text, "1024,"));
+    ll_str_release(&text);
+    end_conversion(&c);
+}
+
 /* Rows of every op that data may name, but for whole networks. */
 static const char all_rows[] =
     "source,hardware,op,dtype,dims,time_s,notes\n"
@@ -527,6 +551,7 @@ int main(void)
         cmocka_unit_test(unknown_primitives_are_refused_by_name_and_line),
         cmocka_unit_test(topologies_have_their_macs),
         cmocka_unit_test(topologies_come_back),
+        cmocka_unit_test(the_layers_are_those_of_a_complete_step),
         cmocka_unit_test(rows_become_the_work_that_validation_predicts),
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(ops_without_a_name_come_back_whole),

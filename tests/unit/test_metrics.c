@@ -78,6 +78,23 @@ static void no_op_is_faster_than_the_peak(void **state)
     close_scene(&scene);
 }
 
+/* Tensor cores that compute f64 a little faster than the lanes f32 have no part in what is f32: all ops run
+ * on the lanes. */
+static void a_type_that_no_op_needs_has_no_peak(void **state)
+{
+    static const char gpu[] = "name: gpu\nclock: 1GHz\nunits:\n"
+                              "  - {name: tensor, model: matrix, runs: [matrix], macs: {f64: 65, f16: 512}}\n"
+                              "  - {name: fma, model: matrix, runs: [matrix], macs: {f32: 64}}\n"
+                              "  - {name: simd, model: vector, lanes: 32, flops: {f32: 2}}\n"
+                              "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000GB/s}\n";
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), gpu);
+    struct ll_metrics metrics = metrics_of(&scene);
+    assert_int_equal(metrics.computed, LL_F32);
+    assert_near(metrics.peak_flops, 128e9, 1e-12);
+    close_scene(&scene);
+}
+
 /* sPPsPP: starting takes 3 us, in which the device has nothing to do; of the host's four cores one works. A
  * product takes 4.096 us and what its first bytes take, at most 0.05. */
 static void a_device_that_is_started_late_is_idle_meanwhile(void **state)
@@ -170,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_that_of_the_type_in_which_is_computed),
         cmocka_unit_test(no_op_is_faster_than_the_peak),
+        cmocka_unit_test(a_type_that_no_op_needs_has_no_peak),
         cmocka_unit_test(a_device_that_is_started_late_is_idle_meanwhile),
         cmocka_unit_test(a_single_core_starts_ops_too),
         cmocka_unit_test(starts_behind_the_device_leave_it_no_gap),

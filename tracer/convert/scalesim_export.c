@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The convolutions and products of a trace's first step as a topology of SCALE-Sim: convolutions, of which
- * products are a kind, so that one file has all of them. SCALE-Sim knows neither batches nor padding. An
- * image alone is a layer as it is, its padding part of it; several images, and the gradients of a
+/* The convolutions and products of a trace's first complete step as a topology of SCALE-Sim: convolutions, of
+ * which products are a kind, so that one file has all of them. SCALE-Sim knows neither batches nor padding.
+ * An image alone is a layer as it is, its padding part of it; several images, and the gradients of a
  * convolution, are the product that computes them. Where a product stands for several, or a convolution has
  * groups, there is a row for each; a depthwise convolution is one row whose name has DP. */
 #include "tracer/convert/convert.h"
 #include "tracer/ops.h"
+#include "tracer/profile.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -77,8 +78,9 @@ bool ll_export_SCALESIM(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;
     bool goes_on = ll_export_ready(export);
-    uint32_t first = trace->step_count ? trace->steps[0].first_op : 0;
-    uint32_t end = trace->step_count ? first + trace->steps[0].op_count : (uint32_t)trace->op_count;
+    const struct ll_step step = ll_trace_typical_step(trace);
+    uint32_t first = step.first_op,
+             end = trace->step_count ? first + step.op_count : (uint32_t)trace->op_count;
     ll_str_add(&export->out, "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
                              "Num Filter, Stride Height, Stride Width,\n");
     for (uint32_t op = first; goes_on && op < end; op++)
