@@ -236,7 +236,8 @@ static void what_cannot_be_understood_costs_what_needs_it(void **state)
 static void zeros_that_cannot_be_cost_what_needs_them(void **state)
 {
     (void)state;
-    const uint64_t zeros[] = {4 << 8 | 4, 4 << 8, 1 << 16 | 4 << 8 | 2, 1, UINT64_C(1) << 24 | 4 << 8 | 2};
+    const uint64_t zeros[] = {4 << 8 | 4,           4 << 8,  1 << 16 | 4 << 8 | 2,          1,
+                              2 << 24 | 4 << 8 | 2, 1 << 24, UINT64_C(1) << 32 | 4 << 8 | 2};
     struct plan plan = relu;
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
         plan.zeros = zeros[i];
