@@ -4,6 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/rebatch.h"
 #include "sim/cli/ticker.h"
 #include "sim/parallel/search.h"
 #include "sim/report/human.h"
@@ -170,6 +171,11 @@ static int run(const struct ll_args *args)
     struct ll_machine *machine = ll_load_machine(which, folders, overrides, count);
     struct ll_trace *trace = machine ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
+        trace = ll_know_batch(args, trace, args->words[0], &status);
+    if (trace && ll_trace_batch(trace) == 0)
+        status =
+            ll_wrong("%s does not say how many samples a step has: give them by --batch-was", args->words[0]);
+    else if (trace)
         status = ll_change(&trace, &changes, args->words[0]);
     if (trace && status == LL_DONE)
         status = search_plans(args, machine, trace);
@@ -185,6 +191,7 @@ static const struct ll_option options[] = {
     LL_CHANGE_OPTIONS,
     {"devices", 0, "N", "devices to use (default: all that the network joins)"},
     {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
+    LL_BATCH_WAS_OPTION,
     {"simulate", 0, "K", "how many of the best to simulate and show (default: 5)"},
     {0},
 };
@@ -204,7 +211,9 @@ const struct ll_command ll_command_plan = {
         "grows until two numbers in a row are no better than smaller ones. What does not fit into memory is "
         "tried again with the optimizer's state on the host. The best by estimate are simulated in full, as "
         "leadline sim does with the options in the last column; the best of each stage of ZeRO also with "
-        "other bucket sizes.\n",
+        "other bucket sizes.\n"
+        "\n"
+        "A trace of a foreign program does not say its batch; --batch-was does.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,

@@ -22,22 +22,46 @@ static bool find_batch(struct ll_trace *trace, uint64_t was, const char **troubl
     return !*trouble && ll_trace_find_batch(trace, was ? was : said, trouble);
 }
 
-struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path, int *status)
+/* The trace at this batch, 0: at the one that it was recorded at, which `was` says where the trace does not. */
+static struct ll_trace *take_batch(struct ll_trace *trace, uint64_t batch, uint64_t was, const char *path,
+                                   int *status)
 {
-    uint64_t batch, was;
     const char *trouble = NULL;
     struct ll_trace *other = NULL;
-    *status = LL_DONE;
-    if (!ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &batch) ||
-        !ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
-        *status = LL_WRONG;
-    else if (batch == 0 && was == 0)
+    if (batch == 0 && was == 0)
         return trace;
-    else if (find_batch(trace, was, &trouble))
+    if (find_batch(trace, was, &trouble))
         other = ll_trace_rescale(trace, batch ? batch : was, &trouble);
-    if (!other && *status == LL_DONE)
+    if (!other)
         *status = trouble ? ll_wrong("%s at a batch of %" PRIu64 ": %s", path, batch ? batch : was, trouble)
                           : ll_failed("memory ran out");
     ll_trace_free(trace);
     return other;
+}
+
+static struct ll_trace *give_up(struct ll_trace *trace, int *status)
+{
+    *status = LL_WRONG;
+    ll_trace_free(trace);
+    return NULL;
+}
+
+struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path, int *status)
+{
+    uint64_t batch, was;
+    *status = LL_DONE;
+    if (!ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &batch) ||
+        !ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
+        return give_up(trace, status);
+    return take_batch(trace, batch, was, path, status);
+}
+
+struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trace, const char *path,
+                               int *status)
+{
+    uint64_t was;
+    *status = LL_DONE;
+    if (!ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
+        return give_up(trace, status);
+    return take_batch(trace, 0, was, path, status);
 }

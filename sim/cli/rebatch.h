@@ -7,15 +7,20 @@
 #include "tracer/trace.h"
 
 /* The rows of a command's options. */
-#define LL_REBATCH_OPTIONS                                                                                   \
-    {"batch", 0, "N", "treat a step as if it took N samples (default: the trace's own)"},                    \
+#define LL_BATCH_WAS_OPTION                                                                                  \
     {                                                                                                        \
         "batch-was", 0, "N", "samples per step of a trace that does not say it itself"                       \
     }
+#define LL_REBATCH_OPTIONS                                                                                   \
+    {"batch", 0, "N", "treat a step as if it took N samples (default: the trace's own)"}, LL_BATCH_WAS_OPTION
 
 /* The trace at the batch that the arguments ask for: itself when they ask for none, else a new one in its
  * place, the old one freed. NULL, the trace freed, after saying why not; *status is then the exit status. */
 struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path,
                             int *status);
+
+/* The same of --batch-was alone: the trace, knowing its batch where that is given. */
+struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trace, const char *path,
+                               int *status);
 
 #endif

@@ -460,6 +460,19 @@ static void simulate_best(struct searching *s)
     qsort(s->found, kept, sizeof *s->found, by_estimate);
 }
 
+/* Whether there is something to lay on devices; false, too, when memory ran out. */
+static bool has_layers(const struct ll_trace *trace, struct ll_place place, struct ll_diags *diags)
+{
+    struct ll_arena scratch = {0};
+    struct ll_layers layers;
+    bool found = ll_layers_find(trace, &scratch, &layers), some = found && layers.count > 0;
+    ll_arena_release(&scratch);
+    return some ||
+           (found && ll_complain(diags, place,
+                                 "no layers of it are known: none is numbered, and no op is known to read "
+                                 "a weight"));
+}
+
 static bool check(const struct ll_trace *trace, const struct ll_machine *machine,
                   const struct ll_plan_search *search, struct ll_diags *diags)
 {
@@ -472,7 +485,7 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
         return ll_complain(diags, (struct ll_place){0},
                            "%" PRIu64 " devices: the machine's network joins %" PRIu64, search->devices,
                            ll_machine_devices(machine));
-    return true;
+    return has_layers(trace, place, diags);
 }
 
 const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, const struct ll_machine *machine,

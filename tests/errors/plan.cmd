@@ -37,3 +37,8 @@ try sim -c h100_superpod -c a100_dgx --pp 2 --explain 200 gpt.llt
 try sim -c a100_dgx -c h100_superpod --pp 2 --explain 300 gpt.llt
 leadline sim -c h100_superpod -c a100_dgx --pp 2 --explain 20 gpt.llt | grep ^op
 leadline sim -c h100_superpod -c a100_dgx --pp 2 --explain 20 --json gpt.llt | grep '"stage"'
+# A trace of which no weights are known.
+printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,relu,fp32,b=8;h=64,1e-5,' >relu.csv
+leadline import csv relu.csv -o relu.llt >/dev/null 2>&1
+try plan -c a100_dgx relu.llt
+try plan -c a100_dgx --batch-was 7 relu.llt
