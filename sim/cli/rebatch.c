@@ -22,7 +22,7 @@ static bool find_batch(struct ll_trace *trace, uint64_t was, const char **troubl
     return !*trouble && ll_trace_find_batch(trace, was ? was : said, trouble);
 }
 
-/* The trace at this batch, 0: at the one that it was recorded at, which `was` says where the trace does not. */
+/* The trace at this batch, 0: at the one it was recorded at, which `was` says where it does not itself. */
 static struct ll_trace *take_batch(struct ll_trace *trace, uint64_t batch, uint64_t was, const char *path,
                                    int *status)
 {
