@@ -33,3 +33,7 @@ try export chakra gemm.llt -p nonsense=1 -o kept.json
 cat kept.json
 ls kept.json*
 try export timeline gemm.llt --json
+# A trace without a product has no topology.
+printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,relu,fp32,b=8;h=64,1e-5,' >relu.csv
+leadline import csv relu.csv -o relu.llt >/dev/null 2>&1
+try export scalesim relu.llt -o topology.csv

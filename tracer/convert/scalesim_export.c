@@ -63,15 +63,12 @@ static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv
     return ll_export_spill(export);
 }
 
-static bool add_op(struct ll_export *export, uint32_t op)
+/* Whether the op is a product or a convolution, and its work. */
+static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *work)
 {
-    const struct ll_op_view *view = &export->trace->forms[export->trace->ops[op].form].view;
-    struct ll_work work;
-    if (view->kind == LL_OP_COUNT || !ll_op_lower(view, &work) || work.flops == 0)
-        return true;
-    if (work.kind == LL_WORK_GEMM)
-        return add_product(export, op, &work.gemm);
-    return work.kind != LL_WORK_CONV || add_conv(export, op, &work.conv);
+    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    return view->kind != LL_OP_COUNT && ll_op_lower(view, work) && work->flops > 0 &&
+           (work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV);
 }
 
 bool ll_export_SCALESIM(struct ll_export *export)
@@ -83,7 +80,16 @@ bool ll_export_SCALESIM(struct ll_export *export)
              end = trace->step_count ? first + step.op_count : (uint32_t)trace->op_count;
     ll_str_add(&export->out, "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
                              "Num Filter, Stride Height, Stride Width,\n");
+    bool any = false;
+    struct ll_work work;
     for (uint32_t op = first; goes_on && op < end; op++)
-        goes_on = add_op(export, op);
+        if (is_layer(trace, op, &work)) {
+            any = true;
+            goes_on = work.kind == LL_WORK_GEMM ? add_product(export, op, &work.gemm)
+                                                : add_conv(export, op, &work.conv);
+        }
+    if (goes_on && !any)
+        return ll_complain(export->diags, (struct ll_place){0},
+                           "a topology has products and convolutions alone, and a step has neither");
     return goes_on;
 }
