@@ -238,7 +238,7 @@ static int too_few(const struct tuning *t, uint64_t folds)
             t->data, t->machine->stem, hardware_of(t));
     return ll_wrong("%s: %zu different row%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
                     " folds need as many%s%s",
-                    t->data, r->different, r->different == 1 ? "" : "s", t->machine->stem, measured,
+                    t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
                     measured == 1 ? "was" : "were", folds, r->unscored ? ". Of the others the first: " : "",
                     r->unscored ? r->why : "");
 }

@@ -247,7 +247,7 @@ static int show_text(const struct asked *asked)
     struct ll_str out = {0};
     struct ll_human peak;
     ll_str_addf(&out, "%s, %" PRIu64 " channel%s of %" PRIu32 " bits, %s at the most\n\n", asked->dram->name,
-                asked->channels, asked->channels == 1 ? "" : "s", asked->dram->bus_bits,
+                asked->channels, ll_plural(asked->channels), asked->dram->bus_bits,
                 ll_si(&peak, ll_dram_channel_Bps(asked->dram) * (double)asked->channels, "B/s"));
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);

@@ -53,7 +53,7 @@ static int summarise_text(const char *path, const struct ll_trace *trace, const 
     ll_str_addf(&out,
                 "%s  %s parameters; %" PRIu64 " step%s, each %.0f op%s, %s (%s in products), %s -> %s\n",
                 model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
-                profile->steps == 1 ? "" : "s", profile->ops, profile->ops == 1 ? "" : "s",
+                ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
                 ll_si(&flops, profile->flops, "FLOP"), ll_si(&products, product_flops(profile), "FLOP"),
                 ll_si(&bytes, profile->bytes, "B"), path);
     return ll_print(&out);

@@ -151,7 +151,7 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
         ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
                     batch ? batch : "?", ll_grouped(&parameters, profile->parameters));
     ll_str_addf(&line, "%" PRIu64 " complete step%s, each %.0f op%s, %s, %s; %s on disk", profile->steps,
-                profile->steps == 1 ? "" : "s", profile->ops, profile->ops == 1 ? "" : "s",
+                ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
                 ll_si(&flops, profile->flops, "FLOP"), ll_si(&bytes, profile->bytes, "B"),
                 ll_si(&file, (double)trace->file_bytes, "B"));
     ll_end_line(&line, ll_screen_width(), out);

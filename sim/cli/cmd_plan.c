@@ -71,11 +71,6 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     ll_str_release(&words);
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void none_found(const struct ll_machine *machine, const struct ll_plan_search *search,
                        const struct ll_search_result *result, unsigned width, struct ll_str *out)
 {
@@ -85,7 +80,7 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
         ll_str_addf(&line,
                     "no plan divides the step among %" PRIu64 " device%s: replicas must divide its %" PRIu64
                     " sample%s, tp, cp and pp the model; --devices and --batch name other numbers",
-                    search->devices, plural(search->devices), search->batch, plural(search->batch));
+                    search->devices, ll_plural(search->devices), search->batch, ll_plural(search->batch));
     else
         ll_str_add(&line, "no plan fits into the devices' memory");
     if (isfinite(result->least_bytes))
@@ -103,7 +98,7 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
     ll_str_addf(&out, "%" PRIu64 " sample%s a step on %" PRIu64 " device%s of %s\n\n", search->batch,
-                plural(search->batch), search->devices, plural(search->devices), machine->stem);
+                ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
     if (result->found_count > 0)
         ll_table_print(table, width, &out);
     else
@@ -111,8 +106,8 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     ll_str_addf(&out,
                 "\n%" PRIu64 " plan%s considered: %" PRIu64 " too large, %" PRIu64 " estimated; %" PRIu64
                 " program%s\n",
-                result->considered, plural(result->considered), result->too_large, result->estimated,
-                result->programs, plural(result->programs));
+                result->considered, ll_plural(result->considered), result->too_large, result->estimated,
+                result->programs, ll_plural(result->programs));
     ll_table_free(table);
     return ll_print(&out);
 }

@@ -58,7 +58,7 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     struct ll_str out = {0};
     ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " op%s in %" PRIu64 " step%s", model->name,
                 options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters),
-                report->ops, report->ops == 1 ? "" : "s", report->steps, report->steps == 1 ? "" : "s");
+                report->ops, ll_plural(report->ops), report->steps, ll_plural(report->steps));
     if (!options->dry_run)
         ll_str_addf(&out, ", %s a step in the median", ll_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)

@@ -140,17 +140,18 @@ static int tell_trial(const struct exploration *e, const struct ll_evaluation *e
         ll_json_close_object(&json);
         return ll_print(&out);
     }
-    ll_str_addf(&out, "%s: %s points", e->space->name, ll_grouped(&points, total));
+    ll_str_addf(&out, "%s: %s point%s", e->space->name, ll_grouped(&points, total), ll_plural(total));
     if (total < e->space->point_count)
         ll_str_addf(&out, " of a space of %s", ll_grouped(&space, e->space->point_count));
-    ll_str_addf(&out, ", %zu axes, %zu workload%s\n", e->space->axis_count, e->space->workload_count,
-                e->space->workload_count == 1 ? "" : "s");
+    ll_str_addf(&out, ", %zu %s, %zu workload%s\n", e->space->axis_count,
+                e->space->axis_count == 1 ? "axis" : "axes", e->space->workload_count,
+                ll_plural(e->space->workload_count));
     ll_str_addf(&out, "valid: %" PRIu64 " of %" PRIu64 " that were tried (%s)\n", valid, tried,
                 ll_percent(&share, (double)valid / (double)tried));
     if (trouble)
         ll_str_addf(&out, "most of the others: %s\n", trouble);
     ll_str_addf(&out, "about %s on %u thread%s\n", ll_si(&time, all_s, "s"), ll_pool_threads(e->pool),
-                ll_pool_threads(e->pool) == 1 ? "" : "s");
+                ll_plural(ll_pool_threads(e->pool)));
     return ll_print(&out);
 }
 

@@ -202,5 +202,5 @@ void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *ou
     struct ll_human text;
     for (size_t i = 0; i < count; i++)
         ll_str_addf(out, "  %s point%s: %s\n", ll_grouped(&text, troubles[i].count),
-                    troubles[i].count == 1 ? "" : "s", troubles[i].why ? troubles[i].why : "");
+                    ll_plural(troubles[i].count), troubles[i].why ? troubles[i].why : "");
 }

@@ -2,6 +2,7 @@
 #include "sim/cli/load.h"
 
 #include "sim/cli/command.h"
+#include "sim/report/human.h"
 #include "tracer/products.h"
 #include "tracer/prune.h"
 #include "tracer/reader.h"
@@ -94,20 +95,15 @@ uint64_t ll_complete_steps(const struct ll_trace *trace)
     return count;
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* What is lost, of a damaged trace. */
 static void add_losses(const struct ll_trace *trace, struct ll_str *out)
 {
     ll_str_addf(out, "damaged: %" PRIu64 " of %" PRIu64 " bytes cannot be read", trace->lost_bytes,
                 trace->file_bytes);
     if (trace->lost_frames)
-        ll_str_addf(out, ", %" PRIu64 " frame%s lost", trace->lost_frames, plural(trace->lost_frames));
+        ll_str_addf(out, ", %" PRIu64 " frame%s lost", trace->lost_frames, ll_plural(trace->lost_frames));
     if (trace->lost_ops)
-        ll_str_addf(out, ", at least %" PRIu64 " op%s lost", trace->lost_ops, plural(trace->lost_ops));
+        ll_str_addf(out, ", at least %" PRIu64 " op%s lost", trace->lost_ops, ll_plural(trace->lost_ops));
     if (!trace->closed)
         ll_str_add(out, ", the end is missing");
 }
@@ -122,7 +118,7 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
     else
         ll_str_add(out, "cut off: the recorder was stopped, what it had not yet written is missing");
     ll_str_addf(out, "; %" PRIu64 " op%s in %" PRIu64 " complete step%s can be used", trace->op_count,
-                plural(trace->op_count), steps, plural(steps));
+                ll_plural(trace->op_count), steps, ll_plural(steps));
     return is_whole(trace);
 }
 

@@ -86,6 +86,11 @@ const char *ll_grouped(struct ll_human *human, unsigned long long count)
     return human->text;
 }
 
+const char *ll_plural(unsigned long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void ll_bar(struct ll_str *out, double fraction, unsigned width)
 {
     double filled = round(fmin(fmax(fraction, 0), 1) * width);

@@ -25,6 +25,9 @@ const char *ll_percent(struct ll_human *human, double fraction);
 /* A plain count with thin groups of thousands: "61,104,937". */
 const char *ll_grouped(struct ll_human *human, unsigned long long count);
 
+/* The ending of a word for so many: "" or "s". Static storage. */
+const char *ll_plural(unsigned long long count);
+
 /* A bar of `width` characters between brackets, the given fraction of it filled: "[####----]". */
 void ll_bar(struct ll_str *out, double fraction, unsigned width);
 

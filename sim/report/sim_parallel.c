@@ -72,13 +72,13 @@ void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned wi
     const struct ll_plan_sizes *sizes = &p->spread->sizes;
     struct ll_str line = {0}, words = {0};
     ll_plan_words(&p->spread->plan, &words);
-    ll_str_addf(&line, "on %" PRIu64 " device%s%s%s", sizes->devices, sizes->devices == 1 ? "" : "s",
+    ll_str_addf(&line, "on %" PRIu64 " device%s%s%s", sizes->devices, ll_plural(sizes->devices),
                 words.length ? ": " : "", words.length ? words.text : "");
     line.failed |= words.failed;
     ll_str_release(&words);
     if (sizes->batch > 0)
         ll_str_addf(&line, "; %" PRIu64 " sample%s, %" PRIu64 " micro-batch%s of %" PRIu64 " a replica",
-                    sizes->batch, sizes->batch == 1 ? "" : "s", sizes->micro_batches,
+                    sizes->batch, ll_plural(sizes->batch), sizes->micro_batches,
                     sizes->micro_batches == 1 ? "" : "es", sizes->micro_batch);
     ll_end_line(&line, width, out);
 }
