@@ -17,6 +17,7 @@
 #include "sim/parallel/rank_memory.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/shard.h"
+#include "starve.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/map.h"
@@ -25,23 +26,6 @@
 #include "tracer/reader.h"
 
 #include <unistd.h>
-
-static int allowed; /* allocations that still succeed */
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return allowed-- > 0 ? __real_calloc(count, size) : NULL;
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    return allowed-- > 0 ? __real_realloc(memory, size) : NULL;
-}
 
 /* Calls run(n) with n allocations granted, until one says that it got all it wanted. */
 static void starve(bool (*run)(void))

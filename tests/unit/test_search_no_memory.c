@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked so that calloc and realloc of the rooms come here first, and no more than so many are granted. A
- * search that lacks memory says nothing of plans, rather than leaving out those that it could not look at. */
+/* A search that lacks memory says nothing of plans, rather than leaving out those that it could not see. */
 #include "check.h"
 
 #include "dry_model.h"
 #include "scene.h"
 #include "sim/parallel/search.h"
-
-static int allowed = 1 << 30; /* allocations that still succeed */
-
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return allowed-- > 0 ? __real_calloc(count, size) : NULL;
-}
-
-void *__wrap_realloc(void *memory, size_t size)
-{
-    return allowed-- > 0 ? __real_realloc(memory, size) : NULL;
-}
+#include "starve.h"
 
 static const char two[] =
     "name: two\nclock: 1GHz\nunits: [{name: simd, model: vector, lanes: 4, flops: {f32: 2, i32: 2}}]\n"
