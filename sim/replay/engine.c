@@ -103,11 +103,12 @@ static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_
     struct ll_place place = {.file = run->machine->path};
     enum ll_dtype dtype = (enum ll_dtype)work->dtype, computed;
     if (!refused[kind] && ll_computed_peak_flops(run->machine, dtype, &computed) == 0) {
-        const char *name = ll_dtype_name(dtype);
+        const char *model = ll_trace_fact(run->prepared->trace, "model");
         ll_complain(diags, place,
-                    "nothing of this machine computes in %s or a wider type; as %s it could be "
+                    "nothing of this machine computes in %s, as %s does, or a wider type; as %s it could be "
                     "simulated (--as; dtype in a sweep file)",
-                    name, ll_dtype_name(fastest_type(run->machine)));
+                    ll_dtype_name(dtype), model ? model : "the trace",
+                    ll_dtype_name(fastest_type(run->machine)));
         memset(refused, true, LL_OP_COUNT * sizeof *refused);
     }
     if (!refused[kind])
