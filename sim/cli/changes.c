@@ -56,7 +56,8 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
     if (ll_prune_weights(trace, pattern, &trouble))
         return LL_DONE;
     ll_pattern_print(pattern, text);
-    return ll_wrong("%s: no weight can be pruned to %s: %s", path, text, trouble);
+    return trouble ? ll_wrong("%s: no weight can be pruned to %s: %s", path, text, trouble)
+                   : ll_failed("memory ran out");
 }
 
 /* The trace with its products of weights in this type, in the place of the one given. */

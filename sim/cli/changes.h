@@ -21,8 +21,7 @@ struct ll_changes {
     {                                                                                                        \
         "prune", 0, "N:M|P%",                                                                                \
             "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4, or P "       \
-            "percent of "                                                                                    \
-            "them, wherever, as in 90%"                                                                      \
+            "percent of them, wherever, as in 90%"                                                           \
     }
 
 /* What the options say; false after saying what is wrong with them. */

@@ -31,8 +31,7 @@ static void machine_row(const struct ll_machine *machine, struct ll_table *table
 static void machine_object(const struct ll_machine *machine, struct ll_json *json)
 {
     ll_json_open_object(json);
-    ll_json_key(json, "machine");
-    ll_json_text(json, machine->stem);
+    ll_json_put_text(json, "machine", machine->stem);
     ll_machine_json_keys(machine, json);
     ll_json_close_object(json);
 }

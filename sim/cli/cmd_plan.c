@@ -81,10 +81,11 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
                     "no plan divides the step among %" PRIu64 " device%s: replicas must divide its %" PRIu64
                     " sample%s, tp, cp and pp the model; --devices and --batch name other numbers",
                     search->devices, ll_plural(search->devices), search->batch, ll_plural(search->batch));
-    else
+    else if (!isfinite(result->least_bytes))
         ll_str_add(&line, "no plan fits into the devices' memory");
-    if (isfinite(result->least_bytes))
-        ll_str_addf(&line, ": the smallest needs about %s of %s", ll_binary(&least, result->least_bytes),
+    else
+        ll_str_addf(&line, "no plan fits into the devices' memory: the smallest needs about %s of %s",
+                    ll_binary(&least, result->least_bytes),
                     ll_binary(&capacity, (double)machine->levels[machine->level_count - 1].size_bytes));
     ll_end_line(&line, width, out);
 }
@@ -167,10 +168,7 @@ static int run(const struct ll_args *args)
     struct ll_trace *trace = machine ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
         trace = ll_know_batch(args, trace, args->words[0], &status);
-    if (trace && ll_trace_batch(trace) == 0)
-        status =
-            ll_wrong("%s does not say how many samples a step has: give them by --batch-was", args->words[0]);
-    else if (trace)
+    if (trace)
         status = ll_change(&trace, &changes, args->words[0]);
     if (trace && status == LL_DONE)
         status = search_plans(args, machine, trace);

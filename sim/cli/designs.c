@@ -95,7 +95,7 @@ static bool prune(const struct ll_space_workload *workload, struct ll_trace *tra
         return true;
     ll_pattern_print(&workload->pruned, text);
     return ll_complain(diags, workload->place, "`%s`: no weight can be pruned to %s: %s", workload->name,
-                       text, trouble);
+                       text, trouble ? trouble : "memory ran out");
 }
 
 /* The trace in the types that the sweep wants, and with its zeros, in the place of the one given. */

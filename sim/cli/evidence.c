@@ -5,6 +5,7 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/surveyor.h"
 #include "sim/cli/workload.h"
+#include "sim/report/human.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -29,7 +30,7 @@ static void tell(const struct ll_recording *recording, uint64_t number, uint64_t
 {
     fprintf(stderr, "recording %" PRIu64 " of %" PRIu64 ": %s, %s%s, %" PRIu64 " step%s\n", number, count,
             recording->model, recording->train ? "training" : "inference", recording->dry_run ? ", dry" : "",
-            recording->steps, recording->steps == 1 ? "" : "s");
+            recording->steps, ll_plural(recording->steps));
 }
 
 /* With products in the type that the recording wants. */

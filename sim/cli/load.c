@@ -60,10 +60,8 @@ bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, 
     uint64_t weights = 0;
     if (pattern->of == 0)
         return true;
-    if (!ll_trace_prune(trace, pattern, &weights, trouble)) {
-        *trouble = *trouble ? *trouble : ll_status_text(LL_NO_MEMORY);
+    if (!ll_trace_prune(trace, pattern, &weights, trouble))
         return false;
-    }
     *trouble = pattern->unstructured ? "no forward product reads one"
                                      : "none of a forward product is a multiple of the pattern along what it "
                                        "sums over";

@@ -27,7 +27,7 @@ uint64_t ll_complete_steps(const struct ll_trace *trace);
 bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
 
 /* Prunes the weights of a trace (tracer/prune.h); 0 of 0: none. False and *trouble, a part of a sentence: why
- * not, as when no weight has what the pattern wants; the trace is then of no use. */
+ * not, as when no weight is what the pattern wants; NULL when memory ran out. The trace is of no use then. */
 bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, const char **trouble);
 
 /* The model of this name; NULL after saying that there is none, and which is near. */

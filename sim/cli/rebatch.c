@@ -63,5 +63,9 @@ struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trac
     *status = LL_DONE;
     if (!ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
         return give_up(trace, status);
+    if (was == 0 && ll_trace_batch(trace) == 0) {
+        ll_wrong("%s does not say how many samples a step has: give them by --batch-was", path);
+        return give_up(trace, status);
+    }
     return take_batch(trace, 0, was, path, status);
 }

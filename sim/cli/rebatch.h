@@ -19,7 +19,7 @@
 struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path,
                             int *status);
 
-/* The same of --batch-was alone: the trace, knowing its batch where that is given. */
+/* The same of --batch-was alone, for a command that must know the batch: NULL, too, where nobody says it. */
 struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trace, const char *path,
                                int *status);
 

@@ -79,9 +79,8 @@ static void skip_uneven(struct ll_task *task, const struct ll_unit *unit, struct
     shorten(task, (uint64_t)most, 0);
     ll_say(why,
            "%s takes what is not zero along k, %.10g of %" PRIu64 ", and %" PRIu64
-           " columns wait for the one with most, %.10g standard deviations above: ceil(%.10g + %.10g * "
-           "sqrt(%.10g"
-           " * (1 - %.10g))) = %.10g",
+           " columns wait for the one with most, %.10g standard deviations above: "
+           "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %.10g",
            unit->name, mean, k, together, z, mean, z, mean, share, most);
 }
 

@@ -195,20 +195,27 @@ static void zeros_may_lie_anywhere(void **state)
     ll_trace_free(trace);
 }
 
-/* A trace made from another one goes through the file's columns. */
-static void what_is_made_of_a_pruned_trace_is_pruned(void **state)
+/* All its ops again: a trace made from another one goes through the file's columns. */
+static struct ll_trace *made_again(const struct ll_trace *trace)
 {
-    (void)state;
-    struct ll_trace *trace = record_layer(64);
     struct ll_rewrite rewrite;
     const char *trouble;
-    uint64_t weights;
-    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4, false}, &weights, &trouble));
     ll_rewrite_begin(&rewrite, trace, NULL, 0);
     for (uint32_t op = 0; op < trace->op_count; op++)
         ll_rewrite_keep(&rewrite, op);
     struct ll_trace *again = ll_rewrite_end(&rewrite, &trouble);
     assert_null(trouble);
+    return again;
+}
+
+static void what_is_made_of_a_pruned_trace_is_pruned(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_layer(64);
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4, false}, &weights, &trouble));
+    struct ll_trace *again = made_again(trace);
     check_pruned(again);
     ll_trace_free(again);
     ll_trace_free(trace);
@@ -218,14 +225,10 @@ static void so_is_one_with_zeros_anywhere(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_layer(62);
-    struct ll_rewrite rewrite;
     const char *trouble;
     uint64_t weights;
     assert_true(ll_trace_prune(trace, &(struct ll_pattern){1, 100, true}, &weights, &trouble));
-    ll_rewrite_begin(&rewrite, trace, NULL, 0);
-    for (uint32_t op = 0; op < trace->op_count; op++)
-        ll_rewrite_keep(&rewrite, op);
-    struct ll_trace *again = ll_rewrite_end(&rewrite, &trouble);
+    struct ll_trace *again = made_again(trace);
     assert_sound(again);
     assert_memory_equal(&again->forms[FORWARD].view.in[1], &trace->forms[FORWARD].view.in[1],
                         sizeof(struct ll_shape));
