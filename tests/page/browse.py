@@ -220,7 +220,8 @@ def main():
     if not program:
         print("there is no Chromium")
         return 77
-    with tempfile.TemporaryDirectory() as folder:
+    # Processes of a browser that has ended may still write its profile while the folder is removed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = Browser(program, folder)
         try:
             browser.open_tab()
