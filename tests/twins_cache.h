@@ -25,7 +25,6 @@ struct twin_level {
     /* PLRU: which half of the ways from .. from + span of a set goes next: the upper one? */
     bool *upper;
     uint64_t random;
-    uint64_t *known; /* those that were not let in */
     uint64_t page[TWIN_PAGES], last[TWIN_PAGES];
     int64_t step[TWIN_PAGES];
     bool wishes;
@@ -53,7 +52,6 @@ static inline struct twin_cache *twin_cache_new(const struct ll_cache_level *lev
         level->is = levels[i];
         level->random = levels[i].seed;
         level->ways = calloc(levels[i].sets * levels[i].ways, sizeof *level->ways);
-        level->known = calloc(levels[i].sets * levels[i].ways, sizeof *level->known);
         if (levels[i].policy == LL_CACHE_PLRU)
             level->upper = calloc(levels[i].sets * TWIN_WAYS * (TWIN_WAYS + 1), 1);
         for (uint64_t w = 0; w < levels[i].sets * levels[i].ways; w++)
@@ -67,7 +65,6 @@ static inline void twin_cache_free(struct twin_cache *cache)
 {
     for (size_t i = 0; i < cache->count; i++) {
         free(cache->level[i].ways);
-        free(cache->level[i].known);
         free(cache->level[i].upper);
     }
     free(cache);
@@ -224,28 +221,10 @@ static inline void twin_dream(struct twin_level *level, uint64_t address, bool n
     level->wish = next * level->is.line_bytes;
 }
 
-static inline bool twin_admits(struct twin_level *level, uint64_t address)
+static inline bool twin_admits(struct twin_level *level)
 {
-    uint64_t line = address / level->is.line_bytes, seed = ~level->is.seed + line * 0x9e3779b97f4a7c15;
-    if (level->is.admission == 0 || level->is.admission == 1)
-        return true;
-    uint64_t rows = level->is.ways < 16 ? 1 : level->is.ways / 8;
-    uint64_t row = (ll_random(&seed) / 4294967296) * rows / 4294967296;
-    uint64_t from = 8 * row, to = row == rows - 1 ? level->is.ways : from + 8, at;
-    uint64_t *known = &level->known[line % level->is.sets * level->is.ways]; /* 1 + line; 0: nobody */
-    for (at = from; at < to; at++)
-        if (known[at] == line + 1) {
-            known[at] = 0;
-            return true;
-        }
-    if ((double)(ll_random(&level->random) >> 32) < level->is.admission * 4294967296.0)
-        return true;
-    for (at = from; at < to && known[at] != 0; at++)
-        continue;
-    if (at == to)
-        at = from + (ll_random(&level->random) >> 32) * (to - from) / 4294967296;
-    known[at] = line + 1;
-    return false;
+    return level->is.admission == 0 || level->is.admission == 1 ||
+           (double)(ll_random(&level->random) >> 32) < level->is.admission * 4294967296.0;
 }
 
 /* A read by the level inside, or (i is 0) by the stream, or a write: what an access does besides writing. */
@@ -276,7 +255,7 @@ static inline struct twin_way *twin_ask(struct twin_cache *cache, size_t i, uint
         return NULL;
     }
     if (!way && !(write && (exclusive || level->is.write_around))) {
-        bool written = false, welcome = twin_admits(level, address);
+        bool written = false, welcome = twin_admits(level);
         if (welcome || !write) {
             level->counts.in_bytes += level->is.line_bytes;
             twin_ask(cache, i + 1, address / level->is.line_bytes * level->is.line_bytes, false, &written);

@@ -49,12 +49,11 @@ bool ll_notes_next(const struct ll_notes *notes, uint64_t *place, struct ll_reco
     const struct ll_note *note = (const void *)(notes->bytes + *place);
     *step = (uint32_t)note->step;
     *place += sizeof *note;
-    if (note->lasting) {
-        *record = *note->lasting;
-        return true;
-    }
     const struct ll_record *copy = (const void *)(note + 1);
-    *record = *copy;
+    *record = note->lasting ? *note->lasting : *copy;
+    record->start_ns -= ll_min(note->paused_ns, record->start_ns);
+    if (note->lasting)
+        return true;
     record->attrs = (const void *)(copy + 1);
     record->inputs = (const void *)(record->attrs + record->attr_count);
     record->outputs = record->inputs + record->input_count;

@@ -11,7 +11,8 @@
 struct ll_notes {
     unsigned char *bytes;
     uint64_t size, capacity, count;
-    uint64_t lasting; /* notes that point to a record of somebody else */
+    uint64_t lasting;   /* notes that point to a record of somebody else */
+    uint64_t paused_ns; /* what is noted from now on began so much earlier, were it not for pauses */
 };
 
 /* A lasting record is only pointed to. Of another, a copy follows, then what it points to, each list aligned
@@ -20,7 +21,7 @@ struct ll_notes {
  *       | note | record | attributes | inputs | outputs | controls | padding |          */
 struct ll_note {
     const struct ll_record *lasting; /* NULL: a copy follows */
-    uint64_t step;
+    uint64_t step, paused_ns;
 };
 
 /* Bytes of the copy of a record that does not last. */
@@ -48,7 +49,7 @@ static inline bool ll_notes_take(struct ll_notes *notes, const struct ll_record 
         !ll_notes_grow(notes, sizeof(struct ll_note)))
         return false;
     struct ll_note *note = (void *)(notes->bytes + notes->size);
-    *note = (struct ll_note){record->lasting ? record : NULL, step};
+    *note = (struct ll_note){record->lasting ? record : NULL, step, notes->paused_ns};
     notes->size += sizeof *note;
     notes->count++;
     notes->lasting += record->lasting;
@@ -56,7 +57,7 @@ static inline bool ll_notes_take(struct ll_notes *notes, const struct ll_record 
 }
 
 /* The note at *place, which begins at 0; false behind the last. The record points into the notes or to what
- * lasts, and is good until the next one is taken. */
+ * lasts, is good until the next one is taken, and began as if there had been no pauses. */
 bool ll_notes_next(const struct ll_notes *notes, uint64_t *place, struct ll_record *record, uint32_t *step);
 
 /* Forgets all notes, keeps the room. */

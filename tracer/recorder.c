@@ -468,7 +468,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     recorder->step = (struct ll_step){.first_op = (uint32_t)recorder->op_count, .complete = true};
     if (!ll_notes_prepare(&recorder->notes))
         stop(recorder, LL_NO_MEMORY);
-    recorder->step_begin_ns = ll_now_ns();
+    recorder->step_begin_ns = ll_now_ns() - recorder->notes.paused_ns;
     ll_meter_renew(&recorder->meter);
     recorder->calls_before = recorder->meter.calls;
     recorder->long_ns_before = recorder->meter.long_ns;
@@ -476,9 +476,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
 
 void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns)
 {
-    digest_timed(recorder); /* what was before the pause stays where it was */
-    recorder->origin_ns += paused_ns;
-    recorder->step_begin_ns += paused_ns;
+    recorder->notes.paused_ns += paused_ns;
 }
 
 /* Times by our clock include what lies between the ops; by another clock only the ops tell the time. */
@@ -487,7 +485,7 @@ static void time_step(struct ll_recorder *recorder, struct ll_step *step, uint64
     const struct ll_meter *meter = &recorder->meter;
     bool foreign = recorder->foreign_clock;
     uint64_t begin_ns = foreign ? recorder->first_start_ns : recorder->step_begin_ns;
-    uint64_t end_ns = foreign ? recorder->last_end_ns : now_ns;
+    uint64_t end_ns = foreign ? recorder->last_end_ns : now_ns - recorder->notes.paused_ns;
     double calls = (double)(meter->calls - recorder->calls_before);
     step->start_ns = begin_ns > recorder->origin_ns ? begin_ns - recorder->origin_ns : 0;
     step->wall_ns = end_ns - begin_ns;

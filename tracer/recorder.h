@@ -39,7 +39,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder);
 void ll_recorder_step_end(struct ll_recorder *recorder);
 
 /* The program stood still for so long until now, behind the last op that was told: the times of the steps
- * and of what follows know nothing of it. Takes some microseconds. */
+ * and of what follows know nothing of it. */
 void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns);
 
 /* One op: the caller tells its kind, inputs (tensor numbers), outputs (descs) and attributes; counts and

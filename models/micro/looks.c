@@ -37,8 +37,7 @@ void ll_look_at_rounds(struct ll_looks *looks, struct ll_pool *pool)
     if (looks->size == 0 || looks->count == LL_LOOKS)
         return;
     for (int i = 0; i < LL_LOOK_ROUNDS; i++)
-        looks->rounds[looks->count][i] =
-            ll_probe_triads(pool, ll_pool_threads(pool), round_bytes(looks, i)).value;
+        looks->rounds[looks->count][i] = ll_probe_rounds(pool, round_bytes(looks, i));
     looks->count++;
 }
 

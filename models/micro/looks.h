@@ -26,13 +26,13 @@ struct ll_looks {
 struct ll_looks ll_looks_at_l2(const struct ll_pool *pool, const struct ll_facts *facts);
 struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts);
 
-/* Looks once more: how fast triads of all threads stream through parts of the cache, through more than it
+/* Looks once more: how fast all threads read through parts of the cache, through more than it
  * holds and through `beyond` bytes. A look at what others share, too: some seconds. */
 void ll_look_at_rounds(struct ll_looks *looks, struct ll_pool *pool);
 void ll_look_at_shared(struct ll_looks *looks, struct ll_pool *pool);
 
 /* The medians as facts, none without looks:
- *   probe.LEVEL.rounds: BYTES=RATE ..., of triads of all threads through so many bytes in all over and over
+ *   probe.LEVEL.rounds: BYTES=RATE ..., of so many bytes in all that all threads read over and over
  * and of those who looked at what is shared
  *   probe.LEVEL.times: the same, of the first, second and further times that some bytes come around
  *   probe.LEVEL.rests: SECONDS=RATE ..., of the same bytes after that long a rest */

@@ -16,30 +16,34 @@
 
 struct ll_figure {
     double value;
-    double spread; /* between the quartiles of the runs, over their median */
+    double typical; /* of the median run */
+    double spread;  /* between the quartiles of the runs, over their median */
 };
 
 /* Streaming through `bytes` of memory in all, a part of its own for each of the first `threads` threads of
  * the pool: bytes that cross a second, all threads together. What is written crosses twice, since caches
- * fetch a line before it is written to. All three, or the triads alone. Zeros when memory ran out. */
+ * fetch a line before it is written to. Zeros when memory ran out. */
 struct ll_streams {
     struct ll_figure read;   /* B/s of s += a */
     struct ll_figure triad;  /* of a = b + x c */
     struct ll_figure update; /* of three arrays in place, out of a fourth */
 };
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
-struct ll_figure ll_probe_triads(struct ll_pool *pool, unsigned threads, uint64_t bytes);
 
 /* Bytes of a stream of which no cache of the host that these facts describe keeps anything. Pure. */
 uint64_t ll_probe_beyond(const struct ll_pool *pool, const struct ll_facts *facts);
 
-/* Triads come around some times through `bytes` of which no cache has anything, since `others` were read
- * before: the rate of each time, in B/s, the median of a few tries. False when memory ran out. */
-enum { LL_PROBE_TIMES = 6 };
+/* So many bytes are read over and over, by all threads: the rate of the median run, in B/s, since a cache
+ * that others share keeps most in the best. 0 when memory ran out. */
+double ll_probe_rounds(struct ll_pool *pool, uint64_t bytes);
+
+/* `bytes` of which no cache has anything, since `others` were read before, are read some times: the rate of
+ * each time, in B/s, the median of a few tries. False when memory ran out. */
+enum { LL_PROBE_TIMES = 8 };
 bool ll_probe_times(struct ll_pool *pool, uint64_t bytes, uint64_t others, double Bps[LL_PROBE_TIMES]);
 
-/* Triads come around once more, after as many times of which nothing is measured and rests_s[i] seconds of
- * rest: the rate Bps[i] in B/s, the median of a few tries. `others` as above. False when memory ran out. */
+/* They are read once more, after as many times of which nothing is measured and rests_s[i] seconds of rest:
+ * the rate Bps[i] in B/s, the median of a few tries. `others` as above. False when memory ran out. */
 bool ll_probe_rests(struct ll_pool *pool, uint64_t bytes, uint64_t others, size_t count,
                     const double *rests_s, double *Bps);
 

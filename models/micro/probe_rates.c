@@ -62,7 +62,7 @@ GROWING(double, 64)
 /* The fastest: vectors wider than registers do not stay in them. */
 static struct ll_figure fastest(void (*const grow[WIDTHS])(void *seeds), void *seeds, uint64_t element_bytes)
 {
-    struct ll_figure best = {0, 0};
+    struct ll_figure best = {0};
     for (uint64_t i = 0; i < WIDTHS; i++) {
         uint64_t elements = VECTORS * (LEAST_VECTOR_BYTES << i) / element_bytes;
         struct ll_figure figure = ll_rate_of(NULL, grow[i], seeds, 2.0 * ROUNDS * (double)elements);
@@ -115,7 +115,7 @@ static struct ll_figure product_rate(void (*multiply)(void *product), uint64_t e
                                       .ldb = SIDE,
                                       .ldc = SIDE};
     if (!c)
-        return (struct ll_figure){0, 0};
+        return (struct ll_figure){0};
     struct ll_figure rate = ll_rate_of(NULL, multiply, &product, 2.0 * SIDE * SIDE * SIDE);
     ll_probe_release(c, 3 * matrix);
     return rate;

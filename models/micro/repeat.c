@@ -26,7 +26,7 @@ struct ll_figure ll_rate_of(struct ll_pool *pool, void (*body)(void *context), v
     }
     ll_sort_numbers(rates, runs);
     double lower = rates[runs / 4], upper = rates[runs * 3 / 4], middle = rates[runs / 2];
-    return (struct ll_figure){rates[runs - 1], (upper - lower) / middle};
+    return (struct ll_figure){rates[runs - 1], middle, (upper - lower) / middle};
 }
 
 void *ll_probe_memory(uint64_t bytes)
@@ -43,11 +43,18 @@ void ll_probe_release(void *memory, uint64_t bytes)
     munmap(memory, bytes);
 }
 
+/* As many sums as keep additions from waiting for each other. */
 LL_FAST float ll_probe_sum(const float *x, uint64_t count)
 {
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (uint64_t i = 0; i < count; i++)
+    enum { SUMS = 64 };
+    float sums[SUMS] = {0}, sum = 0;
+    uint64_t i = 0;
+    for (; i + SUMS <= count; i += SUMS)
+        for (int j = 0; j < SUMS; j++)
+            sums[j] += x[i + j];
+    for (; i < count; i++)
         sum += x[i];
+    for (int j = 0; j < SUMS; j++)
+        sum += sums[j];
     return sum;
 }

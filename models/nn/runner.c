@@ -361,15 +361,11 @@ static void rehearse(struct ll_runner *runner, struct stretch ops)
     free(saved);
 }
 
-/* Waits for a good moment, for so many nanoseconds, which are no part of the step; a look alone takes less
- * than to say so would. */
+/* Looks for a good moment, for so many nanoseconds, which are no part of the step. */
 static uint64_t pause_step(struct ll_runner *runner, uint64_t now_ns)
 {
-    enum { LOOK_NS = 100000 };
     uint64_t paused_ns = ll_pool_settle(runner->options.pool, now_ns);
-    if (paused_ns < LOOK_NS)
-        return 0;
-    if (runner->recorder)
+    if (runner->recorder && paused_ns > 0)
         ll_recorder_pause(runner->recorder, paused_ns);
     return paused_ns;
 }

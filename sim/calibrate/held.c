@@ -48,10 +48,10 @@ static double off_by(const struct measured *measured, double share, double nothi
     return fabs((share / measured->fastest_Bps + (1 - share) / nothing_Bps) * Bps - 1);
 }
 
-/* What others bring into the level while so many bytes are streamed, of which a third crosses twice. */
+/* What others bring into the level while so many bytes are read. */
 static double brought(const struct ll_level *level, const struct pair *stream)
 {
-    return level->cache.corunners_Bps * stream->x * 4 / 3 / stream->Bps;
+    return level->cache.corunners_Bps * stream->x / stream->Bps;
 }
 
 static double error_of_rounds(const struct ll_level *level, const struct measured *measured)
@@ -59,9 +59,9 @@ static double error_of_rounds(const struct ll_level *level, const struct measure
     const struct pair *longest = &measured->rounds.at[measured->rounds.count - 1];
     double error = 0;
     for (const struct pair *round = measured->rounds.at; round < longest; round++) {
-        uint64_t array = (uint64_t)(round->x / 3);
-        double kept = ll_level_keeps(level, array, (struct ll_round){3 * array, brought(level, round)});
-        error += off_by(measured, kept / fmax(1, (double)array), longest->Bps, round->Bps);
+        uint64_t bytes = (uint64_t)round->x;
+        double kept = ll_level_keeps(level, bytes, (struct ll_round){bytes, brought(level, round)});
+        error += off_by(measured, kept / fmax(1, (double)bytes), longest->Bps, round->Bps);
     }
     return error;
 }

@@ -13,15 +13,15 @@ struct ll_cache_share {
     double Bps;                  /* of the fastest round; 0 without rounds */
 };
 
-/* Rates at which triads (a = b + x c, three equal arrays) stream through a cache, in bytes that cross a
- * second; each a text of "X=RATE X=RATE ...", NULL: not measured. */
+/* Rates at which bytes are read through a cache, in bytes a second; each a text of "X=RATE X=RATE ...", NULL:
+ * not measured. */
 struct ll_cache_rates {
-    const char
-        *rounds; /* X: through so many bytes over and over, from rounds that fit for certain to rounds of
-                         * which nothing stays */
-    const char *times; /* X: the first, second and further times that so many bytes come around of which
-                         * nothing was there */
-    const char *rests; /* X: one time more, after so many seconds of rest */
+    /* X: so many bytes over and over, from rounds that fit for certain to rounds of which nothing stays */
+    const char *rounds;
+    /* X: the first, second and further times that so many bytes come around of which nothing was there */
+    const char *times;
+    /* X: one time more, after so many seconds of rest */
+    const char *rests;
 };
 
 /* Of a cache of size_bytes: the size, in parts of a 64th, the policy and, with times, the admission and, with

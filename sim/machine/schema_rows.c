@@ -224,8 +224,8 @@ static const struct ll_field cache_fields[] = {
      .help = "which line of a full set is evicted; of data that come around in rounds longer than the cache the "
              "next op finds a part with random, nothing with the others"},
     {.key = "admission", .type = LL_TYPE_NUMBER, AT(admission), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "share of the lines that come for the first time which it lets in; the others it remembers, as many "
-             "as it holds, and lets in when they come again"},
+     .help = "share of the lines that come which it lets in: the less, the longer what has come often withstands "
+             "what comes once"},
     {.key = "inclusion", .type = LL_TYPE_CHOICE, AT(inclusion), .choices = inclusions, .otherwise = "non-inclusive",
      .help = "whether it also holds what the caches nearer to the unit hold: as it happens, always, or "
              "never"},

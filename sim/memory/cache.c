@@ -23,7 +23,6 @@
  * as it is small enough to be at hand. */
 enum { FEW_WAYS = 8, MANY_WAYS = 32, SMALL_SLOTS = 4096 };
 enum { WRITTEN = 1, AHEAD = 2 };
-enum { ROW = 8 }; /* places among which a remembered line is looked for */
 
 struct ll_cache {
     struct level *levels;
@@ -220,29 +219,11 @@ static bool use(struct level *level, uint64_t line, uint32_t slot)
 
 static uint32_t bring(struct ll_cache *cache, size_t i, uint64_t line, uint8_t flags);
 
-/* Whether a line that has come is let in: one that is remembered, which is over then, or one of the share of
- * others; the rest is remembered. */
-static bool admits(struct level *level, uint64_t line)
+/* Whether a line that has come is let in. */
+static bool admits(struct level *level)
 {
     double share = ll_cache_admission(&level->is);
-    if (share >= 1)
-        return true;
-    uint64_t *row = &level->remembered[set_of(level, line) * level->ways];
-    uint64_t rows = ll_max(1, level->ways / ROW),
-             i = (ll_random_bits(~level->is.seed, line) >> 32) * rows >> 32;
-    uint64_t places = i + 1 < rows ? ROW : level->ways - i * ROW, empty = places;
-    row += i * ROW;
-    for (uint64_t place = places; place-- > 0;) {
-        if (row[place] == line) {
-            row[place] = NO_LINE;
-            return true;
-        }
-        empty = row[place] == NO_LINE ? place : empty;
-    }
-    if ((double)draw(level) < share * 0x1p32)
-        return true;
-    row[empty < places ? empty : draw(level) * places >> 32] = line;
-    return false;
+    return share >= 1 || (double)draw(level) < share * 0x1p32;
 }
 
 static bool fetch(struct ll_cache *cache, size_t i, uint64_t address);
@@ -267,7 +248,7 @@ static bool fetch(struct ll_cache *cache, size_t i, uint64_t address)
     level->counts.accesses++;
     level->counts.misses += missed;
     bool news = missed || use(level, line, slot);
-    if (missed && (exclusive || !admits(level, line))) {
+    if (missed && (exclusive || !admits(level))) {
         written = pass_by(cache, i, address);
     } else if (missed) {
         bring(cache, i, line, 0);
@@ -287,10 +268,9 @@ static uint32_t bring(struct ll_cache *cache, size_t i, uint64_t line, uint8_t f
     return place(cache, i, line, written ? flags | WRITTEN : flags);
 }
 
-static bool allocates(struct level *level, uint64_t line, bool write)
+static bool allocates(struct level *level, bool write)
 {
-    return level->is.inclusion != LL_CACHE_EXCLUSIVE && !(write && level->is.write_around) &&
-           admits(level, line);
+    return level->is.inclusion != LL_CACHE_EXCLUSIVE && !(write && level->is.write_around) && admits(level);
 }
 
 /* What the stream asks of level 0, or a write that passed on. */
@@ -305,7 +285,7 @@ static void access(struct ll_cache *cache, size_t i, uint64_t address, bool writ
     level->counts.accesses++;
     level->counts.misses += missed;
     bool news = missed || use(level, line, slot);
-    if (missed && allocates(level, line, write))
+    if (missed && allocates(level, write))
         slot = bring(cache, i, line, 0);
     else if (missed && !write && pass_by(cache, i, address))
         slot = place(cache, i, line, WRITTEN);
@@ -480,16 +460,6 @@ static bool prepare_table(struct level *level, uint64_t slots, struct ll_arena *
     return level->table != NULL;
 }
 
-static bool prepare_memory(struct level *level, uint64_t slots, struct ll_arena *arena)
-{
-    if (ll_cache_admission(&level->is) >= 1)
-        return true;
-    level->remembered = ll_alloc(arena, slots, sizeof *level->remembered);
-    for (uint64_t slot = 0; level->remembered && slot < slots; slot++)
-        level->remembered[slot] = NO_LINE;
-    return level->remembered != NULL;
-}
-
 static bool prepare_strides(struct level *level, struct ll_arena *arena)
 {
     if (level->is.prefetch == LL_PREFETCH_STRIDE)
@@ -518,8 +488,8 @@ static bool prepare(struct level *level, const struct ll_cache_level *is, struct
     }
     for (uint64_t set = 0; set < is->sets; set++)
         level->empty_count[set] = level->ways;
-    return prepare_table(level, slots, arena) && prepare_memory(level, slots, arena) &&
-           prepare_strides(level, arena) && policies[is->policy].prepare(level, arena);
+    return prepare_table(level, slots, arena) && prepare_strides(level, arena) &&
+           policies[is->policy].prepare(level, arena);
 }
 
 struct ll_cache *ll_cache_new(const struct ll_cache_level *levels, size_t count, struct ll_arena *arena)

@@ -15,13 +15,11 @@
  *               fetches the line, unless writes go around the level: then it is passed on
  *   write-back  what the level inside sends back marks the line here, without being a use of it; where the
  *               line is not, it is passed on outward
- *   admission   a share of the lines that come is let in. The others are remembered, and let in when they
- *               come again: so that what comes once displaces nothing that comes often. A set remembers as
- *               many as it has ways, in rows of eight (the last of 8 to 15; fewer ways are one row) of which
- *               a hash gives a line one: at the first empty place, or at a random one. A line that is not
- *               let in passes by: a read fetches it for the level inside alone, a write of the stream goes
- *               around the level. What is fetched ahead is let in, and what an exclusive level gives up
- *               written, when there is nobody inside to take it
+ *   admission   a share of the lines that come is let in, so that what comes once displaces little of what
+ *               comes often (Qureshi et al., "Adaptive insertion policies for high performance caching",
+ *               ISCA 2007). A line that is not let in passes by: a read fetches it for the level inside
+ *               alone, a write of the stream goes around the level. What is fetched ahead is let in, and
+ *               what an exclusive level gives up written, when there is nobody inside to take it
  *   prefetch    next-line: asked for after a miss, and after the first use of a prefetched line (Smith,
  *               "Cache memories", Computing Surveys 14, 1982: tagged). Stride: in a table of so many
  *               pages, the second equal step in a row between lines of a page asks for the line one step

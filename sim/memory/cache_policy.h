@@ -40,7 +40,6 @@ struct level {
     uint64_t *trees;     /* PLRU: bit i of a set's is where node i points; the root is node 1 */
     uint64_t *turned_away, *turns; /* PLRU: of each way, the bits to keep and to set when it is used */
     uint64_t draws;                /* of 32 bits, by RANDOM and for admission */
-    uint64_t *remembered;          /* lines that were not let in, at places like slots; NULL: all are */
     struct stride *strides; /* prefetch STRIDE: of is.stride_pages pages, each at its number modulo so many */
     uint64_t wish;          /* line to fetch ahead, NO_LINE for none */
     struct ll_cache_counts counts;

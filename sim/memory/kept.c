@@ -12,44 +12,20 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return ll_level_holds_all(&machine->levels[level]) && ll_machine_instances(machine, level) == 1;
 }
 
-/* What is left of a cache, and of what it remembers, when x times as many bytes as it holds have come around,
- * of which in the mean of this time and the one before so large shares were let in, or remembered. */
-static double left(double x, double share_before, double share)
-{
-    return exp(-x * (share_before + share) / 2);
-}
-
-/* When all is let in, of f = g(f) = exp(-(1 - (before + f) / 2) x) stay the root below 1: g is convex, so
- * Newton's steps from 0 come up to it and never pass it, but for rounding where it is near 1. */
-static struct ll_cache_found all_let_in(double x, double stay, double before)
-{
-    double share = 0, first = stay * left(x, 1 - before, 1), next = first;
-    while (next > share) {
-        share = next;
-        double found = first * exp(share / 2 * x);
-        next = share + (found - share) / (1 - x / 2 * found);
-    }
-    share = fmin(share, 1);
-    return (struct ll_cache_found){.share = share, .has = 1, .admitted = 1 - share};
-}
-
-/* Each share depends on the other; from nothing found, they settle in some steps. */
+/* Of what was there, what is left when x times as many bytes as the cache holds have come around: f = g(f) =
+ * stay has exp(-x (admitted before + (1 - f) q) / 2). The root below 1 counts: g is convex, so Newton's steps
+ * from 0 come up to it and never pass it, but for rounding where it is near 1. */
 static struct ll_cache_found at_random(double q, double x, double stay, const struct ll_cache_found *before)
 {
-    enum { MOST_STEPS = 100 };
-    static const double SETTLED = 1e-4;
-    struct ll_cache_found now = {.admitted = q, .remembered = 1 - q};
-    for (int step = 0; step < MOST_STEPS; step++) {
-        double last = now.share;
-        double known = stay * left(x, before->remembered, now.remembered) * (1 - before->has);
-        now.share = stay * left(x, before->admitted, now.admitted) * before->has;
-        now.remembered = (1 - now.share - known) * (1 - q);
-        now.admitted = 1 - now.share - now.remembered;
-        if (fabs(now.share - last) < SETTLED)
-            break;
+    double share = 0, first = stay * before->has * exp(-x * (before->admitted + q) / 2), next = first;
+    while (next > share) {
+        share = next;
+        double found = first * exp(share * q / 2 * x);
+        next = share + (found - share) / (1 - q * x / 2 * found);
     }
-    now.has = now.share + now.admitted;
-    return now;
+    share = fmin(share, 1);
+    double admitted = (1 - share) * q;
+    return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
 
 /* Whether a memory that keeps what was used last has it still. */
@@ -63,19 +39,16 @@ struct ll_cache_found ll_cache_finds(const struct ll_level *level, struct ll_rou
 {
     double q = ll_cache_admission(&level->cache), size = (double)level->size_bytes;
     if (!before || !ll_fits(round.bytes))
-        return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
-    if (level->cache.policy == LL_CACHE_RANDOM) {
-        double x = (double)round.bytes / size, stay = exp(-round.corunners / size);
-        return q < 1 ? at_random(q, x, stay, before) : all_let_in(x, stay, before->share);
-    }
-    if (!young(level, round))
-        return (struct ll_cache_found){.has = q, .admitted = q, .remembered = 1 - q};
-    return (struct ll_cache_found){.share = before->has, .has = 1, .admitted = 1 - before->has};
+        return (struct ll_cache_found){.has = q, .admitted = q};
+    if (level->cache.policy == LL_CACHE_RANDOM)
+        return at_random(q, (double)round.bytes / size, exp(-round.corunners / size), before);
+    double share = young(level, round) ? before->has : 0, admitted = (1 - share) * q;
+    return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
 
 double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_round round)
 {
-    enum { MOST_TIMES = 50 };
+    enum { MOST_TIMES = 200 };
     static const double SETTLED = 1e-5;
     uint64_t size = level->size_bytes, distance = round.bytes - ll_min(bytes, round.bytes);
     if (!level->cache_given)

@@ -16,22 +16,19 @@
  *
  *       s = exp(-a T / C)
  *
- * Of the lines that miss, a cache lets in those that it remembers, and of the others the share q
- * (`admission`). It remembers those that it did not let in, as many bytes as it holds, of which r is left.
- * So what an op finds (f) depends on what was let in (p) the time before. By age s = r = 1 when T <= C, else
- * 0; at random, with the means of a and b between this time and the one before:
+ * Of the lines that miss, a cache lets in the share q (`admission`), so that what comes once displaces little
+ * of what comes often (Qureshi et al., "Adaptive insertion policies for high performance caching", ISCA
+ * 2007). So what an op finds (f) depends on what was there (p) after the time before. By age s = 1 when
+ * T <= C, else 0; at random, with the mean of a between this time and the one before:
  *
- *       f = s p        of what comes, a = m + (1 - f - m) q is let in,   s = exp(-a T / C)
- *       m = r (1 - p)  b = (1 - f - m) (1 - q) is remembered anew,       r = exp(-b T / C)
- *       p of the next time = f + a
+ *       f = s p,  of what comes a = (1 - f) q is let in,  s = exp(-a T / C),  p of the next time = f + a
  *
  * In endless rounds with q = 1 that is f = exp(-(1 - f) T / C). All that comes around between two uses is
- * taken to be found as they are. A larger cache with q < 1 remembers more, lets in more and displaces more,
- * which may cost it a thousandth of what it finds.
+ * taken to be found as they are.
  *
  * Programs that run beside this one, and are not simulated, may share the cache and bring G bytes a second
  * into it (`corunners`). Of what comes around after d seconds they have displaced some as well: by age
- * T + G d takes the place of T, at random s and r are exp(-G d / C) of what they would be.
+ * T + G d takes the place of T, at random s is exp(-G d / C) of what it would be.
  *
  * What the host writes lands in the outermost memory, or comes through the caches (`fills_caches`) as if an
  * op had written it. What ops write past the caches (`past`) is not in them.
@@ -122,8 +119,8 @@ double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_ro
 /* What a cache finds of bytes that come around once more, as shares of them. */
 struct ll_cache_found {
     double share;
-    double has;                  /* is in the cache afterwards */
-    double admitted, remembered; /* was let in, or remembered, of what was not there */
+    double has;      /* is in the cache afterwards */
+    double admitted; /* was let in, of what was not there */
 };
 
 /* After a round, by the laws above; before: what was found the time before, NULL the first time, when it

@@ -68,6 +68,8 @@ static void probes_find_figures(void **state)
     struct ll_streams streams = ll_probe_streams(NULL, 1, 1 << 14);
     (void)state;
     assert_true(is_rate(streams.read) && is_rate(streams.triad));
+    assert_true(streams.read.typical > 0 && streams.read.typical <= streams.read.value);
+    assert_true(isfinite(ll_probe_rounds(NULL, 1 << 14)) && ll_probe_rounds(NULL, 1 << 14) > 0);
     assert_true(is_rate(ll_probe_latency(1 << 14)));
     assert_true(is_rate(ll_probe_clock()));
     assert_true(is_rate(ll_probe_vector_f32()) && is_rate(ll_probe_vector_f64()));
@@ -111,7 +113,8 @@ static void what_most_looks_see_counts_rate_by_rate(void **state)
     assert_string_equal(fact(&facts, "probe.l3.rounds"),
                         "16=5e+09 24=5e+09 32=5e+09 40=5e+09 48=5e+09 56=5e+09 64=5e+09 80=5e+09 96=5e+09 "
                         "128=5e+09 1024=5e+09");
-    assert_string_equal(fact(&facts, "probe.l3.times"), "8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09");
+    assert_string_equal(fact(&facts, "probe.l3.times"),
+                        "8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09 8=4e+09");
     assert_string_equal(
         fact(&facts, "probe.l3.rests"),
         "0.002=5e+09 0.004=5e+09 0.008=5e+09 0.016=5e+09 0.032=5e+09 0.064=5e+09 0.128=5e+09");

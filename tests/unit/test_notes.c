@@ -94,6 +94,29 @@ static void a_lasting_record_is_pointed_to_until_it_is_read(void **state)
     ll_notes_release(&notes);
 }
 
+static void what_was_noted_behind_a_pause_began_so_much_earlier(void **state)
+{
+    (void)state;
+    struct ll_notes notes = {0};
+    struct told told;
+    uint64_t random = ll_seed(20), place = 0;
+    tell(&random, &told);
+    told.record.lasting = true;
+    told.record.start_ns = 1000;
+    assert_true(ll_notes_take(&notes, &told.record, 0));
+    notes.paused_ns = 300;
+    assert_true(ll_notes_take(&notes, &told.record, 0));
+    told.record.lasting = false;
+    assert_true(ll_notes_take(&notes, &told.record, 0));
+    struct ll_record kept;
+    uint32_t step;
+    for (int i = 0; i < 3; i++) {
+        assert_true(ll_notes_next(&notes, &place, &kept, &step));
+        assert_int_equal(kept.start_ns, i == 0 ? 1000 : 700);
+    }
+    ll_notes_release(&notes);
+}
+
 static void cleared_notes_are_gone_and_their_room_is_kept(void **state)
 {
     (void)state;
@@ -115,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told_comes_back_in_order),
         cmocka_unit_test(a_lasting_record_is_pointed_to_until_it_is_read),
+        cmocka_unit_test(what_was_noted_behind_a_pause_began_so_much_earlier),
         cmocka_unit_test(cleared_notes_are_gone_and_their_room_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
