@@ -260,13 +260,17 @@ static bool find_on_chip(const struct ll_trace *trace, const struct ll_machine *
 {
     const struct ll_residency *residency = ll_residency_new(trace, arena);
     double *begun_s = ll_alloc(arena, trace->op_count, sizeof *begun_s);
-    if (!residency || !begun_s)
+    struct ll_history *history =
+        residency ? ll_history_new(residency, machine, 0, (uint32_t)trace->op_count, arena) : NULL;
+    if (!history || !begun_s)
         return false;
-    for (uint64_t op = 0; op < trace->op_count; op++)
+    const struct ll_so_far so_far = {begun_s, 0, history};
+    for (uint32_t op = 0; op < trace->op_count; op++) {
         begun_s[op] = (double)trace->ops[op].start_ns * 1e-9;
+        ll_history_add(history, op, so_far);
+    }
     for (uint64_t i = 0; i < samples->count; i++)
-        ll_residency_saved(residency, machine, samples->at[i].op, 0, (struct ll_clock){begun_s, 0},
-                           &samples->at[i].found);
+        ll_residency_saved(residency, machine, samples->at[i].op, 0, so_far, &samples->at[i].found);
     return true;
 }
 

@@ -12,12 +12,13 @@ static bool shared(const struct ll_machine *machine, uint64_t level)
     return ll_level_holds_all(&machine->levels[level]) && ll_machine_instances(machine, level) == 1;
 }
 
-/* Of what was there, what is left when x times as many bytes as the cache holds have come around: f = g(f) =
- * stay has exp(-x (admitted before + (1 - f) q) / 2). The root below 1 counts: g is convex, so Newton's steps
- * from 0 come up to it and never pass it, but for rounding where it is near 1. */
-static struct ll_cache_found at_random(double q, double x, double stay, const struct ll_cache_found *before)
+/* What is found, f, of what was there when it began to come, the share `was` of it, while the rest, of which
+ * the share q is let in, displaces it: f = g(f) = was exp(-x (1 - f) q / 2), for x times as many bytes as the
+ * cache holds. The root below 1 counts: g is convex, so Newton's steps from 0 come up to it and never pass
+ * it, but for rounding where it is near 1. */
+static struct ll_cache_found at_random(double q, double x, double was)
 {
-    double share = 0, first = stay * before->has * exp(-x * (before->admitted + q) / 2), next = first;
+    double share = 0, first = was * exp(-x * q / 2), next = first;
     while (next > share) {
         share = next;
         double found = first * exp(share * q / 2 * x);
@@ -34,16 +35,22 @@ static bool young(const struct ll_level *level, struct ll_round round)
     return (double)round.bytes + round.corunners <= (double)level->size_bytes;
 }
 
+static struct ll_cache_found by_age(const struct ll_level *level, struct ll_round round, double was)
+{
+    double share = young(level, round) ? was : 0, admitted = (1 - share) * ll_cache_admission(&level->cache);
+    return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
+}
+
 struct ll_cache_found ll_cache_finds(const struct ll_level *level, struct ll_round round,
                                      const struct ll_cache_found *before)
 {
     double q = ll_cache_admission(&level->cache), size = (double)level->size_bytes;
     if (!before || !ll_fits(round.bytes))
         return (struct ll_cache_found){.has = q, .admitted = q};
-    if (level->cache.policy == LL_CACHE_RANDOM)
-        return at_random(q, (double)round.bytes / size, exp(-round.corunners / size), before);
-    double share = young(level, round) ? before->has : 0, admitted = (1 - share) * q;
-    return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
+    if (level->cache.policy != LL_CACHE_RANDOM)
+        return by_age(level, round, before->has);
+    double came = (double)round.bytes / size * before->admitted / 2;
+    return at_random(q, (double)round.bytes / size, before->has * exp(-came - round.corunners / size));
 }
 
 double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_round round)
@@ -69,13 +76,13 @@ double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_ro
 struct asking {
     const struct ll_residency *residency;
     const struct ll_machine *machine;
-    struct ll_clock clock;
+    struct ll_so_far so_far;
 };
 
 static double begun_s(const struct asking *asking, uint32_t op)
 {
-    const struct ll_clock *clock = &asking->clock;
-    return clock->begun_s && op >= clock->first ? clock->begun_s[op - clock->first] : 0;
+    const struct ll_so_far *so_far = &asking->so_far;
+    return so_far->begun_s && op >= so_far->first ? so_far->begun_s[op - so_far->first] : 0;
 }
 
 /* Whether the host wrote these bytes last, through the caches. */
@@ -130,59 +137,116 @@ static bool is_near(const struct asking *asking, const struct ll_reuse *reuse, c
     return !level->cache.affinity || (last && is_product(last->kind) == is_product(reuse->kind));
 }
 
-/* What the cache further in, if one serves the next op as well, keeps when it is used so for ever. */
-static double kept_inside(const struct asking *asking, const struct ll_reuse *reuse,
-                          const struct ll_level *inside)
+/* --- what caches have let in --- */
+
+/* Of a use, the share that it found, and the share that was there when it was over; how many bytes the cache
+ * had let in by the middle of it. */
+struct met {
+    double found, has, let_in;
+};
+
+struct ll_history {
+    const struct ll_residency *residency;
+    const struct ll_machine *machine;
+    struct met *met[LL_MAX_LEVELS]; /* by reuse; NULL: of this level there is no need to know */
+    double let_in[LL_MAX_LEVELS];   /* bytes so far */
+};
+
+/* What a cache finds that replaces by age and lets everything in follows from distances alone. */
+static bool has_history(const struct ll_level *level)
 {
-    bool serves = inside && is_near(asking, reuse, inside);
-    return serves ? ll_level_keeps(inside, reuse->bytes, round_of(asking, reuse, inside)) : 0;
+    return level->cache_given &&
+           (level->cache.policy == LL_CACHE_RANDOM || ll_cache_admission(&level->cache) < 1);
 }
 
-/* The share of its bytes that a reuse finds in a cache, by the last times that it was asked for them; when
- * there were more, these are taken to have been like the first that is looked at. */
-static double found_share(const struct asking *asking, const struct ll_reuse *reuse,
-                          const struct ll_level *level, const struct ll_level *inside)
+/* A use comes to the level. */
+static void meet(const struct asking *asking, const struct ll_reuse *reuse, uint64_t l,
+                 struct ll_history *history)
 {
-    enum { MOST_TIMES = 5, MOST_USES = 20 };
-    struct ll_round rounds[MOST_TIMES] = {round_of(asking, reuse, level)};
-    size_t count = 1;
-    for (int use = 0; use < MOST_USES && count < MOST_TIMES && ll_fits(since(asking, reuse)); use++) {
-        reuse = before(asking, reuse);
-        if (2 * kept_inside(asking, reuse, inside) < (double)reuse->bytes)
-            rounds[count++] = round_of(asking, reuse, level);
+    const struct ll_level *level = &asking->machine->levels[l];
+    const struct ll_reuse *reuses = asking->residency->reuses, *last = before(asking, reuse);
+    double size = (double)level->size_bytes, bytes = (double)reuse->bytes;
+    double was = last && is_near(asking, reuse, level) ? history->met[l][last - reuses].has : 0;
+    struct ll_round round = round_of(asking, reuse, level);
+    struct ll_cache_found found;
+    if (level->cache.policy == LL_CACHE_RANDOM) {
+        double came = last ? history->let_in[l] - history->met[l][last - reuses].let_in : 0;
+        found = at_random(ll_cache_admission(&level->cache), bytes / size,
+                          was * exp(-(came + round.corunners) / size));
+    } else {
+        found = by_age(level, round, was);
     }
-    for (; count < MOST_TIMES && ll_fits(since(asking, reuse)); count++)
-        rounds[count] = rounds[count - 1];
-    struct ll_cache_found found = ll_cache_finds(level, (struct ll_round){LL_NO_FIT, 0}, NULL);
-    while (count-- > 0)
-        found = ll_cache_finds(level, rounds[count], &found);
-    return found.share;
+    double let_in = found.admitted * bytes;
+    history->met[l][reuse - reuses] = (struct met){found.share, found.has, history->let_in[l] + let_in / 2};
+    history->let_in[l] += let_in;
 }
 
-static double kept_of(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level,
-                      const struct ll_level *inside)
+/* What passes by all caches comes to none. */
+static bool comes(const struct asking *asking, const struct ll_reuse *reuse)
 {
-    if (kept_inside(asking, reuse, inside) >= (double)reuse->bytes)
-        return (double)reuse->bytes;
+    return !writes_past(asking, reuse) && (!reuse->by_host || asking->machine->host.fills_caches);
+}
+
+static void meet_all(struct ll_history *history, struct ll_so_far so_far, uint64_t begin, uint64_t end)
+{
+    const struct asking asking = {history->residency, history->machine, so_far};
+    for (uint64_t l = 0; l + 1 < history->machine->level_count; l++)
+        for (uint64_t i = begin; history->met[l] && i < end; i++)
+            if (comes(&asking, &history->residency->reuses[i]))
+                meet(&asking, &history->residency->reuses[i], l, history);
+}
+
+struct ll_history *ll_history_new(const struct ll_residency *residency, const struct ll_machine *machine,
+                                  uint32_t first, uint32_t end, struct ll_arena *arena)
+{
+    struct ll_history *history = ll_alloc(arena, 1, sizeof *history);
+    if (!history)
+        return NULL;
+    *history = (struct ll_history){.residency = residency, .machine = machine};
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
+        if (!shared(machine, l) || !has_history(&machine->levels[l]))
+            continue;
+        history->met[l] = ll_alloc(arena, residency->first[end], sizeof *history->met[l]);
+        if (!history->met[l])
+            return NULL;
+    }
+    meet_all(history, (struct ll_so_far){0}, 0, residency->first[first]);
+    return history;
+}
+
+void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so_far)
+{
+    meet_all(history, so_far, history->residency->first[op], history->residency->first[op + 1]);
+}
+
+/* --- what ops find --- */
+
+/* Bytes of this use that the level has. */
+static double kept_of(const struct asking *asking, const struct ll_reuse *reuse, uint64_t l)
+{
+    const struct ll_level *level = &asking->machine->levels[l];
+    const struct ll_history *history = asking->so_far.history;
     if (!is_near(asking, reuse, level))
         return 0;
-    if (level->cache_given)
-        return (double)reuse->bytes * found_share(asking, reuse, level, inside);
-    return ll_level_keeps(level, reuse->bytes, (struct ll_round){ll_add(reuse->distance, reuse->bytes), 0});
+    if (has_history(level))
+        return history ? (double)reuse->bytes * history->met[l][reuse - asking->residency->reuses].found : 0;
+    struct ll_round round = level->cache_given ? round_of(asking, reuse, level)
+                                               : (struct ll_round){ll_add(reuse->distance, reuse->bytes), 0};
+    return ll_level_keeps(level, reuse->bytes, round);
 }
 
-/* What this level keeps (none: NULL), behind a cache (none: NULL), and what passes through registers. */
-static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held,
-                         const struct ll_level *level, const struct ll_level *inside)
+/* What passes through registers, and what the first `levels` levels keep. */
+static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held, uint64_t levels)
 {
     double kept = 0;
     uint64_t first = asking->residency->first[op];
     for (uint64_t i = first; i < asking->residency->first[op + 1]; i++) {
         const struct ll_reuse *reuse = &asking->residency->reuses[i];
-        if (i - first < 64 && (held >> (i - first) & 1))
-            kept += (double)reuse->bytes;
-        else if (level && !reuse->by_host)
-            kept += kept_of(asking, reuse, level, inside);
+        double most = i - first < 64 && (held >> (i - first) & 1) ? (double)reuse->bytes : 0;
+        for (uint64_t l = 0; !reuse->by_host && most < (double)reuse->bytes && l < levels; l++)
+            if (shared(asking->machine, l))
+                most = fmax(most, kept_of(asking, reuse, l));
+        kept += most;
     }
     return kept;
 }
@@ -222,23 +286,20 @@ static double shared_bytes(const struct asking *asking, uint32_t op, const struc
 }
 
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_clock clock, struct ll_leftovers *found)
+                        uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found)
 {
-    const struct asking asking = {residency, machine, clock};
-    double in_registers = kept_bytes(&asking, op, held, NULL, NULL), saved = in_registers, shared_inside = 0;
-    const struct ll_level *inside = NULL;
+    const struct asking asking = {residency, machine, so_far};
+    double in_registers = kept_bytes(&asking, op, held, 0), saved = in_registers, shared_inside = 0;
     for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
         found->saved_bytes[l] = saved;
         found->shared_bytes[l] = 0;
         if (l + 1 >= machine->level_count) {
             saved = in_registers;
         } else if (shared(machine, l)) {
-            const struct ll_level *level = &machine->levels[l];
-            double shared_here = fmax(shared_inside, shared_bytes(&asking, op, level));
-            saved = fmax(saved, kept_bytes(&asking, op, held, level, inside));
+            double shared_here = fmax(shared_inside, shared_bytes(&asking, op, &machine->levels[l]));
+            saved = fmax(saved, kept_bytes(&asking, op, held, l + 1));
             found->shared_bytes[l] = shared_here - shared_inside;
             shared_inside = shared_here;
-            inside = level->cache_given ? level : inside;
         }
     }
 }

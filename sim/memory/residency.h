@@ -18,13 +18,13 @@
  *
  * Of the lines that miss, a cache lets in the share q (`admission`), so that what comes once displaces little
  * of what comes often (Qureshi et al., "Adaptive insertion policies for high performance caching", ISCA
- * 2007). So what an op finds (f) depends on what was there (p) after the time before. By age s = 1 when
- * T <= C, else 0; at random, with the mean of a between this time and the one before:
+ * 2007). So what a use finds (f) depends on what was there (p) when the one before was over. By age s = 1
+ * when T <= C, else 0; at random it depends on the bytes A that the cache has let in meanwhile:
  *
- *       f = s p,  of what comes a = (1 - f) q is let in,  s = exp(-a T / C),  p of the next time = f + a
+ *       f = s p,  of what comes a = (1 - f) q is let in,  s = exp(-A / C),  p of the next time = f + a
  *
- * In endless rounds with q = 1 that is f = exp(-(1 - f) T / C). All that comes around between two uses is
- * taken to be found as they are.
+ * A goes from the middle of one use to the middle of the next, so that half of what each lets in is part of
+ * it. In endless rounds with q = 1 that is f = exp(-(1 - f) T / C).
  *
  * Programs that run beside this one, and are not simulated, may share the cache and bring G bytes a second
  * into it (`corunners`). Of what comes around after d seconds they have displaced some as well: by age
@@ -41,7 +41,7 @@
  * its own caches then. Whoever overwrites them, still there or in a cache that all share, has the other units
  * drop theirs first, line by line; that takes time (`invalidation`), though nothing is moved.
  *
- * A level is not asked for what one further in keeps.
+ * Each cache meets every use, as if there were none further in: nothing tells it whether those have it.
  *
  * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
  * takes the addresses of the dead, whose bytes need no room of their own any more.
@@ -81,12 +81,6 @@ struct ll_reuse {
     bool everywhere; /* every unit that works reads all of it */
 };
 
-/* How long the device had worked when ops began. */
-struct ll_clock {
-    const double *begun_s; /* of op `first` and those behind it; NULL: no time passes */
-    uint32_t first;        /* all before it began at 0 */
-};
-
 struct ll_residency {
     const uint64_t *first; /* op_count + 1 offsets: op's operands are reuses[first[op]..first[op + 1]) */
     const struct ll_reuse *reuses; /* inputs, then outputs; before first[0] those of a rehearsal */
@@ -96,6 +90,25 @@ struct ll_residency {
  * immutable, may be shared by threads. */
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena);
 
+/* What the caches of a machine have met and let in, op by op: of those that replace at random, or let in but
+ * a share. One thread at a time while ops are added. */
+struct ll_history;
+
+/* After the ops before `first`, which all began at once; with room for those before `end`. Lives in the
+ * arena; residency and machine stay. NULL when memory ran out. */
+struct ll_history *ll_history_new(const struct ll_residency *residency, const struct ll_machine *machine,
+                                  uint32_t first, uint32_t end, struct ll_arena *arena);
+
+/* What there was before an op: how long the device had worked when ops began, what its caches have met. */
+struct ll_so_far {
+    const double *begun_s;            /* of op `first` and those behind it; NULL: no time passes */
+    uint32_t first;                   /* all before it began at 0 */
+    const struct ll_history *history; /* NULL: caches that would need it are empty */
+};
+
+/* The next op: they are added one after the other, from `first` on. So far it and those before it began. */
+void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so_far);
+
 /* What this op finds, for each level (LL_MAX_LEVELS of them). saved_bytes[l]: bytes of its operands, each
  * counted once, that need not pass between level l and the levels further in, which are caches if they say so
  * (`cache`). shared_bytes[l]: bytes that it overwrites, of which other units have copies, and which are in
@@ -103,9 +116,9 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
  * Memories of which there are several, and those that some operand passes by, keep nothing for the next op,
  * and the innermost level saves nothing of its own traffic. Operands whose bit is set in `held` pass through
  * registers (fusion) and save all of their bytes at every level; bit i is operand i, inputs first, up to 64
- * of them. The clock knows when this op and those before it began. Pure, thread-safe. */
+ * of them. What is so far includes this op. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_clock clock, struct ll_leftovers *found);
+                        uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found);
 
 /* What comes between two uses of the same bytes. */
 struct ll_round {

@@ -72,6 +72,8 @@ struct run {
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
     double *begun_s; /* by op: how long the device had worked when it began */
+    struct ll_history *history;
+    struct ll_so_far so_far; /* of both */
     double stream_end_s[STREAM_COUNT];
     double end_s;                       /* of all that has been placed */
     double active_s, starting_s;        /* all that the device works, all that the software takes to start */
@@ -361,7 +363,7 @@ static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
     struct ll_leftovers found;
     struct ll_timing timing;
-    ll_save_traffic(prepared, run->machine, seq, run->begun_s, &found);
+    ll_save_traffic(prepared, run->machine, seq, run->so_far, &found);
     ll_time_op(prepared, run->machine, seq, &run->costs[form], &found, &timing, NULL);
     run->ops[i].unit = run->costs[form].unit;
     run->ops[i].bound = timing.bound;
@@ -383,7 +385,7 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
     if (prepared->works[form].kind == LL_WORK_COLLECTIVE)
         detail.price = &result->prices[form];
     else if (prepared->works[form].kind != LL_WORK_WAIT) {
-        ll_save_traffic(prepared, result->machine, seq, result->begun_s, &found);
+        ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
         fill_detail(result->machine, &result->costs[form], &found,
                     result->ops[seq - prepared->first_op].time_s, &detail);
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
@@ -412,13 +414,16 @@ static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *
     run->prices = exchanges ? ll_alloc(arena, forms, sizeof *run->prices) : NULL;
     run->ops = ll_alloc(arena, ops, sizeof *run->ops);
     run->begun_s = ll_alloc(arena, ops, sizeof *run->begun_s);
+    run->history = ll_history_new(run->prepared->residency, run->machine, run->prepared->first_op,
+                                  run->prepared->end_op, arena);
+    run->so_far = (struct ll_so_far){run->begun_s, run->prepared->first_op, run->history};
     run->known = ll_alloc(scratch, forms, sizeof *run->known);
     run->parts = ll_alloc(scratch, ops, sizeof *run->parts);
     run->queued = ll_alloc(scratch, ops, sizeof *run->queued);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->costs && run->known && run->ops && run->begun_s && run->parts && run->queued &&
-           (run->prices || !exchanges);
+    return run->costs && run->known && run->ops && run->begun_s && run->history && run->parts &&
+           run->queued && (run->prices || !exchanges);
 }
 
 static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
@@ -429,6 +434,7 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
         uint64_t kind = prepared->works[form].kind;
         struct ll_op_detail detail = {0};
         run->begun_s[seq - prepared->first_op] = run->active_s;
+        ll_history_add(run->history, seq, run->so_far);
         if (is_idle(run, form)) {
             run_idle(run, seq);
             continue;
@@ -480,7 +486,7 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
                                      .machine = run->machine,
                                      .footprint = footprint,
                                      .ops = run->ops,
-                                     .begun_s = run->begun_s,
+                                     .so_far = run->so_far,
                                      .costs = run->costs,
                                      .prices = run->prices};
         run_ops(run, kinds, result);

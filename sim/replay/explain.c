@@ -93,7 +93,7 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
                     why, &trouble))
         return false;
-    ll_save_traffic(prepared, result->machine, seq, result->begun_s, &found);
+    ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
     tell_taken(result, slowed, &timing, why);

@@ -20,11 +20,10 @@
 
 /* What residency and fusion take off the op's traffic. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     const double *begun_s, struct ll_leftovers *found)
+                     struct ll_so_far so_far, struct ll_leftovers *found)
 {
     struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
-    const struct ll_clock clock = {begun_s, prepared->first_op};
-    ll_residency_saved(prepared->residency, machine, seq, fused.held, clock, found);
+    ll_residency_saved(prepared->residency, machine, seq, fused.held, so_far, found);
 }
 
 /* Whether the op takes as long as it was recorded to take. */

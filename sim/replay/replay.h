@@ -131,7 +131,7 @@ struct ll_result {
     struct ll_energy_parts energy;      /* its parts; zero when the machine does not say */
     double area_m2;                     /* NaN when the machine does not say */
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
-    const double *begun_s;              /* by op as ops: how long the device had worked when it began */
+    struct ll_so_far so_far;            /* when the device began them, and what its caches have met */
     const struct ll_cost *costs;        /* by form, of those that were replayed */
     const struct ll_price *prices;      /* by form, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */

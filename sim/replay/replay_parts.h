@@ -13,9 +13,9 @@ struct ll_op_parts {
     uint32_t waited_for;  /* op, LL_NONE when it could start at once */
 };
 
-/* What residency and fusion take off the op's traffic; begun_s as struct ll_result has it. */
+/* What residency and fusion take off the op's traffic. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     const double *begun_s, struct ll_leftovers *found);
+                     struct ll_so_far so_far, struct ll_leftovers *found);
 
 /* The op's time on an empty stream, of `saved` traffic less than its cost says. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
