@@ -451,7 +451,7 @@ static bool prepare_table(struct level *level, uint64_t slots, struct ll_arena *
     if (level->ways <= FEW_WAYS || (level->ways <= MANY_WAYS && slots > SMALL_SLOTS))
         return true;
     /* Mostly empty: then a line is found, or not, at the first place. */
-    for (level->table_bits = 1; UINT64_C(1) << level->table_bits < 8 * slots;)
+    for (level->table_bits = 1; UINT64_C(1) << level->table_bits < 16 * slots;)
         level->table_bits++;
     uint64_t size = UINT64_C(1) << level->table_bits;
     level->table = ll_alloc(arena, size, sizeof *level->table);
