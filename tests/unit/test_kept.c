@@ -144,6 +144,102 @@ static void what_comes_once_displaces_what_came_often_by_what_is_let_in(void **s
     }
 }
 
+/* A cache of 1000 bytes before the memory. */
+static struct ll_machine with_cache(enum ll_cache_policy policy, double admission)
+{
+    struct ll_machine machine = two_levels(1000, LL_SCOPE_DEVICE, 4);
+    machine.levels[0].cache_given = true;
+    machine.levels[0].cache.policy = policy;
+    machine.levels[0].cache.admission = admission;
+    return machine;
+}
+
+/* What the last of these uses of one operand each finds, as a share of it. */
+static double last_finds(const struct ll_machine *machine, struct ll_reuse *reuses, uint32_t count)
+{
+    static const uint64_t first[] = {0, 1, 2, 3, 4};
+    struct ll_arena arena = {0};
+    for (uint32_t use = 0; use < count; use++)
+        reuses[use].op = use;
+    const struct ll_residency residency = {first, reuses};
+    struct ll_leftovers found;
+    ll_residency_saved(&residency, machine, count - 1, 0, met_by(&residency, machine, count, &arena), &found);
+    ll_arena_release(&arena);
+    return found.saved_bytes[1] / (double)reuses[count - 1].bytes;
+}
+
+/* Between two uses of 10 bytes 3000 others are written: by an op, by one that writes past the caches, by the
+ * host to the outermost memory, by the host through the caches. */
+static void what_passes_by_displaces_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        bool past, by_host, fills;
+    } cases[] = {{false, false, false}, {true, false, false}, {false, true, false}, {false, true, true}};
+    static const bool displaces[] = {true, false, false, true};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_machine machine = with_cache(LL_CACHE_RANDOM, 1);
+        machine.software.past_bytes = 2000;
+        machine.software.past_ops[LL_OP_ADD] = cases[i].past;
+        machine.host.fills_caches = cases[i].fills;
+        struct ll_reuse reuses[] = {{.bytes = 10, .since = LL_NO_FIT, .kind = LL_OP_RELU},
+                                    {.bytes = 3000,
+                                     .since = LL_NO_FIT,
+                                     .kind = LL_OP_ADD,
+                                     .written = true,
+                                     .by_host = cases[i].by_host},
+                                    {.bytes = 10, .since = 3000, .before = 1, .kind = LL_OP_RELU}};
+        double kept = last_finds(&machine, reuses, 3);
+        assert_true(displaces[i] ? kept < 0.06 : kept > 0.98);
+    }
+}
+
+static void the_host_finds_nothing_that_it_overwrites(void **state)
+{
+    (void)state;
+    for (int policy = 0; policy < 2; policy++) {
+        struct ll_machine machine = with_cache(policy ? LL_CACHE_RANDOM : LL_CACHE_LRU, 1);
+        machine.host.fills_caches = true;
+        struct ll_reuse reuses[] = {
+            {.bytes = 10, .since = LL_NO_FIT},
+            {.bytes = 10, .since = 0, .distance = 0, .before = 1, .written = true, .by_host = true}};
+        assert_near(last_finds(&machine, reuses, 2), 0, 0);
+        reuses[1].by_host = false;
+        assert_true(last_finds(&machine, reuses, 2) > 0.98);
+    }
+}
+
+/* A quarter of 10 bytes is let in each time: 0, 1/4, 7/16, 37/64 are found, by age exactly. */
+static void by_age_as_well_a_part_is_let_in_each_time(void **state)
+{
+    (void)state;
+    struct ll_machine machine = with_cache(LL_CACHE_LRU, 0.25);
+    struct ll_reuse reuses[] = {{.bytes = 10, .since = LL_NO_FIT},
+                                {.bytes = 10, .before = 1},
+                                {.bytes = 10, .before = 2},
+                                {.bytes = 10, .before = 3}};
+    assert_near(last_finds(&machine, reuses, 1), 0, 0);
+    assert_near(last_finds(&machine, reuses, 2), 1.0 / 4, 1e-12);
+    assert_near(last_finds(&machine, reuses, 3), 7.0 / 16, 1e-12);
+    assert_near(last_finds(&machine, reuses, 4), 37.0 / 64, 1e-12);
+}
+
+/* A product, then two other ops: the first of them finds nothing in the units' own caches, which let in a
+ * quarter of what it asks for then; that is what the second one finds. */
+static void what_a_product_left_elsewhere_is_let_in_anew(void **state)
+{
+    (void)state;
+    struct ll_machine machine = with_cache(LL_CACHE_LRU, 0.25);
+    machine.levels[0].cache.affinity = true;
+    struct ll_reuse reuses[] = {{.bytes = 10, .since = LL_NO_FIT, .kind = LL_OP_MATMUL},
+                                {.bytes = 10, .before = 1, .kind = LL_OP_MATMUL},
+                                {.bytes = 10, .before = 2, .kind = LL_OP_ADD},
+                                {.bytes = 10, .before = 3, .kind = LL_OP_ADD}};
+    assert_near(last_finds(&machine, reuses, 2), 1.0 / 4, 1e-12);
+    assert_near(last_finds(&machine, reuses, 3), 0, 0);
+    assert_near(last_finds(&machine, reuses, 4), 1.0 / 4, 1e-12);
+}
+
 static void a_larger_cache_finds_no_less(void **state)
 {
     (void)state;
@@ -372,6 +468,10 @@ int main(void)
         cmocka_unit_test(a_cache_keeps_of_a_round_what_a_simulated_one_keeps),
         cmocka_unit_test(a_cache_that_lets_in_a_part_finds_more_each_time),
         cmocka_unit_test(what_comes_once_displaces_what_came_often_by_what_is_let_in),
+        cmocka_unit_test(what_passes_by_displaces_nothing),
+        cmocka_unit_test(the_host_finds_nothing_that_it_overwrites),
+        cmocka_unit_test(by_age_as_well_a_part_is_let_in_each_time),
+        cmocka_unit_test(what_a_product_left_elsewhere_is_let_in_anew),
         cmocka_unit_test(a_larger_cache_finds_no_less),
         cmocka_unit_test(others_displace_what_rests_as_in_a_simulated_cache),
         cmocka_unit_test(private_caches_find_what_ops_of_the_same_cut_have_left),
