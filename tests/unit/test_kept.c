@@ -154,7 +154,8 @@ static struct ll_machine with_cache(enum ll_cache_policy policy, double admissio
     return machine;
 }
 
-/* What the last of these uses of one operand each finds, as a share of it. */
+/* What the last of these uses of one operand each finds, as a share of it; whether a replay begins with the
+ * first or the last of them is all one. */
 static double last_finds(const struct ll_machine *machine, struct ll_reuse *reuses, uint32_t count)
 {
     static const uint64_t first[] = {0, 1, 2, 3, 4};
@@ -162,8 +163,13 @@ static double last_finds(const struct ll_machine *machine, struct ll_reuse *reus
     for (uint32_t use = 0; use < count; use++)
         reuses[use].op = use;
     const struct ll_residency residency = {first, reuses};
-    struct ll_leftovers found;
+    struct ll_leftovers found, later;
     ll_residency_saved(&residency, machine, count - 1, 0, met_by(&residency, machine, count, &arena), &found);
+    struct ll_history *history = ll_history_new(&residency, machine, count - 1, count, &arena);
+    struct ll_so_far so_far = {NULL, count - 1, history};
+    ll_history_add(history, count - 1, so_far);
+    ll_residency_saved(&residency, machine, count - 1, 0, so_far, &later);
+    assert_near(later.saved_bytes[1], found.saved_bytes[1], 0);
     ll_arena_release(&arena);
     return found.saved_bytes[1] / (double)reuses[count - 1].bytes;
 }
