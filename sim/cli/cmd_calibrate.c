@@ -115,6 +115,18 @@ static void say_crowded(double share)
             ll_percent(&text, share));
 }
 
+static void say_apart(double share)
+{
+    static const double often = 0.1;
+    struct ll_human text;
+    if (share > often)
+        fprintf(
+            stderr,
+            "at %s of the looks threads were behind different last caches, however long was waited: what "
+            "they share is described as larger and slower than where they are together; calibrate again\n",
+            ll_percent(&text, share));
+}
+
 /* Who describes a machine should know that it was not left alone. Of a virtual machine whose neighbours were
  * quiet, times of an op differed by 9 % in the median over the kernels, and by 22 % when they were not; then
  * products of few rows were found 20 % slower than a few minutes before. */
@@ -131,6 +143,7 @@ static void say_disturbed(const struct ll_trace *trace, const struct ll_calibrat
                 "the times of an op differ by %s (half of them, in the median over the kernels): others were "
                 "at work on this machine; calibrate again when it is quieter\n",
                 ll_percent(&text, middle));
+    say_apart(ll_trace_number(trace, "host.apart", 0));
     say_crowded(ll_trace_number(trace, "host.crowded", 0));
 }
 

@@ -106,6 +106,11 @@ static void threads_apart_wake_each_other_until_they_are_near(void **state)
     assert_int_equal(host.rests, 3 * 20);
     assert_true(took_ns >= 60000000);
     assert_true(ll_pool_round_trip_s(pool) == near_s);
+    assert_true(ll_pool_apart_share(pool) == 0);
+    host.near_from = INT32_MAX;
+    pass_ms(4);
+    settle(pool);
+    assert_true(ll_pool_apart_share(pool) == 0.5);
     ll_pool_free(pool);
 }
 

@@ -32,7 +32,8 @@ struct ll_pool_quiet {
     bool was_together, was_alone; /* whether either has ever helped */
     double width, widest;         /* additions at a time: by the last look, and the most so far */
     double longest_s;             /* round trip with which a piece of work began */
-    uint64_t looks, crowded;      /* pieces of work before which it looked, and those that began crowded */
+    uint64_t looks;               /* pieces of work before which it looked, */
+    uint64_t apart, crowded;      /* and those that began so */
 };
 
 struct ll_pool {

@@ -143,6 +143,7 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
         look = wait_alone(pool, bring_together(pool, look));
     quiet->longest_s = look.trip_s > quiet->longest_s ? look.trip_s : quiet->longest_s;
     quiet->looks++;
+    quiet->apart += are_apart(look);
     quiet->crowded += is_crowded(quiet, look);
     quiet->looked_ns = ll_now_ns();
     return quiet->looked_ns - now_ns;
@@ -158,7 +159,17 @@ double ll_pool_round_trip_s(const struct ll_pool *pool)
     return pool ? pool->quiet.longest_s : 0;
 }
 
+static double share_of(const struct ll_pool *pool, uint64_t looks)
+{
+    return looks > 0 ? (double)looks / (double)pool->quiet.looks : 0;
+}
+
+double ll_pool_apart_share(const struct ll_pool *pool)
+{
+    return pool ? share_of(pool, pool->quiet.apart) : 0;
+}
+
 double ll_pool_crowded_share(const struct ll_pool *pool)
 {
-    return pool && pool->quiet.looks > 0 ? (double)pool->quiet.crowded / (double)pool->quiet.looks : 0;
+    return pool ? share_of(pool, pool->quiet.crowded) : 0;
 }
