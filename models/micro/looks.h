@@ -26,8 +26,8 @@ struct ll_looks {
 struct ll_looks ll_looks_at_l2(const struct ll_pool *pool, const struct ll_facts *facts);
 struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts);
 
-/* Looks once more: how fast all threads read through parts of the cache, through more than it
- * holds and through `beyond` bytes. A look at what others share, too: some seconds. */
+/* Looks once more: how fast all threads read through parts of the cache, through more than it holds and
+ * through `beyond` bytes. A look at what others share, too: some seconds. */
 void ll_look_at_rounds(struct ll_looks *looks, struct ll_pool *pool);
 void ll_look_at_shared(struct ll_looks *looks, struct ll_pool *pool);
 

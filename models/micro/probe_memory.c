@@ -86,10 +86,10 @@ static uint64_t whole_bytes(const struct stream *s)
     return s->threads * s->floats * sizeof(float);
 }
 
-/* Memory is NULL when it ran out. */
-static struct stream stream_of(struct ll_pool *pool, unsigned threads, uint64_t bytes, ll_pool_body *body)
+/* Is read once; memory is NULL when it ran out. */
+static struct stream stream_of(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
-    struct stream s = {.pool = pool, .threads = threads, .passes = 1, .body = body};
+    struct stream s = {.pool = pool, .threads = threads, .passes = 1, .body = read_part};
     s.floats = ll_max(LINE_BYTES, bytes / threads / LINE_BYTES * LINE_BYTES) / sizeof(float);
     s.memory = ll_probe_memory(whole_bytes(&s));
     return s;
@@ -103,7 +103,7 @@ static void release_stream(struct stream *s)
 
 static struct stream long_stream(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
-    struct stream s = stream_of(pool, threads, bytes, NULL);
+    struct stream s = stream_of(pool, threads, bytes);
     s.passes = ll_max(1, LEAST_BYTES / whole_bytes(&s));
     return s;
 }
@@ -144,8 +144,8 @@ static bool open_both(struct ll_pool *pool, uint64_t bytes, uint64_t others, str
                       struct stream *away)
 {
     unsigned threads = ll_pool_threads(pool);
-    *timed = stream_of(pool, threads, bytes, read_part);
-    *away = stream_of(pool, threads, others, read_part);
+    *timed = stream_of(pool, threads, bytes);
+    *away = stream_of(pool, threads, others);
     away->passes = 4;
     return timed->memory && away->memory;
 }
