@@ -6,6 +6,7 @@
 #include "models/nn/blas.h"
 #include "models/nn/runner.h"
 #include "tracer/base/order.h"
+#include "tracer/host.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,17 +211,12 @@ static bool goes_on(const struct run *run)
            (!run->recorder || ll_recorder_status(run->recorder) == LL_OK);
 }
 
-/* How far apart the threads' processors were, as far as there were several and they were asked, how often
- * somebody shared their cores, and that the first step was rehearsed, if it was. */
+/* Where the threads were, and that the first step was rehearsed, if it was. */
 static enum ll_status record_circumstances(const struct run *run)
 {
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
-    double trip_s = ll_pool_round_trip_s(run->pool);
-    if (trip_s > 0)
-        ll_facts_add(&facts, "host.round_trip_ns", "%.0f", trip_s * 1e9);
-    if (ll_pool_crowded_share(run->pool) > 0)
-        ll_facts_add(&facts, "host.crowded", "%.3f", ll_pool_crowded_share(run->pool));
+    ll_pool_facts(run->pool, &facts);
     if (ll_runner_rehearsed(run->runner))
         ll_facts_add(&facts, "rehearsed", "yes");
     enum ll_status status = facts.failed ? LL_NO_MEMORY : LL_OK;

@@ -200,3 +200,18 @@ void ll_host_facts(struct ll_facts *facts)
     if (topology)
         hwloc_topology_destroy(topology);
 }
+
+static void add_share(struct ll_facts *facts, const char *key, double share)
+{
+    if (share > 0)
+        ll_facts_add(facts, key, "%.3f", share);
+}
+
+void ll_pool_facts(const struct ll_pool *pool, struct ll_facts *facts)
+{
+    double trip_s = ll_pool_round_trip_s(pool);
+    if (trip_s > 0)
+        ll_facts_add(facts, "host.round_trip_ns", "%.0f", trip_s * 1e9);
+    add_share(facts, "host.apart", ll_pool_apart_share(pool));
+    add_share(facts, "host.crowded", ll_pool_crowded_share(pool));
+}

@@ -79,10 +79,8 @@ struct ll_step {
  * seed, threads, host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on,
  * program.build_id, library.NAME (build id), blas.core, blas.better_core (what this CPU could run),
  * blas.config, blas.threads, clock.resolution_ns, leadline (version). A dry run has nothing
- * about the host. Behind the steps of a native run: host.round_trip_ns (ll_pool_round_trip_s), host.crowded
- * (ll_pool_crowded_share, where it is more than 0), and rehearsed (yes) where the ops of the first step had
- * run before it, so that it found what they leave; behind those of a calibration host.apart, too
- * (ll_pool_apart_share, likewise). */
+ * about the host. Behind the steps of a native run: what ll_pool_facts adds, and rehearsed (yes) where the
+ * ops of the first step had run before it, so that it found what they leave. */
 struct ll_fact {
     const char *key, *value;
 };

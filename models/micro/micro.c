@@ -276,10 +276,7 @@ static void measure(const struct ll_micro_options *options, struct ll_runner *ru
     step_all(options, runner, pool, recorder, &l3);
     ll_looks_facts(&l2, facts);
     ll_looks_facts(&l3, facts);
-    if (ll_pool_apart_share(pool) > 0)
-        ll_facts_add(facts, "host.apart", "%.3f", ll_pool_apart_share(pool));
-    if (ll_pool_crowded_share(pool) > 0)
-        ll_facts_add(facts, "host.crowded", "%.3f", ll_pool_crowded_share(pool));
+    ll_pool_facts(pool, facts);
     if (!facts->failed)
         ll_recorder_facts(recorder, facts->items + known, facts->count - known);
 }
