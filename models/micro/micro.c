@@ -15,21 +15,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Elements: what fits a core's first cache, its own caches, all caches, and none; weights of a network. No
- * power of two, these, or two of an optimizer's operands would lie 256 MiB apart: Zen's first cache tells
- * lines apart by a hash of address bits 12 to 27 (Lipp et al., "Take A Way", ASIACCS 2020), and throws each
- * of such two out for the other (measured: 28 in place of 46 GB/s). */
+/* Elements: what fits a core's first cache, its own caches, all caches, and none (of a result of 32 MiB a
+ * cache of as much keeps a good part until it is overwritten); weights of a network. No powers of two, these
+ * last two, or operands would lie 256 MiB apart: Zen's first cache tells lines apart by a hash of address
+ * bits 12 to 27 (Lipp et al., "Take A Way", ASIACCS 2020), and throws each of such two out for the other
+ * (measured: 28 in place of 46 GB/s). */
 enum {
     LL_MICRO_SMALL = 1 << 12,
     LL_MICRO_NEAR = 1 << 14,
     LL_MICRO_MIDDLE = 1 << 21,
-    LL_MICRO_LARGE = 1 << 23,
+    LL_MICRO_LARGE = 17 << 20,
     LL_MICRO_WEIGHTS = 33 << 20
 };
 enum { QUICK_SIZES = 2, QUICK_SIDE = 16, MOST_OPERANDS = 8 };
 /* Close to each other where kernels begin to use a second thread. */
-static const uint64_t sizes[] = {1 << 7,  1 << 10, 1 << 12, 1 << 14, 1 << 15,         1 << 16,
-                                 1 << 17, 1 << 19, 1 << 21, 1 << 23, LL_MICRO_WEIGHTS};
+static const uint64_t sizes[] = {1 << 7,  1 << 10, 1 << 12, 1 << 14,        1 << 15,         1 << 16,
+                                 1 << 17, 1 << 19, 1 << 21, LL_MICRO_LARGE, LL_MICRO_WEIGHTS};
 
 static const struct {
     enum ll_op_kind kind;

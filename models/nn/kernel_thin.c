@@ -8,24 +8,22 @@
 #include "models/nn/kernel_thin.h"
 #include "models/nn/kernel.h"
 
-enum { STRIP_BYTES = 1 << 14, LEAST_STRIP_BYTES = 1 << 13 };
+/* A strip of a row of B, and of all that are added. */
+enum { STRIP_BYTES = 1 << 14, LEAST_STRIP_BYTES = 1 << 13, MOST_BYTES = 1 << 15, LINE = 64 };
 
 /* One row of C: c = sum of a[i] b[i], of `depth` rows of b, which is known when this is compiled. */
 LL_INLINE void row(const real *a, uint64_t lda, const real *restrict b, uint64_t ldb, real *restrict c,
                    uint64_t count, unsigned depth)
 {
-    real a0 = a[0], a1 = depth > 1 ? a[lda] : 0, a2 = depth > 2 ? a[2 * lda] : 0,
-         a3 = depth > 3 ? a[3 * lda] : 0;
-    const real *b1 = depth > 1 ? b + ldb : b, *b2 = depth > 2 ? b1 + ldb : b, *b3 = depth > 3 ? b2 + ldb : b;
+    real scale[LL_THIN_DEPTH];
+    for (unsigned i = 0; i < depth; i++)
+        scale[i] = a[i * lda];
 #pragma omp simd
     for (uint64_t j = 0; j < count; j++) {
-        real sum = a0 * b[j];
-        if (depth > 1)
-            sum += a1 * b1[j];
-        if (depth > 2)
-            sum += a2 * b2[j];
-        if (depth > 3)
-            sum += a3 * b3[j];
+        real sum = scale[0] * b[j];
+#pragma GCC unroll 8
+        for (unsigned i = 1; i < depth; i++)
+            sum += scale[i] * b[i * ldb + j];
         c[j] = sum;
     }
 }
@@ -38,21 +36,37 @@ LL_INLINE void strip(const struct ll_blas_product *p, uint64_t begin, uint64_t e
             (real *)p->c + i * p->ldc + first, count, depth);
 }
 
+/* Elements of a strip: whole lines. */
+static uint64_t strip_width(uint64_t depth)
+{
+    uint64_t bytes = ll_max(STRIP_BYTES / depth, ll_min(LEAST_STRIP_BYTES, MOST_BYTES / depth));
+    return bytes / LINE * LINE / sizeof(real);
+}
+
 LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct ll_blas_product *p = context;
-    uint64_t width = ll_max(STRIP_BYTES / p->k, LEAST_STRIP_BYTES) / sizeof(real);
+    uint64_t width = strip_width(p->k);
     for (uint64_t first = 0; first < p->n; first += width) {
         uint64_t count = ll_min(width, p->n - first);
-        if (p->k == 1)
-            strip(p, begin, end, first, count, 1);
-        else if (p->k == 2)
-            strip(p, begin, end, first, count, 2);
-        else if (p->k == 3)
-            strip(p, begin, end, first, count, 3);
-        else
-            strip(p, begin, end, first, count, 4);
+        switch (p->k) {
+#define OF_DEPTH(depth)                                                                                      \
+    case depth:                                                                                              \
+        strip(p, begin, end, first, count, depth);                                                           \
+        break
+            OF_DEPTH(1);
+            OF_DEPTH(2);
+            OF_DEPTH(3);
+            OF_DEPTH(4);
+            OF_DEPTH(5);
+            OF_DEPTH(6);
+            OF_DEPTH(7);
+            OF_DEPTH(8);
+#undef OF_DEPTH
+        default:
+            break;
+        }
     }
 }
 

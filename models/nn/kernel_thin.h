@@ -7,7 +7,7 @@
 #include "tracer/base/pool.h"
 
 /* Up to so many terms an element of the result takes less to compute than to write. */
-enum { LL_THIN_DEPTH = 4 };
+enum { LL_THIN_DEPTH = 8 };
 
 /* For so many FLOPs, or bytes of the operands and the result if more, a thread is woken. */
 enum { LL_THIN_GRAIN = 1 << 19 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the figures of a kernel leave unexplained, shape by shape: two ratios, one for what is done near the
  * unit and one for the outermost memory, so that the passes over the shape, cold and warm, come out. Both are
- * held near 1, the more so the more the measured times differ from step to step: of what is hardly there, as
- * memory traffic where nearly all was on chip, the ratio would else be noise. */
+ * held near 1, the more so the more the measured times differ from step to step, and that of the outermost
+ * memory the more so the smaller its share of the time: where nearly all was on chip, what a pass took longer
+ * than another is no measure of memory traffic, and would stretch that of a network where nothing is. */
 #include "sim/calibrate/fit.h"
 
 #include "sim/cost/seen.h"
@@ -16,7 +17,7 @@ struct shapes {
     uint64_t first, count; /* samples of the kind */
     struct ll_seen *seen;
     uint64_t seen_count;
-    double hold; /* of the shape at hand */
+    double hold_near, hold_far; /* of the shape at hand */
 };
 
 static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen)
@@ -28,7 +29,7 @@ static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen
 
 /* What a squared logarithm of a ratio counts beside squared errors, were both normally distributed: the
  * variance of these, by the quartiles of the passes over the shape, over that of ratios. */
-static double hold_of(const struct shapes *s, const struct ll_seen *seen)
+static double hold_near_of(const struct shapes *s, const struct ll_seen *seen)
 {
     static const double quiet = 0.05, ratios = 0.35, quartiles = 1.349;
     double squares = 0, count = 0;
@@ -41,18 +42,41 @@ static double hold_of(const struct shapes *s, const struct ll_seen *seen)
     return (quiet * quiet + squares / count) / (ratios * ratios);
 }
 
+/* A pass over the shape that its ratios alone stretch. */
+static double predicted_s(const struct shapes *s, const struct ll_sample *sample, const struct ll_seen *seen)
+{
+    struct ll_kernel *kernel = &s->machine->software.kernels[0];
+    kernel->seen = seen;
+    kernel->seen_count = 1;
+    return ll_sample_predicted_s(s->machine, sample);
+}
+
+/* Of the times of all passes over a shape, the largest share that the outermost memory has. */
+static double share_of_far(const struct shapes *s, const struct ll_seen *seen)
+{
+    struct ll_seen once = *seen, twice = *seen;
+    once.near = once.far = twice.near = 1;
+    twice.far = 2;
+    double share = 0;
+    for (uint64_t i = s->first; i < s->first + s->count; i++)
+        if (has_shape(&s->samples->at[i], seen)) {
+            double time_s = predicted_s(s, &s->samples->at[i], &once);
+            double more_s = predicted_s(s, &s->samples->at[i], &twice) - time_s;
+            share = fmax(share, time_s > 0 ? more_s / time_s : 0);
+        }
+    return share;
+}
+
 /* How far off all passes over a shape are, when only its own ratios count. */
 static double loss_of(const struct shapes *s, const struct ll_seen *seen)
 {
-    struct ll_kernel *kernel = &s->machine->software.kernels[0];
-    double near = log(seen->near), far = log(seen->far), loss = s->hold * (near * near + far * far);
-    kernel->seen = seen;
-    kernel->seen_count = 1;
+    double near = log(seen->near), far = log(seen->far);
+    double loss = s->hold_near * near * near + s->hold_far * far * far;
     for (uint64_t i = s->first; i < s->first + s->count; i++) {
         const struct ll_sample *sample = &s->samples->at[i];
         if (!has_shape(sample, seen))
             continue;
-        double predicted = ll_sample_predicted_s(s->machine, sample);
+        double predicted = predicted_s(s, sample, seen);
         double off = predicted > 0 ? log(predicted / sample->time_s) : 0;
         loss += off * off;
     }
@@ -76,7 +100,9 @@ static bool try_ratios(const struct shapes *s, struct ll_seen *seen, double near
 
 static void fit_shape(struct shapes *s, struct ll_seen *seen)
 {
-    s->hold = hold_of(s, seen);
+    static const double least_share = 0.01;
+    s->hold_near = hold_near_of(s, seen);
+    s->hold_far = s->hold_near / fmax(share_of_far(s, seen), least_share);
     double loss = loss_of(s, seen), factor = 2;
     while (factor > 1.005) {
         bool any = try_ratios(s, seen, seen->near * factor, seen->far, &loss);
@@ -107,7 +133,11 @@ static bool is_known(const struct shapes *s, const struct ll_sample *sample)
 bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_arena *arena)
 {
-    struct shapes s = {machine, samples, first, count, ll_alloc(arena, count, sizeof *s.seen), 0, 0};
+    struct shapes s = {.machine = machine,
+                       .samples = samples,
+                       .first = first,
+                       .count = count,
+                       .seen = ll_alloc(arena, count, sizeof *s.seen)};
     if (!s.seen)
         return false;
     for (uint64_t i = first; i < first + count; i++) {

@@ -94,7 +94,7 @@ static void few_rows_meet_one_row_of_weights_after_the_other(void **state)
 static void few_terms_are_summed_row_by_row(void **state)
 {
     (void)state;
-    for (uint64_t k = 1; k <= 5; k++) {
+    for (uint64_t k = 1; k <= 9; k++) {
         check_turned(LL_ATTR_TRANSPOSE_A, LL_F32, 40, 5000, k, 3);
         check_turned(LL_ATTR_TRANSPOSE_A, LL_F64, 301, 1030, k, 2);
         check_turned(LL_ATTR_TRANSPOSE_A, LL_F32, 7, 3, k, 2);
