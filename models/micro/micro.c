@@ -19,12 +19,12 @@
  * cache of as much keeps a good part until it is overwritten); weights of a network. No powers of two, these
  * last two, or operands would lie 256 MiB apart: Zen's first cache tells lines apart by a hash of address
  * bits 12 to 27 (Lipp et al., "Take A Way", ASIACCS 2020), and throws each of such two out for the other
- * (measured: 28 in place of 46 GB/s). */
+ * (measured: 28 in place of 46 GB/s). Nor do rows of a large transpose lie a multiple of a page apart. */
 enum {
     LL_MICRO_SMALL = 1 << 12,
     LL_MICRO_NEAR = 1 << 14,
     LL_MICRO_MIDDLE = 1 << 21,
-    LL_MICRO_LARGE = 17 << 20,
+    LL_MICRO_LARGE = 17000 << 10,
     LL_MICRO_WEIGHTS = 33 << 20
 };
 enum { QUICK_SIZES = 2, QUICK_SIDE = 16, MOST_OPERANDS = 8 };
