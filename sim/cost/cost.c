@@ -18,6 +18,7 @@
 #include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/skip.h"
+#include "sim/cost/start.h"
 #include "sim/cost/task.h"
 #include "sim/cost/tiles.h"
 #include "sim/cost/traffic.h"
@@ -401,18 +402,6 @@ static void follow_way(const struct sized *s, uint32_t index, struct ll_cost *co
         follow_tiles(s, &way, cost, bounds, why);
 }
 
-/* What starting the op costs, and what of it the host takes behind its beginning. */
-static void find_start(const struct sized *s, double variant_s, struct ll_cost *cost, struct ll_explain *why)
-{
-    const struct ll_kernel *kernel = s->kernel;
-    double usual_s = kernel->overhead_s > 0 ? kernel->overhead_s : s->machine->software.op_overhead_s;
-    cost->overhead_s = variant_s > 0 ? variant_s : usual_s;
-    cost->behind_s = variant_s > 0 ? 0 : kernel->behind * usual_s;
-    if (cost->behind_s > 0)
-        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
-               kernel->behind, usual_s, cost->behind_s);
-}
-
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
 static double steps_s(const struct sized *s, struct ll_explain *why)
 {
@@ -480,7 +469,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
     cost->serial = s.kernel->serial;
     cost->zeros = s.task.zeros;
-    find_start(&s, variant->overhead_s, cost, why);
+    ll_cost_start(machine, &kernel, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
@@ -495,21 +484,19 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
 }
 
 /* The fastest on an empty machine, the first of equals. */
-static const struct ll_variant *fastest_variant(const struct doer *doer, const struct ll_variant *variants,
-                                                size_t count)
+static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant *variants, uint32_t count)
 {
-    const struct ll_variant *best = variants;
-    double least_s = INFINITY;
-    for (size_t i = 0; count > 1 && i < count; i++) {
+    uint32_t best = 0;
+    struct ll_timing least = {.time_s = INFINITY};
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
         struct ll_timing timing;
         cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
-        double variant_s = ll_timing_alone_s(&timing);
-        if (variant_s >= least_s)
+        if (i > 0 && !ll_timing_is_less(&timing, &least))
             continue;
-        least_s = variant_s;
-        best = &variants[i];
+        least = timing;
+        best = i;
     }
     return best;
 }
@@ -524,12 +511,15 @@ static void tell_variant(const struct ll_variant *variant, struct ll_explain *wh
         ll_say(why, "convolution by %s", variant->name);
 }
 
+/* Of all ways the fastest on an empty machine. */
+enum { FASTEST = UINT32_MAX };
+
 static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                    struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why,
+                    uint32_t way, struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why,
                     const char **trouble)
 {
     assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
-    *cost = (struct ll_cost){.unit = LL_NO_UNIT};
+    *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
     *trouble = NULL;
     if (work->kind == LL_WORK_WAIT) /* only the recording knows how long */
         return true;
@@ -556,10 +546,13 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         return false;
     }
     struct ll_variant variants[LL_MOST_VARIANTS];
-    size_t count = ll_variants(&machine->software, work, variants);
-    const struct ll_variant *variant = fastest_variant(&doer, variants, count);
+    uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
+    uint32_t taken = way == FASTEST ? fastest_variant(&doer, variants, count) : way;
+    const struct ll_variant *variant = &variants[taken];
     tell_variant(variant, why);
     cost_variant(&doer, variant, cost, bounds, why);
+    cost->way = taken;
+    cost->ways = count;
     if (variant->name && variant->work.flops > 0)
         cost->utilization *= (double)work->flops / (double)variant->work.flops;
     return true;
@@ -569,7 +562,15 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble)
 {
     struct ll_bounds bounds; /* an explanation tells of them too */
-    return cost_op(machine, kind, work, cost, why ? &bounds : NULL, why, trouble);
+    return cost_op(machine, kind, work, FASTEST, cost, why ? &bounds : NULL, why, trouble);
+}
+
+void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                 uint32_t way, struct ll_cost *cost, struct ll_explain *why)
+{
+    struct ll_bounds bounds;
+    const char *trouble;
+    cost_op(machine, kind, work, way, cost, why ? &bounds : NULL, why, &trouble);
 }
 
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
@@ -578,6 +579,6 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     struct ll_bounds bounds = {0};
     struct ll_cost cost;
     const char *trouble;
-    cost_op(machine, kind, work, &cost, &bounds, NULL, &trouble);
+    cost_op(machine, kind, work, FASTEST, &cost, &bounds, NULL, &trouble);
     return bounds;
 }

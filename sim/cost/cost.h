@@ -50,6 +50,7 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 
 struct ll_cost {
     uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
+    uint32_t way, ways;     /* which way of doing it this is, of how many that the software has */
     uint64_t units_used;    /* how many of its instances work */
     double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
@@ -70,6 +71,7 @@ struct ll_cost {
     double serial;      /* share of the stages beside the slowest that does not overlap with it */
     double overhead_s;  /* what starting the op costs the software */
     double behind_s;    /* of that, what it takes while the device works already */
+    double more_s;      /* beyond that, until the device begins what is done this way */
     double zeros;       /* multiplications by zero for each of the work's */
     double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
 };
@@ -79,6 +81,11 @@ struct ll_cost {
  * derivation, NULL for none. */
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble);
+
+/* One of the ways, of work that ll_cost_op can cost, which says how many there are; it takes the one that is
+ * the fastest on an empty machine. */
+void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                 uint32_t way, struct ll_cost *cost, struct ll_explain *why);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
  * by tile (sim/cost/tiles.h), which is never less, and takes a search of its own. */
@@ -98,6 +105,7 @@ struct ll_timing {
     double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
     double overhead_s; /* what starting the op costs the software, beside time_s; 0 without a unit */
     double behind_s;   /* of that, what it takes while the device works already */
+    double more_s;     /* beyond that, until the device begins */
     uint32_t bound; /* what its slowest stage is, or DEPENDENCY where latencies are longer; steps, passes and
                         * gaps apart, and overhead, are not asked */
 };
@@ -105,8 +113,15 @@ struct ll_timing {
 /* An op alone: it ends when both the device and the software have done with it. */
 static inline double ll_timing_alone_s(const struct ll_timing *timing)
 {
-    double time_s = timing->time_s, behind_s = timing->behind_s;
+    double time_s = timing->more_s + timing->time_s, behind_s = timing->behind_s;
     return timing->overhead_s + (time_s > behind_s ? time_s - behind_s : 0);
+}
+
+/* Whether a way ends sooner than another, alone; of equals, whether it leaves the device sooner. */
+static inline bool ll_timing_is_less(const struct ll_timing *a, const struct ll_timing *b)
+{
+    double a_s = ll_timing_alone_s(a), b_s = ll_timing_alone_s(b);
+    return a_s < b_s || (a_s == b_s && a->time_s < b->time_s);
 }
 
 /* The op's time when saved_bytes[l] of the traffic out of level l did not happen, because earlier ops left

@@ -18,6 +18,8 @@ static struct ll_memo_entry *entry_of(struct ll_memo *memo, const struct key *ke
     if (!ll_grow(&memo->entries, &memo->capacity, needed, sizeof *memo->entries))
         return NULL;
     uint32_t id = ll_map_intern(&memo->keys, key, sizeof *key, is_new);
+    if (id != LL_NO_ID && *is_new)
+        memo->entries[id] = (struct ll_memo_entry){0};
     return id == LL_NO_ID ? NULL : &memo->entries[id];
 }
 
@@ -42,6 +44,22 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     }
     *trouble = entry->trouble;
     return entry->trouble ? NULL : &entry->cost;
+}
+
+const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work)
+{
+    bool is_new = false;
+    struct ll_memo_entry *entry = entry_of(memo, &(struct key){kind, *work}, &is_new);
+    if (!entry || entry->cost.ways == 1)
+        return entry ? &entry->cost : NULL;
+    if (entry->ways && entry->ways_signature == entry->signature)
+        return entry->ways;
+    free(entry->ways);
+    entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
+    for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
+        ll_cost_way(memo->machine, kind, work, i, &entry->ways[i], NULL);
+    entry->ways_signature = entry->signature;
+    return entry->ways;
 }
 
 /* --- signatures --- */
@@ -140,6 +158,8 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
 
 void ll_memo_release(struct ll_memo *memo)
 {
+    for (uint64_t i = 0; i < memo->keys.count; i++)
+        free(memo->entries[i].ways);
     ll_map_release(&memo->keys);
     free(memo->entries);
     *memo = (struct ll_memo){.machine = memo->machine};

@@ -13,8 +13,10 @@
 
 struct ll_memo_entry {
     struct ll_cost cost;
-    const char *trouble; /* NULL: the cost is good */
-    uint64_t signature;  /* of what it was computed for */
+    struct ll_cost *ways;    /* each, where there are several and they were asked for; else NULL */
+    uint64_t ways_signature; /* what they were computed for */
+    const char *trouble;     /* NULL: the cost is good */
+    uint64_t signature;      /* of what it was computed for */
 };
 
 struct ll_memo {
@@ -29,6 +31,10 @@ struct ll_memo {
  * out (*trouble is NULL). The pointer is good until the next call. */
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
                                    const char **trouble);
+
+/* ll_cost_way of each of its ways, remembered: as many as `ways` of what ll_memo_cost has told of this work.
+ * NULL when memory ran out. Good as long. */
+const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work);
 
 /* From now on it serves this machine. */
 void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine);

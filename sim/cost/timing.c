@@ -192,6 +192,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
     timing->overhead_s = cost->overhead_s;
     timing->behind_s = cost->behind_s;
+    timing->more_s = cost->more_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
     if (why)
         tell_time(machine, stages, count, slowest, sets_pace, apart_s, timing->time_s, why);

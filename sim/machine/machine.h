@@ -232,7 +232,7 @@ struct ll_transform {
     uint64_t tile_count;                /* 0: the unit's menu */
     uint64_t block_rows, block_columns; /* tiles of one image processed at once */
     double memory;                      /* share of the bandwidth that its separate passes reach */
-    double overhead_s;                  /* to start it; 0: as other convolutions */
+    double overhead_s;                  /* to start all its kernels; 0: as other convolutions */
 };
 
 /* What a library of collectives expects an all-reduce between nodes to take in one of its ways; it takes the

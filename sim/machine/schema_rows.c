@@ -440,7 +440,8 @@ static const struct ll_field transform_fields[] = {
      .help = "whether the library uses it for the gradient of filters alone"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS,
-     .help = "time to start it, instead of that of other convolutions"},
+     .help = "time to start all of its kernels, instead of that of other convolutions; what is more delays this "
+             "op alone"},
 };
 #undef AT
 static const struct ll_field_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};

@@ -30,7 +30,7 @@ static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_
         const struct ll_work *work = &prepared->works[form];
         if (idle && idle[form])
             continue;
-        parts->compute_j += compute_j(machine, work, &result->costs[form]);
+        parts->compute_j += compute_j(machine, work, ll_replay_cost(result, seq));
         if (work->kind == LL_WORK_HOST)
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
         if (work->kind == LL_WORK_SWAP)

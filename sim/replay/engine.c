@@ -12,12 +12,13 @@
  * what it is late counts:
  *
  *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
- *       late[k] = max(0, started[k] - behind[k] - start[k])
+ *       late[k] = max(0, started[k] - behind[k] + more[k] - start[k])
  *
- * where `behind` is what the software still does once the device has begun; all is over when both have done.
- * Without a queue an op ends when both have done with it:
+ * where `behind` is what the software still does once the device has begun, and `more` what a way of several
+ * kernels takes until it begins (sim/cost/start.h); all is over when both have done. Without a queue an op
+ * ends when both have done with it:
  *
- *       late[k] = overhead[k] - min(behind[k], time[k])
+ *       late[k] = overhead[k] + more[k] - min(behind[k], more[k] + time[k])
  *
  * An exchange keeps the share u of the device's units busy (`units_taken` of its network's levels, the
  * largest of those under way). While it goes on an op makes do with the others:
@@ -31,8 +32,8 @@
  * last of these is over. All that they waited for on the device has ended by then; what one of them still
  * waits for from the host, or from another level, counts as if it were busy. That is why nothing gets slower
  * when a network gets faster: an exchange that begins sooner takes from no op that it would have missed.
- * The way to do an op is the one that is fastest on an empty device; with more of something else than the
- * network it may be another one, which leans on the units more and loses more of them.
+ * Of several ways to do an op (algorithms of a convolution) it goes the one by which it ends first, here and
+ * now, with what earlier ops left on chip and what the software hides.
  *
  * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
  * differs from op to op and is taken off each time. */
@@ -66,7 +67,7 @@ struct run {
     const bool *idle;              /* by form; NULL: none */
     bool apart;                    /* ops are of several devices: exchanges take nothing from what follows */
     struct ll_memo *memo;          /* turned to the machine */
-    struct ll_cost *costs;         /* by form */
+    const struct ll_cost **ways;   /* by form: the cost of each */
     struct ll_price *prices;       /* by form; NULL without exchanges */
     bool *known;
     struct ll_op_result *ops;
@@ -138,6 +139,8 @@ static bool refuse_exchange(const struct run *run, uint32_t seq, uint64_t device
     return false;
 }
 
+static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
+
 /* The price of the exchange that this op, the first of its form, asks for. */
 static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT], struct ll_diags *diags)
 {
@@ -149,30 +152,38 @@ static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT],
     if (trouble)
         return refuse_exchange(run, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
     run->prices[form] = *price;
-    run->costs[form].unit = LL_NO_UNIT;
+    run->ways[form] = &no_unit;
     return true;
 }
 
-/* The cost of a form, which is that of the first form with the same work. */
-static bool cost_form(struct run *run, uint32_t form, bool refused[LL_OP_COUNT], struct ll_diags *diags)
+/* The costs of all ways to do this, in the arena; NULL when memory ran out. */
+static const struct ll_cost *ways_of(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
+                                     uint64_t count, struct ll_arena *arena)
+{
+    const struct ll_cost *each = ll_memo_ways(run->memo, kind, work);
+    struct ll_cost *ways = each ? ll_alloc(arena, count, sizeof *ways) : NULL;
+    return ways ? memcpy(ways, each, count * sizeof *ways) : NULL;
+}
+
+/* The costs of a form, which are those of the first form with the same work. */
+static bool cost_form(struct run *run, uint32_t form, bool refused[LL_OP_COUNT], struct ll_arena *arena,
+                      struct ll_diags *diags)
 {
     const struct ll_work *work = &run->prepared->works[form];
     enum ll_op_kind kind = run->prepared->trace->forms[form].view.kind;
     uint32_t same = run->prepared->same[form];
     const char *trouble = NULL;
     if (same != form && run->known[same]) {
-        run->costs[form] = run->costs[same];
+        run->ways[form] = run->ways[same];
         return true; /* of a refused one the complaint was made */
     }
     const struct ll_cost *cost = ll_memo_cost(run->memo, kind, work, &trouble);
-    if (!cost)
-        return refuse(run, kind, work, trouble ? trouble : "memory ran out", refused, diags);
-    run->costs[form] = *cost;
-    return true;
+    run->ways[form] = cost ? ways_of(run, kind, work, cost->ways, arena) : NULL;
+    return run->ways[form] || refuse(run, kind, work, trouble ? trouble : "memory ran out", refused, diags);
 }
 
 /* Costs of all forms that the replayed ops use. */
-static bool cost_forms(struct run *run, struct ll_diags *diags)
+static bool cost_forms(struct run *run, struct ll_arena *arena, struct ll_diags *diags)
 {
     const struct ll_trace *trace = run->prepared->trace;
     bool refused[LL_OP_COUNT] = {false}, all = true;
@@ -181,7 +192,7 @@ static bool cost_forms(struct run *run, struct ll_diags *diags)
         if (run->known[form] || is_idle(run, form))
             continue;
         bool exchanges = run->prepared->works[form].kind == LL_WORK_COLLECTIVE;
-        all &= exchanges ? price_form(run, i, refused, diags) : cost_form(run, form, refused, diags);
+        all &= exchanges ? price_form(run, i, refused, diags) : cost_form(run, form, refused, arena, diags);
         run->known[form] = true;
     }
     return all;
@@ -221,19 +232,24 @@ static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
     return op->start_s + op->time_s;
 }
 
-/* How long the device waits for the software to start this op, which it could begin at start_s. */
-static double late_s(struct run *run, uint32_t seq, double start_s, const struct ll_timing *timing)
+/* The op goes through the software's queue, which may have to wait for room in it. */
+static void queue_op(struct run *run, uint32_t seq)
 {
     uint64_t queue = run->machine->software.queue, before = run->queued_count;
     run->queued[run->queued_count++] = seq - run->prepared->first_op;
-    if (queue == 0 || timing->overhead_s == 0)
-        return timing->overhead_s - fmin(timing->behind_s, timing->time_s);
-    if (before >= queue) {
+    if (queue > 0 && before >= queue) {
         const struct ll_op_result *op = &run->ops[run->queued[before - queue]];
         run->started_s = fmax(run->started_s, op->start_s + op->time_s);
     }
-    run->started_s += timing->overhead_s;
-    return fmax(0, run->started_s - timing->behind_s - start_s);
+}
+
+/* How long the device waits for the software to start this op, which it could begin at start_s. */
+static double late_s(const struct run *run, double start_s, const struct ll_timing *timing)
+{
+    double before_s = timing->overhead_s + timing->more_s;
+    if (run->machine->software.queue == 0 || timing->overhead_s == 0)
+        return before_s - fmin(timing->behind_s, timing->more_s + timing->time_s);
+    return fmax(0, run->started_s + before_s - timing->behind_s - start_s);
 }
 
 /* The latest end on these streams (bits) and the op that it was; what has no stream waits for none. */
@@ -249,10 +265,12 @@ static double streams_free_s(const struct run *run, uint32_t streams, uint32_t *
 }
 
 /* When the op can start on its streams (bits), and which op it has waited for. */
-static double start_s(const struct run *run, uint32_t seq, uint32_t streams, uint32_t *waited_for)
+static double start_s(struct run *run, uint32_t seq, uint32_t streams)
 {
+    uint32_t *waited_for = &run->parts[seq - run->prepared->first_op].waited_for, dep = LL_NONE,
+             last = LL_NONE;
+    *waited_for = LL_NONE;
     double start = streams == 1u << STREAM_HOST ? buffer_free_s(run, seq, waited_for) : 0;
-    uint32_t dep = LL_NONE, last = LL_NONE;
     double ready = ready_s(run, seq, &dep), free_s = streams_free_s(run, streams, &last);
     if (ready > start) {
         start = ready;
@@ -265,33 +283,40 @@ static double start_s(const struct run *run, uint32_t seq, uint32_t streams, uin
     return start;
 }
 
+/* How an op goes, or would go another way. */
+struct tried {
+    uint32_t way, taken_level;
+    struct ll_timing timing;
+    double late_s, taken_s;
+};
+
 /* What exchanges take from an op that starts at start_s and waits for the software; with that, how long it
  * waits. */
-static double slow_down(struct run *run, const struct ll_slowed *slowed, double start_s,
-                        const struct ll_timing *timing, struct ll_op_parts *parts)
+static void slow_down(struct run *run, const struct ll_slowed *slowed, double start_s, struct tried *tried)
 {
-    bool queues = run->machine->software.queue > 0;
-    double begin_s = ll_work_begins_s(run->machine, start_s, parts->overhead_s, timing);
-    double taken_s =
-        ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &parts->taken_level, NULL);
-    if (!queues)
-        parts->overhead_s -=
-            fmin(timing->behind_s, timing->time_s + taken_s) - fmin(timing->behind_s, timing->time_s);
-    return taken_s;
+    const struct ll_timing *timing = &tried->timing;
+    double begin_s = ll_work_begins_s(run->machine, start_s, tried->late_s, timing);
+    tried->taken_s =
+        ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &tried->taken_level, NULL);
+    double time_s = timing->more_s + timing->time_s;
+    if (run->machine->software.queue == 0)
+        tried->late_s -= fmin(timing->behind_s, time_s + tried->taken_s) - fmin(timing->behind_s, time_s);
 }
 
-/* slowed: an op on the device's stream beside exchanges; NULL: it takes its time. */
-static void place_op(struct run *run, uint32_t seq, uint32_t streams, const struct ll_timing *timing,
-                     const struct ll_slowed *slowed)
+static void place_op(struct run *run, uint32_t seq, uint32_t streams, double start_s,
+                     const struct tried *tried)
 {
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
-    parts->waited_for = LL_NONE;
-    op->start_s = start_s(run, seq, streams & ~(1u << STREAM_PROGRAM), &parts->waited_for);
-    parts->overhead_s = streams == 1u << STREAM_DEVICE ? late_s(run, seq, op->start_s, timing) : 0;
-    op->taken_s = slowed ? slow_down(run, slowed, op->start_s, timing, parts) : 0;
+    const struct ll_timing *timing = &tried->timing;
+    op->way = tried->way;
+    op->start_s = start_s;
+    op->taken_s = tried->taken_s;
     op->active_s = timing->time_s + op->taken_s;
-    op->time_s = op->active_s + parts->overhead_s;
+    op->time_s = op->active_s + tried->late_s;
+    parts->overhead_s = tried->late_s;
+    parts->exposed_s = timing->exposed_s;
+    parts->taken_level = tried->taken_level;
     run->active_s += streams == 1u << STREAM_DEVICE ? op->active_s : 0;
     run->starting_s += timing->overhead_s;
     run->end_s = fmax(run->end_s, op->start_s + op->time_s);
@@ -302,25 +327,28 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, const stru
         }
 }
 
-/* Time of the program itself: as recorded, whatever the machine. */
-static void run_wait(struct run *run, uint32_t seq)
+/* What does not run on the device takes its time from when it can start. */
+static void pass_by(struct run *run, uint32_t seq, uint32_t streams, uint32_t bound, double time_s)
 {
     struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
     result->unit = LL_NO_UNIT;
-    result->bound = LL_BOUND_HOST;
-    struct ll_timing timing = {.time_s = (double)run->prepared->trace->ops[seq].duration_ns * 1e-9};
-    place_op(run, seq, 1u << STREAM_PROGRAM, &timing, NULL);
+    result->bound = bound;
+    place_op(run, seq, streams, start_s(run, seq, streams & ~(1u << STREAM_PROGRAM)),
+             &(struct tried){.timing.time_s = time_s});
+}
+
+/* Time of the program itself: as recorded, whatever the machine. */
+static void run_wait(struct run *run, uint32_t seq)
+{
+    double recorded_s = (double)run->prepared->trace->ops[seq].duration_ns * 1e-9;
+    pass_by(run, seq, 1u << STREAM_PROGRAM, LL_BOUND_HOST, recorded_s);
 }
 
 /* With other devices, on the streams of all levels whose links are used. */
 static void run_exchange(struct run *run, uint32_t seq)
 {
-    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
     const struct ll_price *price = &run->prices[run->prepared->trace->ops[seq].form];
-    result->unit = LL_NO_UNIT;
-    result->bound = LL_BOUND_NETWORK;
-    struct ll_timing timing = {.time_s = price->exchanged.time_s};
-    place_op(run, seq, price->levels << STREAM_NETWORK, &timing, NULL);
+    pass_by(run, seq, price->levels << STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
@@ -350,30 +378,63 @@ static enum stream stream_of(const struct ll_work *work)
 /* Done as soon as what it waits for is. */
 static void run_idle(struct run *run, uint32_t seq)
 {
-    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
-    result->unit = LL_NO_UNIT;
-    result->bound = LL_BOUND_DEPENDENCY;
-    struct ll_timing timing = {0};
-    place_op(run, seq, 0, &timing, NULL);
+    pass_by(run, seq, 0, LL_BOUND_DEPENDENCY, 0);
+}
+
+/* An op on the device's stream that could begin at start_s, in one of its ways. */
+static struct tried try_way(struct run *run, uint32_t seq, uint32_t way, const struct ll_leftovers *found,
+                            double start_s)
+{
+    const struct ll_cost *cost = &run->ways[run->prepared->trace->ops[seq].form][way];
+    struct tried tried = {.way = way};
+    ll_time_op(run->prepared, run->machine, seq, cost, found, &tried.timing, NULL);
+    tried.late_s = late_s(run, start_s, &tried.timing);
+    const struct ll_slowed slowed = {run->prepared, run->machine, seq, cost, found, tried.timing.time_s};
+    if (!run->apart)
+        slow_down(run, &slowed, start_s, &tried);
+    return tried;
+}
+
+static bool ends_sooner(const struct tried *a, const struct tried *b)
+{
+    double a_s = a->timing.time_s + a->taken_s, b_s = b->timing.time_s + b->taken_s;
+    return a_s + a->late_s < b_s + b->late_s || (a_s + a->late_s == b_s + b->late_s && a_s < b_s);
+}
+
+/* The way that ends first, here and now; of equals, that which leaves the device first. */
+static struct tried best_way(struct run *run, uint32_t seq, const struct ll_leftovers *found, double start_s)
+{
+    uint32_t ways = run->ways[run->prepared->trace->ops[seq].form]->ways;
+    struct tried best = try_way(run, seq, 0, found, start_s);
+    for (uint32_t i = 1; i < ways; i++) {
+        struct tried other = try_way(run, seq, i, found, start_s);
+        best = ends_sooner(&other, &best) ? other : best;
+    }
+    return best;
 }
 
 static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
 {
     const struct ll_prepared *prepared = run->prepared;
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
-    struct ll_leftovers found;
-    struct ll_timing timing;
-    ll_save_traffic(prepared, run->machine, seq, run->so_far, &found);
-    ll_time_op(prepared, run->machine, seq, &run->costs[form], &found, &timing, NULL);
-    run->ops[i].unit = run->costs[form].unit;
-    run->ops[i].bound = timing.bound;
-    run->parts[i].exposed_s = timing.exposed_s;
     enum stream stream = stream_of(&prepared->works[form]);
-    if (stream != STREAM_DEVICE)
-        timing.overhead_s = timing.behind_s = 0;
-    const struct ll_slowed slowed = {prepared, run->machine, seq, &run->costs[form], &found, timing.time_s};
-    place_op(run, seq, 1u << stream, &timing, stream == STREAM_DEVICE && !run->apart ? &slowed : NULL);
-    fill_detail(run->machine, &run->costs[form], &found, run->ops[i].time_s, detail);
+    struct ll_leftovers found;
+    struct tried tried = {0};
+    ll_save_traffic(prepared, run->machine, seq, run->so_far, &found);
+    double begin_s = start_s(run, seq, 1u << stream);
+    if (stream == STREAM_DEVICE) {
+        queue_op(run, seq);
+        tried = best_way(run, seq, &found, begin_s);
+        run->started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
+    } else {
+        ll_time_op(prepared, run->machine, seq, run->ways[form], &found, &tried.timing, NULL);
+        tried.timing.overhead_s = tried.timing.behind_s = 0;
+    }
+    const struct ll_cost *cost = &run->ways[form][tried.way];
+    run->ops[i].unit = cost->unit;
+    run->ops[i].bound = tried.timing.bound;
+    place_op(run, seq, 1u << stream, begin_s, &tried);
+    fill_detail(run->machine, cost, &found, run->ops[i].time_s, detail);
 }
 
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
@@ -386,7 +447,7 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
         detail.price = &result->prices[form];
     else if (prepared->works[form].kind != LL_WORK_WAIT) {
         ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
-        fill_detail(result->machine, &result->costs[form], &found,
+        fill_detail(result->machine, ll_replay_cost(result, seq), &found,
                     result->ops[seq - prepared->first_op].time_s, &detail);
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         if (prepared->as_recorded && op->unit != LL_NO_UNIT && op->time_s > 0)
@@ -410,7 +471,7 @@ static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *
 {
     uint64_t forms = run->prepared->trace->form_count, ops = run->prepared->end_op - run->prepared->first_op;
     bool exchanges = has_exchanges(run->prepared);
-    run->costs = ll_alloc(arena, forms, sizeof *run->costs);
+    run->ways = ll_alloc(arena, forms, sizeof *run->ways);
     run->prices = exchanges ? ll_alloc(arena, forms, sizeof *run->prices) : NULL;
     run->ops = ll_alloc(arena, ops, sizeof *run->ops);
     run->begun_s = ll_alloc(arena, ops, sizeof *run->begun_s);
@@ -422,8 +483,8 @@ static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *
     run->queued = ll_alloc(scratch, ops, sizeof *run->queued);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->costs && run->known && run->ops && run->begun_s && run->history && run->parts &&
-           run->queued && (run->prices || !exchanges);
+    return run->ways && run->known && run->ops && run->begun_s && run->history && run->parts && run->queued &&
+           (run->prices || !exchanges);
 }
 
 static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
@@ -480,14 +541,15 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
     const struct ll_footprint *footprint = footprint_of(run, arena);
-    bool done = result && kinds && footprint && make_room(run, arena, &scratch) && cost_forms(run, diags);
+    bool done =
+        result && kinds && footprint && make_room(run, arena, &scratch) && cost_forms(run, arena, diags);
     if (done) {
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,
                                      .footprint = footprint,
                                      .ops = run->ops,
                                      .so_far = run->so_far,
-                                     .costs = run->costs,
+                                     .ways = run->ways,
                                      .prices = run->prices};
         run_ops(run, kinds, result);
         done = sum_up(run, kinds, result);

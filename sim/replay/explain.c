@@ -28,14 +28,18 @@ static void tell_start(const struct ll_result *result, uint32_t seq, const struc
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     double active_s = timing->time_s + op->taken_s, late_s = op->time_s - active_s;
     bool queues = result->machine->software.queue > 0;
-    double behind_s = queues ? timing->behind_s : fmin(timing->behind_s, active_s);
+    double more_s = timing->more_s, before_s = timing->overhead_s + more_s;
+    double behind_s = queues ? timing->behind_s : fmin(timing->behind_s, more_s + active_s);
     if (timing->overhead_s == 0)
         return;
+    if (more_s > 0)
+        ll_say(why, "to start the op, and all kernels of its way: %.10g + %.10g = %.10g s",
+               timing->overhead_s, more_s, before_s);
     if (behind_s > 0)
         ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
-               timing->overhead_s, behind_s, timing->overhead_s - behind_s);
+               before_s, behind_s, before_s - behind_s);
     if (queues)
-        tell_wait(timing->overhead_s - behind_s, late_s, why);
+        tell_wait(before_s - behind_s, late_s, why);
     ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", active_s, late_s, op->time_s);
 }
 
@@ -88,11 +92,9 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     }
     struct ll_cost cost;
     struct ll_timing timing;
-    const char *trouble;
     struct ll_leftovers found;
-    if (!ll_cost_op(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form], &cost,
-                    why, &trouble))
-        return false;
+    ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form],
+                result->ops[seq - prepared->first_op].way, &cost, why);
     ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};

@@ -43,7 +43,7 @@ static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, stru
            timing->overhead_s, recorded_s);
     timing->exposed_s = fmin(timing->exposed_s, recorded_s);
     timing->time_s = recorded_s;
-    timing->overhead_s = timing->behind_s = 0;
+    timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
 /* An op that is joined to the one before it leaves no gap. */
@@ -63,7 +63,7 @@ void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *mac
     struct ll_cost whole = cost_here(cost, follows);
     ll_cost_time(machine, &whole, found, timing, why);
     if (follows) {
-        timing->overhead_s = timing->behind_s = 0;
+        timing->overhead_s = timing->behind_s = timing->more_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
                timing->time_s, timing->time_s);
     }

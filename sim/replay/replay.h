@@ -65,6 +65,7 @@ const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, s
 struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
     uint32_t bound; /* LL_BOUND_... */
+    uint32_t way;   /* of those that its form has */
     double start_s, time_s;
     double active_s; /* of time_s, while something works: not what is late in starting */
     double taken_s;  /* of active_s, what exchanges add that keep units busy beside it */
@@ -132,7 +133,7 @@ struct ll_result {
     double area_m2;                     /* NaN when the machine does not say */
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
     struct ll_so_far so_far;            /* when the device began them, and what its caches have met */
-    const struct ll_cost *costs;        /* by form, of those that were replayed */
+    const struct ll_cost *const *ways;  /* by form, of those that were replayed: each way to do it */
     const struct ll_price *prices;      /* by form, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */
     uint64_t kind_count;
@@ -174,6 +175,13 @@ struct ll_among {
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                         const struct ll_among *among, struct ll_arena *arena,
                                         struct ll_diags *diags);
+
+/* The cost of op seq, which is among the replayed ones, the way it was done. Pure. */
+static inline const struct ll_cost *ll_replay_cost(const struct ll_result *result, uint32_t seq)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    return &result->ways[prepared->trace->ops[seq].form][result->ops[seq - prepared->first_op].way];
+}
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);

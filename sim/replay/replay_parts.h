@@ -26,7 +26,8 @@ void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *mac
 static inline double ll_work_begins_s(const struct ll_machine *machine, double start_s, double late_s,
                                       const struct ll_timing *timing)
 {
-    return start_s + (machine->software.queue > 0 ? late_s : timing->overhead_s - timing->behind_s);
+    double alone_s = timing->overhead_s - timing->behind_s + timing->more_s;
+    return start_s + (machine->software.queue > 0 ? late_s : alone_s);
 }
 
 /* An op that exchanges may slow: as for ll_time_op, which says that it takes alone_s. */

@@ -130,14 +130,15 @@ struct coming {
 static void append(const struct ll_machine *machine, const struct ll_timing *timing, double times,
                    struct ll_predicted *p, struct coming *coming)
 {
-    double work_s = timing->time_s, start_s = timing->overhead_s, begin_s = start_s - timing->behind_s;
+    double work_s = timing->time_s, start_s = timing->overhead_s,
+           begin_s = start_s - timing->behind_s + timing->more_s;
     if (machine->software.queue == 0) {
         p->time_s += times * ll_timing_alone_s(timing);
         return;
     }
     double device_bound_s = fmax(p->time_s, coming->started_s + begin_s) + times * work_s;
     coming->started_s += times * start_s;
-    p->time_s = fmax(device_bound_s, coming->started_s - timing->behind_s + work_s);
+    p->time_s = fmax(device_bound_s, coming->started_s - timing->behind_s + timing->more_s + work_s);
 }
 
 /* Whether the software joins an element-wise op to what is before it. */
@@ -173,10 +174,10 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         return true;
     }
     if (follows)
-        timing.overhead_s = timing.behind_s = 0;
+        timing.overhead_s = timing.behind_s = timing.more_s = 0;
     append(machine, &timing, times, p, coming);
     p->roofline_s += times * roofline_s(machine, &part->work);
-    p->overhead_s += times * timing.overhead_s;
+    p->overhead_s += times * (timing.overhead_s + timing.more_s);
     return true;
 }
 

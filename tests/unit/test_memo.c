@@ -60,6 +60,51 @@ static void what_is_remembered_is_not_computed_again(void **state)
     ll_memo_release(&memo);
 }
 
+/* A convolution of 3 x 3, as it is and by Winograd's F(4, 3). */
+static void each_way_is_remembered_until_the_machine_is_another(void **state)
+{
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(
+        LL_TOY_MACHINE
+        "software: {transforms: [{name: winograd, size: 6, most_filter: 3, rate: {bf16: 0.5}}]}\n");
+    assert_non_null(machine);
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = {.kind = LL_WORK_CONV,
+                           .dtype = LL_BF16,
+                           .flops = UINT64_C(2) * 2 * 64 * 9 * 16 * 32,
+                           .a_bytes = 2 * 100 * 16 * 2,
+                           .b_bytes = 9 * 16 * 32 * 2,
+                           .c_bytes = 2 * 64 * 32 * 2,
+                           .conv = {.batch = 2,
+                                    .in_h = 10,
+                                    .in_w = 10,
+                                    .in_c = 16,
+                                    .out_h = 8,
+                                    .out_w = 8,
+                                    .out_c = 32,
+                                    .kernel_h = 3,
+                                    .kernel_w = 3,
+                                    .stride_h = 1,
+                                    .stride_w = 1,
+                                    .groups = 1}};
+    const char *trouble;
+    for (int turn = 0; turn < 2; turn++, machine->units[0].clock_hz *= 2) {
+        ll_memo_turn(&memo, machine);
+        assert_int_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble)->ways, 2);
+        const struct ll_cost *ways = ll_memo_ways(&memo, LL_OP_CONV2D, &work);
+        assert_ptr_equal(ll_memo_ways(&memo, LL_OP_CONV2D, &work), ways);
+        for (uint32_t i = 0; i < 2; i++) {
+            struct ll_cost way;
+            ll_cost_way(machine, LL_OP_CONV2D, &work, i, &way, NULL);
+            assert_int_equal(ways[i].way, i);
+            assert_near(ways[i].compute_s, way.compute_s, 0);
+        }
+        assert_true(ways[0].compute_s != ways[1].compute_s);
+    }
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
 static void kinds_are_kept_apart(void **state)
 {
     (void)state;
@@ -268,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_remembered_cost_is_the_computed_one),
         cmocka_unit_test(a_refusal_is_remembered_with_its_reason),
         cmocka_unit_test(what_is_remembered_is_not_computed_again),
+        cmocka_unit_test(each_way_is_remembered_until_the_machine_is_another),
         cmocka_unit_test(kinds_are_kept_apart),
         cmocka_unit_test(who_casts_for_others_is_part_of_their_cost),
         cmocka_unit_test(what_is_remembered_of_another_machine_is_right_for_this_one),
