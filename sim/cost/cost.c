@@ -493,7 +493,7 @@ static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant
         struct ll_timing timing;
         cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
-        if (i > 0 && !ll_timing_is_less(&timing, &least))
+        if (!ll_timing_is_less(&timing, &least))
             continue;
         least = timing;
         best = i;
@@ -512,7 +512,7 @@ static void tell_variant(const struct ll_variant *variant, struct ll_explain *wh
 }
 
 /* Of all ways the fastest on an empty machine. */
-enum { FASTEST = UINT32_MAX };
+static const uint32_t fastest = UINT32_MAX;
 
 static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                     uint32_t way, struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why,
@@ -547,7 +547,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     }
     struct ll_variant variants[LL_MOST_VARIANTS];
     uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
-    uint32_t taken = way == FASTEST ? fastest_variant(&doer, variants, count) : way;
+    uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way;
     const struct ll_variant *variant = &variants[taken];
     tell_variant(variant, why);
     cost_variant(&doer, variant, cost, bounds, why);
@@ -562,7 +562,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble)
 {
     struct ll_bounds bounds; /* an explanation tells of them too */
-    return cost_op(machine, kind, work, FASTEST, cost, why ? &bounds : NULL, why, trouble);
+    return cost_op(machine, kind, work, fastest, cost, why ? &bounds : NULL, why, trouble);
 }
 
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
@@ -579,6 +579,6 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     struct ll_bounds bounds = {0};
     struct ll_cost cost;
     const char *trouble;
-    cost_op(machine, kind, work, FASTEST, &cost, &bounds, NULL, &trouble);
+    cost_op(machine, kind, work, fastest, &cost, &bounds, NULL, &trouble);
     return bounds;
 }

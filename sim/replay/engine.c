@@ -35,8 +35,7 @@
  * Of several ways to do an op (algorithms of a convolution) it goes the one by which it ends first, here and
  * now, with what earlier ops left on chip and what the software hides.
  *
- * Costs depend on the op's form only and are asked once for each; what earlier ops left on chip
- * differs from op to op and is taken off each time. */
+ * Costs depend on the op's form only and are asked once; what earlier ops left on chip is taken off. */
 #include "sim/replay/replay.h"
 
 #include "sim/cost/task.h"
@@ -139,11 +138,10 @@ static bool refuse_exchange(const struct run *run, uint32_t seq, uint64_t device
     return false;
 }
 
-static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
-
 /* The price of the exchange that this op, the first of its form, asks for. */
 static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT], struct ll_diags *diags)
 {
+    static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
     uint32_t form = run->prepared->trace->ops[seq].form;
     struct ll_asked asked = ll_asked_by(&run->prepared->trace->forms[form].view);
     const struct ll_price *price =
@@ -156,13 +154,19 @@ static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT],
     return true;
 }
 
-/* The costs of all ways to do this, in the arena; NULL when memory ran out. */
+/* The costs of all ways to do this, in the arena, first the one that is the fastest on an empty machine; NULL
+ * when memory ran out. */
 static const struct ll_cost *ways_of(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
-                                     uint64_t count, struct ll_arena *arena)
+                                     struct ll_cost fastest, struct ll_arena *arena)
 {
     const struct ll_cost *each = ll_memo_ways(run->memo, kind, work);
-    struct ll_cost *ways = each ? ll_alloc(arena, count, sizeof *ways) : NULL;
-    return ways ? memcpy(ways, each, count * sizeof *ways) : NULL;
+    struct ll_cost *ways = each ? ll_alloc(arena, fastest.ways, sizeof *ways) : NULL;
+    if (ways) {
+        memcpy(ways, each, fastest.ways * sizeof *ways);
+        ways[fastest.way] = ways[0];
+        ways[0] = fastest;
+    }
+    return ways;
 }
 
 /* The costs of a form, which are those of the first form with the same work. */
@@ -178,7 +182,7 @@ static bool cost_form(struct run *run, uint32_t form, bool refused[LL_OP_COUNT],
         return true; /* of a refused one the complaint was made */
     }
     const struct ll_cost *cost = ll_memo_cost(run->memo, kind, work, &trouble);
-    run->ways[form] = cost ? ways_of(run, kind, work, cost->ways, arena) : NULL;
+    run->ways[form] = cost ? ways_of(run, kind, work, *cost, arena) : NULL;
     return run->ways[form] || refuse(run, kind, work, trouble ? trouble : "memory ran out", refused, diags);
 }
 
