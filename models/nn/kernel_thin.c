@@ -8,6 +8,8 @@
 #include "models/nn/kernel_thin.h"
 #include "models/nn/kernel.h"
 
+#include <assert.h>
+
 /* A strip of a row of B, and of all that are added. */
 enum { STRIP_BYTES = 1 << 14, LEAST_STRIP_BYTES = 1 << 13, MOST_BYTES = 1 << 15, LINE = 64 };
 
@@ -35,6 +37,8 @@ LL_INLINE void strip(const struct ll_blas_product *p, uint64_t begin, uint64_t e
         row((const real *)p->a + i, p->lda, (const real *)p->b + first, p->ldb,
             (real *)p->c + i * p->ldc + first, count, depth);
 }
+
+_Static_assert(LL_THIN_DEPTH == 8, "rows() has a case for each");
 
 /* Elements of a strip: whole lines. */
 static uint64_t strip_width(uint64_t depth)
@@ -65,7 +69,7 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
             OF_DEPTH(8);
 #undef OF_DEPTH
         default:
-            break;
+            assert(false); /* ll_is_thin */
         }
     }
 }

@@ -117,13 +117,6 @@ static inline double ll_timing_alone_s(const struct ll_timing *timing)
     return timing->overhead_s + (time_s > behind_s ? time_s - behind_s : 0);
 }
 
-/* Whether a way ends sooner than another, alone; of equals, whether it leaves the device sooner. */
-static inline bool ll_timing_is_less(const struct ll_timing *a, const struct ll_timing *b)
-{
-    double a_s = ll_timing_alone_s(a), b_s = ll_timing_alone_s(b);
-    return a_s < b_s || (a_s == b_s && a->time_s < b->time_s);
-}
-
 /* The op's time when saved_bytes[l] of the traffic out of level l did not happen, because earlier ops left
  * data further in (sim/memory/residency.h), and shared_bytes[l] are overwritten of which other units have to
  * drop their copies: line by line, each in the level's `invalidation`, shared by the units that work, and

@@ -39,6 +39,8 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     if (!entry)
         return NULL;
     if (is_new || entry->signature != signature_of(memo, entry)) {
+        free(entry->ways);
+        entry->ways = NULL;
         ll_cost_op(memo->machine, kind, work, &entry->cost, NULL, &entry->trouble);
         entry->signature = signature_of(memo, entry);
     }
@@ -52,13 +54,11 @@ const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, c
     struct ll_memo_entry *entry = entry_of(memo, &(struct key){kind, *work}, &is_new);
     if (!entry || entry->cost.ways == 1)
         return entry ? &entry->cost : NULL;
-    if (entry->ways && entry->ways_signature == entry->signature)
+    if (entry->ways)
         return entry->ways;
-    free(entry->ways);
     entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
     for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
         ll_cost_way(memo->machine, kind, work, i, &entry->ways[i], NULL);
-    entry->ways_signature = entry->signature;
     return entry->ways;
 }
 

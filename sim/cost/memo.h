@@ -13,10 +13,9 @@
 
 struct ll_memo_entry {
     struct ll_cost cost;
-    struct ll_cost *ways;    /* each, where there are several and they were asked for; else NULL */
-    uint64_t ways_signature; /* what they were computed for */
-    const char *trouble;     /* NULL: the cost is good */
-    uint64_t signature;      /* of what it was computed for */
+    struct ll_cost *ways; /* each, where there are several and they were asked for; else NULL */
+    const char *trouble;  /* NULL: the costs are good */
+    uint64_t signature;   /* of what they were computed for */
 };
 
 struct ll_memo {
