@@ -5,8 +5,9 @@
  * cycles and its traffic out of the near levels. The first pieces and the far levels are the same for all
  * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved at the far levels;
  * and since the least of several times, each of which more bandwidth or memory only shortens, is shortened
- * too, the choice cannot make a better machine slower. Only what fusion holds in registers is saved at near
- * levels as well, after the choice; there another way could have been a little faster. */
+ * too, the choice cannot make a better machine slower. In two cases another way could have been a little
+ * faster: what fusion holds in registers is saved at near levels as well, after the choice; and where stages
+ * do not overlap, ways are compared with all that an empty machine moves. */
 #include "sim/cost/cost.h"
 
 #include "sim/cost/cast.h"
