@@ -2,12 +2,12 @@
 /* The order of a cost: which unit, which way on it, what crosses each level, how long each stage takes.
  *
  * A unit may offer several ways (the tiles of a menu). The fastest is taken by what depends on the way: its
- * cycles and its traffic out of the near levels. The first pieces and the far levels are the same for all
- * ways, so the choice is also the best for the op as a whole, whatever earlier ops saved at the far levels;
- * and since the least of several times, each of which more bandwidth or memory only shortens, is shortened
- * too, the choice cannot make a better machine slower. In two cases another way could have been a little
- * faster: what fusion holds in registers is saved at near levels as well, after the choice; and where stages
- * do not overlap, ways are compared with all that an empty machine moves. */
+ * cycles and its traffic out of the near levels. The rest is the same for all ways, so the choice is also the
+ * best for the op as a whole, whatever earlier ops saved at the far levels; and since the least of several
+ * times, each of which more of anything only shortens, is shortened too, it cannot make a better machine
+ * slower. Without double buffering that does not hold, and each way of the unit is one of the op's. Two
+ * things come after the choice: what fusion holds in registers is saved at near levels too, and what a
+ * kernel's `serial` adds is less where earlier ops saved something. */
 #include "sim/cost/cost.h"
 
 #include "sim/cost/cast.h"
@@ -29,13 +29,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
-{
-    static const char *const names[] = {"compute", "network", "host", "overhead", "dependency"};
-    assert(bound < LL_BOUND_LEVEL + machine->level_count);
-    return bound < LL_BOUND_LEVEL ? names[bound] : machine->levels[bound - LL_BOUND_LEVEL].name;
-}
 
 /* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
 struct sized {
@@ -450,8 +443,23 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
     return passes_s;
 }
 
-static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
-                         struct ll_bounds *bounds, struct ll_explain *why)
+/* Whichever is the fastest on an empty machine. */
+static const uint32_t fastest = UINT32_MAX;
+
+/* The unit's way that is asked for, or the next one that there is; fastest_way where that is the best
+ * whatever earlier ops left. */
+static void take_way(const struct sized *s, uint32_t asked, struct ll_cost *cost)
+{
+    struct ll_way way;
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    cost->ways = overlaps_all(s->machine) || count == 0 ? 1 : count;
+    cost->way = asked == fastest || cost->ways == 1 ? fastest_way(s) : asked % count;
+    for (uint32_t i = 0; asked != fastest && i < count && !ask_way(s, cost->way, &way, NULL); i++)
+        cost->way = (cost->way + 1) % count;
+}
+
+static void cost_variant(const struct doer *doer, const struct ll_variant *variant, uint32_t way,
+                         struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
@@ -476,7 +484,8 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     s.unit.count = employed(&s, why);
     cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
     s.busiest = most_at_work(&s);
-    follow_way(&s, fastest_way(&s), cost, bounds, why);
+    take_way(&s, way, cost);
+    follow_way(&s, cost->way, cost, bounds, why);
     double passes_s = pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += passes_s;
@@ -499,7 +508,7 @@ static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
         struct ll_timing timing;
-        cost_variant(doer, &variants[i], &cost, NULL, NULL);
+        cost_variant(doer, &variants[i], fastest, &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, NULL, &timing, NULL);
         if (!ends_sooner(&timing, &least))
             continue;
@@ -519,9 +528,7 @@ static void tell_variant(const struct ll_variant *variant, struct ll_explain *wh
         ll_say(why, "convolution by %s", variant->name);
 }
 
-/* Of all ways the fastest on an empty machine. */
-static const uint32_t fastest = UINT32_MAX;
-
+/* Ways are numbered as the variants, over and over, each time with the unit's next way. */
 static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                     uint32_t way, struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why,
                     const char **trouble)
@@ -555,12 +562,12 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     }
     struct ll_variant variants[LL_MOST_VARIANTS];
     uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
-    uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way;
+    uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way % count;
     const struct ll_variant *variant = &variants[taken];
     tell_variant(variant, why);
-    cost_variant(&doer, variant, cost, bounds, why);
-    cost->way = taken;
-    cost->ways = count;
+    cost_variant(&doer, variant, way == fastest ? fastest : way / count, cost, bounds, why);
+    cost->way = taken + count * (cost->ways > 1 ? cost->way : 0);
+    cost->ways *= count;
     if (variant->name && variant->work.flops > 0)
         cost->utilization *= (double)work->flops / (double)variant->work.flops;
     return true;

@@ -5,11 +5,19 @@
 #include "sim/cost/cost.h"
 #include "tracer/base/plain.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { COMPUTE, FIRST_LEVEL, MAX_STAGES = FIRST_LEVEL + LL_MAX_LEVELS };
+
+const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
+{
+    static const char *const names[] = {"compute", "network", "host", "overhead", "dependency"};
+    assert(bound < LL_BOUND_LEVEL + machine->level_count);
+    return bound < LL_BOUND_LEVEL ? names[bound] : machine->levels[bound - LL_BOUND_LEVEL].name;
+}
 
 struct stage {
     double whole_s, first_s, wait_s;
