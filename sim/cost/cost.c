@@ -446,16 +446,19 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
 /* Whichever is the fastest on an empty machine. */
 static const uint32_t fastest = UINT32_MAX;
 
-/* The unit's way that is asked for, or the next one that there is; fastest_way where that is the best
- * whatever earlier ops left. */
-static void take_way(const struct sized *s, uint32_t asked, struct ll_cost *cost)
+/* The unit's way that is asked for, or the next one that there is; where one is the best whatever earlier ops
+ * left, that is all there are. */
+static uint32_t take_way(const struct sized *s, uint32_t asked, struct ll_cost *cost)
 {
     struct ll_way way;
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
-    cost->ways = overlaps_all(s->machine) || count == 0 ? 1 : count;
-    cost->way = asked == fastest || cost->ways == 1 ? fastest_way(s) : asked % count;
-    for (uint32_t i = 0; asked != fastest && i < count && !ask_way(s, cost->way, &way, NULL); i++)
-        cost->way = (cost->way + 1) % count;
+    bool several = count > 1 && !overlaps_all(s->machine);
+    uint32_t taken = several && asked != fastest ? asked % count : fastest_way(s);
+    for (uint32_t i = 0; several && i < count && !ask_way(s, taken, &way, NULL); i++)
+        taken = (taken + 1) % count;
+    cost->ways = several ? count : 1;
+    cost->way = several ? taken : 0;
+    return taken;
 }
 
 static void cost_variant(const struct doer *doer, const struct ll_variant *variant, uint32_t way,
@@ -475,17 +478,15 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     if (variant->skips)
         ll_skip_zeros(&s.task, unit, why);
     tell_kernel(&s, why);
-    *cost = (struct ll_cost){.unit = doer->unit, .clock_hz = s.unit.clock_hz};
-    cost->serial = s.kernel->serial;
-    cost->zeros = s.task.zeros;
+    *cost = (struct ll_cost){
+        .unit = doer->unit, .clock_hz = s.unit.clock_hz, .serial = kernel.serial, .zeros = s.task.zeros};
     ll_cost_start(machine, &kernel, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = employed(&s, why);
     cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
     s.busiest = most_at_work(&s);
-    take_way(&s, way, cost);
-    follow_way(&s, cost->way, cost, bounds, why);
+    follow_way(&s, take_way(&s, way, cost), cost, bounds, why);
     double passes_s = pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += passes_s;
@@ -566,7 +567,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     const struct ll_variant *variant = &variants[taken];
     tell_variant(variant, why);
     cost_variant(&doer, variant, way == fastest ? fastest : way / count, cost, bounds, why);
-    cost->way = taken + count * (cost->ways > 1 ? cost->way : 0);
+    cost->way = taken + count * cost->way;
     cost->ways *= count;
     if (variant->name && variant->work.flops > 0)
         cost->utilization *= (double)work->flops / (double)variant->work.flops;

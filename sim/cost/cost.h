@@ -50,7 +50,7 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 
 struct ll_cost {
     uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
-    uint32_t way, ways;     /* which way of doing it this is, of how many that the software has */
+    uint32_t way, ways;     /* which way of doing it this is, of how many a replay has to try */
     uint64_t units_used;    /* how many of its instances work */
     double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
