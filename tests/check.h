@@ -47,4 +47,11 @@ static inline void ll_check_near(double value, double expected, double relative,
 #define assert_near(value, expected, relative)                                                               \
     ll_check_near((value), (expected), (relative), #value, __FILE__, __LINE__)
 
+/* Says which seed it was when a claim fails. */
+static inline void claim(bool holds, uint64_t seed, const char *text)
+{
+    if (!holds)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, text);
+}
+
 #endif

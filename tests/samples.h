@@ -115,13 +115,10 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
     }
 }
 
-/* What the search makes least is the time where all levels overlap, and it is complete where none is tiny. */
+/* A search is complete where no memory is tiny. */
 static inline bool can_search(const struct ll_machine *machine)
 {
-    bool can = machine->levels[0].size_bytes >= 1024;
-    for (uint64_t l = 0; l < machine->level_count; l++)
-        can = can && machine->levels[l].buffering == LL_BUFFER_DOUBLE;
-    return can;
+    return machine->levels[0].size_bytes >= 1024;
 }
 
 /* Two units, a product unit and vector lanes that take the rest, and one to four levels. */

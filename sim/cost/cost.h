@@ -83,9 +83,11 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble);
 
 /* One of the ways, of work that ll_cost_op can cost, which says how many there are; it takes the one that is
- * the fastest on an empty machine. */
+ * the fastest on an empty machine. `found`: what tiles are searched for (`mapping: search`); NULL: an empty
+ * machine. */
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, struct ll_cost *cost, struct ll_explain *why);
+                 uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost,
+                 struct ll_explain *why);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
  * by tile (sim/cost/tiles.h), which is never less, and takes a search of its own. */

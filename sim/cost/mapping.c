@@ -37,15 +37,23 @@ struct state {
     uint64_t tile[LL_DIM_COUNT];
     double count[LL_DIM_COUNT];      /* tiles along each dimension, all loops so far */
     double passes[LL_OPERAND_COUNT]; /* of the operands, halo not included */
-    double slowest_s, sum_s, energy_j;
+};
+
+/* What stages take together. */
+struct spent {
+    double pace_s[LL_MAX_LEVELS + 1]; /* by group: the longest, behind first pieces */
+    double apart_s;                   /* what overlaps with nothing */
+    double sum_s;                     /* each for itself */
+    double energy_j;
 };
 
 struct search {
     const struct ll_hierarchy *h;
-    double pass[LL_OPERAND_COUNT];  /* bytes of one pass, all batch products */
-    double apart[LL_OPERAND_COUNT]; /* passes when each product fetches its own operands */
-    bool too_small[LL_MAX_LEVELS];  /* for the operands of one product */
-    double least_slowest_s[LL_MAX_LEVELS], least_sum_s[LL_MAX_LEVELS], least_j[LL_MAX_LEVELS];
+    double pass[LL_OPERAND_COUNT];          /* bytes of one pass, all batch products */
+    double apart[LL_OPERAND_COUNT];         /* passes when each product fetches its own operands */
+    bool too_small[LL_MAX_LEVELS];          /* for the operands of one product */
+    struct spent so_far[LL_MAX_LEVELS + 1]; /* at a boundary, those further out, and all that is elsewhere */
+    struct spent least[LL_MAX_LEVELS + 1];  /* at a boundary, those further in, at least */
     struct ll_mapping_loops nests[LL_MAX_LEVELS];
     struct ll_mapping best;
     double best_sum_s;
@@ -118,48 +126,77 @@ static bool fits(const struct ll_problem *p, const uint64_t tile[LL_DIM_COUNT], 
            capacity;
 }
 
-static double at_most(double value, double limit)
+/* Within its limits. */
+static struct ll_crossing limited(const struct ll_limits *limits, struct ll_crossing crossing)
 {
-    return limit > 0 ? fmin(value, limit) : value;
+    if (limits->most.price > 0 && limits->most.price <= crossing.price)
+        crossing = limits->most;
+    return (struct ll_crossing){fmax(crossing.bytes, limits->least.bytes) + limits->beside.bytes,
+                                fmax(crossing.price, limits->least.price) + limits->beside.price};
 }
 
-/* What crosses a boundary, and adds it to what the boundaries further out cost. */
-static void add_boundary(const struct search *s, uint64_t index, const double factors[LL_OPERAND_COUNT],
-                         const double passes[LL_OPERAND_COUNT], struct state *state)
+/* Adds to what stages take what is moved across a boundary, of one problem. */
+static void spend(const struct ll_hierarchy *h, uint64_t index, struct ll_crossing of_one,
+                  const struct spent *before, struct spent *after)
+{
+    const struct ll_boundary *b = &h->boundaries[index];
+    of_one.bytes *= h->times;
+    of_one.price *= h->times;
+    struct ll_crossing all = limited(&b->limits, of_one);
+    struct ll_stage stage = ll_stage_of(&b->intake, all.bytes, b->s_per_byte * all.price);
+    double rest_s = ll_stage_rest_s(&stage);
+    for (uint32_t g = 0; g < h->groups; g++)
+        after->pace_s[g] = before->pace_s[g];
+    after->pace_s[b->group] = fmax(after->pace_s[b->group], rest_s);
+    after->apart_s = before->apart_s + stage.first_s + stage.wait_s + h->serial * rest_s;
+    after->sum_s = before->sum_s + stage.whole_s;
+    after->energy_j = before->energy_j + all.bytes * b->j_per_byte;
+}
+
+/* What crosses a boundary, beside all further out. */
+static void add_boundary(struct search *s, uint64_t index, const double factors[LL_OPERAND_COUNT],
+                         const double passes[LL_OPERAND_COUNT])
 {
     const struct ll_boundary *b = &s->h->boundaries[index];
     double c = s->pass[LL_OPERAND_C] * factors[LL_OPERAND_C];
     double writes = ll_passes_outwards(&s->h->problem, passes[LL_OPERAND_C]) * c;
     double reads = passes[LL_OPERAND_A] * s->pass[LL_OPERAND_A] * factors[LL_OPERAND_A] +
                    passes[LL_OPERAND_B] * s->pass[LL_OPERAND_B] * factors[LL_OPERAND_B] + (writes - c);
-    double boundary_s = at_most(b->s_per_byte * ll_toll_price(&b->toll, reads + writes, writes), b->most_s);
-    state->slowest_s = fmax(state->slowest_s, boundary_s - b->first_s);
-    state->sum_s += boundary_s;
-    state->energy_j += at_most((reads + writes) * b->j_per_byte, b->most_j);
+    struct ll_crossing of_one = {reads + writes, ll_toll_price(&b->toll, reads + writes, writes)};
+    spend(s->h, index, of_one, &s->so_far[index + 1], &s->so_far[index]);
 }
 
-static double objective_of(const struct ll_hierarchy *h, double slowest_s, double energy_j)
+/* How long the op takes by these stages and those. */
+static double time_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)
 {
+    double pace_s = 0;
+    for (uint32_t g = 0; g < h->groups; g++)
+        pace_s += fmax(these->pace_s[g], those->pace_s[g]);
+    return these->apart_s + those->apart_s + (1 - h->serial) * pace_s;
+}
+
+static double objective_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)
+{
+    double energy_j = these->energy_j + those->energy_j;
     switch (h->objective) {
     case LL_OBJECTIVE_ENERGY:
         return energy_j;
     case LL_OBJECTIVE_EDP:
-        return (h->fixed_j + energy_j) * fmax(h->fixed_s, slowest_s);
+        return (h->fixed_j + energy_j) * time_of(h, these, those);
     default:
-        return slowest_s;
+        return time_of(h, these, those);
     }
 }
 
-/* Whether a state before boundary `index` can still win, when the memories further in cost their least. */
-static bool can_win(const struct search *s, uint64_t index, const struct state *state)
+/* Whether what is decided up to boundary `index` can still win, when those further in cost their least. */
+static bool can_win(const struct search *s, uint64_t index)
 {
-    bool inside = index > 0;
+    const struct spent *so_far = &s->so_far[index], *least = &s->least[index];
     if (s->evaluations > MOST_EVALUATIONS)
         return false;
-    double slowest_s = inside ? fmax(state->slowest_s, s->least_slowest_s[index - 1]) : state->slowest_s;
-    double sum_s = state->sum_s + (inside ? s->least_sum_s[index - 1] : 0);
-    double objective = objective_of(s->h, slowest_s, state->energy_j + (inside ? s->least_j[index - 1] : 0));
-    return objective < s->best.objective || (objective == s->best.objective && sum_s < s->best_sum_s);
+    double objective = objective_of(s->h, so_far, least);
+    return objective < s->best.objective ||
+           (objective == s->best.objective && so_far->sum_s + least->sum_s < s->best_sum_s);
 }
 
 static void descend(struct search *s, uint64_t index, const struct state *outer);
@@ -172,9 +209,9 @@ static bool consider(struct search *s, uint64_t index, const struct state *outer
     struct state state = enter(s, index, outer, nest);
     double factors[LL_OPERAND_COUNT];
     factors_of(&s->h->problem, nest->tile, factors);
-    add_boundary(s, index, factors, state.passes, &state);
+    add_boundary(s, index, factors, state.passes);
     s->evaluations++;
-    if (!can_win(s, index, &state))
+    if (!can_win(s, index))
         return false;
     s->nests[index] = *nest;
     if (index > 0) {
@@ -182,8 +219,8 @@ static bool consider(struct search *s, uint64_t index, const struct state *outer
         return true;
     }
     memcpy(s->best.nests, s->nests, sizeof s->nests);
-    s->best.objective = objective_of(s->h, state.slowest_s, state.energy_j);
-    s->best_sum_s = state.sum_s;
+    s->best.objective = objective_of(s->h, &s->so_far[0], &s->least[0]);
+    s->best_sum_s = s->so_far[0].sum_s;
     return true;
 }
 
@@ -228,9 +265,9 @@ static bool worth_it(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
     state.passes[without[w->p]] = outer->count[w->p] * (double)ll_ceil_div(outer->tile[w->p], tile_p);
     state.passes[without[w->q]] = outer->count[w->q] * (double)ll_ceil_div(outer->tile[w->q], tile_q);
     state.passes[without[w->x]] = moves ? outer->count[w->x] : outer->passes[without[w->x]];
-    add_boundary(w->s, w->index, once, state.passes, &state);
+    add_boundary(w->s, w->index, once, state.passes);
     w->s->evaluations++;
-    return can_win(w->s, w->index, &state);
+    return can_win(w->s, w->index);
 }
 
 static void walk_x(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
@@ -322,28 +359,20 @@ static void nest_closed_form(struct search *s, uint64_t index, const struct stat
     consider(s, index, outer, &nest, nest_closed_form);
 }
 
-/* The least that the boundaries up to each can cost. */
+/* The least that the boundaries further in than each can cost. */
 static void find_least(struct search *s)
 {
     const struct ll_problem *problem = &s->h->problem;
-    double slowest_s = 0, sum_s = 0, energy_j = 0;
     for (uint64_t i = 0; i < s->h->count; i++) {
         const struct ll_boundary *b = &s->h->boundaries[i];
-        double price = ll_compulsory_bytes(problem), bytes = price;
+        struct ll_crossing of_one = {ll_compulsory_bytes(problem), ll_compulsory_bytes(problem)};
         if (!problem->windows.overlap) {
             struct ll_problem alone = *problem;
-            bytes = ll_tile(&alone, b->capacity_bytes).bytes;
+            of_one.bytes = ll_tile(&alone, b->capacity_bytes).bytes;
             alone.toll = b->toll;
-            price = ll_tile(&alone, b->capacity_bytes).price;
+            of_one.price = ll_tile(&alone, b->capacity_bytes).price;
         }
-        double least_s = price * b->s_per_byte;
-        least_s = at_most(least_s, b->most_s);
-        slowest_s = fmax(slowest_s, least_s - b->first_s);
-        sum_s += least_s;
-        energy_j += at_most(bytes * b->j_per_byte, b->most_j);
-        s->least_slowest_s[i] = slowest_s;
-        s->least_sum_s[i] = sum_s;
-        s->least_j[i] = energy_j;
+        spend(s->h, i, of_one, &s->least[i], &s->least[i + 1]);
     }
 }
 
@@ -351,6 +380,9 @@ static struct search search_of(const struct ll_hierarchy *hierarchy)
 {
     const struct ll_gemm *d = &hierarchy->problem.dims;
     struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_sum_s = INFINITY};
+    struct spent *outermost = &s.so_far[hierarchy->count];
+    memcpy(outermost->pace_s, hierarchy->elsewhere.pace_s, sizeof outermost->pace_s);
+    outermost->apart_s = hierarchy->elsewhere.apart_s;
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
         s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
     s.apart[LL_OPERAND_A] = (double)d->n;
@@ -370,7 +402,7 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
         double factors[LL_OPERAND_COUNT];
         state = enter(&s, i, &state, &mapping->nests[i]);
         factors_of(&hierarchy->problem, state.tile, factors);
-        add_boundary(&s, i, factors, state.passes, &state);
+        add_boundary(&s, i, factors, state.passes);
         for (int o = 0; o < LL_OPERAND_COUNT; o++)
             mapping->passes[i][o] = state.passes[o] * factors[o];
         const double *passes = mapping->passes[i];
@@ -379,9 +411,9 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
         mapping->reads[i] = passes[LL_OPERAND_A] * s.pass[LL_OPERAND_A] +
                             passes[LL_OPERAND_B] * s.pass[LL_OPERAND_B] + (mapping->writes[i] - c);
     }
-    mapping->time_s = state.slowest_s;
-    mapping->energy_j = state.energy_j;
-    mapping->objective = objective_of(hierarchy, state.slowest_s, state.energy_j);
+    mapping->time_s = time_of(hierarchy, &s.so_far[0], &s.least[0]);
+    mapping->energy_j = s.so_far[0].energy_j;
+    mapping->objective = objective_of(hierarchy, &s.so_far[0], &s.least[0]);
 }
 
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy)

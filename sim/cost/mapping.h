@@ -19,27 +19,50 @@
 #ifndef LL_SIM_COST_MAPPING_H
 #define LL_SIM_COST_MAPPING_H
 
+#include "sim/cost/stage.h"
 #include "sim/cost/tiling.h"
 #include "sim/machine/machine.h"
 
 enum ll_dim { LL_DIM_M, LL_DIM_N, LL_DIM_K, LL_DIM_COUNT };
 
+/* What crosses a boundary, as the problem is done `times` times, and what is paid for it (struct ll_toll). */
+struct ll_crossing {
+    double bytes, price;
+};
+
+/* What is moved at least and at most, whatever the tiling (a price of 0: no limit), and what beside it. */
+struct ll_limits {
+    struct ll_crossing least, most, beside;
+};
+
 /* From a memory into the next one further in. */
 struct ll_boundary {
-    double capacity_bytes; /* of the memory further in, for tiles of all operands */
-    double s_per_byte;     /* what moving takes, by the price of the bytes: */
-    struct ll_toll toll;   /* which counts both directions, and all operands */
-    double first_s;        /* of that, what is not compared: the time of a first piece */
+    double capacity_bytes;   /* of the memory further in, for tiles of all operands */
+    struct ll_toll toll;     /* counts both directions, and all operands */
+    double s_per_byte;       /* what moving takes, by the price of the bytes, */
+    struct ll_intake intake; /* but for what does not depend on how many they are */
+    uint32_t group;          /* of stages that overlap (stage.h) */
     double j_per_byte;
-    double most_s, most_j; /* what it costs to do without this memory, which is the most; 0: no limit */
+    struct ll_limits limits;
+};
+
+/* All stages of an op but the boundaries, group by group: the longest of each, first pieces taken off; and
+ * what comes before and after all of them. */
+struct ll_elsewhere {
+    double pace_s[LL_MAX_LEVELS + 1];
+    double apart_s;
 };
 
 struct ll_hierarchy {
     struct ll_problem problem;
+    double times;                                 /* how often it is done */
     struct ll_boundary boundaries[LL_MAX_LEVELS]; /* innermost first */
     uint64_t count;                               /* of boundaries */
     enum ll_objective objective;
-    double fixed_s, fixed_j; /* of the product of energy and time: what computing takes */
+    uint32_t groups; /* of stages, at least 1 */
+    double serial;   /* share of the stages that do not set the pace of a group that overlaps with nothing */
+    struct ll_elsewhere elsewhere;
+    double fixed_j; /* of the product of energy and time: what computing takes */
 };
 
 /* The loops at a boundary, outermost first, over tiles of the memory further in. */
@@ -51,9 +74,9 @@ struct ll_mapping_loops {
 struct ll_mapping {
     struct ll_mapping_loops nests[LL_MAX_LEVELS];
     double passes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* how often each operand comes in, halo included */
-    double reads[LL_MAX_LEVELS];                    /* bytes inwards across each boundary */
+    double reads[LL_MAX_LEVELS];                    /* bytes inwards across each boundary, of one problem */
     double writes[LL_MAX_LEVELS];                   /* and outwards */
-    double time_s;                                  /* the slowest boundary, first pieces taken off */
+    double time_s;                                  /* of the op, as ll_cost_time has it */
     double energy_j;                                /* of all boundaries */
     double objective;
     uint64_t evaluations; /* tiles of one boundary that were looked at to find it */
@@ -64,11 +87,12 @@ struct ll_mapping {
  * asked. */
 void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
 
-/* The tiling with the least objective, and among equals with the least sum of times. For products, when it is
- * complete, it is the optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never
- * makes it worse, and it is never worse than blocking each memory on its own within the block of the next one
- * further out. For convolutions tiles are cut evenly (see mapping.c), which need not hold the optimum. In a
- * memory too small for anything, each product fetches its own operands. */
+/* The tiling with the least objective (the op's time, the boundaries' energy, or time times energy), and
+ * among equals with the least sum of the boundaries' times. For products, when it is complete, it is the
+ * optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never makes it worse,
+ * and it is never worse than blocking each memory on its own within the block of the next one further out.
+ * For convolutions tiles are cut evenly (see mapping.c), which need not hold the optimum. In a memory too
+ * small for anything, each product fetches its own operands. */
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
 
 /* "m", "n" or "k". */

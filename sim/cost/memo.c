@@ -58,7 +58,7 @@ const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, c
         return entry->ways;
     entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
     for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
-        ll_cost_way(memo->machine, kind, work, i, &entry->ways[i], NULL);
+        ll_cost_way(memo->machine, kind, work, i, NULL, &entry->ways[i], NULL);
     return entry->ways;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stages to seconds: the first piece passes alone, then the slowest stage sets the pace (see cost.h). What
- * earlier ops saved shortens a level's stage in proportion; a level that has nothing left to move is not
- * waited for either. */
+ * earlier ops saved shortens a level's stage in proportion (stage.h). */
 #include "sim/cost/cost.h"
+#include "sim/cost/stage.h"
 #include "tracer/base/plain.h"
 
 #include <assert.h>
@@ -19,28 +19,9 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound)
     return bound < LL_BOUND_LEVEL ? names[bound] : machine->levels[bound - LL_BOUND_LEVEL].name;
 }
 
-struct stage {
-    double whole_s, first_s, wait_s;
-};
-
 static uint32_t bound_of(uint64_t stage)
 {
     return stage == COMPUTE ? LL_BOUND_COMPUTE : LL_BOUND_LEVEL + (uint32_t)(stage - FIRST_LEVEL);
-}
-
-/* What is left to move comes in lines of the cache further in: where that is less than a line, as what a law
- * of chance leaves in the mean, it is waited for as seldom. */
-static double wait_for(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l, double left,
-                       struct ll_explain *why)
-{
-    const struct ll_level *inside = l > 0 ? &machine->levels[l - 1] : NULL;
-    double line = inside && inside->cache_given ? (double)inside->cache.line_bytes : 0;
-    double wait_s = cost->level_wait_s[l];
-    if (left >= line || wait_s == 0)
-        return wait_s;
-    ll_say(why, "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",
-           machine->levels[l].name, wait_s, left, line, wait_s * left / line);
-    return wait_s * left / line;
 }
 
 /* Of a level: until other units have dropped their copies of what is overwritten. */
@@ -69,25 +50,32 @@ static double invalidation_s(const struct ll_machine *machine, const struct ll_c
     return beyond_s;
 }
 
-static struct stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
-                                double saved_bytes, struct ll_explain *why)
+static void tell_level(const struct ll_level *level, const struct ll_intake *intake, double bytes,
+                       double level_s, const struct ll_stage *stage, struct ll_explain *why)
 {
-    double bytes = cost->level_bytes[l], left = fmax(0, bytes - saved_bytes);
-    if (left == 0) {
-        ll_say(why, "%s: nothing is left to move", machine->levels[l].name);
-        return (struct stage){0};
-    }
-    double whole_s = cost->level_s[l] * (left / bytes);
-    if (saved_bytes > 0)
+    double left = bytes - intake->saved_bytes;
+    if (left <= 0)
+        ll_say(why, "%s: nothing is left to move", level->name);
+    else if (intake->saved_bytes > 0)
         ll_say(why, "%s, but for what earlier ops left further in: %.10g * %.10g / %.10g = %.10g s",
-               machine->levels[l].name, cost->level_s[l], left, bytes, whole_s);
-    return (struct stage){whole_s, fmin(cost->level_first_s[l], whole_s),
-                          wait_for(machine, cost, l, left, why)};
+               level->name, level_s, left, bytes, stage->whole_s);
+    if (left > 0 && intake->wait_s > 0 && left < intake->line_bytes)
+        ll_say(why,
+               "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",
+               level->name, intake->wait_s, left, intake->line_bytes, stage->wait_s);
 }
 
-static double rest_of(const struct stage *stage)
+static struct ll_stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
+                                   const struct ll_leftovers *found, struct ll_explain *why)
 {
-    return stage->whole_s - stage->first_s;
+    const struct ll_intake intake = {.first_s = cost->level_first_s[l],
+                                     .wait_s = cost->level_wait_s[l],
+                                     .line_bytes = ll_line_inside(machine, l),
+                                     .saved_bytes = found ? found->saved_bytes[l] : 0};
+    struct ll_stage stage = ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
+    if (why)
+        tell_level(&machine->levels[l], &intake, cost->level_bytes[l], cost->level_s[l], &stage, why);
+    return stage;
 }
 
 /* Behind this stage nothing overlaps: its level holds one block at a time. */
@@ -98,7 +86,7 @@ static bool parts_stages(const struct ll_machine *machine, uint64_t stage)
 
 /* Marks the stage of each group that takes longest once the first piece has passed, the first of equals;
  * returns the longest of these. */
-static uint64_t find_slowest(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
+static uint64_t find_slowest(const struct ll_machine *machine, const struct ll_stage *stages, uint64_t count,
                              bool sets_pace[MAX_STAGES])
 {
     uint64_t slowest = COMPUTE, of_group = COMPUTE;
@@ -106,9 +94,9 @@ static uint64_t find_slowest(const struct ll_machine *machine, const struct stag
         sets_pace[i] = false;
         if (i > 0 && parts_stages(machine, i - 1))
             of_group = i;
-        if (rest_of(&stages[i]) > rest_of(&stages[of_group]))
+        if (ll_stage_rest_s(&stages[i]) > ll_stage_rest_s(&stages[of_group]))
             of_group = i;
-        if (rest_of(&stages[i]) > rest_of(&stages[slowest]))
+        if (ll_stage_rest_s(&stages[i]) > ll_stage_rest_s(&stages[slowest]))
             slowest = i;
         if (i + 1 == count || parts_stages(machine, i))
             sets_pace[of_group] = true;
@@ -125,15 +113,15 @@ static void add_term(char *sum, size_t size, double term_s)
 }
 
 /* " + whole - first" of a stage behind a sum. */
-static void add_rest(char *sum, size_t size, const struct stage *stage)
+static void add_rest(char *sum, size_t size, const struct ll_stage *stage)
 {
     size_t length = strlen(sum);
-    if (rest_of(stage) > 0)
+    if (ll_stage_rest_s(stage) > 0)
         ll_snprintf(sum + length, size - length, "%s%.10g - %.10g", length ? " + " : "", stage->whole_s,
                     stage->first_s);
 }
 
-static void tell_time(const struct ll_machine *machine, const struct stage *stages, uint64_t count,
+static void tell_time(const struct ll_machine *machine, const struct ll_stage *stages, uint64_t count,
                       uint64_t slowest, const bool sets_pace[MAX_STAGES], double apart_s, double time_s,
                       struct ll_explain *why)
 {
@@ -152,13 +140,13 @@ static void tell_time(const struct ll_machine *machine, const struct stage *stag
 }
 
 /* What the stages beside those that set the pace take and do not hide behind them. */
-static double serial_s(const struct ll_cost *cost, const struct stage *stages, uint64_t count,
+static double serial_s(const struct ll_cost *cost, const struct ll_stage *stages, uint64_t count,
                        const bool sets_pace[MAX_STAGES], struct ll_explain *why)
 {
     double others_s = 0;
     char terms[(2 * MAX_STAGES + 1) * 24] = "";
     for (uint64_t i = 0; i < count; i++) {
-        others_s += sets_pace[i] ? 0 : rest_of(&stages[i]);
+        others_s += sets_pace[i] ? 0 : ll_stage_rest_s(&stages[i]);
         if (why && !sets_pace[i])
             add_rest(terms, sizeof terms, &stages[i]);
     }
@@ -173,7 +161,7 @@ static double serial_s(const struct ll_cost *cost, const struct stage *stages, u
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                   const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why)
 {
-    struct stage stages[MAX_STAGES] = {{cost->compute_s, cost->compute_first_s, 0}};
+    struct ll_stage stages[MAX_STAGES] = {{cost->compute_s, cost->compute_first_s, 0}};
     uint64_t count = FIRST_LEVEL + machine->level_count;
     double first_s = cost->compute_first_s, waits_s = 0;
     if (cost->unit == LL_NO_UNIT) {
@@ -182,8 +170,8 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
         return;
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {
-        struct stage *stage = &stages[FIRST_LEVEL + l];
-        *stage = level_stage(machine, cost, l, found ? found->saved_bytes[l] : 0, why);
+        struct ll_stage *stage = &stages[FIRST_LEVEL + l];
+        *stage = level_stage(machine, cost, l, found, why);
         first_s += stage->first_s;
         waits_s += stage->wait_s;
     }
@@ -196,7 +184,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
     for (uint64_t i = 0; i < count; i++)
         if (sets_pace[i] && i != slowest)
-            timing->exposed_s += rest_of(&stages[i]);
+            timing->exposed_s += ll_stage_rest_s(&stages[i]);
     timing->time_s = timing->exposed_s + stages[slowest].whole_s;
     timing->overhead_s = cost->overhead_s;
     timing->behind_s = cost->behind_s;

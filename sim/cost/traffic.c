@@ -22,7 +22,7 @@
  * whole accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
-#include "sim/cost/mapping.h"
+#include "sim/cost/nested.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 
@@ -203,58 +203,9 @@ static struct flow cheaper(struct flow one, struct flow other)
     return other.price < one.price ? other : one;
 }
 
-/* --- tiles that nest --- */
-
-/* A problem that is done `shares` times, and the tiling of all memories of a scope that hold its operands: of
- * those behind levels [first, end). */
-struct nested {
-    uint64_t first, end; /* the same when nothing was searched */
-    struct ll_problem problem;
-    double times; /* shares and steps */
-    struct ll_mapping mapping;
-};
-
-/* The level behind which the first memory lies that belongs to the scope, and how many follow it, each
- * feeding the one before it with all operands. */
-static void find_span(const struct ll_machine *machine, enum ll_scope scope, struct nested *nested)
-{
-    uint64_t l = 1;
-    while (l < machine->level_count && machine->levels[l - 1].scope != scope)
-        l++;
-    nested->first = nested->end = l;
-    while (nested->end < machine->level_count && machine->levels[nested->end - 1].scope == scope &&
-           ll_level_holds_all(&machine->levels[nested->end - 1]) &&
-           ll_level_holds_all(&machine->levels[nested->end]))
-        nested->end++;
-}
-
-/* `most`: what the unit asks for out of each of the levels, which is enough; NULL: whatever it takes. */
-static void search_nested(const struct ll_machine *machine, const struct ll_task *task,
-                          const struct ll_paces *paces, const struct flow *most, struct nested *nested)
-{
-    struct ll_hierarchy h = {.problem = nested->problem,
-                             .count = nested->end - nested->first,
-                             .objective = machine->software.objective,
-                             .fixed_s = paces->compute_s,
-                             .fixed_j =
-                                 (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype)};
-    for (uint64_t i = 0; i < h.count; i++) {
-        uint64_t l = nested->first + i;
-        double level_j = ll_machine_level_j(machine, l);
-        h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(&machine->levels[l - 1]),
-                                               .s_per_byte = nested->times * paces->s_per_byte[l],
-                                               .toll = ll_level_toll(&machine->levels[l]),
-                                               .first_s = paces->first_s[l],
-                                               .j_per_byte = nested->times * level_j,
-                                               .most_s = most ? most[l].price * paces->s_per_byte[l] : 0,
-                                               .most_j = most ? most[l].bytes * level_j : 0};
-    }
-    nested->mapping = ll_mapping_search(&h);
-}
-
 /* Whether the tiling says what a group moves: not where weights of a sequence stay inside altogether. */
 static bool is_nested(const struct ll_machine *machine, const struct ll_task *task,
-                      const struct nested *nested, const struct group *group)
+                      const struct ll_nested *nested, const struct group *group)
 {
     if (group->level < nested->first || group->level >= nested->end)
         return false;
@@ -262,7 +213,7 @@ static bool is_nested(const struct ll_machine *machine, const struct ll_task *ta
     return !task->b_stays || !stays_resident(&nested->problem, room);
 }
 
-static struct flow nested_flow(const struct ll_machine *machine, const struct nested *nested,
+static struct flow nested_flow(const struct ll_machine *machine, const struct ll_nested *nested,
                                const struct group *group, struct ll_explain *why)
 {
     const struct ll_problem *p = &nested->problem;
@@ -393,7 +344,7 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
 }
 
 static struct flow into_private(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_way *way, const struct nested *nested,
+                                const struct ll_way *way, const struct ll_nested *nested,
                                 const struct group *group, struct ll_explain *why)
 {
     const struct ll_gemm *share = &way->share;
@@ -414,31 +365,41 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
     return best;
 }
 
-/* At least each operand once, and the joining of sums of different units. */
-static struct flow near_flow(const struct ll_machine *machine, const struct ll_task *task,
-                             const struct ll_way *way, const struct nested *nested, const struct group *group,
-                             struct ll_explain *why)
+/* What is moved whatever the blocking: each operand once, and the sums of different units that are joined. */
+static void always_moved(const struct ll_machine *machine, const struct ll_task *task,
+                         const struct ll_way *way, const struct group *group, double once[LL_OPERAND_COUNT],
+                         struct flow *once_each, struct flow *sums)
 {
-    struct flow flow = into_private(machine, task, way, nested, group, why);
-    double once[LL_OPERAND_COUNT], least = 0, steps = (double)task->steps;
+    double least = 0;
     operand_bytes(task->work, once);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         least += group->has[i] ? once[i] : 0;
-    double results = group->has[LL_OPERAND_C] ? once[LL_OPERAND_C] : 0;
-    double joining = group->has[LL_OPERAND_C] ? steps * way->joining_bytes : 0;
-    struct flow once_each = flow_of(machine, group, least, results);
-    struct flow sums = flow_of(machine, group, joining, joining / 2);
-    struct flow all = {fmax(least, flow.bytes) + joining,
-                       fmax(results, flow.written) + joining / 2,
-                       fmax(once_each.price, flow.price) + sums.price,
+    double joining = group->has[LL_OPERAND_C] ? (double)task->steps * way->joining_bytes : 0;
+    *once_each = flow_of(machine, group, least, group->has[LL_OPERAND_C] ? once[LL_OPERAND_C] : 0);
+    *sums = flow_of(machine, group, joining, joining / 2);
+}
+
+/* At least each operand once, and the joining of sums of different units. */
+static struct flow near_flow(const struct ll_machine *machine, const struct ll_task *task,
+                             const struct ll_way *way, const struct ll_nested *nested,
+                             const struct group *group, struct ll_explain *why)
+{
+    struct flow flow = into_private(machine, task, way, nested, group, why);
+    double once[LL_OPERAND_COUNT];
+    struct flow least, sums;
+    always_moved(machine, task, way, group, once, &least, &sums);
+    struct flow all = {fmax(least.bytes, flow.bytes) + sums.bytes,
+                       fmax(least.written, flow.written) + sums.written,
+                       fmax(least.price, flow.price) + sums.price,
                        {0}};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        all.of[i] = !group->has[i] ? 0 : flow.bytes < least ? once[i] : flow.of[i];
-    all.of[LL_OPERAND_C] += joining;
+        all.of[i] = !group->has[i] ? 0 : flow.bytes < least.bytes ? once[i] : flow.of[i];
+    all.of[LL_OPERAND_C] += sums.bytes;
     ll_say(why,
            "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
            "max(%.10g, %.10g) + %.10g = %.10g B",
-           machine->levels[group->level].name, names_of(group), least, flow.bytes, joining, all.bytes);
+           machine->levels[group->level].name, names_of(group), least.bytes, flow.bytes, sums.bytes,
+           all.bytes);
     return all;
 }
 
@@ -469,7 +430,8 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
 }
 
 static struct flow into_shared(const struct ll_machine *machine, const struct ll_task *task,
-                               const struct nested *nested, const struct group *group, struct ll_explain *why)
+                               const struct ll_nested *nested, const struct group *group,
+                               struct ll_explain *why)
 {
     if (is_nested(machine, task, nested, group))
         return nested_flow(machine, nested, group, why);
@@ -484,7 +446,7 @@ static struct flow into_shared(const struct ll_machine *machine, const struct ll
 }
 
 static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   const struct nested *nested, uint64_t level, struct ll_traffic *traffic,
+                   const struct ll_nested *nested, uint64_t level, struct ll_traffic *traffic,
                    struct ll_explain *why)
 {
     struct group group;
@@ -508,50 +470,81 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
                traffic->bytes[level], traffic->written[level]);
 }
 
-/* One unit's share into its own levels. */
-static void nest_share(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                       const struct ll_paces *paces, struct nested *nested)
+/* --- searches --- */
+
+/* What limits a tiling: where weights stay inside all is known, and into private levels goes no more than
+ * what the unit asks for. `way`: of them; NULL: levels are shared. */
+static struct ll_limits limits_of(const struct ll_machine *machine, const struct ll_task *task,
+                                  const struct ll_way *way, const struct ll_nested *nested, uint64_t level)
 {
-    struct flow asked[LL_MAX_LEVELS];
     struct group group;
-    find_span(machine, LL_SCOPE_UNIT, nested);
-    if (machine->software.mapping != LL_MAPPED_SEARCH || nested->first == nested->end) {
-        nested->end = nested->first;
-        return;
+    struct flow once_each, sums;
+    double once[LL_OPERAND_COUNT];
+    group_of(machine, level, (int)level - 1, &group);
+    if (!is_nested(machine, task, nested, &group)) {
+        struct ll_traffic traffic;
+        out_of(machine, task, way, nested, level, &traffic, NULL);
+        struct ll_crossing known = {traffic.bytes[level], traffic.price[level]};
+        return (struct ll_limits){.least = known, .most = known};
     }
-    nested->problem = task->problem;
-    nested->problem.dims = way->share;
-    nested->times = way->shares * (double)task->steps;
+    if (!way)
+        return (struct ll_limits){0};
+    struct flow asked = asked_by_unit(machine, task, way, &group, NULL);
+    always_moved(machine, task, way, &group, once, &once_each, &sums);
+    return (struct ll_limits){.least = {once_each.bytes, once_each.price},
+                              .most = {asked.bytes, asked.price},
+                              .beside = {sums.bytes, sums.price}};
+}
+
+static void search(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                   const struct ll_paces *paces, const struct ll_traffic *traffic, struct ll_nested *nested)
+{
+    struct ll_limits limits[LL_MAX_LEVELS];
     for (uint64_t l = nested->first; l < nested->end; l++)
-        if (group_of(machine, l, (int)l - 1, &group))
-            asked[l] = asked_by_unit(machine, task, way, &group, NULL);
-    search_nested(machine, task, paces, asked, nested);
+        limits[l] = limits_of(machine, task, way, nested, l);
+    ll_nest(machine, task, paces, traffic, limits, nested);
+}
+
+/* One unit's share into its own levels. */
+static struct ll_nested nest_share(const struct ll_machine *machine, const struct ll_task *task,
+                                   const struct ll_way *way, const struct ll_paces *paces,
+                                   struct ll_traffic *traffic)
+{
+    struct ll_nested nested = ll_to_nest(machine, LL_SCOPE_UNIT);
+    if (nested.first == nested.end)
+        return nested;
+    nested.problem = task->problem;
+    nested.problem.dims = way->share;
+    nested.times = way->shares * (double)task->steps;
+    for (uint64_t l = 0; l < ll_near_levels(machine); l++)
+        if (l < nested.first || l >= nested.end)
+            out_of(machine, task, way, &nested, l, traffic, NULL);
+    search(machine, task, way, paces, traffic, &nested);
+    return nested;
 }
 
 /* The whole into the levels that all units share. */
-static void nest_whole(const struct ll_machine *machine, const struct ll_task *task,
-                       const struct ll_paces *paces, struct nested *nested)
+static struct ll_nested nest_whole(const struct ll_machine *machine, const struct ll_task *task,
+                                   const struct ll_paces *paces, const struct ll_traffic *traffic)
 {
-    find_span(machine, LL_SCOPE_DEVICE, nested);
-    if (machine->software.mapping != LL_MAPPED_SEARCH || nested->first == nested->end) {
-        nested->end = nested->first;
-        return;
-    }
-    nested->problem = task->problem;
-    nested->times = (double)task->steps;
-    search_nested(machine, task, paces, NULL, nested);
+    struct ll_nested nested = ll_to_nest(machine, LL_SCOPE_DEVICE);
+    if (nested.first == nested.end)
+        return nested;
+    nested.problem = task->problem;
+    nested.times = (double)task->steps;
+    search(machine, task, NULL, paces, traffic, &nested);
+    return nested;
 }
 
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                      const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
-    struct nested nested;
     if (!task->is_product) {
         once(machine, task, 0, near, traffic, why);
         return;
     }
-    nest_share(machine, task, way, paces, &nested);
+    struct ll_nested nested = nest_share(machine, task, way, paces, traffic);
     for (uint64_t l = 0; l < near; l++)
         out_of(machine, task, way, &nested, l, traffic, why);
 }
@@ -560,12 +553,11 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
 {
     uint64_t near = ll_near_levels(machine);
-    struct nested nested;
     if (!task->is_product) {
         once(machine, task, near, machine->level_count, traffic, why);
         return;
     }
-    nest_whole(machine, task, paces, &nested);
+    struct ll_nested nested = nest_whole(machine, task, paces, traffic);
     for (uint64_t l = near; l < machine->level_count; l++)
         out_of(machine, task, NULL, &nested, l, traffic, why);
 }

@@ -3,6 +3,7 @@
 #ifndef LL_SIM_COST_TRAFFIC_H
 #define LL_SIM_COST_TRAFFIC_H
 
+#include "sim/cost/stage.h"
 #include "sim/cost/unit_model.h"
 
 /* Bytes between each level and what lies further in, all instances together: both directions, and of these
@@ -13,11 +14,13 @@ struct ll_traffic {
     double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's bytes, each operand's; of other work 0 */
 };
 
-/* What a search chooses by: how long a byte out of each level takes, what of that is not compared because the
- * first piece takes it whichever way, and how long the arithmetic takes meanwhile. */
+/* What a search chooses by: how long a byte out of each level takes, what else its stage has, how long the
+ * arithmetic takes meanwhile, and the share of the other stages that does not overlap with the slowest. */
 struct ll_paces {
-    double s_per_byte[LL_MAX_LEVELS], first_s[LL_MAX_LEVELS];
-    double compute_s;
+    double s_per_byte[LL_MAX_LEVELS];
+    struct ll_intake intake[LL_MAX_LEVELS];
+    struct ll_stage computing;
+    double serial;
 };
 
 /* The number of near levels: those whose traffic depends on how the unit does the task, because some operand
@@ -34,11 +37,13 @@ double ll_level_room(const struct ll_level *level);
 /* Bytes of the operands that a level holds, each once. */
 double ll_held_bytes(const struct ll_level *level, const struct ll_work *work);
 
-/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). */
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). What a search
+ * chooses depends on the rest of *traffic, of which levels that are not known yet move nothing. */
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                      const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
 
-/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). */
+/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). The same of
+ * searches. */
 void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
 

@@ -42,7 +42,9 @@ int main(void)
             (struct ll_hierarchy){.problem = ll_task_of(&work, LL_F16).problem,
                                   .boundaries = {{.capacity_bytes = 16 << 10, .s_per_byte = 1e-12},
                                                  {.capacity_bytes = 512 << 10, .s_per_byte = 4e-12}},
-                                  .count = 2};
+                                  .count = 2,
+                                  .times = 1,
+                                  .groups = 1};
     }
     search(&load);
     for (int i = 0; i < COUNT; i++) {

@@ -78,13 +78,6 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     return timing;
 }
 
-/* Says which seed it was when a claim fails. */
-static void claim(bool holds, uint64_t seed, const char *text)
-{
-    if (!holds)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, text);
-}
-
 static void time_is_at_least_flops_over_peak_and_bytes_over_bandwidth(void **state)
 {
     (void)state;

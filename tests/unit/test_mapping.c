@@ -5,9 +5,41 @@
 #include "sim/cost/mapping.h"
 #include "sim/cost/task.h"
 
+/* What does not depend on how much passes, and what limits it. */
+static void random_stage(struct dice *dice, struct ll_boundary *b)
+{
+    b->intake = (struct ll_intake){.first_s = roll_real(dice, 0, 100),
+                                   .wait_s = roll_real(dice, 0, 10),
+                                   .line_bytes = roll_real(dice, 0, 64),
+                                   .saved_bytes = roll_real(dice, 0, 1000)};
+    if (roll_between(dice, 0, 3) == 0)
+        b->limits.most = (struct ll_crossing){roll_real(dice, 1, 1e4), roll_real(dice, 1, 1e4)};
+    if (roll_between(dice, 0, 3) == 0)
+        b->limits.least = (struct ll_crossing){roll_real(dice, 1, 1e3), roll_real(dice, 1, 1e3)};
+    if (roll_between(dice, 0, 3) == 0)
+        b->limits.beside = (struct ll_crossing){roll_real(dice, 1, 1e3), roll_real(dice, 1, 1e3)};
+}
+
+/* Some stages follow others, some overlap in part. */
+static void random_overlap(struct dice *dice, struct ll_hierarchy *h)
+{
+    for (uint64_t i = 0; i < h->count; i++) {
+        h->groups += (uint32_t)roll_between(dice, 0, 1);
+        h->boundaries[i].group = h->groups - 1;
+        if (roll_between(dice, 0, 1))
+            random_stage(dice, &h->boundaries[i]);
+    }
+    for (uint32_t g = 0; g < h->groups; g++)
+        h->elsewhere.pace_s[g] = roll_real(dice, 0, 500);
+    h->elsewhere.apart_s = roll_real(dice, 0, 100);
+    h->serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0;
+}
+
 static struct ll_hierarchy random_hierarchy(struct dice *dice, uint64_t side, uint64_t most)
 {
     struct ll_hierarchy h = {.count = roll_between(dice, 1, most),
+                             .times = (double)roll_between(dice, 1, 3),
+                             .groups = 1,
                              .objective = (enum ll_objective)roll_between(dice, 0, 2)};
     h.problem.dims = (struct ll_gemm){roll_between(dice, 1, 3), roll_between(dice, 1, side),
                                       roll_between(dice, 1, side), roll_between(dice, 1, side)};
@@ -25,7 +57,8 @@ static struct ll_hierarchy random_hierarchy(struct dice *dice, uint64_t side, ui
             h.boundaries[i].toll.write = roll_real(dice, 0.1, 3);
         }
     }
-    h.fixed_s = roll_real(dice, 0, 1e3);
+    if (roll_between(dice, 0, 1))
+        random_overlap(dice, &h);
     h.fixed_j = roll_real(dice, 0, 1e3);
     return h;
 }
@@ -120,7 +153,7 @@ static void for_one_memory_the_search_is_the_closed_form(void **state)
     (void)state;
     struct dice dice = {ll_seed(52)};
     for (int i = 0; i < 1000; i++) {
-        struct ll_hierarchy h = {.count = 1};
+        struct ll_hierarchy h = {.count = 1, .times = 1, .groups = 1};
         struct ll_boundary *b = &h.boundaries[0];
         struct ll_work work =
             gemm_work(LL_F16, 1, roll_size(&dice, 5000), roll_size(&dice, 5000), roll_size(&dice, 5000));

@@ -95,7 +95,7 @@ static void each_way_is_remembered_until_the_machine_is_another(void **state)
         assert_ptr_equal(ll_memo_ways(&memo, LL_OP_CONV2D, &work), ways);
         for (uint32_t i = 0; i < 2; i++) {
             struct ll_cost way;
-            ll_cost_way(machine, LL_OP_CONV2D, &work, i, &way, NULL);
+            ll_cost_way(machine, LL_OP_CONV2D, &work, i, NULL, &way, NULL);
             assert_int_equal(ways[i].way, i);
             assert_near(ways[i].compute_s, way.compute_s, 0);
         }

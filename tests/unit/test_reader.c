@@ -353,13 +353,13 @@ static void a_second_trace_behind_the_first_is_said_to_be_there_before(void **st
 }
 
 /* A frame of a few bytes, many times over, each claiming millions. */
-static void claims_are_bounded(void (*claim)(struct ll_bytes *content), const char *complaint)
+static void claims_are_bounded(void (*exaggerate)(struct ll_bytes *content), const char *complaint)
 {
     struct ll_bytes file = {0}, content = {0};
     struct plan plan = relu;
     ll_put_header(&file);
     for (uint32_t number = 0; number < 50; number++) {
-        claim(&content);
+        exaggerate(&content);
         put_frame(&file, &plan, number, &content);
     }
     ll_bytes_release(&content);

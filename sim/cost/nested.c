@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cost/nested.h"
+
+#include <math.h>
+
+/* The level behind which the first memory lies that belongs to the scope, and how many follow it, each
+ * feeding the one before it with all operands; of shared ones, those of which the near traffic says
+ * nothing. */
+struct ll_nested ll_to_nest(const struct ll_machine *machine, enum ll_scope scope)
+{
+    uint64_t l = scope == LL_SCOPE_DEVICE ? ll_near_levels(machine) : 1, end;
+    while (l < machine->level_count && machine->levels[l - 1].scope != scope)
+        l++;
+    for (end = l; end < machine->level_count && machine->levels[end - 1].scope == scope; end++)
+        if (!ll_level_holds_all(&machine->levels[end - 1]) || !ll_level_holds_all(&machine->levels[end]))
+            break;
+    bool searched = machine->software.mapping == LL_MAPPED_SEARCH;
+    return (struct ll_nested){.first = l, .end = searched ? end : l};
+}
+
+bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope)
+{
+    struct ll_nested nested = ll_to_nest(machine, scope);
+    return nested.end > nested.first + 1;
+}
+
+/* All stages that the tiling does not decide on. */
+static struct ll_elsewhere find_elsewhere(const struct ll_machine *machine, const struct ll_paces *paces,
+                                          const struct ll_traffic *traffic, const struct ll_nested *nested)
+{
+    double rest_s = ll_stage_rest_s(&paces->computing);
+    struct ll_elsewhere all = {.pace_s = {rest_s},
+                               .apart_s = paces->computing.first_s + paces->serial * rest_s};
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        if (l >= nested->first && l < nested->end)
+            continue;
+        struct ll_stage stage =
+            ll_stage_of(&paces->intake[l], traffic->bytes[l], paces->s_per_byte[l] * traffic->price[l]);
+        uint32_t group = ll_stage_group(machine, l);
+        rest_s = ll_stage_rest_s(&stage);
+        all.pace_s[group] = fmax(all.pace_s[group], rest_s);
+        all.apart_s += stage.first_s + stage.wait_s + paces->serial * rest_s;
+    }
+    return all;
+}
+
+void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
+             const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested)
+{
+    struct ll_hierarchy h = {.problem = nested->problem,
+                             .times = nested->times,
+                             .count = nested->end - nested->first,
+                             .objective = machine->software.objective,
+                             .groups = 1 + ll_stage_group(machine, machine->level_count),
+                             .serial = paces->serial,
+                             .elsewhere = find_elsewhere(machine, paces, traffic, nested),
+                             .fixed_j =
+                                 (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype)};
+    for (uint64_t i = 0; i < h.count; i++) {
+        uint64_t l = nested->first + i;
+        h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(&machine->levels[l - 1]),
+                                               .toll = ll_level_toll(&machine->levels[l]),
+                                               .s_per_byte = paces->s_per_byte[l],
+                                               .intake = paces->intake[l],
+                                               .group = ll_stage_group(machine, l),
+                                               .j_per_byte = ll_machine_level_j(machine, l),
+                                               .limits = limits[l]};
+    }
+    nested->mapping = ll_mapping_search(&h);
+}

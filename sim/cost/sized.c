@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ways of a unit and their stages. The fastest is taken by what depends on the way: its cycles and its
+ * traffic out of the near levels. The rest is the same for all ways, so the choice is also the best for the
+ * op as a whole, whatever earlier ops saved at the far levels; and since the least of several times, each
+ * of which more of anything only shortens, is shortened too, it cannot make a better machine slower.
+ * Without double buffering that does not hold, and each way of the unit is one of the op's. Two things come
+ * after the choice: what fusion holds in registers is saved at near levels too, and what a kernel's
+ * `serial` adds is less where earlier ops saved something. */
+#include "sim/cost/sized.h"
+
+#include "sim/cost/cast.h"
+#include "sim/cost/layout.h"
+#include "sim/cost/nested.h"
+#include "sim/cost/power.h"
+#include "sim/cost/rows.h"
+#include "sim/cost/scatter.h"
+#include "sim/cost/seen.h"
+#include "sim/cost/tiles.h"
+#include "sim/cost/unit_model.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why)
+{
+    const struct ll_task *task = &s->task;
+    double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
+           bytes = ll_work_bytes(s->op);
+    double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
+    uint64_t most = ll_layout_most_units(s->kernel, s->op, s->all);
+    double worth = grain > 0 ? floor(work / grain) : (double)most;
+    if (worth >= (double)most)
+        return most;
+    uint64_t count = worth > 1 ? (uint64_t)worth : 1;
+    ll_say(why, "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
+           s->unit.name, s->op->flops, bytes, task->steps, grain, count, most);
+    return count;
+}
+
+void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why)
+{
+    const struct ll_kernel *k = s->kernel;
+    if (!k->name)
+        return;
+    ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
+           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
+    if (k->memory < 1)
+        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->memory);
+    double passes = ll_rows_passes(k, s->task.work), work = ll_rows_work(k, s->task.work);
+    if (work > 1 || passes > 1)
+        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, work, passes);
+}
+
+/* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
+static double cycles_beside(const struct ll_sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    double steps = (double)s->task.steps, flops = (double)s->task.work->flops;
+    double products = 2 * steps * ll_gemm_macs(&s->task.problem.dims);
+    if (!s->task.is_product || flops <= products)
+        return 0;
+    double cycles = (flops - products) / flops_per_cycle;
+    ll_say(why, "beside the products: (%.10g - %.10g) / %.10g = %.10g cycles", flops, products,
+           flops_per_cycle, cycles);
+    return cycles;
+}
+
+/* Casting, in cycles of the unit that then computes. */
+static double casting_cycles(const struct ll_sized *s, struct ll_explain *why)
+{
+    double casting_s = ll_cast_s(s->machine, s->kernel, &s->task, why);
+    double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
+    if (cycles > 0)
+        ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,
+               casting_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    return cycles;
+}
+
+/* Finding the place of each element of the result. */
+static double index_cycles(const struct ll_sized *s, double flops_per_cycle, struct ll_explain *why)
+{
+    const struct ll_work *work = s->task.work;
+    uint64_t elements = work->kind == LL_WORK_VECTOR   ? work->vector.elements
+                        : work->kind == LL_WORK_REDUCE ? work->reduce.out_elements
+                                                       : 0;
+    if (s->kernel->index == 0 || elements == 0)
+        return 0;
+    double cycles = (double)elements * s->kernel->index / flops_per_cycle;
+    ll_say(why, "kernel %s, finding places: %" PRIu64 " * %.10g / %.10g = %.10g cycles", s->kernel->name,
+           elements, s->kernel->index, flops_per_cycle, cycles);
+    return cycles;
+}
+
+static void time_compute(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost,
+                         struct ll_explain *why)
+{
+    double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
+    double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
+    double all_units = (double)s->unit.count * one_unit;
+    double beside =
+        cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
+    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, way->at_work, why);
+    cost->units_used = ll_min(way->units_used, layout.units);
+    double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
+                  ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
+    double cycles = way->cycles * work + layout.layout_s * rate;
+    if (cycles != way->cycles)
+        ll_say(why,
+               "the busiest unit, and laying out in its clock: %.10g * %.10g + %.10g * (%.10g * %.10g) = "
+               "%.10g cycles",
+               way->cycles, work, layout.layout_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    cost->compute_cycles = steps * cycles + beside;
+    cost->compute_s = cost->compute_cycles / rate;
+    cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
+    double could = (double)s->all * one_unit * cost->compute_cycles;
+    cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, cycles,
+           beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
+    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
+           s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
+           cost->compute_first_s);
+}
+
+/* How long the arithmetic of a way takes within the board's power. The first piece is over before a board
+ * could tell, and keeps its time, which is the same whichever way. */
+static double powered_s(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
+                        struct ll_explain *why)
+{
+    struct ll_draw draw = {s->task.dtype, (double)s->task.steps * way->macs, ll_work_bytes(s->task.work)};
+    return ll_power_s(s->machine, &draw, cost->compute_s, why);
+}
+double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)
+{
+    bool far = level + 1 == machine->level_count && kernel->far > 0;
+    return far ? kernel->far : kernel->memory;
+}
+
+/* What a level offers: the bandwidth of one instance, how many there are, and for how many units' first
+ * pieces each has to provide. */
+struct feed {
+    double slowdown, share, one_Bps, all_Bps, units, least_bytes, first_bytes;
+    uint64_t instances;
+};
+
+static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, uint64_t l,
+                           const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_level *level = &s->machine->levels[l];
+    double count = (double)s->unit.count, busiest = (double)s->busiest;
+    struct feed feed = {.slowdown = ll_scatter_slowdown(level, s->task.work, why),
+                        .units = busiest / (double)ll_level_instances(level, s->busiest),
+                        .least_bytes = ll_held_bytes(level, s->task.work),
+                        .instances = ll_level_instances(level, cost->units_used)};
+    feed.share = level->efficiency * ll_kernel_share(s->machine, s->kernel, l) / feed.slowdown;
+    feed.one_Bps = level->bandwidth_Bps * feed.share;
+    feed.all_Bps = feed.one_Bps * (double)feed.instances;
+    if (level->unit_Bps > 0)
+        feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
+    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / busiest); /* of one unit */
+    return feed;
+}
+
+/* How often an op waits for a level: once, or for near levels once in each step of a sequence. */
+static double wait_s(const struct ll_sized *s, uint64_t l)
+{
+    double times = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
+    return times * s->machine->levels[l].latency_s;
+}
+
+static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
+                        struct ll_cost *cost, struct ll_explain *why)
+{
+    uint64_t count = s->unit.count;
+    for (uint64_t l = first; l < end; l++) {
+        const struct ll_level *level = &s->machine->levels[l];
+        double again = ll_layout_rewriting(s->kernel, &s->task, l);
+        struct feed feed = feed_of(s, way, l, cost, why);
+        double bytes = cost->level_price[l];
+        if (again > 1)
+            ll_say(why,
+                   "%s, the result is moved %.10g times more: %.10g * (1 + %.10g * %" PRIu64
+                   " / %.10g) = %.10g B",
+                   level->name, s->kernel->rewrites, bytes, s->kernel->rewrites, s->task.work->c_bytes,
+                   ll_work_bytes(s->task.work), bytes * again);
+        cost->level_s[l] = bytes * again / feed.all_Bps;
+        cost->level_first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
+        if (bytes > cost->level_bytes[l])
+            ll_say(why,
+                   "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
+                   "would through both",
+                   level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l) : 0;
+        if (feed.slowdown > 1)
+            ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
+                   ll_kernel_share(s->machine, s->kernel, l), feed.slowdown, feed.share);
+        if (feed.all_Bps < feed.one_Bps * (double)feed.instances)
+            ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
+                   bytes * again, level->unit_Bps, feed.share, count, cost->level_s[l]);
+        else
+            ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
+                   level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
+        if (cost->level_first_s[l] > 0)
+            ll_say(why,
+                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
+                   level->name, way->first_bytes, feed.least_bytes, s->busiest, feed.units,
+                   level->bandwidth_Bps, feed.share, cost->level_first_s[l]);
+    }
+}
+
+/* The model's way, or none at all for a product of nothing. */
+static bool ask_way(const struct ll_sized *s, uint32_t index, struct ll_way *way, struct ll_explain *why)
+{
+    if (!ll_is_product(s->task.work) || s->task.is_product)
+        return ll_unit_model(s->unit.model)->way(&s->unit, &s->task, index, way, why);
+    *way = (struct ll_way){.units_used = 1};
+    ll_say(why, "an empty product: nothing is computed");
+    return true;
+}
+
+static void keep_traffic(const struct ll_traffic *traffic, uint64_t levels, struct ll_cost *cost)
+{
+    memcpy(cost->level_bytes, traffic->bytes, levels * sizeof *traffic->bytes);
+    memcpy(cost->level_written, traffic->written, levels * sizeof *traffic->written);
+    memcpy(cost->level_price, traffic->price, levels * sizeof *traffic->price);
+    memcpy(cost->level_of, traffic->of, levels * sizeof *traffic->of);
+}
+
+/* How long bytes of a product take out of each level, as time_levels counts; of machines whose tiles nobody
+ * searches for, nothing. */
+static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *way,
+                                const struct ll_cost *cost)
+{
+    struct ll_paces paces = {.serial = s->kernel->serial};
+    if (s->machine->software.mapping != LL_MAPPED_SEARCH)
+        return paces;
+    paces.computing = (struct ll_stage){powered_s(s, way, cost, NULL), cost->compute_first_s, 0};
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        struct feed feed = feed_of(s, way, l, cost, NULL);
+        paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l) / feed.all_Bps;
+        paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes * feed.units / feed.one_Bps,
+                                             .wait_s = wait_s(s, l),
+                                             .line_bytes = ll_line_inside(s->machine, l),
+                                             .saved_bytes = s->found ? s->found->saved_bytes[l] : 0};
+    }
+    return paces;
+}
+
+/* Of levels that are not known yet. */
+static void move_nothing(struct ll_traffic *traffic)
+{
+    memset(traffic->bytes, 0, sizeof traffic->bytes);
+    memset(traffic->price, 0, sizeof traffic->price);
+}
+
+/* What a way asks of the near levels. */
+static void near_traffic(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+{
+    struct ll_traffic traffic;
+    struct ll_paces paces = paces_of(s, way, cost);
+    move_nothing(&traffic);
+    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, NULL);
+    keep_traffic(&traffic, ll_near_levels(s->machine), cost);
+}
+
+/* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
+ * levels' comes first, without the far ones. */
+static void all_traffic(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost,
+                        struct ll_explain *why)
+{
+    struct ll_traffic traffic;
+    struct ll_paces paces = paces_of(s, way, cost);
+    move_nothing(&traffic);
+    if (ll_nest_chooses(s->machine, LL_SCOPE_UNIT) && !ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
+        ll_far_traffic(s->machine, &s->task, &paces, &traffic, NULL);
+    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, why);
+    ll_far_traffic(s->machine, &s->task, &paces, &traffic, why);
+    keep_traffic(&traffic, s->machine->level_count, cost);
+}
+
+static bool overlaps_all(const struct ll_machine *machine)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (machine->levels[l].buffering == LL_BUFFER_SINGLE)
+            return false;
+    return true;
+}
+
+/* Where some stages do not overlap, the far ones may hide more or less of the near ones: then all of them
+ * are asked. */
+static double whole_pace(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+{
+    struct ll_timing timing;
+    all_traffic(s, way, cost, NULL);
+    time_levels(s, way, 0, s->machine->level_count, cost, NULL);
+    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
+    cost->compute_s = powered_s(s, way, cost, NULL);
+    ll_cost_time(s->machine, cost, s->found, &timing, NULL);
+    return timing.time_s;
+}
+
+uint64_t ll_sized_busiest(const struct ll_sized *s)
+{
+    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    if (model->first_units && s->task.is_product)
+        return model->first_units(&s->unit, &s->task);
+    uint32_t count = model->way_count(&s->unit, &s->task);
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < count && most < s->unit.count; i++) {
+        struct ll_way way;
+        if (ask_way(s, i, &way, NULL))
+            most = ll_max(most, way.units_used);
+    }
+    return most;
+}
+
+/* What ways are compared by: how long the stages that depend on the way take beyond the first piece, then
+ * what they ask of the innermost level. */
+struct pace {
+    double time_s, bytes;
+};
+
+static bool is_less(const struct pace *a, const struct pace *b)
+{
+    return a->time_s < b->time_s || (a->time_s == b->time_s && a->bytes < b->bytes);
+}
+
+/* No less than `least` as soon as that much is known. */
+static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct pace *least)
+{
+    struct ll_way way;
+    struct ll_cost cost = {.serial = s->kernel->serial};
+    uint64_t near = ll_near_levels(s->machine);
+    if (!ask_way(s, index, &way, NULL))
+        return (struct pace){INFINITY, INFINITY};
+    time_compute(s, &way, &cost, NULL);
+    bool whole = !overlaps_all(s->machine) || s->kernel->serial > 0, seen = s->kernel->seen_count > 0;
+    double computing_s = powered_s(s, &way, &cost, NULL);
+    struct pace pace = {computing_s - (whole ? 0 : cost.compute_first_s), way.unit_bytes};
+    if (!is_less(&pace, least) && !seen)
+        return pace;
+    if (whole || seen) {
+        pace.time_s = whole_pace(s, &way, &cost);
+        return pace;
+    }
+    near_traffic(s, &way, &cost);
+    time_levels(s, &way, 0, near, &cost, NULL);
+    for (uint64_t l = 0; l < near; l++)
+        pace.time_s = fmax(pace.time_s, cost.level_s[l] - cost.level_first_s[l]);
+    return pace;
+}
+
+/* The index of the fastest way; of equals the one that asks for least, the first of these. */
+static uint32_t fastest_way(const struct ll_sized *s)
+{
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task), best = 0;
+    struct pace least = {INFINITY, INFINITY};
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        struct pace pace = pace_of(s, i, &least);
+        if (!is_less(&pace, &least))
+            continue;
+        best = i;
+        least = pace;
+    }
+    return best;
+}
+
+uint32_t ll_sized_take_way(const struct ll_sized *s, uint32_t asked, struct ll_cost *cost)
+{
+    struct ll_way way;
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    bool several = count > 1 && !overlaps_all(s->machine);
+    uint32_t taken = several && asked != LL_FASTEST ? asked % count : fastest_way(s);
+    for (uint32_t i = 0; several && i < count && !ask_way(s, taken, &way, NULL); i++)
+        taken = (taken + 1) % count;
+    cost->ways = several ? count : 1;
+    cost->way = several ? taken : 0;
+    return taken;
+}
+
+/* The way once more, tile by tile. */
+static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
+                         struct ll_bounds *bounds, struct ll_explain *why)
+{
+    struct ll_tile_nest nest;
+    struct ll_timing timing;
+    ll_cost_time(s->machine, cost, NULL, &timing, NULL);
+    bounds->bound_s = bounds->pipelined_s = timing.time_s;
+    if (ll_is_product(s->task.work) && !s->task.is_product)
+        return;
+    if (ll_outer_tiles(s->machine, &s->task, way, &nest, why))
+        bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
+}
+
+void ll_sized_follow(const struct ll_sized *s, uint32_t index, struct ll_cost *cost, struct ll_bounds *bounds,
+                     struct ll_explain *why)
+{
+    struct ll_way way;
+    ask_way(s, index, &way, why);
+    time_compute(s, &way, cost, why);
+    all_traffic(s, &way, cost, why);
+    ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
+    time_levels(s, &way, 0, s->machine->level_count, cost, why);
+    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);
+    cost->compute_s = powered_s(s, &way, cost, why);
+    if (bounds)
+        follow_tiles(s, &way, cost, bounds, why);
+}
