@@ -83,11 +83,15 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble);
 
 /* One of the ways, of work that ll_cost_op can cost, which says how many there are; it takes the one that is
- * the fastest on an empty machine. `found`: what tiles are searched for (`mapping: search`); NULL: an empty
- * machine. */
+ * the fastest on an empty machine. `found`: what the unit's way and its tiles are chosen for, where
+ * ll_cost_heeds; NULL: an empty machine. */
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                  uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost,
                  struct ll_explain *why);
+
+/* Whether what earlier ops left decides on a way of the unit, or on tiles that are searched for. */
+bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_work *work,
+                   const struct ll_leftovers *found);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
  * by tile (sim/cost/tiles.h), which is never less, and takes a search of its own. */

@@ -5,15 +5,16 @@
  * the other two dimensions: the operand without x stays while x runs, and the two others pass as often as
  * there are tiles along the dimension that they lack. So three choices stand for all orders.
  *
- * Of the sizes only ceil(size / i) matter, for i = 1, 2, ...: of all sizes that make as many tiles it is the
- * smallest, it leaves most room here and makes no more tiles further in. For the same reason, at the last
- * boundary and for given p the fewest tiles along q that fit are best, and whatever fits of x.
+ * Of the sizes only ceil(size / i) matter, for i = 1, 2, ...: of all sizes that make as many tiles it is
+ * the smallest, it leaves most room here and makes no more tiles further in. For the same reason, at the
+ * last boundary and for given p the fewest tiles along q that fit are best, and whatever fits of x.
  *
  * What a boundary costs grows with the tiles along p, and then along q. Each loop over sizes begins with
- * the largest that fits and ends when what is known, with the least that the memories further in can cost
- * (ll_tile for each on its own; for convolutions each operand once), cannot win any more. The walk starts
- * with the closed form, nested, as the one to beat; it lies in the same space, so that the answer does not
- * depend on it.
+ * the largest that fits and ends when what is known, with the least that the memories further in can cost,
+ * cannot win any more. That least is the closed form for each on its own (for convolutions each operand
+ * once), each operand as often as it passes here, and what smaller blocks within this tile would move. The
+ * walk starts with the closed form, nested, as the one to beat; it lies in the same space, so that the
+ * answer does not depend on it.
  *
  * The image of a convolution is smaller than the operand that stands for it, but tiles need a halo; in a
  * tile with all taps of its windows it is ll_halo, in others each window is moved in full. */
@@ -27,10 +28,10 @@
 static const enum ll_operand without[LL_DIM_COUNT] = {LL_OPERAND_B, LL_OPERAND_A, LL_OPERAND_C};
 static const enum ll_dim lacks[LL_OPERAND_COUNT] = {LL_DIM_N, LL_DIM_M, LL_DIM_K};
 
-/* After so many evaluations, some 30 ms, the best so far is taken. Memories of at least some kilobytes need
- * far fewer; in one for a few elements all that is further out hardly matters, and nothing can be ruled out.
- */
-enum { MOST_EVALUATIONS = 1000000 };
+/* After so many evaluations, some 0.2 s, the best so far is taken. Products of some thousands in memories
+ * of at least some kilobytes need at most a million of them, and a thousand or two in the mean; in a memory
+ * for a few elements all that is further out hardly matters, and nothing can be ruled out. */
+enum { MOST_EVALUATIONS = 4000000 };
 
 /* How far a walk has come: the tile of a memory, and all that was decided further out. */
 struct state {
@@ -49,11 +50,13 @@ struct spent {
 
 struct search {
     const struct ll_hierarchy *h;
-    double pass[LL_OPERAND_COUNT];          /* bytes of one pass, all batch products */
-    double apart[LL_OPERAND_COUNT];         /* passes when each product fetches its own operands */
-    bool too_small[LL_MAX_LEVELS];          /* for the operands of one product */
-    struct spent so_far[LL_MAX_LEVELS + 1]; /* at a boundary, those further out, and all that is elsewhere */
-    struct spent least[LL_MAX_LEVELS + 1];  /* at a boundary, those further in, at least */
+    double pass[LL_OPERAND_COUNT];           /* bytes of one pass, all batch products */
+    double again[LL_OPERAND_COUNT];          /* of one more: of results, partial sums that go and come back */
+    double apart[LL_OPERAND_COUNT];          /* passes when each product fetches its own operands */
+    bool too_small[LL_MAX_LEVELS];           /* for the operands of one product */
+    struct spent so_far[LL_MAX_LEVELS + 1];  /* at a boundary, those further out, and all that is elsewhere */
+    struct spent inside[LL_MAX_LEVELS + 1];  /* at a boundary, those further in, at least */
+    struct ll_crossing least[LL_MAX_LEVELS]; /* of one problem, by the closed form */
     struct ll_mapping_loops nests[LL_MAX_LEVELS];
     struct ll_mapping best;
     double best_sum_s;
@@ -153,17 +156,72 @@ static void spend(const struct ll_hierarchy *h, uint64_t index, struct ll_crossi
     after->energy_j = before->energy_j + all.bytes * b->j_per_byte;
 }
 
-/* What crosses a boundary, beside all further out. */
-static void add_boundary(struct search *s, uint64_t index, const double factors[LL_OPERAND_COUNT],
-                         const double passes[LL_OPERAND_COUNT])
+/* What crosses a boundary in so many passes, of one problem. */
+static struct ll_crossing crossing_of(const struct search *s, uint64_t index,
+                                      const double factors[LL_OPERAND_COUNT],
+                                      const double passes[LL_OPERAND_COUNT])
 {
-    const struct ll_boundary *b = &s->h->boundaries[index];
     double c = s->pass[LL_OPERAND_C] * factors[LL_OPERAND_C];
     double writes = ll_passes_outwards(&s->h->problem, passes[LL_OPERAND_C]) * c;
     double reads = passes[LL_OPERAND_A] * s->pass[LL_OPERAND_A] * factors[LL_OPERAND_A] +
                    passes[LL_OPERAND_B] * s->pass[LL_OPERAND_B] * factors[LL_OPERAND_B] + (writes - c);
-    struct ll_crossing of_one = {reads + writes, ll_toll_price(&b->toll, reads + writes, writes)};
+    return (struct ll_crossing){reads + writes,
+                                ll_toll_price(&s->h->boundaries[index].toll, reads + writes, writes)};
+}
+
+/* What passes a boundary at least where a walk has come that far, with loop x innermost of those that run
+ * there: blocks of p' x q' of the operand that stays, of any size, that leave the two others no room,
+ *
+ *       a p / p' + b q / q',   p' q' elements in the memory,   p' <= p,   q' <= q
+ *
+ * which is least where the two are alike, or a block as long or as wide as the tile. */
+static double least_with(const struct search *s, uint64_t index, const struct state *outer, enum ll_dim x)
+{
+    enum ll_dim p = x == LL_DIM_M ? LL_DIM_N : LL_DIM_M, q = x == LL_DIM_K ? LL_DIM_N : LL_DIM_K;
+    double room = s->h->boundaries[index].capacity_bytes / s->h->problem.element[without[x]];
+    double of_p = s->again[without[p]] * outer->count[p], of_q = s->again[without[q]] * outer->count[q];
+    double high = (double)outer->tile[p], wide = (double)outer->tile[q], block_p = high, block_q = wide;
+    if (high * wide > room) {
+        block_p = fmin(high, fmax(room / wide, sqrt(room * of_p * high / (of_q * wide))));
+        block_q = room / block_p;
+    }
+    return s->again[without[x]] * outer->passes[without[x]] + of_p * high / block_p + of_q * wide / block_q;
+}
+
+/* The least bytes that pass a boundary further in than a walk has come. */
+static double least_within(const struct search *s, uint64_t index, const struct state *outer)
+{
+    const struct ll_problem *problem = &s->h->problem;
+    if (problem->windows.overlap || s->too_small[index] ||
+        fits(problem, outer->tile, s->h->boundaries[index].capacity_bytes))
+        return 0;
+    double least = INFINITY;
+    for (enum ll_dim x = 0; x < LL_DIM_COUNT; x++)
+        least = fmin(least, least_with(s, index, outer, x));
+    return least - (s->again[LL_OPERAND_C] - s->pass[LL_OPERAND_C]);
+}
+
+/* What the boundaries further in take at least: what the closed form moves, each operand as often as here,
+ * and what the tiles here leave to them. */
+static void find_inside(struct search *s, uint64_t index, const struct state *outer)
+{
+    static const double once[LL_OPERAND_COUNT] = {1, 1, 1};
+    for (uint64_t i = 0; i < index; i++) {
+        struct ll_crossing here = crossing_of(s, i, once, outer->passes), least = s->least[i];
+        double within = least_within(s, i, outer);
+        least.bytes = fmax(fmax(here.bytes, least.bytes), within);
+        least.price = fmax(fmax(here.price, least.price), within);
+        spend(s->h, i, least, &s->inside[i], &s->inside[i + 1]);
+    }
+}
+
+/* Adds what crosses a boundary to what the boundaries further out take. */
+static void add_boundary(struct search *s, uint64_t index, const double factors[LL_OPERAND_COUNT],
+                         const struct state *state)
+{
+    struct ll_crossing of_one = crossing_of(s, index, factors, state->passes);
     spend(s->h, index, of_one, &s->so_far[index + 1], &s->so_far[index]);
+    find_inside(s, index, state);
 }
 
 /* How long the op takes by these stages and those. */
@@ -191,12 +249,12 @@ static double objective_of(const struct ll_hierarchy *h, const struct spent *the
 /* Whether what is decided up to boundary `index` can still win, when those further in cost their least. */
 static bool can_win(const struct search *s, uint64_t index)
 {
-    const struct spent *so_far = &s->so_far[index], *least = &s->least[index];
+    const struct spent *so_far = &s->so_far[index], *inside = &s->inside[index];
     if (s->evaluations > MOST_EVALUATIONS)
         return false;
-    double objective = objective_of(s->h, so_far, least);
+    double objective = objective_of(s->h, so_far, inside);
     return objective < s->best.objective ||
-           (objective == s->best.objective && so_far->sum_s + least->sum_s < s->best_sum_s);
+           (objective == s->best.objective && so_far->sum_s + inside->sum_s < s->best_sum_s);
 }
 
 static void descend(struct search *s, uint64_t index, const struct state *outer);
@@ -209,7 +267,7 @@ static bool consider(struct search *s, uint64_t index, const struct state *outer
     struct state state = enter(s, index, outer, nest);
     double factors[LL_OPERAND_COUNT];
     factors_of(&s->h->problem, nest->tile, factors);
-    add_boundary(s, index, factors, state.passes);
+    add_boundary(s, index, factors, &state);
     s->evaluations++;
     if (!can_win(s, index))
         return false;
@@ -219,7 +277,7 @@ static bool consider(struct search *s, uint64_t index, const struct state *outer
         return true;
     }
     memcpy(s->best.nests, s->nests, sizeof s->nests);
-    s->best.objective = objective_of(s->h, &s->so_far[0], &s->least[0]);
+    s->best.objective = objective_of(s->h, &s->so_far[0], &s->inside[0]);
     s->best_sum_s = s->so_far[0].sum_s;
     return true;
 }
@@ -262,10 +320,14 @@ static bool worth_it(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
     const struct state *outer = w->outer;
     struct state state = *outer;
     bool moves = tile_p < outer->tile[w->p] || tile_q < outer->tile[w->q];
-    state.passes[without[w->p]] = outer->count[w->p] * (double)ll_ceil_div(outer->tile[w->p], tile_p);
-    state.passes[without[w->q]] = outer->count[w->q] * (double)ll_ceil_div(outer->tile[w->q], tile_q);
+    state.tile[w->p] = tile_p;
+    state.tile[w->q] = tile_q;
+    state.count[w->p] *= (double)ll_ceil_div(outer->tile[w->p], tile_p);
+    state.count[w->q] *= (double)ll_ceil_div(outer->tile[w->q], tile_q);
+    state.passes[without[w->p]] = state.count[w->p];
+    state.passes[without[w->q]] = state.count[w->q];
     state.passes[without[w->x]] = moves ? outer->count[w->x] : outer->passes[without[w->x]];
-    add_boundary(w->s, w->index, once, state.passes);
+    add_boundary(w->s, w->index, once, &state);
     w->s->evaluations++;
     return can_win(w->s, w->index);
 }
@@ -359,7 +421,7 @@ static void nest_closed_form(struct search *s, uint64_t index, const struct stat
     consider(s, index, outer, &nest, nest_closed_form);
 }
 
-/* The least that the boundaries further in than each can cost. */
+/* The least that crosses each boundary. */
 static void find_least(struct search *s)
 {
     const struct ll_problem *problem = &s->h->problem;
@@ -372,7 +434,8 @@ static void find_least(struct search *s)
             alone.toll = b->toll;
             of_one.price = ll_tile(&alone, b->capacity_bytes).price;
         }
-        spend(s->h, i, of_one, &s->least[i], &s->least[i + 1]);
+        s->least[i] = of_one;
+        spend(s->h, i, of_one, &s->inside[i], &s->inside[i + 1]);
     }
 }
 
@@ -384,7 +447,8 @@ static struct search search_of(const struct ll_hierarchy *hierarchy)
     memcpy(outermost->pace_s, hierarchy->elsewhere.pace_s, sizeof outermost->pace_s);
     outermost->apart_s = hierarchy->elsewhere.apart_s;
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
-        s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
+        s.again[o] = s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
+    s.again[LL_OPERAND_C] *= ll_passes_of_sums(&hierarchy->problem, 2) - 1;
     s.apart[LL_OPERAND_A] = (double)d->n;
     s.apart[LL_OPERAND_B] = (double)d->m;
     s.apart[LL_OPERAND_C] = 1;
@@ -402,7 +466,7 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
         double factors[LL_OPERAND_COUNT];
         state = enter(&s, i, &state, &mapping->nests[i]);
         factors_of(&hierarchy->problem, state.tile, factors);
-        add_boundary(&s, i, factors, state.passes);
+        add_boundary(&s, i, factors, &state);
         for (int o = 0; o < LL_OPERAND_COUNT; o++)
             mapping->passes[i][o] = state.passes[o] * factors[o];
         const double *passes = mapping->passes[i];
@@ -411,9 +475,9 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
         mapping->reads[i] = passes[LL_OPERAND_A] * s.pass[LL_OPERAND_A] +
                             passes[LL_OPERAND_B] * s.pass[LL_OPERAND_B] + (mapping->writes[i] - c);
     }
-    mapping->time_s = time_of(hierarchy, &s.so_far[0], &s.least[0]);
+    mapping->time_s = time_of(hierarchy, &s.so_far[0], &s.inside[0]);
     mapping->energy_j = s.so_far[0].energy_j;
-    mapping->objective = objective_of(hierarchy, &s.so_far[0], &s.least[0]);
+    mapping->objective = objective_of(hierarchy, &s.so_far[0], &s.inside[0]);
 }
 
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways of a unit and their stages. The fastest is taken by what depends on the way: its cycles and its
- * traffic out of the near levels. The rest is the same for all ways, so the choice is also the best for the
- * op as a whole, whatever earlier ops saved at the far levels; and since the least of several times, each
- * of which more of anything only shortens, is shortened too, it cannot make a better machine slower.
- * Without double buffering that does not hold, and each way of the unit is one of the op's. Two things come
- * after the choice: what fusion holds in registers is saved at near levels too, and what a kernel's
- * `serial` adds is less where earlier ops saved something. */
+/* The ways of a unit and their stages. On an empty machine the fastest is taken by what depends on the way:
+ * its cycles and its traffic out of the near levels. The rest is the same for all ways, so the choice is
+ * also the best for the op as a whole, whatever earlier ops saved at the far levels; and since the least of
+ * several times, each of which more of anything only shortens, is shortened too, it cannot make a better
+ * machine slower. Where that does not hold, all is asked: without double buffering, where each way of the
+ * unit is one of the op's; next to what fusion holds in registers, which is saved at near levels too. Of
+ * what a kernel's `serial` adds, the part that earlier ops saved comes after the choice. */
 #include "sim/cost/sized.h"
 
 #include "sim/cost/cast.h"
@@ -183,7 +183,8 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
                    level->name, s->kernel->rewrites, bytes, s->kernel->rewrites, s->task.work->c_bytes,
                    ll_work_bytes(s->task.work), bytes * again);
         cost->level_s[l] = bytes * again / feed.all_Bps;
-        cost->level_first_s[l] = feed.first_bytes * feed.units / feed.one_Bps;
+        double first_s = feed.first_bytes * feed.units / feed.one_Bps;
+        cost->level_first_s[l] = fmin(first_s, cost->level_s[l]);
         if (bytes > cost->level_bytes[l])
             ll_say(why,
                    "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
@@ -199,11 +200,14 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
         else
             ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
                    level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
-        if (cost->level_first_s[l] > 0)
+        if (first_s > 0)
             ll_say(why,
                    "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
                    level->name, way->first_bytes, feed.least_bytes, s->busiest, feed.units,
-                   level->bandwidth_Bps, feed.share, cost->level_first_s[l]);
+                   level->bandwidth_Bps, feed.share, first_s);
+        if (first_s > cost->level_s[l])
+            ll_say(why, "%s, which is no more than all: min(%.10g, %.10g) = %.10g s", level->name, first_s,
+                   cost->level_s[l], cost->level_first_s[l]);
     }
 }
 
@@ -313,6 +317,16 @@ uint64_t ll_sized_busiest(const struct ll_sized *s)
     return most;
 }
 
+bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_work *work,
+                   const struct ll_leftovers *found)
+{
+    bool saves = false, searched = machine->software.mapping == LL_MAPPED_SEARCH;
+    uint64_t levels = searched ? machine->level_count : ll_near_levels(machine);
+    for (uint64_t l = 0; l < levels; l++)
+        saves = saves || found->saved_bytes[l] > 0;
+    return saves && ll_is_product(work);
+}
+
 /* What ways are compared by: how long the stages that depend on the way take beyond the first piece, then
  * what they ask of the innermost level. */
 struct pace {
@@ -333,7 +347,8 @@ static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struc
     if (!ask_way(s, index, &way, NULL))
         return (struct pace){INFINITY, INFINITY};
     time_compute(s, &way, &cost, NULL);
-    bool whole = !overlaps_all(s->machine) || s->kernel->serial > 0, seen = s->kernel->seen_count > 0;
+    bool whole = s->found || !overlaps_all(s->machine) || s->kernel->serial > 0,
+         seen = s->kernel->seen_count > 0;
     double computing_s = powered_s(s, &way, &cost, NULL);
     struct pace pace = {computing_s - (whole ? 0 : cost.compute_first_s), way.unit_bytes};
     if (!is_less(&pace, least) && !seen)

@@ -298,10 +298,11 @@ static bool is_inside(const struct ll_machine *machine, const struct group *grou
     return all;
 }
 
-/* Whether one has no more room than the other, and gives some of it to operands that the other lets by. */
+/* Whether one has no more room than the other for as many units, and gives some of it to operands that the
+ * other lets by. */
 static bool is_no_better(const struct ll_level *one, const struct ll_level *other)
 {
-    bool no_better = ll_level_room(one) <= ll_level_room(other);
+    bool no_better = one->share == other->share && ll_level_room(one) <= ll_level_room(other);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         no_better = no_better && (ll_level_holds(one, i) || !ll_level_holds(other, i));
     return no_better;

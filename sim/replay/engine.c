@@ -35,18 +35,17 @@
  * Of several ways to do an op (algorithms of a convolution) it goes the one by which it ends first, here and
  * now, with what earlier ops left on chip and what the software hides.
  *
- * Costs depend on the op's form only and are asked once; what earlier ops left on chip is taken off. */
+ * Costs depend on the op's form only and are asked once (forms.h); what earlier ops left on chip is taken
+ * off. */
 #include "sim/replay/replay.h"
 
-#include "sim/cost/task.h"
 #include "sim/memory/early.h"
+#include "sim/replay/forms.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay_parts.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum stream {
     STREAM_DEVICE,
@@ -61,15 +60,11 @@ enum stream {
 struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
-    struct ll_exchanges *exchanges;
-    const struct ll_price *priced; /* by form, where exchanges need not be asked; else NULL */
-    const bool *idle;              /* by form; NULL: none */
-    bool apart;                    /* ops are of several devices: exchanges take nothing from what follows */
-    struct ll_memo *memo;          /* turned to the machine */
-    const struct ll_cost **ways;   /* by form: the cost of each */
-    struct ll_price *prices;       /* by form; NULL without exchanges */
-    bool *known;
+    const struct ll_among *among;
+    struct ll_forms forms;
+    struct ll_arena *arena;
     struct ll_op_result *ops;
+    const struct ll_cost **costs; /* by op */
     struct ll_op_parts *parts;
     double *begun_s; /* by op: how long the device had worked when it began */
     struct ll_history *history;
@@ -81,126 +76,6 @@ struct run {
     uint32_t *queued, queued_count;     /* ops that go through its queue: those of the device */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
-
-static bool is_idle(const struct run *run, uint32_t form)
-{
-    return run->idle && run->idle[form];
-}
-
-/* A type in which the machine computes, the one with the highest rate. */
-static enum ll_dtype fastest_type(const struct ll_machine *machine)
-{
-    enum ll_dtype fastest = (enum ll_dtype)0;
-    for (unsigned i = 1; i < LL_DTYPE_COUNT; i++)
-        if (ll_machine_peak_flops(machine, (enum ll_dtype)i) > ll_machine_peak_flops(machine, fastest))
-            fastest = (enum ll_dtype)i;
-    return fastest;
-}
-
-/* Says once for each kind that the machine cannot run it, or once for all that it does not compute in such
- * a type; false. */
-static bool refuse(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
-                   const char *trouble, bool refused[LL_OP_COUNT], struct ll_diags *diags)
-{
-    struct ll_place place = {.file = run->machine->path};
-    enum ll_dtype dtype = (enum ll_dtype)work->dtype, computed;
-    if (!refused[kind] && ll_computed_peak_flops(run->machine, dtype, &computed) == 0) {
-        const char *model = ll_trace_fact(run->prepared->trace, "model");
-        ll_complain(diags, place,
-                    "nothing of this machine computes in %s, as %s does, or a wider type; as %s it could be "
-                    "simulated (--as; dtype in a sweep file)",
-                    ll_dtype_name(dtype), model ? model : "the trace",
-                    ll_dtype_name(fastest_type(run->machine)));
-        memset(refused, true, LL_OP_COUNT * sizeof *refused);
-    }
-    if (!refused[kind])
-        ll_complain(diags, place, "%s in %s: %s", ll_op_name(kind), ll_dtype_name((enum ll_dtype)work->dtype),
-                    trouble);
-    refused[kind] = true;
-    return false;
-}
-
-/* Says once for each kind that its exchange cannot be; false. */
-static bool refuse_exchange(const struct run *run, uint32_t seq, uint64_t devices, const char *trouble,
-                            bool refused[LL_OP_COUNT], struct ll_diags *diags)
-{
-    const struct ll_trace *trace = run->prepared->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[seq].form];
-    const char *scope = trace->strings[form->scope];
-    struct ll_place place = {.file = run->machine->path};
-    if (!refused[form->view.kind] && devices > 0)
-        ll_complain(diags, place, "op %" PRIu32 ", %s%s%s among %" PRIu64 " devices: %s", seq,
-                    trace->strings[form->kind_name], *scope ? " in " : "", scope, devices, trouble);
-    else if (!refused[form->view.kind])
-        ll_complain(diags, place, "op %" PRIu32 ", %s%s%s: %s", seq, trace->strings[form->kind_name],
-                    *scope ? " in " : "", scope, trouble);
-    refused[form->view.kind] = true;
-    return false;
-}
-
-/* The price of the exchange that this op, the first of its form, asks for. */
-static bool price_form(struct run *run, uint32_t seq, bool refused[LL_OP_COUNT], struct ll_diags *diags)
-{
-    static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
-    uint32_t form = run->prepared->trace->ops[seq].form;
-    struct ll_asked asked = ll_asked_by(&run->prepared->trace->forms[form].view);
-    const struct ll_price *price =
-        run->priced ? &run->priced[form] : ll_exchanges_price(run->exchanges, &asked);
-    const char *trouble = price ? price->trouble : "memory ran out";
-    if (trouble)
-        return refuse_exchange(run, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
-    run->prices[form] = *price;
-    run->ways[form] = &no_unit;
-    return true;
-}
-
-/* The costs of all ways to do this, in the arena, first the one that is the fastest on an empty machine; NULL
- * when memory ran out. */
-static const struct ll_cost *ways_of(const struct run *run, enum ll_op_kind kind, const struct ll_work *work,
-                                     struct ll_cost fastest, struct ll_arena *arena)
-{
-    const struct ll_cost *each = ll_memo_ways(run->memo, kind, work);
-    struct ll_cost *ways = each ? ll_alloc(arena, fastest.ways, sizeof *ways) : NULL;
-    if (ways) {
-        memcpy(ways, each, fastest.ways * sizeof *ways);
-        ways[fastest.way] = ways[0];
-        ways[0] = fastest;
-    }
-    return ways;
-}
-
-/* The costs of a form, which are those of the first form with the same work. */
-static bool cost_form(struct run *run, uint32_t form, bool refused[LL_OP_COUNT], struct ll_arena *arena,
-                      struct ll_diags *diags)
-{
-    const struct ll_work *work = &run->prepared->works[form];
-    enum ll_op_kind kind = run->prepared->trace->forms[form].view.kind;
-    uint32_t same = run->prepared->same[form];
-    const char *trouble = NULL;
-    if (same != form && run->known[same]) {
-        run->ways[form] = run->ways[same];
-        return true; /* of a refused one the complaint was made */
-    }
-    const struct ll_cost *cost = ll_memo_cost(run->memo, kind, work, &trouble);
-    run->ways[form] = cost ? ways_of(run, kind, work, *cost, arena) : NULL;
-    return run->ways[form] || refuse(run, kind, work, trouble ? trouble : "memory ran out", refused, diags);
-}
-
-/* Costs of all forms that the replayed ops use. */
-static bool cost_forms(struct run *run, struct ll_arena *arena, struct ll_diags *diags)
-{
-    const struct ll_trace *trace = run->prepared->trace;
-    bool refused[LL_OP_COUNT] = {false}, all = true;
-    for (uint32_t i = run->prepared->first_op; i < run->prepared->end_op; i++) {
-        uint32_t form = trace->ops[i].form;
-        if (run->known[form] || is_idle(run, form))
-            continue;
-        bool exchanges = run->prepared->works[form].kind == LL_WORK_COLLECTIVE;
-        all &= exchanges ? price_form(run, i, refused, diags) : cost_form(run, form, refused, arena, diags);
-        run->known[form] = true;
-    }
-    return all;
-}
 
 /* When the op's inputs are there, and which op that was waited for. */
 static double ready_s(const struct run *run, uint32_t seq, uint32_t *last)
@@ -289,7 +164,8 @@ static double start_s(struct run *run, uint32_t seq, uint32_t streams)
 
 /* How an op goes, or would go another way. */
 struct tried {
-    uint32_t way, taken_level;
+    const struct ll_cost *cost;
+    uint32_t taken_level;
     struct ll_timing timing;
     double late_s, taken_s;
 };
@@ -313,7 +189,7 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, double sta
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     const struct ll_timing *timing = &tried->timing;
-    op->way = tried->way;
+    run->costs[seq - run->prepared->first_op] = tried->cost;
     op->start_s = start_s;
     op->taken_s = tried->taken_s;
     op->active_s = timing->time_s + op->taken_s;
@@ -338,7 +214,8 @@ static void pass_by(struct run *run, uint32_t seq, uint32_t streams, uint32_t bo
     result->unit = LL_NO_UNIT;
     result->bound = bound;
     place_op(run, seq, streams, start_s(run, seq, streams & ~(1u << STREAM_PROGRAM)),
-             &(struct tried){.timing.time_s = time_s});
+             &(struct tried){.cost = run->forms.ways[run->prepared->trace->ops[seq].form],
+                             .timing.time_s = time_s});
 }
 
 /* Time of the program itself: as recorded, whatever the machine. */
@@ -351,7 +228,7 @@ static void run_wait(struct run *run, uint32_t seq)
 /* With other devices, on the streams of all levels whose links are used. */
 static void run_exchange(struct run *run, uint32_t seq)
 {
-    const struct ll_price *price = &run->prices[run->prepared->trace->ops[seq].form];
+    const struct ll_price *price = &run->forms.prices[run->prepared->trace->ops[seq].form];
     pass_by(run, seq, price->levels << STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
 }
 
@@ -386,15 +263,14 @@ static void run_idle(struct run *run, uint32_t seq)
 }
 
 /* An op on the device's stream that could begin at start_s, in one of its ways. */
-static struct tried try_way(struct run *run, uint32_t seq, uint32_t way, const struct ll_leftovers *found,
-                            double start_s)
+static struct tried try_way(struct run *run, uint32_t seq, const struct ll_cost *cost,
+                            const struct ll_leftovers *found, double start_s)
 {
-    const struct ll_cost *cost = &run->ways[run->prepared->trace->ops[seq].form][way];
-    struct tried tried = {.way = way};
+    struct tried tried = {.cost = cost};
     ll_time_op(run->prepared, run->machine, seq, cost, found, &tried.timing, NULL);
     tried.late_s = late_s(run, start_s, &tried.timing);
     const struct ll_slowed slowed = {run->prepared, run->machine, seq, cost, found, tried.timing.time_s};
-    if (!run->apart)
+    if (!run->among->apart)
         slow_down(run, &slowed, start_s, &tried);
     return tried;
 }
@@ -406,39 +282,43 @@ static bool ends_sooner(const struct tried *a, const struct tried *b)
 }
 
 /* The way that ends first, here and now; of equals, that which leaves the device first. */
-static struct tried best_way(struct run *run, uint32_t seq, const struct ll_leftovers *found, double start_s)
+static struct tried best_way(struct run *run, uint32_t seq, const struct ll_cost *ways,
+                             const struct ll_leftovers *found, double start_s)
 {
-    uint32_t ways = run->ways[run->prepared->trace->ops[seq].form]->ways;
-    struct tried best = try_way(run, seq, 0, found, start_s);
-    for (uint32_t i = 1; i < ways; i++) {
-        struct tried other = try_way(run, seq, i, found, start_s);
+    struct tried best = try_way(run, seq, ways, found, start_s);
+    for (uint32_t i = 1; i < ways->ways; i++) {
+        struct tried other = try_way(run, seq, &ways[i], found, start_s);
         best = ends_sooner(&other, &best) ? other : best;
     }
     return best;
 }
 
-static void run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
+/* False when memory ran out. */
+static bool run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
 {
     const struct ll_prepared *prepared = run->prepared;
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
     enum stream stream = stream_of(&prepared->works[form]);
     struct ll_leftovers found;
-    struct tried tried = {0};
     ll_save_traffic(prepared, run->machine, seq, run->so_far, &found);
+    const struct ll_cost *ways = ll_forms_ways(&run->forms, form, &found, run->arena);
+    struct tried tried = {.cost = ways};
     double begin_s = start_s(run, seq, 1u << stream);
+    if (!ways)
+        return false;
     if (stream == STREAM_DEVICE) {
         queue_op(run, seq);
-        tried = best_way(run, seq, &found, begin_s);
+        tried = best_way(run, seq, ways, &found, begin_s);
         run->started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
     } else {
-        ll_time_op(prepared, run->machine, seq, run->ways[form], &found, &tried.timing, NULL);
+        ll_time_op(prepared, run->machine, seq, ways, &found, &tried.timing, NULL);
         tried.timing.overhead_s = tried.timing.behind_s = 0;
     }
-    const struct ll_cost *cost = &run->ways[form][tried.way];
-    run->ops[i].unit = cost->unit;
+    run->ops[i].unit = tried.cost->unit;
     run->ops[i].bound = tried.timing.bound;
     place_op(run, seq, 1u << stream, begin_s, &tried);
-    fill_detail(run->machine, cost, &found, run->ops[i].time_s, detail);
+    fill_detail(run->machine, tried.cost, &found, run->ops[i].time_s, detail);
+    return true;
 }
 
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
@@ -463,44 +343,34 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
     return detail;
 }
 
-static bool has_exchanges(const struct ll_prepared *prepared)
-{
-    uint64_t form = 0;
-    while (form < prepared->trace->form_count && prepared->works[form].kind != LL_WORK_COLLECTIVE)
-        form++;
-    return form < prepared->trace->form_count;
-}
-
 static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *scratch)
 {
-    uint64_t forms = run->prepared->trace->form_count, ops = run->prepared->end_op - run->prepared->first_op;
-    bool exchanges = has_exchanges(run->prepared);
-    run->ways = ll_alloc(arena, forms, sizeof *run->ways);
-    run->prices = exchanges ? ll_alloc(arena, forms, sizeof *run->prices) : NULL;
+    uint64_t ops = run->prepared->end_op - run->prepared->first_op;
     run->ops = ll_alloc(arena, ops, sizeof *run->ops);
+    run->costs = ll_alloc(arena, ops, sizeof *run->costs);
     run->begun_s = ll_alloc(arena, ops, sizeof *run->begun_s);
     run->history = ll_history_new(run->prepared->residency, run->machine, run->prepared->first_op,
                                   run->prepared->end_op, arena);
     run->so_far = (struct ll_so_far){run->begun_s, run->prepared->first_op, run->history};
-    run->known = ll_alloc(scratch, forms, sizeof *run->known);
     run->parts = ll_alloc(scratch, ops, sizeof *run->parts);
     run->queued = ll_alloc(scratch, ops, sizeof *run->queued);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->ways && run->known && run->ops && run->begun_s && run->history && run->parts && run->queued &&
-           (run->prices || !exchanges);
+    return run->ops && run->costs && run->begun_s && run->history && run->parts && run->queued;
 }
 
-static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
+/* False when memory ran out. */
+static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
     const struct ll_prepared *prepared = run->prepared;
-    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+    bool done = true;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op && done; seq++) {
         uint32_t form = prepared->trace->ops[seq].form;
         uint64_t kind = prepared->works[form].kind;
         struct ll_op_detail detail = {0};
         run->begun_s[seq - prepared->first_op] = run->active_s;
         ll_history_add(run->history, seq, run->so_far);
-        if (is_idle(run, form)) {
+        if (ll_form_is_idle(run->among, form)) {
             run_idle(run, seq);
             continue;
         }
@@ -509,11 +379,12 @@ static void run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
         else if (kind == LL_WORK_COLLECTIVE)
             run_exchange(run, seq);
         else
-            run_on_device(run, seq, &detail);
+            done = run_on_device(run, seq, &detail);
         for (uint64_t l = 0; l < run->machine->level_count; l++)
             result->level_bytes[l] += detail.traffic_bytes[l];
         ll_kind_sums_add(kinds, result, seq, &detail);
     }
+    return done;
 }
 
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
@@ -525,7 +396,7 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
     for (uint64_t l = 0; l < run->machine->level_count; l++)
         result->level_bytes[l] /= steps;
     ll_find_bottlenecks(result, run->parts, behind_s);
-    ll_sum_energy(result, run->idle);
+    ll_sum_energy(result, run->among->idle);
     ll_kind_sums_end(kinds, result);
     return ll_find_exposure(result);
 }
@@ -545,19 +416,19 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
     const struct ll_footprint *footprint = footprint_of(run, arena);
-    bool done =
-        result && kinds && footprint && make_room(run, arena, &scratch) && cost_forms(run, arena, diags);
+    bool done = result && kinds && footprint && make_room(run, arena, &scratch) &&
+                ll_forms_cost(&run->forms, arena, diags);
     if (done) {
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,
                                      .footprint = footprint,
                                      .ops = run->ops,
+                                     .costs = run->costs,
                                      .so_far = run->so_far,
-                                     .ways = run->ways,
-                                     .prices = run->prices};
-        run_ops(run, kinds, result);
-        done = sum_up(run, kinds, result);
+                                     .prices = run->forms.prices};
+        done = run_ops(run, kinds, result) && sum_up(run, kinds, result);
     }
+    ll_forms_release(&run->forms);
     ll_arena_release(&scratch);
     return done ? result : NULL;
 }
@@ -568,11 +439,9 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 {
     struct run run = {.prepared = prepared,
                       .machine = machine,
-                      .exchanges = among->exchanges,
-                      .priced = among->prices,
-                      .idle = among->idle,
-                      .apart = among->apart,
-                      .memo = among->memo};
+                      .among = among,
+                      .forms = {.prepared = prepared, .machine = machine, .among = among},
+                      .arena = arena};
     return replay(&run, arena, diags);
 }
 

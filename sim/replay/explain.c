@@ -93,9 +93,11 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     struct ll_cost cost;
     struct ll_timing timing;
     struct ll_leftovers found;
-    ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form],
-                ll_replay_cost(result, seq)->way, NULL, &cost, why);
     ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
+    const struct ll_work *work = &prepared->works[form];
+    bool heeds = ll_cost_heeds(result->machine, work, &found);
+    ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, work,
+                ll_replay_cost(result, seq)->way, heeds ? &found : NULL, &cost, why);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
     tell_taken(result, slowed, &timing, why);

@@ -65,7 +65,6 @@ const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, s
 struct ll_op_result {
     uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
     uint32_t bound; /* LL_BOUND_... */
-    uint32_t way;   /* in the result's ways of its form */
     double start_s, time_s;
     double active_s; /* of time_s, while something works: not what is late in starting */
     double taken_s;  /* of active_s, what exchanges add that keep units busy beside it */
@@ -128,14 +127,13 @@ struct ll_result {
     struct ll_exposure network;
     const struct ll_footprint *footprint; /* with updates where the machine's software puts them */
     bool fits;
-    double energy_j;                /* a step; NaN when the machine does not say */
-    struct ll_energy_parts energy;  /* its parts; zero when the machine does not say */
-    double area_m2;                 /* NaN when the machine does not say */
-    const struct ll_op_result *ops; /* for first_op .. end_op - 1 */
-    struct ll_so_far so_far;        /* when the device began them, and what its caches have met */
-    const struct ll_cost *const
-        *ways;                     /* by form, of those that were replayed: each way to do it, in no order */
-    const struct ll_price *prices; /* by form, of exchanges; NULL when there are none */
+    double energy_j;                    /* a step; NaN when the machine does not say */
+    struct ll_energy_parts energy;      /* its parts; zero when the machine does not say */
+    double area_m2;                     /* NaN when the machine does not say */
+    const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
+    const struct ll_cost *const *costs; /* of each, the way it was done; NULL of idle ones */
+    struct ll_so_far so_far;            /* when the device began them, and what its caches have met */
+    const struct ll_price *prices;      /* by form, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */
     uint64_t kind_count;
 };
@@ -180,8 +178,7 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
 /* The cost of op seq, which is among the replayed ones, the way it was done. Pure. */
 static inline const struct ll_cost *ll_replay_cost(const struct ll_result *result, uint32_t seq)
 {
-    const struct ll_prepared *prepared = result->prepared;
-    return &result->ways[prepared->trace->ops[seq].form][result->ops[seq - prepared->first_op].way];
+    return result->costs[seq - result->prepared->first_op];
 }
 
 /* What else is known of op seq, which is among the replayed ones. Pure. */

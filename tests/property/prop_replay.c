@@ -2,6 +2,7 @@
 /* The laws of simulation, on random traces and random machines.
  */
 #include "check.h"
+#include "gains.h"
 
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
@@ -16,6 +17,8 @@ static uint64_t seed; /* of the first case */
 
 struct scene {
     struct ll_arena arena;
+    uint64_t seed;
+    const char *yaml;
     struct ll_trace *trace;
     struct ll_machine *machine;
     const struct ll_prepared *prepared;
@@ -55,7 +58,9 @@ static struct scene open_scene(uint64_t trace_seed, const char *fusion)
     uint64_t random = trace_seed;
     struct ll_diags diags = {0};
     scene.trace = toy_trace(trace_seed);
-    scene.machine = read_machine(ll_random_machine(&random, &scene.arena, fusion), NULL, NULL);
+    scene.seed = trace_seed;
+    scene.yaml = ll_random_machine(&random, &scene.arena, fusion);
+    scene.machine = read_machine(scene.yaml, NULL, NULL);
     scene.prepared = ll_prepare(scene.trace, &scene.arena, &diags);
     assert_non_null(scene.prepared);
     scene.result = replay(scene.prepared, scene.machine, &scene.arena);
@@ -70,13 +75,18 @@ static void close_scene(struct scene *scene)
     ll_arena_release(&scene->arena);
 }
 
-static void for_each_scene(void (*law)(const struct scene *scene))
+static void for_each_scene_fused(const char *fusion, void (*law)(const struct scene *scene))
 {
     for (uint64_t i = 0; i < CASES; i++) {
-        struct scene scene = open_scene(seed + i, "none");
+        struct scene scene = open_scene(seed + i, fusion);
         law(&scene);
         close_scene(&scene);
     }
+}
+
+static void for_each_scene(void (*law)(const struct scene *scene))
+{
+    for_each_scene_fused("none", law);
 }
 
 /* Every step does all of its FLOPs, and no unit is faster than the fastest. */
@@ -139,27 +149,22 @@ static void shares_sum_to_one(void **state)
     for_each_scene(check_shares);
 }
 
-static void check_gains(const struct scene *scene)
+static void check_more(const struct scene *scene)
 {
-    struct ll_arena scratch = {0};
-    struct ll_remembered remembered = {0};
-    size_t count;
-    const struct ll_gain *gains = ll_what_if(scene->result, &remembered, &scratch, &count);
-    assert_non_null(gains);
-    assert_true(count > 4);
-    for (size_t i = 0; i < count; i++) {
-        if (gains[i].speedup < 1 - 1e-12)
-            print_error("%s: %.17g\n", gains[i].knob.path, gains[i].speedup);
-        assert_true(gains[i].speedup >= 1 - 1e-12);
-    }
-    ll_remembered_release(&remembered);
-    ll_arena_release(&scratch);
+    check_gains(scene->result, scene->seed, scene->yaml);
 }
 
 static void more_of_anything_is_never_slower(void **state)
 {
     (void)state;
-    for_each_scene(check_gains);
+    for_each_scene(check_more);
+}
+
+static void nor_where_ops_are_fused(void **state)
+{
+    (void)state;
+    for_each_scene_fused("elementwise", check_more);
+    for_each_scene_fused("chains", check_more);
 }
 
 static void an_op_starts_after_all_that_it_depends_on(void **state)
@@ -218,6 +223,7 @@ int main(void)
         cmocka_unit_test(time_is_at_most_all_ops_in_series),
         cmocka_unit_test(shares_sum_to_one),
         cmocka_unit_test(more_of_anything_is_never_slower),
+        cmocka_unit_test(nor_where_ops_are_fused),
         cmocka_unit_test(an_op_starts_after_all_that_it_depends_on),
         cmocka_unit_test(two_replays_are_equal_bit_for_bit),
         cmocka_unit_test(fusion_is_never_slower_and_removes_traffic),

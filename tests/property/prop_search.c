@@ -2,12 +2,15 @@
 /* Where tiles are searched for (`mapping: search`), more of anything is never slower either: of memories that
  * hold one block or two, with ports of their own, next to what earlier ops left, under kernels whose stages
  * overlap in part. Products on random machines of two to four memories around their units. */
-#include "check.h"
+#include "gains.h"
+#include "random_machine.h"
 #include "samples.h"
+#include "scene.h"
+#include "toy_trace.h"
 
 #include "sim/cost/cost.h"
 
-enum { CASES = 4000 / ONE_IN };
+enum { CASES = 4000 / ONE_IN, REPLAYS = 40 / ONE_IN };
 
 struct sample {
     struct ll_machine machine;
@@ -158,10 +161,53 @@ static void more_of_anything_is_never_slower_where_tiles_are_searched(void **sta
     }
 }
 
+static const char *searching_machine(uint64_t *random, struct ll_arena *arena)
+{
+    static const char *const fusions[] = {"none", "elementwise", "chains"};
+    char levels[512];
+    double size = ll_between(random, 4, 256), bandwidth = ll_between(random, 500, 5000);
+    int length = 0;
+    for (int l = 0; l < 3; l++) {
+        length += snprintf(levels + length, sizeof levels - (size_t)length,
+                           "  - {name: l%d, size: %.0fKiB, bandwidth: %.0fGB/s, double_buffer: %s}\n", l,
+                           size, bandwidth, ll_random_below(random, 2) ? "true" : "false");
+        size *= ll_between(random, 2, 16);
+        bandwidth *= ll_between(random, 0.1, 0.8);
+    }
+    return ll_format(arena,
+                     "name: random\nclock: 1GHz\nunits:\n"
+                     "  - {name: array, model: systolic, rows: %d, cols: %d, dataflow: os, macs: {f32: 1}, "
+                     "runs: [matmul]}\n"
+                     "  - {name: simd, model: vector, lanes: 64, flops: {f32: 2, i32: 1}}\n"
+                     "memory:\n%s  - {name: dram, size: 64GiB, bandwidth: %.0fGB/s}\n"
+                     "software: {mapping: search, fusion: %s}\n",
+                     1 << ll_random_below(random, 8), 1 << ll_random_below(random, 8), levels, bandwidth,
+                     fusions[ll_random_below(random, 3)]);
+}
+
+/* Next to what ops find of those before them. */
+static void nor_in_a_replay(void **state)
+{
+    (void)state;
+    uint64_t first = ll_seed(1);
+    for (uint64_t seed = first; seed < first + REPLAYS; seed++) {
+        uint64_t random = seed;
+        struct ll_arena texts = {0};
+        const char *yaml = searching_machine(&random, &texts);
+        struct scene scene = open_scene(toy_trace(seed), yaml);
+        play(&scene);
+        assert_non_null(scene.result);
+        check_gains(scene.result, seed, yaml);
+        close_scene(&scene);
+        ll_arena_release(&texts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_of_anything_is_never_slower_where_tiles_are_searched),
+        cmocka_unit_test(nor_in_a_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
