@@ -298,8 +298,8 @@ static void zeros_skipped_anywhere(struct ll_machine *machine, struct dice *dice
             machine->units[i].skips_unstructured = roll_between(dice, 1, 64);
 }
 
-/* In closed form blockings are chosen on an empty machine. With ports of their own another one could have been
- * better next to what earlier ops left. */
+/* In closed form blockings are chosen on an empty machine. With ports of their own another one could have
+ * been better next to what earlier ops left. */
 static bool choice_is_sure(const struct ll_machine *machine)
 {
     for (uint64_t l = 0; l < machine->level_count; l++)
