@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/validate/parts.h"
+
+enum { MASTER_BYTES = 4 }; /* of a weight that is trained, and of its gradient */
+
+static uint64_t image(const struct ll_row_walk *w)
+{
+    return ll_mul(ll_mul(w->batch, w->c), ll_mul(w->h, w->w));
+}
+
+void ll_part_forward(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t inputs, uint64_t flops_each)
+{
+    if (w->passes & LL_ROW_FORWARD)
+        ll_row_vector(w->r, kind, image(w), inputs, flops_each);
+}
+
+void ll_part_backward(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t inputs, uint64_t flops_each)
+{
+    if (w->passes & LL_ROW_BACKWARD)
+        ll_row_vector(w->r, kind, image(w), inputs, flops_each);
+}
+
+/* All elements of a channel are looked at before any of them is done. */
+static void whole_channels(struct ll_row_walk *w, unsigned pass, enum ll_op_kind kind, uint64_t inputs)
+{
+    if (w->passes & pass)
+        ll_row_vector(w->r, kind, image(w), inputs, 6)->vector.row = ll_mul(w->batch, ll_mul(w->h, w->w));
+}
+
+/* Replicas add up their gradients and take the mean; then the optimizer reads weights, state and gradients
+ * and writes all but the gradients. */
+void ll_part_update(struct ll_row_walk *w, uint64_t weights)
+{
+    bool two_states = w->optimizer == LL_OP_RMSPROP;
+    struct ll_work *work;
+    if (!(w->passes & LL_ROW_UPDATE))
+        return;
+    if (w->r->devices > 1) {
+        work = ll_row_add(w->r, LL_WORK_COLLECTIVE, LL_OP_ADD_N);
+        work->a_bytes = work->c_bytes = ll_mul(weights, MASTER_BYTES);
+        work = ll_row_vector(w->r, LL_OP_MUL, weights, 1, 1);
+        work->a_bytes = work->c_bytes = ll_mul(weights, MASTER_BYTES);
+    }
+    work = ll_row_vector(w->r, w->optimizer, weights, 0, two_states ? 9 : 4);
+    work->a_bytes = ll_mul(weights, MASTER_BYTES * (two_states ? 4 : 3));
+    work->c_bytes = ll_mul(weights, MASTER_BYTES * (two_states ? 3 : 2));
+}
+
+void ll_part_add_bias(struct ll_row_walk *w)
+{
+    ll_part_forward(w, LL_OP_BIAS_ADD, 1, 1);
+    if (w->passes & LL_ROW_BACKWARD) {
+        struct ll_work *work = ll_row_add(w->r, LL_WORK_REDUCE, LL_OP_BIAS_GRAD);
+        work->reduce.in_elements = work->flops = image(w);
+        work->reduce.out_elements = w->c;
+        work->a_bytes = ll_mul(w->r->element_bytes, image(w));
+        work->c_bytes = ll_mul(w->r->element_bytes, w->c);
+    }
+}
+
+void ll_part_rectify(struct ll_row_walk *w)
+{
+    ll_part_forward(w, LL_OP_RELU, 1, 1);
+    ll_part_backward(w, LL_OP_RELU_GRAD, 2, 1);
+}
+
+void ll_part_normalise(struct ll_row_walk *w)
+{
+    if (w->trains)
+        whole_channels(w, LL_ROW_FORWARD, LL_OP_BATCH_NORM, 1);
+    else
+        ll_part_forward(w, LL_OP_BATCH_NORM_FIXED, 1, 2);
+    whole_channels(w, LL_ROW_BACKWARD, LL_OP_BATCH_NORM_GRAD, 2);
+}
+
+static void cast(struct ll_row_walk *w, uint64_t weights)
+{
+    if (!w->casts || w->r->element_bytes >= MASTER_BYTES || !(w->passes & LL_ROW_FORWARD))
+        return;
+    struct ll_work *work = ll_row_add(w->r, LL_WORK_MOVE, LL_OP_CAST);
+    work->a_bytes = ll_mul(MASTER_BYTES, weights);
+    work->c_bytes = ll_mul(w->r->element_bytes, weights);
+}
+
+void ll_part_convolve(struct ll_row_walk *w, const struct ll_layer *l, uint64_t beside)
+{
+    uint64_t filters = l->number, kernel = l->kernel, stride = l->stride, padding = l->padding,
+             groups = l->groups;
+    struct ll_conv conv = {.batch = w->batch,
+                           .in_h = w->h,
+                           .in_w = w->w,
+                           .in_c = w->c,
+                           .out_c = filters,
+                           .kernel_h = kernel,
+                           .kernel_w = kernel,
+                           .stride_h = stride,
+                           .stride_w = stride,
+                           .groups = groups,
+                           .pass = LL_CONV_FORWARD};
+    cast(w, ll_mul(ll_mul(kernel, kernel), ll_mul(w->c / groups, filters)));
+    if (w->passes & LL_ROW_FORWARD)
+        ll_row_conv(w->r, conv, padding, padding);
+    conv.pass = LL_CONV_DATA;
+    if ((w->passes & LL_ROW_BACKWARD) && !w->first)
+        ll_row_conv(w->r, conv, padding, padding);
+    conv.pass = LL_CONV_FILTER;
+    if (w->passes & LL_ROW_BACKWARD)
+        ll_row_conv(w->r, conv, padding, padding);
+    ll_part_update(w, ll_mul(ll_add(ll_mul(ll_mul(kernel, kernel), w->c / groups), beside), filters));
+    w->c = filters;
+    w->h = ll_row_window(w->r, w->h, kernel, stride, padding);
+    w->w = ll_row_window(w->r, w->w, kernel, stride, padding);
+    w->first = false;
+}
+
+void ll_part_pool(struct ll_row_walk *w, uint64_t window, uint64_t stride, uint64_t padding)
+{
+    uint64_t in = image(w), element = w->r->element_bytes;
+    w->h = ll_row_window(w->r, w->h, window, stride, padding);
+    w->w = ll_row_window(w->r, w->w, window, stride, padding);
+    uint64_t out = image(w), flops = ll_mul(out, ll_mul(window, window));
+    if (w->passes & LL_ROW_FORWARD) {
+        struct ll_work *work = ll_row_vector(w->r, LL_OP_MAX_POOL, out, 0, 0);
+        work->flops = flops;
+        work->a_bytes = ll_mul(element, in);
+    }
+    if (w->passes & LL_ROW_BACKWARD) {
+        struct ll_work *work = ll_row_vector(w->r, LL_OP_MAX_POOL_GRAD, in, 0, 0);
+        work->flops = flops;
+        work->a_bytes = ll_mul(element, ll_add(in, ll_mul(2, out)));
+    }
+}
+
+void ll_part_mean(struct ll_row_walk *w)
+{
+    struct ll_work *work;
+    uint64_t in = image(w), element = w->r->element_bytes;
+    ll_part_backward(w, LL_OP_MEAN_GRAD, 0, 1);
+    w->h = w->w = 1;
+    if (w->passes & LL_ROW_FORWARD) {
+        work = ll_row_add(w->r, LL_WORK_REDUCE, LL_OP_MEAN);
+        work->reduce.in_elements = work->flops = in;
+        work->reduce.out_elements = image(w);
+        work->a_bytes = ll_mul(element, in);
+        work->c_bytes = ll_mul(element, image(w));
+    }
+}
+
+/* Weights that are trained are read, and their gradients written, in full precision. */
+void ll_part_dense(struct ll_row_walk *w, uint64_t outputs)
+{
+    uint64_t inputs = ll_mul(w->c, ll_mul(w->h, w->w));
+    uint64_t element = w->passes & LL_ROW_UPDATE ? MASTER_BYTES : w->r->element_bytes;
+    uint64_t weight_bytes = ll_mul(element, ll_mul(inputs, outputs));
+    cast(w, ll_mul(inputs, outputs));
+    if (w->passes & LL_ROW_FORWARD)
+        ll_row_product(w->r, (struct ll_gemm){1, w->batch, outputs, inputs})->b_bytes = weight_bytes;
+    if ((w->passes & LL_ROW_BACKWARD) && !w->first)
+        ll_row_product(w->r, (struct ll_gemm){1, w->batch, inputs, outputs})->b_bytes = weight_bytes;
+    if (w->passes & LL_ROW_BACKWARD)
+        ll_row_product(w->r, (struct ll_gemm){1, inputs, outputs, w->batch})->c_bytes = weight_bytes;
+    ll_part_update(w, ll_mul(ll_add(inputs, 1), outputs));
+    w->c = outputs;
+    w->h = w->w = 1;
+    w->first = false;
+    ll_part_add_bias(w);
+}
+
+void ll_part_gather(struct ll_row_walk *w, unsigned ways)
+{
+    for (unsigned i = 1; i < ways; i++)
+        ll_part_backward(w, LL_OP_ADD, 2, 1);
+}
+
+void ll_part_concatenate(struct ll_row_walk *w, uint64_t channels)
+{
+    w->c = channels;
+    for (unsigned pass = LL_ROW_FORWARD; pass <= LL_ROW_BACKWARD; pass++)
+        if (w->passes & pass) {
+            struct ll_work *work =
+                ll_row_add(w->r, LL_WORK_MOVE, pass == LL_ROW_FORWARD ? LL_OP_CONCAT : LL_OP_SPLIT);
+            work->a_bytes = work->c_bytes = ll_mul(w->r->element_bytes, image(w));
+        }
+}
