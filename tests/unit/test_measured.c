@@ -3,7 +3,6 @@
 
 #include "sim/validate/measured.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char header[] = "source,hardware,op,dtype,dims,time_s,notes\n";
@@ -208,159 +207,6 @@ static void each_op_is_run_by_kernels_of_its_own(void **state)
     assert_int_equal(good_works("softmax", "fp32", "b=3;h=4").at[0].work.vector.row, 4);
 }
 
-/* By the optimizer's work: momentum reads three numbers of four bytes for each weight. The counts are those
- * of torchvision's documentation; of AlexNet in two groups and of GoogLeNet, of Caffe's model zoo; of
- * ResNet-200, of its own blocks: 64.67 million; of MobileNet, the trainable ones of Keras's documentation. */
-static void networks_have_the_published_number_of_weights(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        uint64_t weights;
-    } networks[] = {
-        {"alexnet", 60965224},    {"alexnet_owt", 61100840},  {"vgg11_a", 132863336},
-        {"vgg16", 138357544},     {"vgg19", 143667240},       {"googlenetv1", 6998552},
-        {"resnet18", 11689512},   {"resnet34", 21797672},     {"resnet50", 25557032},
-        {"resnet101", 44549160},  {"resnet50v1.5", 25557032}, {"resnet152", 60192808},
-        {"densenet121", 7978856}, {"densenet161", 28681000},  {"googlenet", 6998552},
-        {"squeezenet", 1235496},  {"mobilenet", 4231976},     {"mobilenet_v2", 3504872},
-        {"mnasnet", 4383312},
-    };
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
-        char dims[64];
-        snprintf(dims, sizeof dims, "model=%s;batch=2;mode=train", networks[i].name);
-        struct ll_measured_works works = good_works("e2e_train", "fp32", dims);
-        uint64_t bytes = 0;
-        for (uint64_t p = 0; p < works.count; p++)
-            bytes += works.at[p].kind == LL_OP_MOMENTUM ? works.at[p].work.a_bytes : 0;
-        assert_int_equal(bytes / 12, networks[i].weights);
-    }
-}
-
-/* Of all products and convolutions of the row that was read last. */
-static uint64_t held_product_flops(void)
-{
-    uint64_t flops = 0;
-    for (uint64_t i = 0; i < held.count; i++)
-        if (held.at[i].work.kind == LL_WORK_GEMM || held.at[i].work.kind == LL_WORK_CONV)
-            flops += held.at[i].times * held.at[i].work.flops;
-    return flops;
-}
-
-static uint64_t product_flops(const char *op, const char *dims)
-{
-    good_works(op, "fp32", dims);
-    return held_product_flops();
-}
-
-/* VGG-16: 15.47 billion multiply-adds an image, ResNet-50: 4.09 (torchvision's documentation, GFLOPS column).
- */
-static void networks_have_the_published_number_of_operations(void **state)
-{
-    (void)state;
-    double vgg = (double)product_flops("e2e_infer", "model=vgg16;batch=1"),
-           resnet = (double)product_flops("e2e_infer", "model=resnet50v1.5;batch=1");
-    assert_true(fabs(vgg / 2e9 - 15.47) < 0.005);
-    assert_true(fabs(resnet / 2e9 - 4.09) < 0.005);
-    assert_true(product_flops("e2e_bwd", "model=vgg16;batch=1") < 2 * (uint64_t)vgg);
-    assert_int_equal(product_flops("e2e_train", "model=vgg16;batch=1"),
-                     (uint64_t)vgg + product_flops("e2e_bwd", "model=vgg16;batch=1"));
-}
-
-static uint64_t sums_of(const char *op, const char *dims)
-{
-    struct ll_measured_works works = good_works(op, "fp32", dims);
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < works.count; i++)
-        count += works.at[i].kind == LL_OP_ADD;
-    return count;
-}
-
-/* Every block of a residual network has a way around it; of MobileNetV2 and MnasNet those that change neither
- * the number of channels nor the size have: all but the first of a row of alike ones. Where ways part, what
- * comes back is added up, too. */
-static void networks_have_as_many_ways_around_blocks_as_published(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *dims;
-        uint64_t sums;
-    } networks[] = {{"model=resnet18;batch=2", 8},
-                    {"model=resnet50;batch=2", 16},
-                    {"model=mobilenet_v2;batch=2", 1 + 2 + 3 + 2 + 2},
-                    {"model=mnasnet;batch=2", 2 + 2 + 2 + 1 + 3},
-                    {"model=vgg16;batch=2", 0}};
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
-        assert_int_equal(sums_of("e2e_infer", networks[i].dims), networks[i].sums);
-        assert_int_equal(sums_of("e2e_bwd", networks[i].dims), networks[i].sums);
-    }
-}
-
-static uint64_t count_of(const char *dims, enum ll_op_kind kind)
-{
-    struct ll_measured_works works = good_works("e2e_infer", "fp32", dims);
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < works.count; i++)
-        count += works.at[i].kind == kind;
-    return count;
-}
-
-/* DenseNet-121 has 120 convolutions, of which all but the first come behind a ReLU; one more is behind the
- * first and one before the last layer. GoogLeNet has nine blocks of four ways: the pools of these leave the
- * image as large as it was, and what comes out of the first, 256 channels of 28 x 28, is put together. */
-static void blocks_have_their_parts(void **state)
-{
-    (void)state;
-    assert_int_equal(count_of("model=densenet121;batch=1", LL_OP_RELU), 119 + 2);
-    assert_int_equal(count_of("model=googlenetv1;batch=1", LL_OP_CONCAT), 9);
-    uint64_t kept = 0, first_bytes = 0;
-    for (uint64_t i = 0; i < held.count; i++) {
-        const struct ll_work *work = &held.at[i].work;
-        kept += held.at[i].kind == LL_OP_MAX_POOL && work->a_bytes == work->c_bytes;
-        if (held.at[i].kind == LL_OP_CONCAT && first_bytes == 0)
-            first_bytes = work->c_bytes;
-    }
-    assert_int_equal(kept, 9);
-    assert_int_equal(first_bytes, 4 * 256 * 28 * 28);
-}
-
-/* Reads a row as software that its notes name drove it. */
-static void read_noted(const char *op, const char *dims, const char *notes)
-{
-    const struct ll_measured row = {.op = op, .dtype = "fp32", .dims = dims, .notes = notes, .time_s = 1};
-    assert_null(ll_measured_works(&row, NULL, &held));
-}
-
-/* 96 filters of 11 x 11 x 3 at 55 x 55 places are the first layer of AlexNet. */
-static void torch7_trains_and_wants_the_gradient_of_the_image(void **state)
-{
-    (void)state;
-    uint64_t first = UINT64_C(2) * 96 * 55 * 55 * 3 * 11 * 11,
-             others = product_flops("e2e_bwd", "model=alexnet;batch=1");
-    read_noted("e2e_bwd", "model=alexnet;batch=1;mode=backward", "Torch7 cuDNN 5105; mean of 10");
-    assert_int_equal(held_product_flops(), others + first);
-    read_noted("e2e_infer", "model=resnet18;batch=1;mode=forward", "Torch7 nn");
-    assert_int_equal(held.at[1].kind, LL_OP_BATCH_NORM);
-    read_noted("e2e_infer", "model=resnet18;batch=1;mode=forward", "PyTorch");
-    assert_int_equal(held.at[1].kind, LL_OP_BATCH_NORM_FIXED);
-}
-
-/* 2000 x 64, twice 64 x 64, 64 x 10, for 32 samples on each of 8 devices; nothing flows back to the input. */
-static void a_dense_network_is_split_over_its_devices(void **state)
-{
-    (void)state;
-    const char *dims =
-        "model=paradnn_fc;layers=3;nodes=64;input=2000;output=10;batch=256;mode=train;devices=8";
-    uint64_t first = 2000 * 64, others = 2 * 64 * 64 + 64 * 10, exchanged = 0;
-    assert_int_equal(product_flops("e2e_train", dims), 2 * 32 * (2 * first + 3 * others));
-    for (uint64_t i = 0; i < held.count; i++)
-        if (held.at[i].work.kind == LL_WORK_COLLECTIVE) {
-            exchanged += held.at[i].times * held.at[i].work.a_bytes;
-            assert_int_equal(held.at[i].devices, 8);
-        }
-    assert_int_equal(exchanged, 4 * (first + others + 3 * 64 + 10));
-}
-
 /* Sixteen devices on two nodes are eight a node, however the row says it. */
 static void exchanges_tell_who_takes_part(void **state)
 {
@@ -503,12 +349,6 @@ int main(void)
         cmocka_unit_test(taps_may_lie_apart),
         cmocka_unit_test(element_by_element_every_operand_passes_once),
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
-        cmocka_unit_test(networks_have_the_published_number_of_weights),
-        cmocka_unit_test(networks_have_the_published_number_of_operations),
-        cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
-        cmocka_unit_test(blocks_have_their_parts),
-        cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
-        cmocka_unit_test(a_dense_network_is_split_over_its_devices),
         cmocka_unit_test(exchanges_tell_who_takes_part),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
