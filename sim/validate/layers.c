@@ -35,9 +35,9 @@ struct ll_layer ll_next_layer(const char **at)
         const struct {
             char key;
             uint64_t *value;
-        } keys[] = {{'k', &l.kernel},  {'s', &l.stride},  {'p', &l.padding},
-                    {'g', &l.groups},  {'x', &l.times},   {'f', &l.before3},
-                    {'v', &l.before5}, {'w', &l.behind5}, {'q', &l.behind_pool}};
+        } keys[] = {{'k', &l.kernel},      {'s', &l.stride},  {'p', &l.padding}, {'g', &l.groups},
+                    {'x', &l.times},       {'f', &l.before3}, {'v', &l.before5}, {'w', &l.behind5},
+                    {'q', &l.behind_pool}, {'e', &l.expanded}};
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             if (keys[i].key == key)
                 *keys[i].value = number_at(at);

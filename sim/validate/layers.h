@@ -14,7 +14,7 @@ struct ll_row_layers {
 /* A letter of networks.def and the numbers behind it. */
 struct ll_layer {
     char what;
-    uint64_t number, kernel, stride, padding, groups, times, before3, before5, behind5, behind_pool;
+    uint64_t number, kernel, stride, padding, groups, times, before3, before5, behind5, behind_pool, expanded;
 };
 
 /* The network that a row names; NULL when it is none of ours. Static storage. */

@@ -17,6 +17,7 @@ struct ll_measured_part {
     struct ll_work work;
     enum ll_op_kind kind; /* whose kernels run it */
     uint64_t times;       /* that it comes, at least 1 */
+    bool apart; /* no software joins it to the part before it, whose result is not its own operand */
     /* Of a collective. */
     enum ll_collective collective;
     uint64_t devices; /* that take part */

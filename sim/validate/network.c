@@ -7,11 +7,40 @@
 
 enum { LABEL_BYTES = 4 }; /* of a class number, and of a number of the row that stands for it */
 
+static const struct ll_row_activation relu = {LL_OP_RELU, LL_OP_RELU_GRAD, 1, 1},
+                                      hard_swish = {LL_OP_HARD_SWISH, LL_OP_RELU_CLIPPED_GRAD, 5, 5},
+                                      swish = {LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD, 5, 9},
+                                      hard_sigmoid = {LL_OP_HARD_SIGMOID, LL_OP_RELU_CLIPPED_GRAD, 4, 3},
+                                      sigmoid = {LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD, 4, 3};
+
+static void layer_R(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    (void)l;
+    w->activation = &relu;
+}
+
+static void layer_H(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    (void)l;
+    w->activation = &hard_swish;
+}
+
+static void layer_S(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    (void)l;
+    w->activation = &swish;
+}
+
+static void activate(struct ll_row_walk *w)
+{
+    ll_part_activate(w, w->activation);
+}
+
 static void layer_c(struct ll_row_walk *w, const struct ll_layer *l)
 {
     ll_part_convolve(w, l, 1);
     ll_part_add_bias(w);
-    ll_part_rectify(w);
+    activate(w);
 }
 
 /* Each channel with a filter of its own. */
@@ -19,10 +48,10 @@ static void convolve_channels(struct ll_row_walk *w, uint64_t kernel, uint64_t s
 {
     ll_part_convolve(w, &(struct ll_layer){'h', w->c, kernel, stride, kernel / 2, .groups = w->c}, 2);
     ll_part_normalise(w);
-    ll_part_rectify(w);
+    activate(w);
 }
 
-/* Without ReLU. */
+/* Without activation. */
 static void convolve_and_normalise(struct ll_row_walk *w, uint64_t filters, uint64_t kernel, uint64_t stride)
 {
     ll_part_convolve(w, &(struct ll_layer){'z', filters, kernel, stride, kernel / 2, .groups = 1}, 2);
@@ -32,7 +61,7 @@ static void convolve_and_normalise(struct ll_row_walk *w, uint64_t filters, uint
 static void layer_z(struct ll_row_walk *w, const struct ll_layer *l)
 {
     convolve_and_normalise(w, l->number, l->kernel, l->stride);
-    ll_part_rectify(w);
+    activate(w);
 }
 
 static void layer_m(struct ll_row_walk *w, const struct ll_layer *l)
@@ -57,7 +86,7 @@ static void layer_n(struct ll_row_walk *w, const struct ll_layer *l)
 static void layer_d(struct ll_row_walk *w, const struct ll_layer *l)
 {
     ll_part_dense(w, l->number);
-    ll_part_rectify(w);
+    activate(w);
 }
 
 static void layer_o(struct ll_row_walk *w, const struct ll_layer *l)
@@ -72,14 +101,14 @@ static void join(struct ll_row_walk *w, struct ll_row_walk around, uint64_t stri
         convolve_and_normalise(&around, w->c, 1, stride);
     ll_part_forward(w, LL_OP_ADD, 2, 1);
     ll_part_gather(w, 2);
-    ll_part_rectify(w);
+    activate(w);
 }
 
 static void layer_r(struct ll_row_walk *w, const struct ll_layer *l)
 {
     const struct ll_row_walk before = *w;
     convolve_and_normalise(w, l->number, 3, l->stride);
-    ll_part_rectify(w);
+    activate(w);
     convolve_and_normalise(w, l->number, 3, 1);
     join(w, before, l->stride);
 }
@@ -88,9 +117,9 @@ static void layer_b(struct ll_row_walk *w, const struct ll_layer *l)
 {
     const struct ll_row_walk before = *w;
     convolve_and_normalise(w, l->number, 1, 1);
-    ll_part_rectify(w);
+    activate(w);
     convolve_and_normalise(w, l->number, 3, l->stride);
-    ll_part_rectify(w);
+    activate(w);
     convolve_and_normalise(w, 4 * l->number, 1, 1);
     join(w, before, l->stride);
 }
@@ -101,7 +130,7 @@ static void layer_y(struct ll_row_walk *w, const struct ll_layer *l)
     (void)l;
     ll_part_update(w, 2 * w->c);
     ll_part_normalise(w);
-    ll_part_rectify(w);
+    activate(w);
 }
 
 static void convolve_bare(struct ll_row_walk *w, uint64_t filters, uint64_t kernel)
@@ -130,7 +159,7 @@ static void convolve_biased(struct ll_row_walk *w, uint64_t filters, uint64_t ke
 {
     ll_part_convolve(w, &(struct ll_layer){'c', filters, kernel, 1, kernel / 2, .groups = 1}, 1);
     ll_part_add_bias(w);
-    ll_part_rectify(w);
+    activate(w);
 }
 
 /* Four ways side by side, their channels one behind the other. */
@@ -163,17 +192,34 @@ static void layer_h(struct ll_row_walk *w, const struct ll_layer *l)
 {
     convolve_channels(w, l->kernel, l->stride);
     convolve_and_normalise(w, l->number, 1, 1);
-    ll_part_rectify(w);
+    activate(w);
+}
+
+/* Squeeze and excitation: two dense layers make weights of the channels' means. Beside swish these have swish
+ * and a sigmoid behind them (Tan 2019), otherwise ReLU and a hard sigmoid (Howard 2019). */
+static void weigh_channels(struct ll_row_walk *w, uint64_t squeezed)
+{
+    bool smooth = w->activation == &swish;
+    struct ll_row_walk means = *w;
+    ll_part_gather(w, 2);
+    ll_part_mean(&means);
+    ll_part_dense(&means, squeezed);
+    ll_part_activate(&means, smooth ? &swish : &relu);
+    ll_part_dense(&means, w->c);
+    ll_part_activate(&means, smooth ? &sigmoid : &hard_sigmoid);
+    ll_part_scale(w);
 }
 
 static void layer_u(struct ll_row_walk *w, const struct ll_layer *l)
 {
-    const uint64_t before = w->c;
-    if (l->before3 > 1) {
-        convolve_and_normalise(w, ll_mul(l->before3, before), 1, 1);
-        ll_part_rectify(w);
+    const uint64_t before = w->c, expanded = l->expanded > 0 ? l->expanded : ll_mul(l->before3, before);
+    if (expanded != before) {
+        convolve_and_normalise(w, expanded, 1, 1);
+        activate(w);
     }
     convolve_channels(w, l->kernel, l->stride);
+    if (l->behind_pool > 0)
+        weigh_channels(w, l->behind_pool);
     convolve_and_normalise(w, l->number, 1, 1);
     if (before == l->number && l->stride == 1) {
         ll_part_forward(w, LL_OP_ADD, 2, 1);
@@ -186,10 +232,10 @@ static void walk_layers(struct ll_row_walk *w, const char *layers)
     static const struct {
         char what;
         void (*add)(struct ll_row_walk *w, const struct ll_layer *l);
-    } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a},
-                 {'n', layer_n}, {'d', layer_d}, {'o', layer_o}, {'r', layer_r},
-                 {'b', layer_b}, {'i', layer_i}, {'e', layer_e}, {'t', layer_t},
-                 {'y', layer_y}, {'f', layer_f}, {'h', layer_h}, {'u', layer_u}};
+    } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a}, {'n', layer_n},
+                 {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i},
+                 {'e', layer_e}, {'t', layer_t}, {'y', layer_y}, {'f', layer_f}, {'h', layer_h},
+                 {'u', layer_u}, {'R', layer_R}, {'H', layer_H}, {'S', layer_S}};
     while (*layers) {
         struct ll_layer l = ll_next_layer(&layers);
         for (uint64_t t = 0; t < l.times; t++, l.stride = l.what == 'm' ? l.stride : 1)
@@ -248,7 +294,8 @@ void ll_row_network(struct ll_row_works *r)
     const struct ll_row_layers *network = ll_row_layers(r);
     uint64_t image_size = ll_row_dim_or(r, "image", network ? network->image : 1),
              batch = ll_row_dim(r, "batch");
-    struct ll_row_walk w = {r, 0, 0, 3, image_size, image_size, .optimizer = LL_OP_MOMENTUM};
+    struct ll_row_walk w = {
+        r, 0, 0, 3, image_size, image_size, .optimizer = LL_OP_MOMENTUM, .activation = &relu};
     r->devices = ll_row_dim_or(r, "devices", 1);
     r->out->threads = ll_row_text(r, "threads") ? ll_row_dim(r, "threads") : 0;
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? LL_ROW_FORWARD

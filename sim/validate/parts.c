@@ -46,22 +46,26 @@ void ll_part_update(struct ll_row_walk *w, uint64_t weights)
     work->c_bytes = ll_mul(weights, MASTER_BYTES * (two_states ? 3 : 2));
 }
 
+static void reduce(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t inputs, uint64_t outputs)
+{
+    struct ll_work *work = ll_row_add(w->r, LL_WORK_REDUCE, kind);
+    work->reduce.in_elements = work->flops = inputs;
+    work->reduce.out_elements = outputs;
+    work->a_bytes = ll_mul(w->r->element_bytes, inputs);
+    work->c_bytes = ll_mul(w->r->element_bytes, outputs);
+}
+
 void ll_part_add_bias(struct ll_row_walk *w)
 {
     ll_part_forward(w, LL_OP_BIAS_ADD, 1, 1);
-    if (w->passes & LL_ROW_BACKWARD) {
-        struct ll_work *work = ll_row_add(w->r, LL_WORK_REDUCE, LL_OP_BIAS_GRAD);
-        work->reduce.in_elements = work->flops = image(w);
-        work->reduce.out_elements = w->c;
-        work->a_bytes = ll_mul(w->r->element_bytes, image(w));
-        work->c_bytes = ll_mul(w->r->element_bytes, w->c);
-    }
+    if (w->passes & LL_ROW_BACKWARD)
+        reduce(w, LL_OP_BIAS_GRAD, image(w), w->c);
 }
 
-void ll_part_rectify(struct ll_row_walk *w)
+void ll_part_activate(struct ll_row_walk *w, const struct ll_row_activation *activation)
 {
-    ll_part_forward(w, LL_OP_RELU, 1, 1);
-    ll_part_backward(w, LL_OP_RELU_GRAD, 2, 1);
+    ll_part_forward(w, activation->kind, 1, activation->flops);
+    ll_part_backward(w, activation->gradient, 2, activation->gradient_flops);
 }
 
 void ll_part_normalise(struct ll_row_walk *w)
@@ -133,17 +137,27 @@ void ll_part_pool(struct ll_row_walk *w, uint64_t window, uint64_t stride, uint6
 
 void ll_part_mean(struct ll_row_walk *w)
 {
-    struct ll_work *work;
-    uint64_t in = image(w), element = w->r->element_bytes;
+    uint64_t in = image(w);
     ll_part_backward(w, LL_OP_MEAN_GRAD, 0, 1);
     w->h = w->w = 1;
+    if (w->passes & LL_ROW_FORWARD)
+        reduce(w, LL_OP_MEAN, in, image(w));
+}
+
+/* The numbers were made last, the image was not: software does not join this to what comes before. */
+void ll_part_scale(struct ll_row_walk *w)
+{
+    uint64_t scales = ll_mul(w->batch, w->c);
+    w->r->apart = true;
     if (w->passes & LL_ROW_FORWARD) {
-        work = ll_row_add(w->r, LL_WORK_REDUCE, LL_OP_MEAN);
-        work->reduce.in_elements = work->flops = in;
-        work->reduce.out_elements = image(w);
-        work->a_bytes = ll_mul(element, in);
-        work->c_bytes = ll_mul(element, image(w));
+        struct ll_work *work = ll_row_vector(w->r, LL_OP_MUL, image(w), 1, 1);
+        work->a_bytes = ll_add(work->a_bytes, ll_mul(w->r->element_bytes, scales));
     }
+    w->r->apart = false;
+    ll_part_backward(w, LL_OP_MUL, 1, 1);
+    ll_part_backward(w, LL_OP_MUL, 2, 1);
+    if (w->passes & LL_ROW_BACKWARD)
+        reduce(w, LL_OP_SUM, image(w), scales);
 }
 
 /* Weights that are trained are read, and their gradients written, in full precision. */

@@ -145,7 +145,7 @@ static void append(const struct ll_machine *machine, const struct ll_timing *tim
 static bool joins(const struct ll_machine *machine, const struct ll_measured_part *part,
                   const struct ll_measured_part *before)
 {
-    return before && ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE &&
+    return before && !part->apart && ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE &&
            ll_fusion_leads(machine->software.fusion, &before->work);
 }
 

@@ -54,8 +54,11 @@ struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum 
     struct ll_measured_part *part = room ? &out->at[out->count] : &scratch;
     out->failed |= !room;
     out->count += room;
-    *part = (struct ll_measured_part){
-        .work = {.kind = kind, .dtype = r->arithmetic}, .kind = op, .times = r->times, .devices = r->devices};
+    *part = (struct ll_measured_part){.work = {.kind = kind, .dtype = r->arithmetic},
+                                      .kind = op,
+                                      .times = r->times,
+                                      .apart = r->apart,
+                                      .devices = r->devices};
     return &part->work;
 }
 

@@ -19,6 +19,7 @@ struct ll_row_works {
     enum ll_op_kind kind;   /* whose kernels run it, where the rule does not know better */
     uint64_t element_flops; /* of work on single elements */
     uint64_t times;         /* that what is added comes */
+    bool apart;             /* what is added works on nothing that the part before it made */
     uint64_t devices;       /* on which the row ran, at least 1 */
     const char *trouble;    /* NULL: none; static storage */
     struct ll_measured_works *out;

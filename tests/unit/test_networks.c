@@ -2,7 +2,7 @@
 /* Rows of whole steps: what networks.def makes of them. */
 #include "check.h"
 
-#include "sim/validate/measured.h"
+#include "sim/validate/predict.h"
 
 #include <math.h>
 
@@ -24,6 +24,15 @@ static int release(void **state)
     return 0;
 }
 
+/* The first version of MobileNetV3 has fewer weights than the last one, which is torchvision's: that squeezes
+ * 72 channels to 24 and twice 120 to 32, where the first has 18 and 30; and its 14th block, from 160 channels
+ * to 160, has 960 within, squeezed to 240, where the first has 672 and 168. */
+enum {
+    MOBILENET_V3 = 5483032 - 6 * (2 * 72 + 1) - 2 * 2 * (2 * 120 + 1) -
+                   (960 - 672) * (160 + 2 + 25 + 2 + 160) - 2 * (960 * 240 - 672 * 168) -
+                   (960 + 240 - 672 - 168)
+};
+
 /* By the optimizer's work: momentum reads three numbers of four bytes for each weight. The counts are those
  * of torchvision's documentation; of AlexNet in two groups and of GoogLeNet, of Caffe's model zoo; of
  * ResNet-200, of its own blocks: 64.67 million; of MobileNet, the trainable ones of Keras's documentation. */
@@ -34,13 +43,13 @@ static void networks_have_the_published_number_of_weights(void **state)
         const char *name;
         uint64_t weights;
     } networks[] = {
-        {"alexnet", 60965224},    {"alexnet_owt", 61100840},  {"vgg11_a", 132863336},
-        {"vgg16", 138357544},     {"vgg19", 143667240},       {"googlenetv1", 6998552},
-        {"resnet18", 11689512},   {"resnet34", 21797672},     {"resnet50", 25557032},
-        {"resnet101", 44549160},  {"resnet50v1.5", 25557032}, {"resnet152", 60192808},
-        {"densenet121", 7978856}, {"densenet161", 28681000},  {"googlenet", 6998552},
-        {"squeezenet", 1235496},  {"mobilenet", 4231976},     {"mobilenet_v2", 3504872},
-        {"mnasnet", 4383312},
+        {"alexnet", 60965224},    {"alexnet_owt", 61100840},      {"vgg11_a", 132863336},
+        {"vgg16", 138357544},     {"vgg19", 143667240},           {"googlenetv1", 6998552},
+        {"resnet18", 11689512},   {"resnet34", 21797672},         {"resnet50", 25557032},
+        {"resnet101", 44549160},  {"resnet50v1.5", 25557032},     {"resnet152", 60192808},
+        {"densenet121", 7978856}, {"densenet161", 28681000},      {"googlenet", 6998552},
+        {"squeezenet", 1235496},  {"mobilenet", 4231976},         {"mobilenet_v2", 3504872},
+        {"mnasnet", 4383312},     {"mobilenet_v3", MOBILENET_V3}, {"efficientnet_b0", 5288548},
     };
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         char dims[64];
@@ -83,6 +92,37 @@ static void networks_have_the_published_number_of_operations(void **state)
                      (uint64_t)vgg + product_flops("e2e_bwd", "model=vgg16;batch=1"));
 }
 
+/* The multiply-adds of an image are the weights of the layers times the places of their results: sums over
+ * layers whose results have 112, 56, 28, 14, 7 rows or one, from the sizes in the .param files of ncnn's
+ * benchmark. Published are 0.219 billion for MobileNetV3 (its last version), 0.39 for EfficientNet-B0. */
+static void networks_have_as_many_operations_as_their_files_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dims;
+        uint64_t weights[6];
+    } networks[] = {
+        {"model=mobilenet_v3;batch=1", {1856, 7944, 39480, 677512, 609120, 3779168}},
+        {"model=efficientnet_b0;batch=1", {3200, 14832, 44160, 697680, 2569120, 1907200}},
+    };
+    static const uint64_t rows[6] = {112, 56, 28, 14, 7, 1};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        uint64_t counted = 0;
+        for (size_t p = 0; p < 6; p++)
+            counted += networks[i].weights[p] * rows[p] * rows[p];
+        assert_int_equal(product_flops("e2e_infer", networks[i].dims), 2 * counted);
+    }
+}
+
+static uint64_t count_of(const char *dims, enum ll_op_kind kind)
+{
+    struct ll_measured_works works = good_works("e2e_infer", "fp32", dims);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < works.count; i++)
+        count += works.at[i].kind == kind;
+    return count;
+}
+
 static uint64_t sums_of(const char *op, const char *dims)
 {
     struct ll_measured_works works = good_works(op, "fp32", dims);
@@ -94,31 +134,25 @@ static uint64_t sums_of(const char *op, const char *dims)
 
 /* Every block of a residual network has a way around it; of MobileNetV2 and MnasNet those that change neither
  * the number of channels nor the size have: all but the first of a row of alike ones. Where ways part, what
- * comes back is added up, too. */
+ * comes back is added up, too; they part once more where channels are weighed by their means. */
 static void networks_have_as_many_ways_around_blocks_as_published(void **state)
 {
     (void)state;
     static const struct {
         const char *dims;
-        uint64_t sums;
-    } networks[] = {{"model=resnet18;batch=2", 8},
-                    {"model=resnet50;batch=2", 16},
-                    {"model=mobilenet_v2;batch=2", 1 + 2 + 3 + 2 + 2},
-                    {"model=mnasnet;batch=2", 2 + 2 + 2 + 1 + 3},
-                    {"model=vgg16;batch=2", 0}};
+        uint64_t sums, weighed;
+    } networks[] = {{"model=resnet18;batch=2", 8, 0},
+                    {"model=resnet50;batch=2", 16, 0},
+                    {"model=mobilenet_v2;batch=2", 1 + 2 + 3 + 2 + 2, 0},
+                    {"model=mnasnet;batch=2", 2 + 2 + 2 + 1 + 3, 0},
+                    {"model=mobilenet_v3;batch=2", 1 + 1 + 2 + 3 + 1 + 1, 3 + 2 + 3},
+                    {"model=efficientnet_b0;batch=2", 1 + 1 + 2 + 2 + 3, 1 + 2 + 2 + 3 + 3 + 4 + 1},
+                    {"model=vgg16;batch=2", 0, 0}};
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         assert_int_equal(sums_of("e2e_infer", networks[i].dims), networks[i].sums);
-        assert_int_equal(sums_of("e2e_bwd", networks[i].dims), networks[i].sums);
+        assert_int_equal(sums_of("e2e_bwd", networks[i].dims), networks[i].sums + networks[i].weighed);
+        assert_int_equal(count_of(networks[i].dims, LL_OP_MUL), networks[i].weighed);
     }
-}
-
-static uint64_t count_of(const char *dims, enum ll_op_kind kind)
-{
-    struct ll_measured_works works = good_works("e2e_infer", "fp32", dims);
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < works.count; i++)
-        count += works.at[i].kind == kind;
-    return count;
 }
 
 /* DenseNet-121 has 120 convolutions, of which all but the first come behind a ReLU; one more is behind the
@@ -138,6 +172,39 @@ static void blocks_have_their_parts(void **state)
     }
     assert_int_equal(kept, 9);
     assert_int_equal(first_bytes, 4 * 256 * 28 * 28);
+}
+
+/* The 96 channels of 56 x 56 that EfficientNet's second block weighs are read with a weight for each. */
+static void weighed_channels_are_read_again(void **state)
+{
+    (void)state;
+    uint64_t bytes = 0;
+    struct ll_measured_works works = good_works("e2e_infer", "fp32", "model=efficientnet_b0;batch=1");
+    for (uint64_t i = 0; i < works.count; i++) {
+        const struct ll_measured_part *part = &works.at[i];
+        assert_int_equal(part->apart, part->kind == LL_OP_MUL);
+        if (part->apart && part->work.c_bytes == 4 * 96 * 56 * 56)
+            bytes = part->work.a_bytes;
+    }
+    assert_int_equal(bytes, 4 * 96 * (56 * 56 + 1));
+}
+
+/* Sixteen products of weights and channels start on their own, as nothing but a weight is at hand. */
+static void what_stands_apart_is_not_joined(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    struct ll_machine *machine = ll_machine_read("hwconfigs/azure_d64s_v6.yaml", NULL, NULL, 0, &diags);
+    struct ll_predicted apart, joined;
+    const char *trouble;
+    good_works("e2e_infer", "fp32", "model=efficientnet_b0;batch=1;threads=1");
+    assert_true(machine && ll_predict(machine, &held, &apart, &trouble));
+    for (uint64_t i = 0; i < held.count; i++)
+        held.at[i].apart = false;
+    assert_true(ll_predict(machine, &held, &joined, &trouble));
+    assert_near(apart.overhead_s - joined.overhead_s, 16 * machine->software.op_overhead_s, 1e-9);
+    assert_true(apart.time_s > joined.time_s + apart.overhead_s - joined.overhead_s);
+    ll_machine_free(machine);
 }
 
 /* Reads a row as software that its notes name drove it. */
@@ -182,8 +249,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_have_the_published_number_of_weights),
         cmocka_unit_test(networks_have_the_published_number_of_operations),
+        cmocka_unit_test(networks_have_as_many_operations_as_their_files_say),
         cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
         cmocka_unit_test(blocks_have_their_parts),
+        cmocka_unit_test(weighed_channels_are_read_again),
+        cmocka_unit_test(what_stands_apart_is_not_joined),
         cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
         cmocka_unit_test(a_dense_network_is_split_over_its_devices),
     };
