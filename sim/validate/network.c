@@ -43,12 +43,11 @@ static void layer_c(struct ll_row_walk *w, const struct ll_layer *l)
     activate(w);
 }
 
-/* Each channel with a filter of its own. */
+/* Each channel with a filter of its own; without activation. */
 static void convolve_channels(struct ll_row_walk *w, uint64_t kernel, uint64_t stride)
 {
     ll_part_convolve(w, &(struct ll_layer){'h', w->c, kernel, stride, kernel / 2, .groups = w->c}, 2);
     ll_part_normalise(w);
-    activate(w);
 }
 
 /* Without activation. */
@@ -66,7 +65,7 @@ static void layer_z(struct ll_row_walk *w, const struct ll_layer *l)
 
 static void layer_m(struct ll_row_walk *w, const struct ll_layer *l)
 {
-    ll_part_pool(w, l->number, l->stride, l->padding);
+    ll_part_pool(w, LL_OP_MAX_POOL, l->number, l->stride, l->padding);
 }
 
 static void layer_a(struct ll_row_walk *w, const struct ll_layer *l)
@@ -139,20 +138,28 @@ static void convolve_bare(struct ll_row_walk *w, uint64_t filters, uint64_t kern
     ll_part_convolve(w, &(struct ll_layer){'e', filters, kernel, 1, kernel / 2, .groups = 1}, 0);
 }
 
+/* Channels of several ways one behind the other, and taken apart again on the way back. */
+static void concatenate(struct ll_row_walk *w, uint64_t channels)
+{
+    w->c = channels;
+    ll_part_move(w, LL_ROW_FORWARD, LL_OP_CONCAT);
+    ll_part_move(w, LL_ROW_BACKWARD, LL_OP_SPLIT);
+}
+
 static void layer_e(struct ll_row_walk *w, const struct ll_layer *l)
 {
     uint64_t before = w->c;
     ll_part_gather(w, 2);
     convolve_bare(w, 4 * l->number, 1);
     convolve_bare(w, l->number, 3);
-    ll_part_concatenate(w, before + l->number);
+    concatenate(w, before + l->number);
 }
 
 static void layer_t(struct ll_row_walk *w, const struct ll_layer *l)
 {
     (void)l;
     convolve_bare(w, w->c / 2, 1);
-    ll_part_pool(w, 2, 2, 0);
+    ll_part_pool(w, LL_OP_MAX_POOL, 2, 2, 0);
 }
 
 static void convolve_biased(struct ll_row_walk *w, uint64_t filters, uint64_t kernel)
@@ -173,9 +180,9 @@ static void layer_i(struct ll_row_walk *w, const struct ll_layer *l)
     convolve_biased(&way3, l->kernel, 3);
     convolve_biased(&way5, l->before5, 1);
     convolve_biased(&way5, l->behind5, 5);
-    ll_part_pool(&pooled, 3, 1, 1);
+    ll_part_pool(&pooled, LL_OP_MAX_POOL, 3, 1, 1);
     convolve_biased(&pooled, l->behind_pool, 1);
-    ll_part_concatenate(w, l->number + l->kernel + l->behind5 + l->behind_pool);
+    concatenate(w, l->number + l->kernel + l->behind5 + l->behind_pool);
 }
 
 static void layer_f(struct ll_row_walk *w, const struct ll_layer *l)
@@ -185,12 +192,13 @@ static void layer_f(struct ll_row_walk *w, const struct ll_layer *l)
     ll_part_gather(w, 2);
     convolve_biased(w, 4 * l->number, 1);
     convolve_biased(&wide, 4 * l->number, 3);
-    ll_part_concatenate(w, 8 * l->number);
+    concatenate(w, 8 * l->number);
 }
 
 static void layer_h(struct ll_row_walk *w, const struct ll_layer *l)
 {
     convolve_channels(w, l->kernel, l->stride);
+    activate(w);
     convolve_and_normalise(w, l->number, 1, 1);
     activate(w);
 }
@@ -218,6 +226,7 @@ static void layer_u(struct ll_row_walk *w, const struct ll_layer *l)
         activate(w);
     }
     convolve_channels(w, l->kernel, l->stride);
+    activate(w);
     if (l->behind_pool > 0)
         weigh_channels(w, l->behind_pool);
     convolve_and_normalise(w, l->number, 1, 1);
@@ -225,6 +234,68 @@ static void layer_u(struct ll_row_walk *w, const struct ll_layer *l)
         ll_part_forward(w, LL_OP_ADD, 2, 1);
         ll_part_gather(w, 2);
     }
+}
+
+static void halve(struct ll_row_walk *w)
+{
+    ll_part_move(w, LL_ROW_FORWARD, LL_OP_SPLIT);
+    ll_part_move(w, LL_ROW_BACKWARD, LL_OP_CONCAT);
+    w->c /= 2;
+}
+
+/* The first channels of all groups come first, then their second ones. */
+static void shuffle(struct ll_row_walk *w)
+{
+    ll_part_move(w, LL_ROW_FORWARD, LL_OP_TRANSPOSE);
+    ll_part_move(w, LL_ROW_BACKWARD, LL_OP_TRANSPOSE);
+}
+
+/* By 1x1, in groups; without activation. */
+static void convolve_groups(struct ll_row_walk *w, uint64_t filters, uint64_t groups)
+{
+    ll_part_convolve(w, &(struct ll_layer){'s', filters, .kernel = 1, .stride = 1, .groups = groups}, 2);
+    ll_part_normalise(w);
+}
+
+/* What goes around a unit is added to it or, where the image shrinks, comes behind its channels. */
+static void layer_s(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    bool shrinks = l->stride > 1;
+    struct ll_row_walk around = *w;
+    uint64_t groups = l->before3 > 0 ? l->before3 : l->groups, made = l->number - (shrinks ? w->c : 0);
+    ll_part_gather(w, 2);
+    convolve_groups(w, made / 4, groups);
+    activate(w);
+    if (groups > 1)
+        shuffle(w);
+    convolve_channels(w, l->kernel, l->stride);
+    convolve_groups(w, made, l->groups);
+    if (shrinks) {
+        ll_part_pool(&around, LL_OP_AVG_POOL, 3, l->stride, 1);
+        concatenate(w, l->number);
+    } else
+        ll_part_forward(w, LL_OP_ADD, 2, 1);
+    activate(w);
+}
+
+/* Half of the channels go around a unit or, where the image shrinks, all go both ways. */
+static void layer_v(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    struct ll_row_walk around = *w;
+    if (l->stride > 1) {
+        ll_part_gather(w, 2);
+        convolve_channels(&around, l->kernel, l->stride);
+        convolve_and_normalise(&around, l->number / 2, 1, 1);
+        activate(&around);
+    } else
+        halve(w);
+    convolve_and_normalise(w, l->number / 2, 1, 1);
+    activate(w);
+    convolve_channels(w, l->kernel, l->stride);
+    convolve_and_normalise(w, l->number / 2, 1, 1);
+    activate(w);
+    concatenate(w, l->number);
+    shuffle(w);
 }
 
 static void walk_layers(struct ll_row_walk *w, const char *layers)
@@ -235,7 +306,8 @@ static void walk_layers(struct ll_row_walk *w, const char *layers)
     } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a}, {'n', layer_n},
                  {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i},
                  {'e', layer_e}, {'t', layer_t}, {'y', layer_y}, {'f', layer_f}, {'h', layer_h},
-                 {'u', layer_u}, {'R', layer_R}, {'H', layer_H}, {'S', layer_S}};
+                 {'u', layer_u}, {'s', layer_s}, {'v', layer_v}, {'R', layer_R}, {'H', layer_H},
+                 {'S', layer_S}};
     while (*layers) {
         struct ll_layer l = ll_next_layer(&layers);
         for (uint64_t t = 0; t < l.times; t++, l.stride = l.what == 'm' ? l.stride : 1)

@@ -117,21 +117,25 @@ void ll_part_convolve(struct ll_row_walk *w, const struct ll_layer *l, uint64_t 
     w->first = false;
 }
 
-void ll_part_pool(struct ll_row_walk *w, uint64_t window, uint64_t stride, uint64_t padding)
+/* The gradient of a largest element looks for its place, in what came in and what went out. */
+void ll_part_pool(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t window, uint64_t stride,
+                  uint64_t padding)
 {
+    bool largest = kind == LL_OP_MAX_POOL;
     uint64_t in = image(w), element = w->r->element_bytes;
     w->h = ll_row_window(w->r, w->h, window, stride, padding);
     w->w = ll_row_window(w->r, w->w, window, stride, padding);
     uint64_t out = image(w), flops = ll_mul(out, ll_mul(window, window));
     if (w->passes & LL_ROW_FORWARD) {
-        struct ll_work *work = ll_row_vector(w->r, LL_OP_MAX_POOL, out, 0, 0);
+        struct ll_work *work = ll_row_vector(w->r, kind, out, 0, 0);
         work->flops = flops;
         work->a_bytes = ll_mul(element, in);
     }
     if (w->passes & LL_ROW_BACKWARD) {
-        struct ll_work *work = ll_row_vector(w->r, LL_OP_MAX_POOL_GRAD, in, 0, 0);
+        enum ll_op_kind back = largest ? LL_OP_MAX_POOL_GRAD : LL_OP_AVG_POOL_GRAD;
+        struct ll_work *work = ll_row_vector(w->r, back, in, 0, 0);
         work->flops = flops;
-        work->a_bytes = ll_mul(element, ll_add(in, ll_mul(2, out)));
+        work->a_bytes = ll_mul(element, largest ? ll_add(in, ll_mul(2, out)) : out);
     }
 }
 
@@ -186,13 +190,10 @@ void ll_part_gather(struct ll_row_walk *w, unsigned ways)
         ll_part_backward(w, LL_OP_ADD, 2, 1);
 }
 
-void ll_part_concatenate(struct ll_row_walk *w, uint64_t channels)
+void ll_part_move(struct ll_row_walk *w, enum ll_row_pass pass, enum ll_op_kind kind)
 {
-    w->c = channels;
-    for (unsigned pass = LL_ROW_FORWARD; pass <= LL_ROW_BACKWARD; pass++)
-        if (w->passes & pass) {
-            struct ll_work *work =
-                ll_row_add(w->r, LL_WORK_MOVE, pass == LL_ROW_FORWARD ? LL_OP_CONCAT : LL_OP_SPLIT);
-            work->a_bytes = work->c_bytes = ll_mul(w->r->element_bytes, image(w));
-        }
+    if (w->passes & pass) {
+        struct ll_work *work = ll_row_add(w->r, LL_WORK_MOVE, kind);
+        work->a_bytes = work->c_bytes = ll_mul(w->r->element_bytes, image(w));
+    }
 }

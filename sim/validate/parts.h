@@ -50,8 +50,9 @@ void ll_part_normalise(struct ll_row_walk *w);
 /* A convolution as the layer says it. `beside`: how many weights each filter has beside its own. */
 void ll_part_convolve(struct ll_row_walk *w, const struct ll_layer *l, uint64_t beside);
 
-/* The largest of each window. */
-void ll_part_pool(struct ll_row_walk *w, uint64_t window, uint64_t stride, uint64_t padding);
+/* Each window's largest element, LL_OP_MAX_POOL, or its mean, LL_OP_AVG_POOL. */
+void ll_part_pool(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t window, uint64_t stride,
+                  uint64_t padding);
 
 /* The mean of each channel. */
 void ll_part_mean(struct ll_row_walk *w);
@@ -65,7 +66,7 @@ void ll_part_dense(struct ll_row_walk *w, uint64_t outputs);
 /* Gradients that come back by several ways are added up, one to another. */
 void ll_part_gather(struct ll_row_walk *w, unsigned ways);
 
-/* Channels of several ways one behind the other, and taken apart again on the way back. */
-void ll_part_concatenate(struct ll_row_walk *w, uint64_t channels);
+/* In one pass, the image is read and written somewhere else. */
+void ll_part_move(struct ll_row_walk *w, enum ll_row_pass pass, enum ll_op_kind kind);
 
 #endif

@@ -33,6 +33,13 @@ enum {
                    (960 + 240 - 672 - 168)
 };
 
+/* ncnn's ShuffleNet has fewer than the published one (pytorchcv's table, three groups): where the image
+ * shrinks, a quarter of the new channels is convolved alone, 54, 60 and 120, not of all, 60, 120 and 240. */
+enum {
+    SHUFFLENET = 1865728 - (60 - 54) * (24 + 2 + 9 + 2 + 216 / 3) -
+                 (120 - 60) * (240 / 3 + 2 + 9 + 2 + 240 / 3) - (240 - 120) * (480 / 3 + 2 + 9 + 2 + 480 / 3)
+};
+
 /* By the optimizer's work: momentum reads three numbers of four bytes for each weight. The counts are those
  * of torchvision's documentation; of AlexNet in two groups and of GoogLeNet, of Caffe's model zoo; of
  * ResNet-200, of its own blocks: 64.67 million; of MobileNet, the trainable ones of Keras's documentation. */
@@ -43,13 +50,14 @@ static void networks_have_the_published_number_of_weights(void **state)
         const char *name;
         uint64_t weights;
     } networks[] = {
-        {"alexnet", 60965224},    {"alexnet_owt", 61100840},      {"vgg11_a", 132863336},
-        {"vgg16", 138357544},     {"vgg19", 143667240},           {"googlenetv1", 6998552},
-        {"resnet18", 11689512},   {"resnet34", 21797672},         {"resnet50", 25557032},
-        {"resnet101", 44549160},  {"resnet50v1.5", 25557032},     {"resnet152", 60192808},
-        {"densenet121", 7978856}, {"densenet161", 28681000},      {"googlenet", 6998552},
-        {"squeezenet", 1235496},  {"mobilenet", 4231976},         {"mobilenet_v2", 3504872},
-        {"mnasnet", 4383312},     {"mobilenet_v3", MOBILENET_V3}, {"efficientnet_b0", 5288548},
+        {"alexnet", 60965224},      {"alexnet_owt", 61100840},      {"vgg11_a", 132863336},
+        {"vgg16", 138357544},       {"vgg19", 143667240},           {"googlenetv1", 6998552},
+        {"resnet18", 11689512},     {"resnet34", 21797672},         {"resnet50", 25557032},
+        {"resnet101", 44549160},    {"resnet50v1.5", 25557032},     {"resnet152", 60192808},
+        {"densenet121", 7978856},   {"densenet161", 28681000},      {"googlenet", 6998552},
+        {"squeezenet", 1235496},    {"mobilenet", 4231976},         {"mobilenet_v2", 3504872},
+        {"mnasnet", 4383312},       {"mobilenet_v3", MOBILENET_V3}, {"efficientnet_b0", 5288548},
+        {"shufflenet", SHUFFLENET}, {"shufflenet_v2", 2278604},
     };
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
         char dims[64];
@@ -94,7 +102,8 @@ static void networks_have_the_published_number_of_operations(void **state)
 
 /* The multiply-adds of an image are the weights of the layers times the places of their results: sums over
  * layers whose results have 112, 56, 28, 14, 7 rows or one, from the sizes in the .param files of ncnn's
- * benchmark. Published are 0.219 billion for MobileNetV3 (its last version), 0.39 for EfficientNet-B0. */
+ * benchmark. Published are 0.219 billion for MobileNetV3 (its last version), 0.39 for EfficientNet-B0, 0.14
+ * for ShuffleNet (which is wider, as above), 0.146 for ShuffleNetV2. */
 static void networks_have_as_many_operations_as_their_files_say(void **state)
 {
     (void)state;
@@ -104,6 +113,8 @@ static void networks_have_as_many_operations_as_their_files_say(void **state)
     } networks[] = {
         {"model=mobilenet_v3;batch=1", {1856, 7944, 39480, 677512, 609120, 3779168}},
         {"model=efficientnet_b0;batch=1", {3200, 14832, 44160, 697680, 2569120, 1907200}},
+        {"model=shufflenet;batch=1", {648, 1296, 39594, 300900, 487560, 960000}},
+        {"model=shufflenet_v2;batch=1", {648, 1392, 40700, 278516, 916168, 1024000}},
     };
     static const uint64_t rows[6] = {112, 56, 28, 14, 7, 1};
     for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
@@ -172,6 +183,29 @@ static void blocks_have_their_parts(void **state)
     }
     assert_int_equal(kept, 9);
     assert_int_equal(first_bytes, 4 * 256 * 28 * 28);
+}
+
+/* Of ShuffleNet's sixteen units three shrink the image, and all but the first are shuffled. Those of its
+ * successor all are, behind two ways that come together; where the image keeps its size, channels part. */
+static void channels_are_shuffled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dims;
+        enum ll_op_kind kind;
+        uint64_t count;
+    } parts[] = {
+        {"model=shufflenet;batch=1", LL_OP_TRANSPOSE, 15},
+        {"model=shufflenet;batch=1", LL_OP_ADD, 13},
+        {"model=shufflenet;batch=1", LL_OP_AVG_POOL, 3},
+        {"model=shufflenet;batch=1", LL_OP_CONCAT, 3},
+        {"model=shufflenet_v2;batch=1", LL_OP_TRANSPOSE, 16},
+        {"model=shufflenet_v2;batch=1", LL_OP_SPLIT, 13},
+        {"model=shufflenet_v2;batch=1", LL_OP_CONCAT, 16},
+        {"model=shufflenet_v2;batch=1", LL_OP_ADD, 0},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        assert_int_equal(count_of(parts[i].dims, parts[i].kind), parts[i].count);
 }
 
 /* The 96 channels of 56 x 56 that EfficientNet's second block weighs are read with a weight for each. */
@@ -252,6 +286,7 @@ int main(void)
         cmocka_unit_test(networks_have_as_many_operations_as_their_files_say),
         cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
         cmocka_unit_test(blocks_have_their_parts),
+        cmocka_unit_test(channels_are_shuffled),
         cmocka_unit_test(weighed_channels_are_read_again),
         cmocka_unit_test(what_stands_apart_is_not_joined),
         cmocka_unit_test(torch7_trains_and_wants_the_gradient_of_the_image),
