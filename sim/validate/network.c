@@ -11,7 +11,8 @@ static const struct ll_row_activation relu = {LL_OP_RELU, LL_OP_RELU_GRAD, 1, 1}
                                       hard_swish = {LL_OP_HARD_SWISH, LL_OP_RELU_CLIPPED_GRAD, 5, 5},
                                       swish = {LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD, 5, 9},
                                       hard_sigmoid = {LL_OP_HARD_SIGMOID, LL_OP_RELU_CLIPPED_GRAD, 4, 3},
-                                      sigmoid = {LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD, 4, 3};
+                                      sigmoid = {LL_OP_SIGMOID, LL_OP_SIGMOID_GRAD, 4, 3},
+                                      gelu = {LL_OP_GELU, LL_OP_GELU_GRAD, 10, 16};
 
 static void layer_R(struct ll_row_walk *w, const struct ll_layer *l)
 {
@@ -93,13 +94,19 @@ static void layer_o(struct ll_row_walk *w, const struct ll_layer *l)
     ll_part_dense(w, l->number);
 }
 
-/* The sum of a block and what goes around it, which is convolved where the shapes differ. */
+/* The sum of a block and what goes around it. */
+static void add_around(struct ll_row_walk *w)
+{
+    ll_part_forward(w, LL_OP_ADD, 2, 1);
+    ll_part_gather(w, 2);
+}
+
+/* What goes around is convolved where the shapes differ. */
 static void join(struct ll_row_walk *w, struct ll_row_walk around, uint64_t stride)
 {
     if (around.c != w->c || stride > 1)
         convolve_and_normalise(&around, w->c, 1, stride);
-    ll_part_forward(w, LL_OP_ADD, 2, 1);
-    ll_part_gather(w, 2);
+    add_around(w);
     activate(w);
 }
 
@@ -230,10 +237,8 @@ static void layer_u(struct ll_row_walk *w, const struct ll_layer *l)
     if (l->behind_pool > 0)
         weigh_channels(w, l->behind_pool);
     convolve_and_normalise(w, l->number, 1, 1);
-    if (before == l->number && l->stride == 1) {
-        ll_part_forward(w, LL_OP_ADD, 2, 1);
-        ll_part_gather(w, 2);
-    }
+    if (before == l->number && l->stride == 1)
+        add_around(w);
 }
 
 static void halve(struct ll_row_walk *w)
@@ -298,6 +303,47 @@ static void layer_v(struct ll_row_walk *w, const struct ll_layer *l)
     shuffle(w);
 }
 
+/* Tokens are an image of one column: the patches, row by row, behind the class. */
+static void layer_p(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    ll_part_convolve(w, &(struct ll_layer){'p', l->number, l->kernel, l->kernel, .groups = 1}, 1);
+    ll_part_add_bias(w);
+    w->h = ll_add(ll_mul(w->h, w->w), 1);
+    w->w = 1;
+    ll_part_update(w, w->c);
+    ll_part_move(w, LL_ROW_FORWARD, LL_OP_CONCAT);
+    ll_part_move(w, LL_ROW_BACKWARD, LL_OP_SPLIT);
+    ll_part_add_places(w);
+}
+
+static void layer_l(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    enum { QUERIES_KEYS_VALUES = 3, WIDER = 4 };
+    const uint64_t features = w->c;
+    ll_part_layer_norm(w);
+    ll_part_gather(w, QUERIES_KEYS_VALUES);
+    for (unsigned i = 0; i < QUERIES_KEYS_VALUES; i++)
+        ll_part_project(w, features);
+    ll_part_attend(w, l->number);
+    ll_part_project(w, features);
+    add_around(w);
+    ll_part_layer_norm(w);
+    ll_part_project(w, ll_mul(WIDER, features));
+    ll_part_activate(w, &gelu);
+    ll_part_project(w, features);
+    add_around(w);
+}
+
+/* No gradient comes back to the other tokens. */
+static void layer_g(struct ll_row_walk *w, const struct ll_layer *l)
+{
+    (void)l;
+    ll_part_layer_norm(w);
+    ll_part_move(w, LL_ROW_BACKWARD, LL_OP_PAD);
+    w->h = 1;
+    ll_part_move(w, LL_ROW_FORWARD, LL_OP_SLICE);
+}
+
 static void walk_layers(struct ll_row_walk *w, const char *layers)
 {
     static const struct {
@@ -306,8 +352,8 @@ static void walk_layers(struct ll_row_walk *w, const char *layers)
     } kinds[] = {{'c', layer_c}, {'z', layer_z}, {'m', layer_m}, {'a', layer_a}, {'n', layer_n},
                  {'d', layer_d}, {'o', layer_o}, {'r', layer_r}, {'b', layer_b}, {'i', layer_i},
                  {'e', layer_e}, {'t', layer_t}, {'y', layer_y}, {'f', layer_f}, {'h', layer_h},
-                 {'u', layer_u}, {'s', layer_s}, {'v', layer_v}, {'R', layer_R}, {'H', layer_H},
-                 {'S', layer_S}};
+                 {'u', layer_u}, {'s', layer_s}, {'v', layer_v}, {'p', layer_p}, {'l', layer_l},
+                 {'g', layer_g}, {'R', layer_R}, {'H', layer_H}, {'S', layer_S}};
     while (*layers) {
         struct ll_layer l = ll_next_layer(&layers);
         for (uint64_t t = 0; t < l.times; t++, l.stride = l.what == 'm' ? l.stride : 1)

@@ -165,23 +165,79 @@ void ll_part_scale(struct ll_row_walk *w)
 }
 
 /* Weights that are trained are read, and their gradients written, in full precision. */
-void ll_part_dense(struct ll_row_walk *w, uint64_t outputs)
+void ll_part_project(struct ll_row_walk *w, uint64_t outputs)
 {
-    uint64_t inputs = ll_mul(w->c, ll_mul(w->h, w->w));
+    uint64_t inputs = w->c, rows = ll_mul(w->batch, ll_mul(w->h, w->w));
     uint64_t element = w->passes & LL_ROW_UPDATE ? MASTER_BYTES : w->r->element_bytes;
     uint64_t weight_bytes = ll_mul(element, ll_mul(inputs, outputs));
     cast(w, ll_mul(inputs, outputs));
     if (w->passes & LL_ROW_FORWARD)
-        ll_row_product(w->r, (struct ll_gemm){1, w->batch, outputs, inputs})->b_bytes = weight_bytes;
+        ll_row_product(w->r, (struct ll_gemm){1, rows, outputs, inputs})->b_bytes = weight_bytes;
     if ((w->passes & LL_ROW_BACKWARD) && !w->first)
-        ll_row_product(w->r, (struct ll_gemm){1, w->batch, inputs, outputs})->b_bytes = weight_bytes;
+        ll_row_product(w->r, (struct ll_gemm){1, rows, inputs, outputs})->b_bytes = weight_bytes;
     if (w->passes & LL_ROW_BACKWARD)
-        ll_row_product(w->r, (struct ll_gemm){1, inputs, outputs, w->batch})->c_bytes = weight_bytes;
+        ll_row_product(w->r, (struct ll_gemm){1, inputs, outputs, rows})->c_bytes = weight_bytes;
     ll_part_update(w, ll_mul(ll_add(inputs, 1), outputs));
     w->c = outputs;
-    w->h = w->w = 1;
     w->first = false;
     ll_part_add_bias(w);
+}
+
+void ll_part_dense(struct ll_row_walk *w, uint64_t outputs)
+{
+    w->c = ll_mul(w->c, ll_mul(w->h, w->w));
+    w->h = w->w = 1;
+    ll_part_project(w, outputs);
+}
+
+/* An op that looks at a whole line before any element of it is done. */
+static void on_lines(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t lines, uint64_t line,
+                     uint64_t inputs, uint64_t flops_each)
+{
+    struct ll_work *work = ll_row_vector(w->r, kind, ll_mul(lines, line), inputs, flops_each);
+    work->vector.row = line;
+    work->lines = lines;
+}
+
+void ll_part_layer_norm(struct ll_row_walk *w)
+{
+    uint64_t places = ll_mul(w->batch, ll_mul(w->h, w->w));
+    if (w->passes & LL_ROW_FORWARD)
+        on_lines(w, LL_OP_LAYER_NORM, places, w->c, 1, 7);
+    if (w->passes & LL_ROW_BACKWARD)
+        on_lines(w, LL_OP_LAYER_NORM_GRAD, places, w->c, 2, 10);
+    ll_part_update(w, ll_mul(2, w->c));
+}
+
+/* Queries times keys are scores s, of whose softmax p times values v make the result y. Back from dy come
+ * dp = dy v^T, dv = p^T dy, and from ds through the softmax those of queries and keys. */
+void ll_part_attend(struct ll_row_walk *w, uint64_t heads)
+{
+    enum { BOTH = LL_LINES_OF_A | LL_LINES_OF_B };
+    const uint64_t places = ll_mul(w->h, w->w), all = ll_mul(w->batch, heads), features = w->c / heads,
+                   lines = ll_mul(all, places);
+    const struct ll_gemm scores = {all, places, places, features}, mix = {all, places, features, places};
+    if (w->passes & LL_ROW_FORWARD) {
+        ll_row_product(w->r, scores)->along_k = BOTH;
+        on_lines(w, LL_OP_SOFTMAX, lines, places, 1, 5);
+        ll_row_product(w->r, mix)->along_k = LL_LINES_OF_A;
+    }
+    if (w->passes & LL_ROW_BACKWARD) {
+        ll_row_product(w->r, scores)->along_k = BOTH;
+        ll_row_product(w->r, mix);
+        on_lines(w, LL_OP_SOFTMAX_GRAD, lines, places, 2, 4);
+        ll_row_product(w->r, mix)->along_k = LL_LINES_OF_A;
+        ll_row_product(w->r, mix);
+    }
+}
+
+void ll_part_add_places(struct ll_row_walk *w)
+{
+    const uint64_t weights = ll_mul(w->c, ll_mul(w->h, w->w));
+    ll_part_forward(w, LL_OP_ADD, 2, 1);
+    if (w->passes & LL_ROW_BACKWARD)
+        reduce(w, LL_OP_BIAS_GRAD, image(w), weights);
+    ll_part_update(w, weights);
 }
 
 void ll_part_gather(struct ll_row_walk *w, unsigned ways)

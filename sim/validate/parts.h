@@ -60,8 +60,18 @@ void ll_part_mean(struct ll_row_walk *w);
 /* Each channel times a number of its own, which has come another way. */
 void ll_part_scale(struct ll_row_walk *w);
 
-/* All elements of an image times a matrix, and a bias. */
+/* All elements of an image times a matrix, and a bias; or the channels of each place alone. */
 void ll_part_dense(struct ll_row_walk *w, uint64_t outputs);
+void ll_part_project(struct ll_row_walk *w, uint64_t outputs);
+
+/* Layer normalisation of the channels of each place, weights included. */
+void ll_part_layer_norm(struct ll_row_walk *w);
+
+/* Attention of each place to all places, between projections, in heads that share the channels. */
+void ll_part_attend(struct ll_row_walk *w, uint64_t heads);
+
+/* A weight for each element of an image is added to it. */
+void ll_part_add_places(struct ll_row_walk *w);
 
 /* Gradients that come back by several ways are added up, one to another. */
 void ll_part_gather(struct ll_row_walk *w, unsigned ways);

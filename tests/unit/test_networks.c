@@ -40,9 +40,21 @@ enum {
                  (120 - 60) * (240 / 3 + 2 + 9 + 2 + 240 / 3) - (240 - 120) * (480 / 3 + 2 + 9 + 2 + 480 / 3)
 };
 
-/* By the optimizer's work: momentum reads three numbers of four bytes for each weight. The counts are those
- * of torchvision's documentation; of AlexNet in two groups and of GoogLeNet, of Caffe's model zoo; of
- * ResNet-200, of its own blocks: 64.67 million; of MobileNet, the trainable ones of Keras's documentation. */
+/* By the optimizer's work: momentum reads three numbers of four bytes for each weight. */
+static uint64_t weights_of(const char *network)
+{
+    char dims[96];
+    snprintf(dims, sizeof dims, "model=%s;batch=2;mode=train", network);
+    struct ll_measured_works works = good_works("e2e_train", "fp32", dims);
+    uint64_t bytes = 0;
+    for (uint64_t p = 0; p < works.count; p++)
+        bytes += works.at[p].kind == LL_OP_MOMENTUM ? works.at[p].work.a_bytes : 0;
+    return bytes / 12;
+}
+
+/* The counts are those of torchvision's documentation; of AlexNet in two groups and of GoogLeNet, of Caffe's
+ * model zoo; of ResNet-200, of its own blocks: 64.67 million; of MobileNet, the trainable ones of Keras's
+ * documentation. */
 static void networks_have_the_published_number_of_weights(void **state)
 {
     (void)state;
@@ -59,15 +71,8 @@ static void networks_have_the_published_number_of_weights(void **state)
         {"mnasnet", 4383312},       {"mobilenet_v3", MOBILENET_V3}, {"efficientnet_b0", 5288548},
         {"shufflenet", SHUFFLENET}, {"shufflenet_v2", 2278604},
     };
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
-        char dims[64];
-        snprintf(dims, sizeof dims, "model=%s;batch=2;mode=train", networks[i].name);
-        struct ll_measured_works works = good_works("e2e_train", "fp32", dims);
-        uint64_t bytes = 0;
-        for (uint64_t p = 0; p < works.count; p++)
-            bytes += works.at[p].kind == LL_OP_MOMENTUM ? works.at[p].work.a_bytes : 0;
-        assert_int_equal(bytes / 12, networks[i].weights);
-    }
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        assert_int_equal(weights_of(networks[i].name), networks[i].weights);
 }
 
 /* Of all products and convolutions of the row that was read last. */
@@ -86,18 +91,24 @@ static uint64_t product_flops(const char *op, const char *dims)
     return held_product_flops();
 }
 
-/* VGG-16: 15.47 billion multiply-adds an image, ResNet-50: 4.09 (torchvision's documentation, GFLOPS column).
- */
+/* In billions of multiply-adds an image, as torchvision's documentation has them in its column GFLOPS. */
 static void networks_have_the_published_number_of_operations(void **state)
 {
     (void)state;
-    double vgg = (double)product_flops("e2e_infer", "model=vgg16;batch=1"),
-           resnet = (double)product_flops("e2e_infer", "model=resnet50v1.5;batch=1");
-    assert_true(fabs(vgg / 2e9 - 15.47) < 0.005);
-    assert_true(fabs(resnet / 2e9 - 4.09) < 0.005);
-    assert_true(product_flops("e2e_bwd", "model=vgg16;batch=1") < 2 * (uint64_t)vgg);
-    assert_int_equal(product_flops("e2e_train", "model=vgg16;batch=1"),
-                     (uint64_t)vgg + product_flops("e2e_bwd", "model=vgg16;batch=1"));
+    static const struct {
+        const char *dims;
+        double published;
+    } networks[] = {{"model=vgg16;batch=1", 15.47},
+                    {"model=resnet50v1.5;batch=1", 4.09},
+                    {"model=efficientnet_b0;batch=1", 0.39},
+                    {"model=vision_transformer;batch=1;image=224", 4.41}};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        uint64_t forward = product_flops("e2e_infer", networks[i].dims),
+                 backward = product_flops("e2e_bwd", networks[i].dims);
+        assert_true(fabs((double)forward / 2e9 - networks[i].published) < 0.005);
+        assert_true(backward < 2 * forward);
+        assert_int_equal(product_flops("e2e_train", networks[i].dims), forward + backward);
+    }
 }
 
 /* The multiply-adds of an image are the weights of the layers times the places of their results: sums over
@@ -123,6 +134,21 @@ static void networks_have_as_many_operations_as_their_files_say(void **state)
             counted += networks[i].weights[p] * rows[p] * rows[p];
         assert_int_equal(product_flops("e2e_infer", networks[i].dims), 2 * counted);
     }
+}
+
+/* 144 patches of 32 x 32 x 3 and a class are 145 tokens of 768 numbers. In each of 12 layers these become
+ * queries, keys, values and results of 12 heads, and then four times as many and back; scores and means of
+ * values are products of tokens and tokens. One token is classified. An image of 224 has 49 patches, and no
+ * other difference: torchvision's documentation has its weights. */
+static void a_vision_transformer_works_on_tokens(void **state)
+{
+    (void)state;
+    const uint64_t features = 768, tokens = 145, weights = (4 + 2 * 4) * features * features;
+    const uint64_t layer = tokens * weights + 2 * tokens * tokens * features;
+    assert_int_equal(product_flops("e2e_infer", "model=vision_transformer;batch=1"),
+                     2 * (144 * 32 * 32 * 3 * features + 12 * layer + features * 1000));
+    assert_int_equal(weights_of("vision_transformer;image=224"), 88224232);
+    assert_int_equal(weights_of("vision_transformer"), 88224232 + (144 - 49) * features);
 }
 
 static uint64_t count_of(const char *dims, enum ll_op_kind kind)
@@ -284,6 +310,7 @@ int main(void)
         cmocka_unit_test(networks_have_the_published_number_of_weights),
         cmocka_unit_test(networks_have_the_published_number_of_operations),
         cmocka_unit_test(networks_have_as_many_operations_as_their_files_say),
+        cmocka_unit_test(a_vision_transformer_works_on_tokens),
         cmocka_unit_test(networks_have_as_many_ways_around_blocks_as_published),
         cmocka_unit_test(blocks_have_their_parts),
         cmocka_unit_test(channels_are_shuffled),
