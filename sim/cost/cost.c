@@ -63,14 +63,14 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
     return passes_s;
 }
 
-static void cost_variant(const struct doer *doer, const struct ll_variant *variant, uint32_t way,
-                         struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why)
+static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                         struct ll_bounds *bounds, struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
     const struct ll_kernel kernel = kernel_of(doer, variant);
-    struct ll_sized s = {machine,    &kernel,    *unit, unit->count, 1, ll_task_of(work, doer->dtype),
+    struct ll_sized s = {machine,    &kernel,    *unit, unit->count, ll_task_of(work, doer->dtype),
                          doer->work, doer->found};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
@@ -88,8 +88,7 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->gap_s = software->gap_s;
     s.unit.count = ll_sized_employed(&s, why);
     cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
-    s.busiest = ll_sized_busiest(&s);
-    ll_sized_follow(&s, ll_sized_take_way(&s, way, cost), cost, bounds, why);
+    ll_sized_follow(&s, cost, bounds, why);
     double passes_s = pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += passes_s;
@@ -112,7 +111,7 @@ static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
         struct ll_timing timing;
-        cost_variant(doer, &variants[i], LL_FASTEST, &cost, NULL, NULL);
+        cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, doer->found, &timing, NULL);
         if (!ends_sooner(&timing, &least))
             continue;
@@ -132,7 +131,9 @@ static void tell_variant(const struct ll_variant *variant, struct ll_explain *wh
         ll_say(why, "convolution by %s", variant->name);
 }
 
-/* Ways are numbered as the variants, over and over, each time with the unit's next way. */
+/* Whichever is the fastest. */
+static const uint32_t fastest = UINT32_MAX;
+
 static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                     uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost,
                     struct ll_bounds *bounds, struct ll_explain *why, const char **trouble)
@@ -167,12 +168,13 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     }
     struct ll_variant variants[LL_MOST_VARIANTS];
     uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
-    uint32_t taken = way == LL_FASTEST ? fastest_variant(&doer, variants, count) : way % count;
+    uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way;
     const struct ll_variant *variant = &variants[taken];
     tell_variant(variant, why);
-    cost_variant(&doer, variant, way == LL_FASTEST ? LL_FASTEST : way / count, cost, bounds, why);
-    cost->way = taken + count * cost->way;
-    cost->ways *= count;
+    cost_variant(&doer, variant, cost, bounds, why);
+    cost->next_to_found = found != NULL;
+    cost->way = taken;
+    cost->ways = count;
     if (variant->name && variant->work.flops > 0)
         cost->utilization *= (double)work->flops / (double)variant->work.flops;
     return true;
@@ -182,7 +184,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble)
 {
     struct ll_bounds bounds; /* an explanation tells of them too */
-    return cost_op(machine, kind, work, LL_FASTEST, NULL, cost, why ? &bounds : NULL, why, trouble);
+    return cost_op(machine, kind, work, fastest, NULL, cost, why ? &bounds : NULL, why, trouble);
 }
 
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
@@ -199,6 +201,6 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     struct ll_bounds bounds = {0};
     struct ll_cost cost;
     const char *trouble;
-    cost_op(machine, kind, work, LL_FASTEST, NULL, &cost, &bounds, NULL, &trouble);
+    cost_op(machine, kind, work, fastest, NULL, &cost, &bounds, NULL, &trouble);
     return bounds;
 }

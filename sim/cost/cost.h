@@ -12,6 +12,9 @@
  *
  *       time = latencies + sum of first_s + max(stage_s - first_s) + apart_s + gap_s      over the stages
  *
+ * where computing is over for the last unit only once it has a first piece too, behind those of the others:
+ * its stage takes (pieces - 1) * first_s longer, of the level by which that is longest.
+ *
  * A level without double buffering holds one block at a time, so that filling it and what happens further in
  * do not overlap: it parts the stages into groups, each with a maximum of its own, and these add up.
  *
@@ -48,9 +51,15 @@ enum {
  * machine. */
 const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 
+/* What can make another of the unit's ways the better one, or other tiles: nothing; what earlier ops left
+ * of the near levels (fusion); what they left of any. */
+enum ll_heed { LL_HEEDS_NONE, LL_HEEDS_NEAR, LL_HEEDS_OPEN };
+
 struct ll_cost {
+    enum ll_heed heed;
+    bool next_to_found;     /* chosen next to what earlier ops left */
     uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
-    uint32_t way, ways;     /* which way of doing it this is, of how many a replay has to try */
+    uint32_t way, ways;     /* which algorithm this is, of how many a replay has to try */
     uint64_t units_used;    /* how many of its instances work */
     double clock_hz;        /* of that unit; zero without one */
     double compute_cycles;  /* of the busiest instance, with fills, drains and partial tiles */
@@ -64,6 +73,7 @@ struct ll_cost {
     double level_price[LL_MAX_LEVELS];                /* bytes that take both directions' bandwidth as long */
     double level_s[LL_MAX_LEVELS];                    /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS];              /* of that, what the first piece takes */
+    double level_pieces[LL_MAX_LEVELS]; /* as many as one instance provides, for units that work */
     double level_wait_s[LL_MAX_LEVELS]; /* latencies of dependent accesses, not part of level_s */
     double apart_bytes;                 /* passes over the outermost level before and after the rest */
     double apart_s;                     /* what they take, and what lies between dependent steps */
@@ -82,15 +92,16 @@ struct ll_cost {
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble);
 
-/* One of the ways, of work that ll_cost_op can cost, which says how many there are; it takes the one that is
- * the fastest on an empty machine. `found`: what the unit's way and its tiles are chosen for, where
- * ll_cost_heeds; NULL: an empty machine. */
+/* One of the algorithms, of work that ll_cost_op can cost, which says how many there are; it takes the one
+ * that is the fastest on an empty machine. `found`: what the unit's way and its tiles are chosen for; NULL:
+ * an empty machine. */
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                  uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost,
                  struct ll_explain *why);
 
-/* Whether what earlier ops left decides on a way of the unit, or on tiles that are searched for. */
-bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_work *work,
+/* Whether what earlier ops left may decide on another way of the unit, or on other tiles: then the work's
+ * cost is that of ll_cost_way next to it. */
+bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
                    const struct ll_leftovers *found);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile

@@ -43,6 +43,7 @@ struct state {
 /* What stages take together. */
 struct spent {
     double pace_s[LL_MAX_LEVELS + 1]; /* by group: the longest, behind first pieces */
+    double others_s;                  /* first pieces of other units, before computing ends */
     double apart_s;                   /* what overlaps with nothing */
     double sum_s;                     /* each for itself */
     double energy_j;
@@ -151,6 +152,7 @@ static void spend(const struct ll_hierarchy *h, uint64_t index, struct ll_crossi
     for (uint32_t g = 0; g < h->groups; g++)
         after->pace_s[g] = before->pace_s[g];
     after->pace_s[b->group] = fmax(after->pace_s[b->group], rest_s);
+    after->others_s = b->group == 0 ? fmax(before->others_s, stage.others_s) : before->others_s;
     after->apart_s = before->apart_s + stage.first_s + stage.wait_s + h->serial * rest_s;
     after->sum_s = before->sum_s + stage.whole_s;
     after->energy_j = before->energy_j + all.bytes * b->j_per_byte;
@@ -227,8 +229,9 @@ static void add_boundary(struct search *s, uint64_t index, const double factors[
 /* How long the op takes by these stages and those. */
 static double time_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)
 {
-    double pace_s = 0;
-    for (uint32_t g = 0; g < h->groups; g++)
+    double others_s = fmax(these->others_s, those->others_s);
+    double pace_s = fmax(h->elsewhere.computing_s + others_s, fmax(these->pace_s[0], those->pace_s[0]));
+    for (uint32_t g = 1; g < h->groups; g++)
         pace_s += fmax(these->pace_s[g], those->pace_s[g]);
     return these->apart_s + those->apart_s + (1 - h->serial) * pace_s;
 }
@@ -446,6 +449,7 @@ static struct search search_of(const struct ll_hierarchy *hierarchy)
     struct spent *outermost = &s.so_far[hierarchy->count];
     memcpy(outermost->pace_s, hierarchy->elsewhere.pace_s, sizeof outermost->pace_s);
     outermost->apart_s = hierarchy->elsewhere.apart_s;
+    outermost->others_s = hierarchy->elsewhere.others_s;
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
         s.again[o] = s.pass[o] = ll_operand_bytes(&hierarchy->problem, o);
     s.again[LL_OPERAND_C] *= ll_passes_of_sums(&hierarchy->problem, 2) - 1;

@@ -46,11 +46,13 @@ struct ll_boundary {
     struct ll_limits limits;
 };
 
-/* All stages of an op but the boundaries, group by group: the longest of each, first pieces taken off; and
- * what comes before and after all of them. */
+/* All stages of an op but the boundaries, group by group: the longest of each, first pieces taken off; what
+ * comes before and after all of them; computing, without its first piece, and what the first pieces of
+ * other units take. */
 struct ll_elsewhere {
     double pace_s[LL_MAX_LEVELS + 1];
     double apart_s;
+    double computing_s, others_s;
 };
 
 struct ll_hierarchy {

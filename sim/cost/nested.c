@@ -29,7 +29,7 @@ static struct ll_elsewhere find_elsewhere(const struct ll_machine *machine, cons
                                           const struct ll_traffic *traffic, const struct ll_nested *nested)
 {
     double rest_s = ll_stage_rest_s(&paces->computing);
-    struct ll_elsewhere all = {.pace_s = {rest_s},
+    struct ll_elsewhere all = {.computing_s = rest_s,
                                .apart_s = paces->computing.first_s + paces->serial * rest_s};
     for (uint64_t l = 0; l < machine->level_count; l++) {
         if (l >= nested->first && l < nested->end)
@@ -39,6 +39,7 @@ static struct ll_elsewhere find_elsewhere(const struct ll_machine *machine, cons
         uint32_t group = ll_stage_group(machine, l);
         rest_s = ll_stage_rest_s(&stage);
         all.pace_s[group] = fmax(all.pace_s[group], rest_s);
+        all.others_s = group == 0 ? fmax(all.others_s, stage.others_s) : all.others_s;
         all.apart_s += stage.first_s + stage.wait_s + paces->serial * rest_s;
     }
     return all;

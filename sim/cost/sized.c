@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways of a unit and their stages. On an empty machine the fastest is taken by what depends on the way:
- * its cycles and its traffic out of the near levels. The rest is the same for all ways, so the choice is
- * also the best for the op as a whole, whatever earlier ops saved at the far levels; and since the least of
- * several times, each of which more of anything only shortens, is shortened too, it cannot make a better
- * machine slower. Where that does not hold, all is asked: without double buffering, where each way of the
- * unit is one of the op's; next to what fusion holds in registers, which is saved at near levels too. Of
- * what a kernel's `serial` adds, the part that earlier ops saved comes after the choice. */
+/* The ways of a unit and their stages. The fastest is taken, next to what earlier ops left where that may
+ * decide (ll_cost_heeds): the least of several times, each of which more of anything only shortens, is
+ * shortened too, so that the choice cannot make a better machine slower. Of what a kernel's `serial` adds,
+ * the part that earlier ops saved comes after the choice. */
 #include "sim/cost/sized.h"
 
 #include "sim/cost/cast.h"
@@ -135,10 +132,10 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
     return far ? kernel->far : kernel->memory;
 }
 
-/* What a level offers: the bandwidth of one instance, how many there are, and for how many units' first
- * pieces each has to provide. */
+/* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each
+ * has to provide, one for each of its units that work. */
 struct feed {
-    double slowdown, share, one_Bps, all_Bps, units, least_bytes, first_bytes;
+    double slowdown, share, one_Bps, all_Bps, pieces, least_bytes, first_bytes;
     uint64_t instances;
 };
 
@@ -146,9 +143,9 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
                            const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
-    double count = (double)s->unit.count, busiest = (double)s->busiest;
+    double count = (double)s->unit.count, used = (double)cost->units_used;
     struct feed feed = {.slowdown = ll_scatter_slowdown(level, s->task.work, why),
-                        .units = busiest / (double)ll_level_instances(level, s->busiest),
+                        .pieces = used / (double)ll_level_instances(level, cost->units_used),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
     feed.share = level->efficiency * ll_kernel_share(s->machine, s->kernel, l) / feed.slowdown;
@@ -156,7 +153,7 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
     if (level->unit_Bps > 0)
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
-    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / busiest); /* of one unit */
+    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / used); /* of one unit */
     return feed;
 }
 
@@ -183,7 +180,8 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
                    level->name, s->kernel->rewrites, bytes, s->kernel->rewrites, s->task.work->c_bytes,
                    ll_work_bytes(s->task.work), bytes * again);
         cost->level_s[l] = bytes * again / feed.all_Bps;
-        double first_s = feed.first_bytes * feed.units / feed.one_Bps;
+        double first_s = feed.first_bytes / feed.one_Bps;
+        cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(first_s, cost->level_s[l]);
         if (bytes > cost->level_bytes[l])
             ll_say(why,
@@ -201,10 +199,9 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
             ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
                    level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
         if (first_s > 0)
-            ll_say(why,
-                   "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") * %.10g / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, feed.least_bytes, s->busiest, feed.units,
-                   level->bandwidth_Bps, feed.share, first_s);
+            ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
+                   level->name, way->first_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
+                   feed.share, first_s);
         if (first_s > cost->level_s[l])
             ll_say(why, "%s, which is no more than all: min(%.10g, %.10g) = %.10g s", level->name, first_s,
                    cost->level_s[l], cost->level_first_s[l]);
@@ -237,11 +234,13 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     struct ll_paces paces = {.serial = s->kernel->serial};
     if (s->machine->software.mapping != LL_MAPPED_SEARCH)
         return paces;
-    paces.computing = (struct ll_stage){powered_s(s, way, cost, NULL), cost->compute_first_s, 0};
+    paces.computing =
+        (struct ll_stage){.whole_s = powered_s(s, way, cost, NULL), .first_s = cost->compute_first_s};
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         struct feed feed = feed_of(s, way, l, cost, NULL);
         paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l) / feed.all_Bps;
-        paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes * feed.units / feed.one_Bps,
+        paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
+                                             .pieces = feed.pieces,
                                              .wait_s = wait_s(s, l),
                                              .line_bytes = ll_line_inside(s->machine, l),
                                              .saved_bytes = s->found ? s->found->saved_bytes[l] : 0};
@@ -256,14 +255,23 @@ static void move_nothing(struct ll_traffic *traffic)
     memset(traffic->price, 0, sizeof traffic->price);
 }
 
-/* What a way asks of the near levels. */
-static void near_traffic(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+/* What a way asks of the near levels; of the far ones, what is asked whichever way. */
+static void near_traffic(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *far,
+                         struct ll_cost *cost)
 {
-    struct ll_traffic traffic;
+    struct ll_traffic traffic = *far;
     struct ll_paces paces = paces_of(s, way, cost);
-    move_nothing(&traffic);
     ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, NULL);
-    keep_traffic(&traffic, ll_near_levels(s->machine), cost);
+    keep_traffic(&traffic, s->machine->level_count, cost);
+}
+
+/* Traffic of the far levels, where it is the same whichever way. */
+static void far_traffic(const struct ll_sized *s, struct ll_traffic *far)
+{
+    const struct ll_paces any = {0};
+    move_nothing(far);
+    if (!ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
+        ll_far_traffic(s->machine, &s->task, &any, far, NULL);
 }
 
 /* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
@@ -289,107 +297,114 @@ static bool overlaps_all(const struct ll_machine *machine)
     return true;
 }
 
-/* Where some stages do not overlap, the far ones may hide more or less of the near ones: then all of them
- * are asked. */
-static double whole_pace(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
-{
-    struct ll_timing timing;
-    all_traffic(s, way, cost, NULL);
-    time_levels(s, way, 0, s->machine->level_count, cost, NULL);
-    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
-    cost->compute_s = powered_s(s, way, cost, NULL);
-    ll_cost_time(s->machine, cost, s->found, &timing, NULL);
-    return timing.time_s;
-}
-
-uint64_t ll_sized_busiest(const struct ll_sized *s)
-{
-    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
-    if (model->first_units && s->task.is_product)
-        return model->first_units(&s->unit, &s->task);
-    uint32_t count = model->way_count(&s->unit, &s->task);
-    uint64_t most = 1;
-    for (uint32_t i = 0; i < count && most < s->unit.count; i++) {
-        struct ll_way way;
-        if (ask_way(s, i, &way, NULL))
-            most = ll_max(most, way.units_used);
-    }
-    return most;
-}
-
-bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_work *work,
+bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
                    const struct ll_leftovers *found)
 {
-    bool saves = false, searched = machine->software.mapping == LL_MAPPED_SEARCH;
-    uint64_t levels = searched ? machine->level_count : ll_near_levels(machine);
-    for (uint64_t l = 0; l < levels; l++)
-        saves = saves || found->saved_bytes[l] > 0;
-    return saves && ll_is_product(work);
+    bool near = false, any = false;
+    uint64_t near_levels = ll_near_levels(machine);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        near = near || (l < near_levels && found->saved_bytes[l] > 0);
+        any = any || found->saved_bytes[l] > 0;
+    }
+    return cost->heed == LL_HEEDS_OPEN ? any : cost->heed == LL_HEEDS_NEAR && near;
 }
 
-/* What ways are compared by: how long the stages that depend on the way take beyond the first piece, then
- * what they ask of the innermost level. */
+/* What ways are compared by: how long the op takes; of equals the longest of what depends on the way,
+ * behind first pieces, which is computing or a near level; then what it asks of the innermost level. */
 struct pace {
-    double time_s, bytes;
+    double time_s, computing_s, near_s, bytes;
 };
 
 static bool is_less(const struct pace *a, const struct pace *b)
 {
-    return a->time_s < b->time_s || (a->time_s == b->time_s && a->bytes < b->bytes);
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s;
+    double a_s = fmax(a->computing_s, a->near_s), b_s = fmax(b->computing_s, b->near_s);
+    return a_s != b_s ? a_s < b_s : a->bytes < b->bytes;
 }
 
-/* No less than `least` as soon as that much is known. */
-static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct pace *least)
+/* Over all ways: the least that computing takes and the longest of the near levels, behind first pieces;
+ * how many units work. */
+struct range {
+    double computing_s, near_s;
+    uint64_t fewest, most;
+};
+
+/* The op by this way. Infinite as soon as it is known to take longer than `least`. */
+static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct ll_traffic *far,
+                           const struct pace *least, struct range *range)
 {
     struct ll_way way;
+    struct ll_timing timing;
     struct ll_cost cost = {.serial = s->kernel->serial};
-    uint64_t near = ll_near_levels(s->machine);
+    struct pace pace = {INFINITY, INFINITY, INFINITY, INFINITY};
     if (!ask_way(s, index, &way, NULL))
-        return (struct pace){INFINITY, INFINITY};
-    time_compute(s, &way, &cost, NULL);
-    bool whole = s->found || !overlaps_all(s->machine) || s->kernel->serial > 0,
-         seen = s->kernel->seen_count > 0;
-    double computing_s = powered_s(s, &way, &cost, NULL);
-    struct pace pace = {computing_s - (whole ? 0 : cost.compute_first_s), way.unit_bytes};
-    if (!is_less(&pace, least) && !seen)
         return pace;
-    if (whole || seen) {
-        pace.time_s = whole_pace(s, &way, &cost);
+    time_compute(s, &way, &cost, NULL);
+    range->fewest = ll_min(range->fewest, cost.units_used);
+    range->most = ll_max(range->most, cost.units_used);
+    double all_s = powered_s(s, &way, &cost, NULL), computing_s = all_s - cost.compute_first_s, near_s = 0;
+    range->computing_s = fmin(range->computing_s, computing_s);
+    if (all_s > least->time_s && s->kernel->seen_count == 0) {
+        range->near_s = 0; /* nobody knows */
         return pace;
     }
-    near_traffic(s, &way, &cost);
-    time_levels(s, &way, 0, near, &cost, NULL);
-    for (uint64_t l = 0; l < near; l++)
-        pace.time_s = fmax(pace.time_s, cost.level_s[l] - cost.level_first_s[l]);
-    return pace;
+    if (ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
+        all_traffic(s, &way, &cost, NULL);
+    else
+        near_traffic(s, &way, far, &cost);
+    time_levels(s, &way, 0, s->machine->level_count, &cost, NULL);
+    for (uint64_t l = 0; l < ll_near_levels(s->machine); l++)
+        near_s = fmax(near_s, cost.level_s[l] - cost.level_first_s[l]);
+    range->near_s = fmin(range->near_s, near_s);
+    ll_seen_apply(s->machine, s->kernel, s->task.work, &cost, NULL);
+    cost.compute_s = powered_s(s, &way, &cost, NULL);
+    ll_cost_time(s->machine, &cost, s->found, &timing, NULL);
+    return (struct pace){timing.time_s, computing_s, near_s, way.unit_bytes};
 }
 
 /* The index of the fastest way; of equals the one that asks for least, the first of these. */
-static uint32_t fastest_way(const struct ll_sized *s)
+static uint32_t fastest_way(const struct ll_sized *s, uint32_t count, struct pace *least, struct range *range)
 {
-    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task), best = 0;
-    struct pace least = {INFINITY, INFINITY};
+    uint32_t best = 0;
+    struct ll_traffic far;
+    if (count > 1)
+        far_traffic(s, &far);
     for (uint32_t i = 0; count > 1 && i < count; i++) {
-        struct pace pace = pace_of(s, i, &least);
-        if (!is_less(&pace, &least))
+        struct pace pace = pace_of(s, i, &far, least, range);
+        if (!is_less(&pace, least))
             continue;
         best = i;
-        least = pace;
+        *least = pace;
     }
     return best;
 }
 
-uint32_t ll_sized_take_way(const struct ll_sized *s, uint32_t asked, struct ll_cost *cost)
+/* Whether more units would have smaller first pieces, because there is less to move than all of theirs. */
+static bool shrinks_pieces(const struct ll_sized *s, const struct ll_way *way, uint64_t most)
 {
-    struct ll_way way;
-    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
-    bool several = count > 1 && !overlaps_all(s->machine);
-    uint32_t taken = several && asked != LL_FASTEST ? asked % count : fastest_way(s);
-    for (uint32_t i = 0; several && i < count && !ask_way(s, taken, &way, NULL); i++)
-        taken = (taken + 1) % count;
-    cost->ways = several ? count : 1;
-    cost->way = several ? taken : 0;
-    return taken;
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        double held = ll_held_bytes(&s->machine->levels[l], s->task.work);
+        if (held > 0 && way->first_bytes * (double)most > held)
+            return true;
+    }
+    return false;
+}
+
+/* The choice is the best whatever earlier ops left of the far levels if all stages overlap and no other way
+ * takes less in anything: neither in computing, nor in the longest near level, nor until all have a first
+ * piece. */
+static enum ll_heed heed_of(const struct ll_sized *s, uint32_t count, const struct ll_way *way,
+                            const struct pace *pace, const struct range *range, uint64_t units_used)
+{
+    bool settled = overlaps_all(s->machine) && pace->computing_s <= range->computing_s &&
+                   pace->near_s <= range->near_s && units_used == range->fewest &&
+                   (range->most == range->fewest || !shrinks_pieces(s, way, range->most));
+    if (s->machine->software.mapping == LL_MAPPED_SEARCH && s->task.is_product)
+        return LL_HEEDS_OPEN;
+    if (count == 1)
+        return LL_HEEDS_NONE;
+    return settled || s->kernel->serial > 0 ? LL_HEEDS_NEAR : LL_HEEDS_OPEN;
 }
 
 /* The way once more, tile by tile. */
@@ -406,12 +421,16 @@ static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, con
         bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
 }
 
-void ll_sized_follow(const struct ll_sized *s, uint32_t index, struct ll_cost *cost, struct ll_bounds *bounds,
+void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
                      struct ll_explain *why)
 {
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    struct pace least = {INFINITY, INFINITY, INFINITY, INFINITY};
+    struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
     struct ll_way way;
-    ask_way(s, index, &way, why);
+    ask_way(s, fastest_way(s, count, &least, &range), &way, why);
     time_compute(s, &way, cost, why);
+    cost->heed = heed_of(s, count, &way, &least, &range, cost->units_used);
     all_traffic(s, &way, cost, why);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);

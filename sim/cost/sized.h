@@ -13,7 +13,6 @@ struct ll_sized {
     const struct ll_kernel *kernel;
     struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
     uint64_t all;        /* how many there are */
-    uint64_t busiest;    /* how many work, in the way of the task that most work in; at least 1 */
     struct ll_task task;
     const struct ll_work *op;         /* what was asked for, of which the task may be a variant */
     const struct ll_leftovers *found; /* what earlier ops left; NULL: nothing */
@@ -27,19 +26,8 @@ uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why);
 /* What the kernel does beyond, or short of, the ideal. */
 void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why);
 
-/* How many of the unit's instances work, for each of which there is a first piece: in whichever way, as
- * many as in the one that most work in, so that ways are compared by what comes behind the first pieces. */
-uint64_t ll_sized_busiest(const struct ll_sized *s);
-
-/* Whichever way is the fastest, with what earlier ops left. */
-#define LL_FASTEST UINT32_MAX
-
-/* The index of the unit's way that is asked for, or of the next one that there is; where one is the best
- * whatever earlier ops left, that is all there are. Sets way and ways of the cost. */
-uint32_t ll_sized_take_way(const struct ll_sized *s, uint32_t asked, struct ll_cost *cost);
-
-/* Fills what follows from a way: cycles, traffic, times. bounds: NULL for who does not ask. */
-void ll_sized_follow(const struct ll_sized *s, uint32_t way, struct ll_cost *cost, struct ll_bounds *bounds,
+/* Fills what follows from the fastest way: cycles, traffic, times. bounds: NULL for who does not ask. */
+void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
                      struct ll_explain *why);
 
 #endif

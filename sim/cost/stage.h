@@ -8,12 +8,15 @@
 #include <math.h>
 
 struct ll_stage {
-    double whole_s, first_s, wait_s; /* of the whole, what the first piece takes; latencies beside it */
+    double whole_s, first_s; /* of the whole, what the first piece takes; */
+    double others_s;         /* and behind it, the first pieces of other units */
+    double wait_s;           /* latencies beside it */
 };
 
 /* What of a level's stage does not depend on how much passes. */
 struct ll_intake {
     double first_s;     /* what a first piece takes */
+    double pieces;      /* first pieces that one instance provides, one after the other */
     double wait_s;      /* the latencies of dependent accesses */
     double line_bytes;  /* of the cache further in; 0: there is none */
     double saved_bytes; /* that need not pass, because earlier ops left them further in */
@@ -34,9 +37,12 @@ static inline struct ll_stage ll_stage_of(const struct ll_intake *intake, double
     double left = fmax(0, bytes - intake->saved_bytes);
     if (left == 0)
         return (struct ll_stage){0};
-    double whole_s = level_s * (left / bytes);
+    double whole_s = level_s * (left / bytes), first_s = fmin(intake->first_s, whole_s);
     double waits = left < intake->line_bytes ? left / intake->line_bytes : 1;
-    return (struct ll_stage){whole_s, fmin(intake->first_s, whole_s), intake->wait_s * waits};
+    return (struct ll_stage){.whole_s = whole_s,
+                             .first_s = first_s,
+                             .others_s = fmin(fmax(0, intake->pieces - 1) * first_s, whole_s - first_s),
+                             .wait_s = intake->wait_s * waits};
 }
 
 /* What a stage takes behind its first piece. */

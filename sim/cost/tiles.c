@@ -8,6 +8,7 @@
  * difference between large and small tiles show as well. */
 #include "sim/cost/tiles.h"
 
+#include "sim/cost/stage.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
 
@@ -117,12 +118,15 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
 /* The unit and all levels but the outermost: their first pieces, then the slowest. */
 static double inside_s(const struct ll_machine *machine, const struct ll_cost *cost)
 {
-    double first_s = cost->compute_first_s, rest_s = cost->compute_s - cost->compute_first_s;
+    double first_s = cost->compute_first_s, rest_s = 0, others_s = 0;
     for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
-        first_s += cost->level_first_s[l];
-        rest_s = fmax(rest_s, cost->level_s[l] - cost->level_first_s[l]);
+        const struct ll_intake intake = {.first_s = cost->level_first_s[l], .pieces = cost->level_pieces[l]};
+        struct ll_stage stage = ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
+        first_s += stage.first_s;
+        rest_s = fmax(rest_s, ll_stage_rest_s(&stage));
+        others_s = fmax(others_s, stage.others_s);
     }
-    return first_s + rest_s;
+    return first_s + fmax(rest_s, cost->compute_s - cost->compute_first_s + others_s);
 }
 
 double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,

@@ -69,6 +69,7 @@ static struct ll_stage level_stage(const struct ll_machine *machine, const struc
                                    const struct ll_leftovers *found, struct ll_explain *why)
 {
     const struct ll_intake intake = {.first_s = cost->level_first_s[l],
+                                     .pieces = cost->level_pieces[l],
                                      .wait_s = cost->level_wait_s[l],
                                      .line_bytes = ll_line_inside(machine, l),
                                      .saved_bytes = found ? found->saved_bytes[l] : 0};
@@ -139,29 +140,54 @@ static void tell_time(const struct ll_machine *machine, const struct ll_stage *s
            ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
 }
 
-/* What the stages beside those that set the pace take and do not hide behind them. */
+/* What the stages beside those that set the pace take and do not hide behind them. Of a level's time, that
+ * of first pieces of other units is in the time of computing already. */
 static double serial_s(const struct ll_cost *cost, const struct ll_stage *stages, uint64_t count,
                        const bool sets_pace[MAX_STAGES], struct ll_explain *why)
 {
-    double others_s = 0;
-    char terms[(2 * MAX_STAGES + 1) * 24] = "";
+    double all_s = 0, fed_s = stages[COMPUTE].others_s;
+    char terms[(2 * MAX_STAGES + 2) * 24] = "";
     for (uint64_t i = 0; i < count; i++) {
-        others_s += sets_pace[i] ? 0 : ll_stage_rest_s(&stages[i]);
+        all_s += sets_pace[i] ? 0 : ll_stage_rest_s(&stages[i]);
         if (why && !sets_pace[i])
             add_rest(terms, sizeof terms, &stages[i]);
     }
+    if (why && fed_s > 0)
+        ll_snprintf(terms + strlen(terms), sizeof terms - strlen(terms), " - %.10g", fed_s);
     if (cost->serial > 0)
         ll_say(
             why,
             "what the others take behind their first pieces does not overlap in full: %.10g * (%s) = %.10g s",
-            cost->serial, *terms ? terms : "0", cost->serial * others_s);
-    return cost->serial * others_s;
+            cost->serial, *terms ? terms : "0", cost->serial * (all_s - fed_s));
+    return cost->serial * (all_s - fed_s);
+}
+
+/* Computing is over when the last unit is done, which gets its first piece behind those of the others: of
+ * levels that overlap with computing, the one by which that takes longest counts. Returns it. */
+static uint64_t feed_all(const struct ll_machine *machine, const struct ll_cost *cost,
+                         struct ll_stage *stages, struct ll_explain *why)
+{
+    uint64_t last = 0;
+    for (uint64_t l = 1; l < machine->level_count && ll_stage_group(machine, l) == 0; l++)
+        if (stages[FIRST_LEVEL + l].others_s > stages[FIRST_LEVEL + last].others_s)
+            last = l;
+    const struct ll_stage *from = &stages[FIRST_LEVEL + last];
+    stages[COMPUTE].others_s = from->others_s;
+    stages[COMPUTE].whole_s += from->others_s;
+    if (from->others_s > 0)
+        ll_say(why,
+               "compute, until %s has provided all %.10g first pieces, and the last unit is done: "
+               "%.10g + min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
+               machine->levels[last].name, cost->level_pieces[last], cost->compute_s,
+               cost->level_pieces[last], from->first_s, from->whole_s, from->first_s,
+               stages[COMPUTE].whole_s);
+    return last;
 }
 
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                   const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why)
 {
-    struct ll_stage stages[MAX_STAGES] = {{cost->compute_s, cost->compute_first_s, 0}};
+    struct ll_stage stages[MAX_STAGES] = {{.whole_s = cost->compute_s, .first_s = cost->compute_first_s}};
     uint64_t count = FIRST_LEVEL + machine->level_count;
     double first_s = cost->compute_first_s, waits_s = 0;
     if (cost->unit == LL_NO_UNIT) {
@@ -176,6 +202,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
         waits_s += stage->wait_s;
     }
     bool sets_pace[MAX_STAGES];
+    uint64_t feeding = feed_all(machine, cost, stages, why);
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
     if (cost->gap_s > 0)
         ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);
@@ -189,7 +216,10 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     timing->overhead_s = cost->overhead_s;
     timing->behind_s = cost->behind_s;
     timing->more_s = cost->more_s;
-    timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY : bound_of(slowest);
+    bool fed_late = slowest == COMPUTE && stages[COMPUTE].whole_s > 2 * cost->compute_s;
+    timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY
+                    : fed_late                        ? LL_BOUND_LEVEL + (uint32_t)feeding
+                                                      : bound_of(slowest);
     if (why)
         tell_time(machine, stages, count, slowest, sets_pace, apart_s, timing->time_s, why);
 }

@@ -49,9 +49,6 @@ struct ll_unit_model {
     /* False when this way makes no sense for the task; way 0 always does. */
     bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
                 struct ll_explain *why);
-    /* For how many instances a memory provides first pieces, whatever the way and the rate of an instance.
-     * NULL: for as many as work in the way in which most do. */
-    uint64_t (*first_units)(const struct ll_unit *unit, const struct ll_task *task);
 };
 
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_unit_model ll_cost_##word;

@@ -150,32 +150,6 @@ static struct ll_split deal(const struct ll_systolic *array, const struct ll_gem
     return ll_split(dims, d->batches, d->rows, d->columns, row_grain, column_grain);
 }
 
-/* As many as share the work fastest, with the least traffic of equals, where an element does one product a
- * cycle and every sum finds room. */
-static uint64_t systolic_first_units(const struct ll_unit *unit, const struct ll_task *task)
-{
-    uint32_t all = unit->count > 1 ? 2 * ll_counts_at_work(unit, task) : 1;
-    struct ll_systolic plain = unit->systolic;
-    double least_cycles = INFINITY, least_bytes = INFINITY;
-    uint64_t used = 1;
-    plain.accumulators = 0;
-    plain.macs[task->dtype] = 1;
-    for (uint32_t way = 0; way < all; way++) {
-        struct dealing dealing;
-        if (!decode(unit, task, way, &dealing))
-            continue;
-        struct ll_split split = deal(&plain, &task->problem.dims, &dealing);
-        struct folds f = lay(&plain, task->dtype, &split.share, false);
-        double bytes = unit_bytes(&plain, task, &split, &f, NULL);
-        if (f.cycles > least_cycles || (f.cycles == least_cycles && bytes >= least_bytes))
-            continue;
-        used = split.used;
-        least_cycles = f.cycles;
-        least_bytes = bytes;
-    }
-    return used;
-}
-
 /* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
  * of the two operands that stream. */
 static double first_bytes(const struct ll_systolic *array, const struct ll_task *task, struct ll_explain *why)
@@ -281,5 +255,4 @@ const struct ll_unit_model ll_cost_SYSTOLIC = {
     .products = true,
     .way_count = systolic_ways,
     .way = systolic_way,
-    .first_units = systolic_first_units,
 };

@@ -95,9 +95,9 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     struct ll_leftovers found;
     ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
     const struct ll_work *work = &prepared->works[form];
-    bool heeds = ll_cost_heeds(result->machine, work, &found);
-    ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, work,
-                ll_replay_cost(result, seq)->way, heeds ? &found : NULL, &cost, why);
+    const struct ll_cost *taken = ll_replay_cost(result, seq);
+    ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, work, taken->way,
+                taken->next_to_found ? &found : NULL, &cost, why);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
     tell_taken(result, slowed, &timing, why);

@@ -140,6 +140,16 @@ bool ll_forms_cost(struct ll_forms *forms, struct ll_arena *arena, struct ll_dia
     return all;
 }
 
+/* Whether what was found may decide how it is done, by one of the ways. */
+static bool heeds(const struct ll_forms *forms, uint32_t form, const struct ll_leftovers *found)
+{
+    const struct ll_cost *ways = forms->ways[form];
+    bool any = false;
+    for (uint32_t i = 0; i < ways->ways; i++)
+        any = any || ll_cost_heeds(forms->machine, &ways[i], found);
+    return any;
+}
+
 /* The same ways once more; NULL when memory ran out. */
 static const struct ll_cost *next_to(const struct ll_forms *forms, uint32_t form,
                                      const struct ll_leftovers *found, struct ll_arena *arena)
@@ -160,7 +170,7 @@ const struct ll_cost *ll_forms_ways(struct ll_forms *forms, uint32_t form, const
         double saved_bytes[LL_MAX_LEVELS];
     } key = {.form = forms->prepared->same[form]};
     bool is_new;
-    if (!ll_cost_heeds(forms->machine, &forms->prepared->works[form], found))
+    if (!heeds(forms, form, found))
         return forms->ways[form];
     memcpy(key.saved_bytes, found->saved_bytes, sizeof key.saved_bytes);
     uint32_t id = ll_map_intern(&forms->keys, &key, sizeof key, &is_new);
