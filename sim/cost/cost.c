@@ -31,6 +31,7 @@ struct doer {
     const struct ll_kernel *kernel;
     const struct ll_work *work; /* of the op */
     const struct ll_leftovers *found;
+    const struct ll_cost *alone; /* what was chosen without them; NULL: not asked for */
     uint32_t unit;
     enum ll_dtype dtype;
 };
@@ -63,7 +64,8 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
     return passes_s;
 }
 
-static void cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+/* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
+static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
                          struct ll_bounds *bounds, struct ll_explain *why)
 {
     const struct ll_machine *machine = doer->machine;
@@ -88,12 +90,17 @@ static void cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->gap_s = software->gap_s;
     s.unit.count = ll_sized_employed(&s, why);
     cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
+    if (doer->alone && ll_sized_keeps(&s, doer->alone)) {
+        *cost = *doer->alone;
+        return false;
+    }
     ll_sized_follow(&s, cost, bounds, why);
     double passes_s = pass_apart(doer, variant, cost, why);
     if (bounds) {
         bounds->bound_s += passes_s;
         bounds->pipelined_s += passes_s;
     }
+    return true;
 }
 
 /* Whether a way ends sooner than another, alone; of equals, whether it leaves the device sooner. */
@@ -135,7 +142,7 @@ static void tell_variant(const struct ll_variant *variant, struct ll_explain *wh
 static const uint32_t fastest = UINT32_MAX;
 
 static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                    uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost,
+                    uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost,
                     struct ll_bounds *bounds, struct ll_explain *why, const char **trouble)
 {
     assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
@@ -159,8 +166,11 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         ll_host_sends(&machine->host, kind, work, cost, why);
         return true;
     }
-    struct doer doer = {
-        .machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work, .found = found};
+    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};
+    if (beside) {
+        doer.found = beside->found;
+        doer.alone = beside->alone;
+    }
     doer.unit = ll_choose_unit(machine, kind, work, &doer.dtype);
     if (doer.unit == LL_NO_UNIT) {
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
@@ -171,8 +181,9 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way;
     const struct ll_variant *variant = &variants[taken];
     tell_variant(variant, why);
-    cost_variant(&doer, variant, cost, bounds, why);
-    cost->next_to_found = found != NULL;
+    if (!cost_variant(&doer, variant, cost, bounds, why))
+        return true;
+    cost->next_to_found = beside != NULL;
     cost->way = taken;
     cost->ways = count;
     if (variant->name && variant->work.flops > 0)
@@ -188,11 +199,11 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
 }
 
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost, struct ll_explain *why)
+                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_bounds bounds;
     const char *trouble;
-    cost_op(machine, kind, work, way, found, cost, why ? &bounds : NULL, why, &trouble);
+    cost_op(machine, kind, work, way, beside, cost, why ? &bounds : NULL, why, &trouble);
 }
 
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,

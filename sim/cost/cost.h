@@ -92,12 +92,18 @@ struct ll_cost {
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble);
 
+/* What the unit's way and tiles are chosen next to, instead of on an empty machine. */
+struct ll_next_to {
+    const struct ll_leftovers *found;
+    const struct ll_cost
+        *alone; /* the same algorithm's cost on an empty machine, which is kept where nothing is
+                                  * faster; NULL: none is */
+};
+
 /* One of the algorithms, of work that ll_cost_op can cost, which says how many there are; it takes the one
- * that is the fastest on an empty machine. `found`: what the unit's way and its tiles are chosen for; NULL:
- * an empty machine. */
+ * that is the fastest on an empty machine. beside: NULL for an empty machine. */
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, const struct ll_leftovers *found, struct ll_cost *cost,
-                 struct ll_explain *why);
+                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost, struct ll_explain *why);
 
 /* Whether what earlier ops left may decide on another way of the unit, or on other tiles: then the work's
  * cost is that of ll_cost_way next to it. */

@@ -256,6 +256,8 @@ static bool can_win(const struct search *s, uint64_t index)
     if (s->evaluations > MOST_EVALUATIONS)
         return false;
     double objective = objective_of(s->h, so_far, inside);
+    if (s->h->any_of_equals)
+        return objective < s->best.objective * (1 - 1e-13);
     return objective < s->best.objective ||
            (objective == s->best.objective && so_far->sum_s + inside->sum_s < s->best_sum_s);
 }

@@ -61,8 +61,9 @@ struct ll_hierarchy {
     struct ll_boundary boundaries[LL_MAX_LEVELS]; /* innermost first */
     uint64_t count;                               /* of boundaries */
     enum ll_objective objective;
-    uint32_t groups; /* of stages, at least 1 */
-    double serial;   /* share of the stages that do not set the pace of a group that overlaps with nothing */
+    bool any_of_equals; /* the sum of times does not matter, nor a part in 1e13 of the objective */
+    uint32_t groups;    /* of stages, at least 1 */
+    double serial; /* share of the stages that do not set the pace of a group that overlaps with nothing */
     struct ll_elsewhere elsewhere;
     double fixed_j; /* of the product of energy and time: what computing takes */
 };

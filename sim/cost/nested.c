@@ -48,15 +48,16 @@ static struct ll_elsewhere find_elsewhere(const struct ll_machine *machine, cons
 void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
              const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested)
 {
-    struct ll_hierarchy h = {.problem = nested->problem,
-                             .times = nested->times,
-                             .count = nested->end - nested->first,
-                             .objective = machine->software.objective,
-                             .groups = 1 + ll_stage_group(machine, machine->level_count),
-                             .serial = paces->serial,
-                             .elsewhere = find_elsewhere(machine, paces, traffic, nested),
-                             .fixed_j =
-                                 (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype)};
+    struct ll_hierarchy h = {
+        .problem = nested->problem,
+        .times = nested->times,
+        .count = nested->end - nested->first,
+        .objective = machine->software.objective,
+        .any_of_equals = paces->any_of_equals && machine->software.objective == LL_OBJECTIVE_TIME,
+        .groups = 1 + ll_stage_group(machine, machine->level_count),
+        .serial = paces->serial,
+        .elsewhere = find_elsewhere(machine, paces, traffic, nested),
+        .fixed_j = (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype)};
     for (uint64_t i = 0; i < h.count; i++) {
         uint64_t l = nested->first + i;
         h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(&machine->levels[l - 1]),

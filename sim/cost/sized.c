@@ -229,9 +229,9 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t levels, stru
 /* How long bytes of a product take out of each level, as time_levels counts; of machines whose tiles nobody
  * searches for, nothing. */
 static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *way,
-                                const struct ll_cost *cost)
+                                const struct ll_cost *cost, bool any_of_equals)
 {
-    struct ll_paces paces = {.serial = s->kernel->serial};
+    struct ll_paces paces = {.serial = s->kernel->serial, .any_of_equals = any_of_equals};
     if (s->machine->software.mapping != LL_MAPPED_SEARCH)
         return paces;
     paces.computing =
@@ -255,32 +255,30 @@ static void move_nothing(struct ll_traffic *traffic)
     memset(traffic->price, 0, sizeof traffic->price);
 }
 
-/* What a way asks of the near levels; of the far ones, what is asked whichever way. */
-static void near_traffic(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *far,
-                         struct ll_cost *cost)
+/* What a way asks at least, each level blocked for alone: of the near levels; of the far ones, what is asked
+ * whichever way. */
+static void least_traffic(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *far,
+                          struct ll_cost *cost)
 {
+    const struct ll_paces apart = {.apart = true};
     struct ll_traffic traffic = *far;
-    struct ll_paces paces = paces_of(s, way, cost);
-    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, NULL);
+    ll_near_traffic(s->machine, &s->task, way, &apart, &traffic, NULL);
     keep_traffic(&traffic, s->machine->level_count, cost);
 }
 
-/* Traffic of the far levels, where it is the same whichever way. */
 static void far_traffic(const struct ll_sized *s, struct ll_traffic *far)
 {
-    const struct ll_paces any = {0};
-    move_nothing(far);
-    if (!ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
-        ll_far_traffic(s->machine, &s->task, &any, far, NULL);
+    const struct ll_paces apart = {.apart = true};
+    ll_far_traffic(s->machine, &s->task, &apart, far, NULL);
 }
 
 /* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
  * levels' comes first, without the far ones. */
-static void all_traffic(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost,
-                        struct ll_explain *why)
+static void all_traffic(const struct ll_sized *s, const struct ll_way *way, bool any_of_equals,
+                        struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_traffic traffic;
-    struct ll_paces paces = paces_of(s, way, cost);
+    struct ll_paces paces = paces_of(s, way, cost, any_of_equals);
     move_nothing(&traffic);
     if (ll_nest_chooses(s->machine, LL_SCOPE_UNIT) && !ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
         ll_far_traffic(s->machine, &s->task, &paces, &traffic, NULL);
@@ -330,47 +328,59 @@ struct range {
     uint64_t fewest, most;
 };
 
-/* The op by this way. Infinite as soon as it is known to take longer than `least`. */
+/* The op by a way of which cycles and traffic are known. */
+static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+{
+    struct ll_timing timing;
+    double near_s = 0;
+    time_levels(s, way, 0, s->machine->level_count, cost, NULL);
+    for (uint64_t l = 0; l < ll_near_levels(s->machine); l++)
+        near_s = fmax(near_s, cost->level_s[l] - cost->level_first_s[l]);
+    struct pace pace = {.computing_s = powered_s(s, way, cost, NULL) - cost->compute_first_s,
+                        .near_s = near_s,
+                        .bytes = way->unit_bytes};
+    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
+    cost->compute_s = powered_s(s, way, cost, NULL);
+    ll_cost_time(s->machine, cost, s->found, &timing, NULL);
+    pace.time_s = timing.time_s;
+    return pace;
+}
+
+/* The op by this way. Infinite as soon as it is known to be no better than `least`. */
 static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct ll_traffic *far,
                            const struct pace *least, struct range *range)
 {
+    static const struct pace none = {INFINITY, INFINITY, INFINITY, INFINITY};
     struct ll_way way;
-    struct ll_timing timing;
     struct ll_cost cost = {.serial = s->kernel->serial};
-    struct pace pace = {INFINITY, INFINITY, INFINITY, INFINITY};
     if (!ask_way(s, index, &way, NULL))
-        return pace;
+        return none;
     time_compute(s, &way, &cost, NULL);
+    struct ll_cost searched = cost;
+    double all_s = powered_s(s, &way, &cost, NULL);
     range->fewest = ll_min(range->fewest, cost.units_used);
     range->most = ll_max(range->most, cost.units_used);
-    double all_s = powered_s(s, &way, &cost, NULL), computing_s = all_s - cost.compute_first_s, near_s = 0;
-    range->computing_s = fmin(range->computing_s, computing_s);
+    range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
     if (all_s > least->time_s && s->kernel->seen_count == 0) {
         range->near_s = 0; /* nobody knows */
-        return pace;
+        return none;
     }
-    if (ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
-        all_traffic(s, &way, &cost, NULL);
-    else
-        near_traffic(s, &way, far, &cost);
-    time_levels(s, &way, 0, s->machine->level_count, &cost, NULL);
-    for (uint64_t l = 0; l < ll_near_levels(s->machine); l++)
-        near_s = fmax(near_s, cost.level_s[l] - cost.level_first_s[l]);
-    range->near_s = fmin(range->near_s, near_s);
-    ll_seen_apply(s->machine, s->kernel, s->task.work, &cost, NULL);
-    cost.compute_s = powered_s(s, &way, &cost, NULL);
-    ll_cost_time(s->machine, &cost, s->found, &timing, NULL);
-    return (struct pace){timing.time_s, computing_s, near_s, way.unit_bytes};
+    least_traffic(s, &way, far, &cost);
+    struct pace pace = pace_with(s, &way, &cost);
+    range->near_s = fmin(range->near_s, pace.near_s);
+    if (s->machine->software.mapping != LL_MAPPED_SEARCH || !is_less(&pace, least))
+        return pace;
+    all_traffic(s, &way, true, &searched, NULL);
+    return pace_with(s, &way, &searched);
 }
 
 /* The index of the fastest way; of equals the one that asks for least, the first of these. */
 static uint32_t fastest_way(const struct ll_sized *s, uint32_t count, struct pace *least, struct range *range)
 {
     uint32_t best = 0;
-    struct ll_traffic far;
-    if (count > 1)
-        far_traffic(s, &far);
-    for (uint32_t i = 0; count > 1 && i < count; i++) {
+    struct ll_traffic far = {0};
+    far_traffic(s, &far);
+    for (uint32_t i = 0; i < count; i++) {
         struct pace pace = pace_of(s, i, &far, least, range);
         if (!is_less(&pace, least))
             continue;
@@ -421,6 +431,20 @@ static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, con
         bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
 }
 
+bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
+{
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
+    struct ll_cost stages = *alone;
+    struct ll_timing timing;
+    stages.apart_s = stages.gap_s = 0;
+    ll_cost_time(s->machine, &stages, s->found, &timing, NULL);
+    const struct pace kept = {.time_s = timing.time_s * (1 - 1e-12)};
+    struct pace least = kept;
+    fastest_way(s, count, &least, &range);
+    return least.time_s == kept.time_s;
+}
+
 void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
                      struct ll_explain *why)
 {
@@ -428,10 +452,10 @@ void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_b
     struct pace least = {INFINITY, INFINITY, INFINITY, INFINITY};
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
     struct ll_way way;
-    ask_way(s, fastest_way(s, count, &least, &range), &way, why);
+    ask_way(s, count > 1 ? fastest_way(s, count, &least, &range) : 0, &way, why);
     time_compute(s, &way, cost, why);
     cost->heed = heed_of(s, count, &way, &least, &range, cost->units_used);
-    all_traffic(s, &way, cost, why);
+    all_traffic(s, &way, false, cost, why);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);

@@ -26,6 +26,9 @@ uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why);
 /* What the kernel does beyond, or short of, the ideal. */
 void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why);
 
+/* Whether what was chosen for an empty machine is as fast as anything else next to what earlier ops left. */
+bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone);
+
 /* Fills what follows from the fastest way: cycles, traffic, times. bounds: NULL for who does not ask. */
 void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
                      struct ll_explain *why);

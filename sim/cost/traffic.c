@@ -512,6 +512,8 @@ static struct ll_nested nest_share(const struct ll_machine *machine, const struc
                                    struct ll_traffic *traffic)
 {
     struct ll_nested nested = ll_to_nest(machine, LL_SCOPE_UNIT);
+    if (paces->apart)
+        nested.end = nested.first;
     if (nested.first == nested.end)
         return nested;
     nested.problem = task->problem;
@@ -529,6 +531,8 @@ static struct ll_nested nest_whole(const struct ll_machine *machine, const struc
                                    const struct ll_paces *paces, const struct ll_traffic *traffic)
 {
     struct ll_nested nested = ll_to_nest(machine, LL_SCOPE_DEVICE);
+    if (paces->apart)
+        nested.end = nested.first;
     if (nested.first == nested.end)
         return nested;
     nested.problem = task->problem;

@@ -21,6 +21,8 @@ struct ll_paces {
     struct ll_intake intake[LL_MAX_LEVELS];
     struct ll_stage computing;
     double serial;
+    bool any_of_equals; /* how long it takes is all that is asked */
+    bool apart; /* nothing is searched: each level is blocked for alone, which bounds all that nests */
 };
 
 /* The number of near levels: those whose traffic depends on how the unit does the task, because some operand

@@ -97,7 +97,7 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     const struct ll_work *work = &prepared->works[form];
     const struct ll_cost *taken = ll_replay_cost(result, seq);
     ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, work, taken->way,
-                taken->next_to_found ? &found : NULL, &cost, why);
+                taken->next_to_found ? &(struct ll_next_to){.found = &found} : NULL, &cost, why);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
     tell_taken(result, slowed, &timing, why);

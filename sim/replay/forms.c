@@ -158,7 +158,8 @@ static const struct ll_cost *next_to(const struct ll_forms *forms, uint32_t form
     enum ll_op_kind kind = forms->prepared->trace->forms[form].view.kind;
     struct ll_cost *ways = ll_alloc(arena, alone->ways, sizeof *ways);
     for (uint32_t i = 0; ways && i < alone->ways; i++)
-        ll_cost_way(forms->machine, kind, &forms->prepared->works[form], alone[i].way, found, &ways[i], NULL);
+        ll_cost_way(forms->machine, kind, &forms->prepared->works[form], alone[i].way,
+                    &(struct ll_next_to){found, &alone[i]}, &ways[i], NULL);
     return ways;
 }
 

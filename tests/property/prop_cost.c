@@ -82,7 +82,7 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     for (uint32_t i = 0, ways = cost.ways; i < ways; i++) {
         ll_cost_way(machine, LL_OP_MATMUL, work, i, NULL, &cost, NULL);
         if (ll_cost_heeds(machine, &cost, found))
-            ll_cost_way(machine, LL_OP_MATMUL, work, i, found, &cost, NULL);
+            ll_cost_way(machine, LL_OP_MATMUL, work, i, &(struct ll_next_to){found, NULL}, &cost, NULL);
         ll_cost_time(machine, &cost, found, &timing, NULL);
         if (ll_timing_alone_s(&timing) < ll_timing_alone_s(&best))
             best = timing;
