@@ -82,6 +82,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
     if (variant->skips)
         ll_skip_zeros(&s.task, unit, why);
+    ll_tell_elements(&s.task, why);
     ll_sized_tell(&s, why);
     *cost = (struct ll_cost){
         .unit = doer->unit, .clock_hz = s.unit.clock_hz, .serial = kernel.serial, .zeros = s.task.zeros};

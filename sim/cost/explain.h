@@ -6,9 +6,9 @@
  *
  *       compute: 64 * (1024 + 382) = 89984 cycles
  *
- * Before the colon stand words, then a formula of numbers, + - * / ( ) ceil() max() min(), then its value
- * and unit: whoever has a pocket calculator can follow, and a test does. Lines without `=` are plain
- * sentences. A NULL sink costs nothing: arguments are only formatted when somebody listens.
+ * Before the colon stand words, then a formula of numbers, + - * / ^ ( ), ceil() floor() max() min() sqrt()
+ * exp(), then its value and unit: whoever has a pocket calculator can follow, and a test does. Lines without
+ * `=` are plain sentences. A NULL sink costs nothing: arguments are only formatted when somebody listens.
  *
  * A sink starts as {0}, belongs to one thread, and is released by its owner. */
 #ifndef LL_SIM_COST_EXPLAIN_H

@@ -62,8 +62,9 @@ static void skip_even(struct ll_task *task, const struct ll_unit *unit, struct l
         return;
     shorten(task, left, 0);
     ll_say(why,
-           "%s takes what is not zero along k: %" PRIu64 " groups * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
-           unit->name, groups, work->kept, rest, left);
+           "%s takes what is not zero along k, of whole groups and of the rest: floor(%" PRIu64 " / %" PRIu64
+           ") * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
+           unit->name, k, work->of, work->kept, rest, left);
 }
 
 /* Whatever is not zero, where columns wait for each other. */
@@ -78,14 +79,23 @@ static void skip_uneven(struct ll_task *task, const struct ll_unit *unit, struct
         return;
     shorten(task, (uint64_t)most, 0);
     ll_say(why,
-           "%s takes what is not zero along k, %.10g of %" PRIu64 ", and %" PRIu64
-           " columns wait for the one with most, %.10g standard deviations above: "
+           "elements of a column that are not zero, in the mean: %" PRIu64 " * %" PRIu64 " / %" PRIu64
+           " = %.10g",
+           k, work->kept, work->of, mean);
+    ll_say(why,
+           "columns wait for the one of %" PRIu64
+           " that has most, which lies where a normal curve has of its area "
+           "below: (%" PRIu64 " - 0.375) / (%" PRIu64 " + 0.25) = %.10g",
+           together, together, together, ((double)together - 0.375) / ((double)together + 0.25));
+    ll_say(why,
+           "%s takes what is not zero along k, and so many standard deviations more: "
            "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %.10g",
-           unit->name, mean, k, together, z, mean, z, mean, share, most);
+           unit->name, mean, z, mean, share, most);
 }
 
 void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
 {
+    uint64_t k = task->problem.dims.k;
     if (!task->is_product || task->work->of == 0)
         return;
     if (unit->skips_unstructured == 0)
@@ -94,4 +104,9 @@ void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_e
         skip_uneven(task, unit, why);
     else
         skip_even(task, unit, why);
+    if (task->problem.dims.k < k)
+        ll_say(why,
+               "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64
+               " = %.10g",
+               k, task->problem.dims.k, task->a_each);
 }

@@ -2,6 +2,7 @@
 #include "sim/cost/task.h"
 
 #include "sim/cost/unit_model.h"
+#include "tracer/base/plain.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -133,6 +134,38 @@ void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_e
            "%" PRIu64 " channels of an element are taken at once, so k is that of %" PRIu64
            " channels instead of %" PRIu64,
            channels, whole, of_element);
+}
+
+/* All bytes of an operand over so many elements in all steps: rows x columns of them in each product. */
+static void tell_element(const struct ll_task *task, enum ll_operand operand, uint64_t bytes, uint64_t rows,
+                         uint64_t columns, struct ll_explain *why)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    uint64_t steps = operand == LL_OPERAND_B && task->b_stays ? 1 : task->steps,
+             batch = task->problem.dims.batch;
+    double element = task->problem.element[operand];
+    double even = (double)bytes / ((double)steps * (double)batch * (double)rows * (double)columns);
+    if (bytes == 0 ||
+        fabs(element - (double)ll_dtype_bytes((enum ll_dtype)task->work->dtype)) <= 1e-9 * element)
+        return;
+    char larger[32] = "";
+    if (fabs(element - even) > 1e-9 * element)
+        ll_snprintf(larger, sizeof larger, " * %.10g", element / even);
+    ll_say(why,
+           "bytes for each element of %s: %" PRIu64 "%s / (%" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
+           ") = %.10g B",
+           names[operand], bytes, larger, steps, batch, rows, columns, element);
+}
+
+void ll_tell_elements(const struct ll_task *task, struct ll_explain *why)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    const struct ll_work *work = task->work;
+    if (!why || !task->is_product)
+        return;
+    tell_element(task, LL_OPERAND_A, work->a_bytes, d->m, d->k, why);
+    tell_element(task, LL_OPERAND_B, work->b_bytes, d->k, d->n, why);
+    tell_element(task, LL_OPERAND_C, work->c_bytes, d->m, d->n, why);
 }
 
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])

@@ -20,6 +20,10 @@ void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, stru
  * window at once, the last ones whole: k grows by the rest. 1 changes nothing. */
 void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_explain *why);
 
+/* Says what bytes an operand has for each element that a product takes of it, where these are not those of
+ * its type: pixels are in several windows, zeros are not stored, padding is. */
+void ll_tell_elements(const struct ll_task *task, struct ll_explain *why);
+
 /* What is read and written at the very least, in bytes. */
 double ll_work_bytes(const struct ll_work *work);
 

@@ -226,11 +226,29 @@ static struct start start_with(const struct ll_unit *unit, const struct ll_task 
                               m * n * element[LL_OPERAND_C]};
 }
 
-static void tell_start(const struct ll_unit *unit, const struct ll_task *task, const struct start *soonest,
-                       const struct start *smallest, struct ll_explain *why)
+/* Of a, that is more elements than a step multiplies where zeros of b are skipped. */
+static void tell_feed(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                      const char *what, struct ll_explain *why)
+{
+    uint64_t size = ll_dtype_bytes(task->dtype);
+    if (l->feed_cycles == 0)
+        return;
+    if (task->a_each == 1)
+        ll_say(why, "%s: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %" PRIu64 " / %.10g = %.10g cycles",
+               what, l->tile.m, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
+    else
+        ll_say(why,
+               "%s: (%" PRIu64 " * %.10g + %" PRIu64 ") * %" PRIu64 " * %" PRIu64 " / %.10g = %.10g cycles",
+               what, l->tile.m, task->a_each, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
+}
+
+static void tell_start(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                       const struct start *soonest, const struct start *smallest, struct ll_explain *why)
 {
     const struct ll_tile *one = &soonest->layout.tile, *other = &smallest->layout.tile;
     const double *element = task->problem.element;
+    if (soonest->layout.feed_cycles != l->feed_cycles)
+        tell_feed(unit, task, &soonest->layout, "first step, of the tile that begins soonest, takes in", why);
     ll_say(why,
            "first step, of the tile that begins soonest: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64
            " / %.10g + %.10g, %.10g) + %.10g = %.10g cycles",
@@ -257,7 +275,7 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
     way->first_cycles = soonest.cycles;
     way->first_bytes = smallest.bytes;
     if (why)
-        tell_start(unit, task, &soonest, &smallest, why);
+        tell_start(unit, task, l, &soonest, &smallest, why);
 }
 
 static void tell_rounds(const struct ll_unit *unit, const struct layout *l, const struct ll_way *way,
@@ -292,12 +310,7 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
     if (l->macs < unit->matrix.macs[task->dtype])
         ll_say(why, "the kernel's instructions reach a share of the unit's rate: %.10g / %.10g = %.10g",
                l->macs, unit->matrix.macs[task->dtype], l->macs / unit->matrix.macs[task->dtype]);
-    if (l->feed_cycles > 0)
-        ll_say(why,
-               "a step takes in operands: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %" PRIu64
-               " / %.10g = %.10g cycles",
-               l->tile.m, l->tile.n, l->tile.k, (uint64_t)ll_dtype_bytes(task->dtype), unit->matrix.feed,
-               l->feed_cycles);
+    tell_feed(unit, task, l, "a step takes in operands", why);
     ll_say(
         why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
         l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
