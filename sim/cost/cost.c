@@ -51,17 +51,26 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
 {
     if (variant->apart_bytes == 0)
         return 0;
-    double share = doer->kernel->memory * (variant->apart_share > 0 ? variant->apart_share : 1);
-    double memory_Bps = ll_machine_memory_Bps(doer->machine) * share, start_s = variant->apart_start_s;
-    double passes_s = variant->apart_bytes / memory_Bps + start_s;
-    if (start_s > 0)
-        ll_say(why, "passes apart: %.10g / %.10g + %.10g = %.10g s", variant->apart_bytes, memory_Bps,
-               start_s, passes_s);
-    else
-        ll_say(why, "passes apart: %.10g / %.10g = %.10g s", variant->apart_bytes, memory_Bps, passes_s);
+    const struct ll_level *outermost = &doer->machine->levels[doer->machine->level_count - 1];
+    double of_kernel = doer->kernel->memory, of_pass = variant->apart_share > 0 ? variant->apart_share : 1;
+    double memory_Bps = ll_machine_memory_Bps(doer->machine) * (of_kernel * of_pass);
+    double start_s = variant->apart_start_s, passes_s = variant->apart_bytes / memory_Bps + start_s;
+    ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) + %.10g = %.10g s",
+           variant->apart_bytes, outermost->bandwidth_Bps, outermost->efficiency, of_kernel, of_pass, start_s,
+           passes_s);
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s += passes_s;
     return passes_s;
+}
+
+/* The share of the peak rate by the way, before the kernel's. */
+static void tell_rate(const struct ll_unit *unit, double rate, double windows, struct ll_explain *why)
+{
+    if (rate != 1 || windows != 1)
+        ll_say(why,
+               "%s, share of its rate by this way, and what finding windows leaves: %.10g * %.10g * %.10g = "
+               "%.10g",
+               unit->name, unit->efficiency, rate, windows, unit->efficiency * rate * windows);
 }
 
 /* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
@@ -76,7 +85,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
                          doer->work, doer->found};
     const struct ll_software *software = &machine->software;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
-    ll_variant_lends(variant, &s.unit, &s.task, why);
+    tell_rate(unit, variant->rate, ll_variant_lends(variant, &s.unit, &s.task, why), why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
     ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
@@ -129,16 +138,6 @@ static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant
     return best;
 }
 
-static void tell_variant(const struct ll_variant *variant, struct ll_explain *why)
-{
-    const struct ll_gemm *d = &variant->work.gemm;
-    if (variant->name && variant->work.kind == LL_WORK_GEMM)
-        ll_say(why, "convolution by %s: %" PRIu64 " products of %" PRIu64 " x %" PRIu64 " x %" PRIu64,
-               variant->name, d->batch, d->m, d->n, d->k);
-    else if (variant->name)
-        ll_say(why, "convolution by %s", variant->name);
-}
-
 /* Whichever is the fastest. */
 static const uint32_t fastest = UINT32_MAX;
 
@@ -181,7 +180,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
     uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way;
     const struct ll_variant *variant = &variants[taken];
-    tell_variant(variant, why);
+    ll_variant_tell(variant, work, why);
     if (!cost_variant(&doer, variant, cost, bounds, why))
         return true;
     cost->next_to_found = beside != NULL;

@@ -20,6 +20,7 @@
 #ifndef LL_SIM_COST_TRANSFORM_H
 #define LL_SIM_COST_TRANSFORM_H
 
+#include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
 #include "tracer/work.h"
 
@@ -34,5 +35,9 @@ struct ll_transformed {
  * filter that it is not for. Pure. */
 bool ll_transform(const struct ll_transform *transform, const struct ll_work *convolution,
                   struct ll_transformed *out);
+
+/* Says how many tiles there are, and what the passes move. */
+void ll_transform_tell(const struct ll_transform *transform, const struct ll_work *convolution,
+                       struct ll_explain *why);
 
 #endif

@@ -4,6 +4,7 @@
 #include "sim/cost/task.h"
 #include "sim/cost/transform.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Of the pixels along an axis those that lie in a window. */
@@ -12,10 +13,27 @@ static double share_in_windows(uint64_t kernel, uint64_t stride)
     return kernel < stride ? (double)kernel / (double)stride : 1;
 }
 
+/* All operands, read and written. */
+static double relaid_bytes(const struct ll_work *work, const struct ll_variant *v)
+{
+    return v->relaid ? 2 * ((double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes) : 0;
+}
+
+static void tell_pixels(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    const struct ll_conv *c = &work->conv;
+    if (v->work.a_bytes < work->a_bytes)
+        ll_say(why,
+               "of the image, pixels that lie in windows: floor(%" PRIu64 " * min(1, %" PRIu64 " / %" PRIu64
+               ") * min(1, %" PRIu64 " / %" PRIu64 ")) = %" PRIu64 " B",
+               work->a_bytes, c->kernel_h, c->stride_h, c->kernel_w, c->stride_w, v->work.a_bytes);
+}
+
 /* Pixels that lie between windows are not read. */
 static struct ll_variant as_it_is(const struct ll_work *work)
 {
-    struct ll_variant v = {.work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV};
+    struct ll_variant v = {
+        .work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV, .tell = tell_pixels};
     const struct ll_conv *c = &work->conv;
     if (v.windows && c->pass == LL_CONV_FORWARD)
         v.work.a_bytes = (uint64_t)((double)work->a_bytes * share_in_windows(c->kernel_h, c->stride_h) *
@@ -58,26 +76,64 @@ static struct ll_variant in_phases(const struct ll_work *work)
     return v;
 }
 
-/* dx is cleared; where windows overlap, their columns are written, read and added up. */
-static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
+/* Elements of the windows' columns for each pixel; none where no windows overlap. */
+static double columns_of_pixel(const struct ll_conv *c)
 {
-    const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {
-        .name = "scattering", .work = *work, .rate = software->scattering, .windows = true};
     bool overlap = c->kernel_h > c->stride_h || c->kernel_w > c->stride_w;
     double pixels = (double)c->batch * (double)c->in_h * (double)c->in_w;
     double windows = (double)c->batch * (double)c->out_h * (double)c->out_w;
-    double taps = (double)c->kernel_h * (double)c->kernel_w, dx = (double)work->c_bytes;
-    v.apart_bytes = dx + (overlap && pixels > 0 ? 2 * windows * taps / pixels * dx : 0);
-    return v;
+    double taps = (double)c->kernel_h * (double)c->kernel_w;
+    return overlap && pixels > 0 ? windows * taps / pixels : 0;
+}
+
+static void tell_scattering(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    const struct ll_conv *c = &work->conv;
+    double columns = columns_of_pixel(c);
+    if (columns > 0)
+        ll_say(why,
+               "elements of windows for each pixel: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
+               " / (%" PRIu64 " * %" PRIu64 ") = %.10g",
+               c->out_h, c->out_w, c->kernel_h, c->kernel_w, c->in_h, c->in_w, columns);
+    ll_say(why,
+           "result cleared, and its windows written and read, apart: %" PRIu64 " + 2 * %.10g * %" PRIu64
+           " = %.10g B",
+           work->c_bytes, columns, work->c_bytes, v->apart_bytes - relaid_bytes(work, v));
+}
+
+/* dx is cleared; where windows overlap, their columns are written, read and added up. */
+static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
+{
+    double dx = (double)work->c_bytes;
+    return (struct ll_variant){.name = "scattering",
+                               .work = *work,
+                               .rate = software->scattering,
+                               .windows = true,
+                               .apart_bytes = dx + 2 * columns_of_pixel(&work->conv) * dx,
+                               .tell = tell_scattering};
+}
+
+static void tell_columns(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    const struct ll_conv *c = &work->conv;
+    uint64_t image_bytes = c->pass == LL_CONV_DATA ? work->c_bytes : work->a_bytes;
+    double columns = v->apart_bytes - (double)image_bytes;
+    ll_say(why,
+           "windows as columns: %" PRIu64 " / (%" PRIu64 " * %" PRIu64 ") * %" PRIu64 " * %" PRIu64
+           " * %" PRIu64 " * %" PRIu64 " = %.10g B",
+           image_bytes, c->in_h, c->in_w, c->out_h, c->out_w, c->kernel_h, c->kernel_w, columns);
+    ll_say(why, "image and columns, read and written apart: %" PRIu64 " + %.10g = %.10g B", image_bytes,
+           columns, v->apart_bytes);
 }
 
 /* One product an image over its windows, which are copied to columns before, or added up from them behind. */
 static struct ll_variant in_columns(const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    struct ll_variant v = {
-        .name = "columns", .work = {.kind = LL_WORK_SEQUENCE, .dtype = work->dtype}, .rate = 1};
+    struct ll_variant v = {.name = "columns",
+                           .work = {.kind = LL_WORK_SEQUENCE, .dtype = work->dtype},
+                           .rate = 1,
+                           .tell = tell_columns};
     v.work.kept = work->kept;
     v.work.of = work->of;
     bool data = c->pass == LL_CONV_DATA, filter = c->pass == LL_CONV_FILTER;
@@ -108,6 +164,14 @@ bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work)
            work->kind == LL_WORK_CONV && c->groups > 1 && c->groups == c->in_c;
 }
 
+static void tell_lanes(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    uint64_t image = v->work.a_bytes - work->b_bytes;
+    ll_say(why,
+           "image, pixels between windows left out, and filters: %" PRIu64 " + %" PRIu64 " = %" PRIu64 " B",
+           image, work->b_bytes, v->work.a_bytes);
+}
+
 /* A lane sums up the taps of an element of the result. Those of a filter, of which there are few, are summed
  * up by all lanes. */
 static struct ll_variant on_lanes(const struct ll_software *software, const struct ll_work *work)
@@ -118,6 +182,7 @@ static struct ll_variant on_lanes(const struct ll_software *software, const stru
              x = ll_mul(ll_mul(c->batch, c->in_c), ll_mul(c->in_h, c->in_w)),
              y = ll_mul(ll_mul(c->batch, c->out_c), ll_mul(c->out_h, c->out_w));
     v.name = "lanes, one channel each";
+    v.tell = tell_lanes;
     v.rate = software->one_channel;
     v.windows = false;
     v.work = (struct ll_work){.dtype = work->dtype,
@@ -145,6 +210,18 @@ static uint64_t groups_to_join(const struct ll_software *software, const struct 
     return most;
 }
 
+static void tell_joined(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    bool filter = work->conv.pass == LL_CONV_FILTER;
+    uint64_t before = filter ? work->c_bytes : work->b_bytes,
+             now = filter ? v->work.c_bytes : v->work.b_bytes;
+    ll_say(why,
+           "filters, with zeros for the other groups' channels: %" PRIu64 " * %" PRIu64 " / %" PRIu64
+           " = %" PRIu64 " B",
+           before, work->conv.groups, v->work.conv.groups, now);
+    tell_pixels(work, v, why);
+}
+
 /* Filters of several groups side by side, with zeros for the channels of one another: fewer and larger
  * products, which multiply the zeros too. */
 static struct ll_variant joined(const struct ll_work *work, uint64_t groups)
@@ -152,6 +229,7 @@ static struct ll_variant joined(const struct ll_work *work, uint64_t groups)
     struct ll_variant v = as_it_is(work);
     uint64_t *filters = work->conv.pass == LL_CONV_FILTER ? &v.work.c_bytes : &v.work.b_bytes;
     v.name = "joined groups, zeros between";
+    v.tell = tell_joined;
     v.work.conv.groups /= groups;
     v.work.flops = ll_mul(work->flops, groups);
     *filters = ll_mul(*filters, groups);
@@ -177,7 +255,8 @@ static void lay_out_anew(const struct ll_software *software, const struct ll_wor
     if (work->kind != LL_WORK_CONV || !v->windows || share == 0 ||
         ll_mul(ll_mul(c->kernel_h, c->kernel_w), ll_mul(c->stride_h, c->stride_w)) == 1)
         return;
-    v->apart_bytes += 2 * ((double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes);
+    v->relaid = true;
+    v->apart_bytes += relaid_bytes(work, v);
     v->apart_share = share;
     v->apart_start_s = software->relaid_start_s;
 }
@@ -230,6 +309,36 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
     return count;
 }
 
+/* The sum is said where it has several parts. */
+static void tell_relaid(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    double all = relaid_bytes(work, v), before = v->apart_bytes - all;
+    ll_say(why,
+           "operands laid out anew, read and written apart: 2 * (%" PRIu64 " + %" PRIu64 " + %" PRIu64
+           ") = %.10g B",
+           work->a_bytes, work->b_bytes, work->c_bytes, all);
+    if (before > 0)
+        ll_say(why, "all that is moved apart: %.10g + %.10g = %.10g B", before, all, v->apart_bytes);
+}
+
+void ll_variant_tell(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why)
+{
+    const struct ll_gemm *d = &variant->work.gemm;
+    if (!why)
+        return;
+    if (variant->transform)
+        ll_transform_tell(variant->transform, work, why);
+    if (variant->name && variant->work.kind == LL_WORK_GEMM)
+        ll_say(why, "convolution by %s: %" PRIu64 " products of %" PRIu64 " x %" PRIu64 " x %" PRIu64,
+               variant->name, d->batch, d->m, d->n, d->k);
+    else if (variant->name)
+        ll_say(why, "convolution by %s", variant->name);
+    if (variant->tell)
+        variant->tell(work, variant, why);
+    if (variant->relaid)
+        tell_relaid(work, variant, why);
+}
+
 /* Kernels that read windows, or transform them on their way, leave k whole, but where it is all pixels. */
 static void bind_task(const struct ll_variant *variant, const struct ll_matrix *matrix, struct ll_task *task,
                       struct ll_explain *why)
@@ -243,13 +352,13 @@ static void bind_task(const struct ll_variant *variant, const struct ll_matrix *
     ll_take_whole_channels(task, channels, why);
 }
 
-void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
-                      struct ll_explain *why)
+double ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
+                        struct ll_explain *why)
 {
     struct ll_matrix *matrix = &unit->matrix;
     const struct ll_transform *t = variant->transform;
     if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
-        return;
+        return 1;
     const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
     uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
     if (count > 0) {
@@ -258,7 +367,7 @@ void ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, st
         bind_task(variant, matrix, task, why);
     }
     if (t || matrix->windows == 0)
-        return;
-    ll_say(why, "%s, finding windows leaves of its rate: %.10g", unit->name, matrix->windows);
+        return 1;
     unit->efficiency *= matrix->windows;
+    return matrix->windows;
 }
