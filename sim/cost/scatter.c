@@ -48,23 +48,111 @@ double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work
     return waste;
 }
 
-static void tell(const struct ll_level *level, const struct ll_dram *dram, const struct ll_dram_estimate *e,
-                 double stream, struct ll_explain *why)
+/* What is told of: accesses of so many bytes to a level, and what they ask of its memory. */
+struct told {
+    const char *name;
+    const struct ll_dram *dram;
+    uint64_t channels, moved; /* moved: in an access */
+    double write_share;
+    const struct ll_dram_estimate *e;
+};
+
+/* An access begins at multiples of its size, in a piece of a power of two of bytes thus at multiples of the
+ * power of two in that. */
+static uint64_t begins_at(uint64_t moved, uint64_t piece)
 {
-    double channels = (double)level->channels, burst = dram->burst_cycles;
-    ll_say(why, "%s, a row's data: %.10g * %.10g / %.10g = %.10g cycles", level->name, e->bursts, burst,
-           channels, e->data_cycles);
-    ll_say(why, "%s, a row's activations, so far apart: %.10g * %.10g / %.10g = %.10g cycles", level->name,
-           e->activates, e->activate_apart, channels, e->activate_cycles);
-    ll_say(why, "%s, a row's banks, so many at a time: %.10g * %.10g / %.10g / %.10g = %.10g cycles",
-           level->name, e->activates, e->row_cycles, e->busy_banks, channels, e->bank_cycles);
+    return ll_min(moved & -moved, piece);
+}
+
+/* The banks and rows that an access meets. */
+static void tell_meeting(const struct told *t, struct ll_explain *why)
+{
+    const struct ll_dram *d = t->dram;
+    const struct ll_dram_estimate *e = t->e;
+    uint32_t burst_bytes = ll_dram_burst_bytes(d);
+    ll_say(why, "%s, bursts of a row: %" PRIu64 " / %u = %.10g", t->name, t->moved, burst_bytes, e->bursts);
+    ll_say(why, "%s, channels that it meets: min(%" PRIu64 ", (%" PRIu64 " - %" PRIu64 ") / %d + 1) = %.10g",
+           t->name, t->channels, t->moved, begins_at(t->moved, LL_DRAM_BLOCK_BYTES), LL_DRAM_BLOCK_BYTES,
+           e->channels_met);
+    ll_say(why,
+           "%s, bank groups that it meets in each: min(%u, ((%" PRIu64 " - %" PRIu64
+           ") / %d + 1) / %.10g) = %.10g",
+           t->name, d->groups, t->moved, begins_at(t->moved, LL_DRAM_ATOM_BYTES), LL_DRAM_ATOM_BYTES,
+           e->channels_met, e->groups_met);
+    ll_say(why, "%s, activations of a row: max(%.10g * %.10g, %.10g * %u / %u) = %.10g", t->name,
+           e->groups_met, e->channels_met, e->bursts, burst_bytes, d->row_bytes, e->activates);
+}
+
+/* How long a bank is busy with a row, and how many are. */
+static void tell_banks(const struct told *t, struct ll_explain *why)
+{
+    const struct ll_dram_cycles *c = &t->dram->cycles;
+    const struct ll_dram_estimate *e = t->e;
+    uint32_t banks = t->dram->groups * t->dram->banks;
+    if (t->write_share > 0)
+        ll_say(why,
+               "%s, from row to row in a bank, where a share is written: (1 - %.10g) * max(%u, %u + %u) + "
+               "%.10g * max(%u, %u + %u + %u + %u) + %u = "
+               "%.10g cycles",
+               t->name, t->write_share, c->ras, c->rcd, c->rtp, t->write_share, c->ras, c->rcd, c->cwl,
+               t->dram->burst_cycles, c->wr, c->rp, e->row_cycles);
+    else
+        ll_say(why, "%s, from row to row in a bank: max(%u, %u + %u) + %u = %.10g cycles", t->name, c->ras,
+               c->rcd, c->rtp, c->rp, e->row_cycles);
+    ll_say(why, "%s, rows that wait in a window of accesses: max(%d * %.10g / %.10g, %.10g) = %.10g", t->name,
+           LL_DRAM_WINDOW, e->activates, e->bursts, e->groups_met, e->waiting);
+    ll_say(why,
+           "%s, banks of %u that these keep busy: %u + %.10g - 0.5 - sqrt((%u + %.10g - 0.5)^2 - 2 * %u * "
+           "%.10g) = %.10g",
+           t->name, banks, banks, e->waiting, banks, e->waiting, banks, e->waiting, e->busy_banks);
+}
+
+/* Commands, turns and refresh. */
+static void tell_rest(const struct told *t, struct ll_explain *why)
+{
+    const struct ll_dram *d = t->dram;
+    const struct ll_dram_cycles *c = &d->cycles;
+    const struct ll_dram_estimate *e = t->e;
+    if (d->wires > 1)
+        ll_say(why,
+               "%s, a row's commands, on wires for each kind: max(%.10g, 2 * %.10g) / %" PRIu64
+               " = %.10g cycles",
+               t->name, e->bursts, e->activates, t->channels, e->command_cycles);
+    else
+        ll_say(why, "%s, a row's commands: (%.10g + 2 * %.10g) / %" PRIu64 " = %.10g cycles", t->name,
+               e->bursts, e->activates, t->channels, e->command_cycles);
+    if (e->turn_cycles > 0)
+        ll_say(why,
+               "%s, turns between reading and writing: %.10g * %.10g * (%u + %d + max(%u, %u - (%u - 1) * "
+               "%u) + 2 * (%u + %u) * "
+               "min(1, %.10g / %.10g)) / %d / %" PRIu64 " = %.10g cycles",
+               t->name, e->bursts, t->write_share, c->cl, LL_DRAM_TURN_CYCLES, c->wtr_s, c->wtr_l, d->groups,
+               c->ccd_s, c->rp, c->rcd, e->activates, e->bursts, LL_DRAM_WINDOW, t->channels, e->turn_cycles);
+    ll_say(why, "%s, refresh takes of all time: (%u + %u + %u + %u - %u) / %u = %.10g", t->name, c->rfc,
+           c->rtp, c->rp, c->rcd, d->burst_cycles, c->refi, e->refresh_share);
+}
+
+static void tell(const struct told *t, double stream, struct ll_explain *why)
+{
+    const struct ll_dram_cycles *c = &t->dram->cycles;
+    const struct ll_dram_estimate *e = t->e;
+    ll_say(why, "%s is %s, whose timings are cycles of its commands", t->name, t->dram->name);
+    tell_meeting(t, why);
+    ll_say(why, "%s, a row's data: %.10g * %u / %" PRIu64 " = %.10g cycles", t->name, e->bursts,
+           t->dram->burst_cycles, t->channels, e->data_cycles);
+    ll_say(why, "%s, a row's activations, so far apart: %.10g * max(%u, %u / 4) / %" PRIu64 " = %.10g cycles",
+           t->name, e->activates, c->rrd_s, c->faw, t->channels, e->activate_cycles);
+    tell_banks(t, why);
+    ll_say(why, "%s, a row's banks, so many at a time: %.10g * %.10g / %.10g / %" PRIu64 " = %.10g cycles",
+           t->name, e->activates, e->row_cycles, e->busy_banks, t->channels, e->bank_cycles);
+    tell_rest(t, why);
     ll_say(why,
            "%s, efficiency of scattered rows, with commands, turns and refresh: "
            "%.10g / (max(max(%.10g, %.10g), max(%.10g, %.10g)) + %.10g) * (1 - %.10g) = %.10g",
-           level->name, e->data_cycles, e->data_cycles, e->activate_cycles, e->bank_cycles, e->command_cycles,
+           t->name, e->data_cycles, e->data_cycles, e->activate_cycles, e->bank_cycles, e->command_cycles,
            e->turn_cycles, e->refresh_share, e->efficiency);
-    ll_say(why, "%s, a stream's efficiency over theirs: %.10g / %.10g = %.10g", level->name, stream,
-           e->efficiency, stream / e->efficiency);
+    ll_say(why, "%s, a stream's efficiency, as of all %s, over theirs: %.10g / %.10g = %.10g", t->name,
+           t->dram->name, stream, e->efficiency, stream / e->efficiency);
 }
 
 double ll_scatter_slowdown(const struct ll_level *level, const struct ll_work *work, struct ll_explain *why)
@@ -80,7 +168,8 @@ double ll_scatter_slowdown(const struct ll_level *level, const struct ll_work *w
     double stream = ll_dram_stream_efficiency(dram), scattered = s.rows * (double)moved;
     double all = ll_work_bytes(work) + scattered - s.rows * s.row_bytes;
     double slowdown = 1 + scattered / all * fmax(0, stream / e.efficiency - 1);
-    tell(level, dram, &e, stream, why);
+    if (why)
+        tell(&(struct told){level->name, dram, level->channels, moved, s.write_share, &e}, stream, why);
     ll_say(why, "%s, slower than a stream by: 1 + %.10g / %.10g * max(0, %.10g - 1) = %.10g", level->name,
            scattered, all, stream / e.efficiency, slowdown);
     return slowdown;

@@ -149,6 +149,9 @@ void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struc
     e->activates = activates_of(dram, groups * blocks, e->bursts, p);
     double rows_a_burst = e->activates / e->bursts;
     double waiting = fmax(LL_DRAM_WINDOW * rows_a_burst, p->stride ? dram->groups : groups);
+    e->channels_met = blocks;
+    e->groups_met = groups;
+    e->waiting = waiting;
     e->activate_apart = fmax(c->rrd_s, c->faw / 4.0);
     e->row_cycles = row_cycles(dram, p->write_share);
     e->busy_banks = busy_banks(dram, waiting);

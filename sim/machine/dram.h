@@ -71,16 +71,18 @@ struct ll_dram_pattern {
 /* Averages over one access of a pattern, of one channel's cycles: what it asks of each resource. */
 struct ll_dram_estimate {
     double bursts, activates;
-    double activate_apart;  /* cycles between activations */
-    double row_cycles;      /* from opening a row to opening the next in the same bank */
-    double busy_banks;      /* as many rows are on their way at a time */
-    double data_cycles;     /* the data wires */
-    double activate_cycles; /* activations, as often as allowed */
-    double bank_cycles;     /* rows of the banks that the scheduler keeps busy */
-    double command_cycles;  /* the command wires */
-    double turn_cycles;     /* turning them around, while nothing else moves */
-    double refresh_share;   /* of all time */
-    double efficiency;      /* asked bytes over what the peak moves in that time */
+    double channels_met, groups_met; /* that it touches, and bank groups of each of these */
+    double waiting;                  /* rows that the scheduler of a channel sees */
+    double activate_apart;           /* cycles between activations */
+    double row_cycles;               /* from opening a row to opening the next in the same bank */
+    double busy_banks;               /* as many rows are on their way at a time */
+    double data_cycles;              /* the data wires */
+    double activate_cycles;          /* activations, as often as allowed */
+    double bank_cycles;              /* rows of the banks that the scheduler keeps busy */
+    double command_cycles;           /* the command wires */
+    double turn_cycles;              /* turning them around, while nothing else moves */
+    double refresh_share;            /* of all time */
+    double efficiency;               /* asked bytes over what the peak moves in that time */
 };
 
 /* Channels are at least 1. With c channels, w the window, g bank groups, b banks, of which rows that are

@@ -167,6 +167,31 @@ static void also_where_zeros_are_skipped(void **state)
     }
 }
 
+/* Of a memory with banks; some are written as well. */
+static void also_where_rows_are_picked(void **state)
+{
+    (void)state;
+    struct dice dice = {43};
+    for (int i = 0; i < 2000; i++) {
+        struct ll_machine machine = random_machine(&dice);
+        uint64_t rows = roll_size(&dice, 4096), row_bytes = roll_size(&dice, 65536);
+        bool written = roll_between(&dice, 0, 1);
+        struct ll_work work = {.kind = written ? LL_WORK_VECTOR : LL_WORK_GATHER,
+                               .dtype = LL_F32,
+                               .a_bytes = rows * row_bytes,
+                               .c_bytes = rows * row_bytes};
+        if (written) {
+            work.vector.elements = rows * row_bytes;
+            work.vector.picked = rows;
+            work.vector.picked_bytes = row_bytes;
+        } else {
+            work.gather.rows = rows;
+            work.gather.row_bytes = row_bytes;
+        }
+        follow(&machine, &work, NULL);
+    }
+}
+
 /* Lines are longest where each level has a latency of its own and nothing overlaps. */
 static void however_many_levels_there_are(void **state)
 {
@@ -299,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
         cmocka_unit_test(also_where_zeros_are_skipped),
+        cmocka_unit_test(also_where_rows_are_picked),
         cmocka_unit_test(however_many_levels_there_are),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_beside_exchanges),
