@@ -72,6 +72,16 @@ const char *ll_percent(struct ll_human *human, double fraction)
     return human->text;
 }
 
+const char *ll_times(struct ll_human *human, double factor)
+{
+    int digits = 2;
+    while (factor < 1 && digits < 6 && factor >= 1 - 0.5 * pow(10, -digits))
+        digits++;
+    bool rounding = factor >= 1 - 0.5e-6 && factor < 1;
+    ll_snprintf(human->text, sizeof human->text, "%.*fx", rounding ? 2 : digits, factor);
+    return human->text;
+}
+
 const char *ll_grouped(struct ll_human *human, unsigned long long count)
 {
     char digits[24];

@@ -22,6 +22,10 @@ const char *ll_binary(struct ll_human *human, double bytes);
 /* "41.3 %". */
 const char *ll_percent(struct ll_human *human, double fraction);
 
+/* "1.36x"; a loss has as many digits as show it: "0.998x". Down to a millionth, what is less than that is
+ * rounding and "1.00x". */
+const char *ll_times(struct ll_human *human, double factor);
+
 /* A plain count with thin groups of thousands: "61,104,937". */
 const char *ll_grouped(struct ll_human *human, unsigned long long count);
 

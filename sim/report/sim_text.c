@@ -239,9 +239,9 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, width < WIDE ? SHORT_BAR : BAR_WIDTH);
-        struct ll_human time;
-        ll_table_row(table, "  %s|%s|%.2fx|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
-                     gain->speedup, bar.text ? bar.text : "",
+        struct ll_human time, times;
+        ll_table_row(table, "  %s|%s|%s|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
+                     ll_times(&times, gain->speedup), bar.text ? bar.text : "",
                      i == 0 && gain->speedup >= 1.005
                          ? (width < WIDE ? "  <- best" : "  <- the best single change")
                          : "");

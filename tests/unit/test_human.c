@@ -53,6 +53,21 @@ static void what_is_no_number_is_a_dash(void **state)
     assert_string_equal(ll_si(&human, INFINITY, "s"), "-");
 }
 
+static void a_loss_is_seen_however_small(void **state)
+{
+    (void)state;
+    struct ll_human human;
+    assert_string_equal(ll_times(&human, 1.3642), "1.36x");
+    assert_string_equal(ll_times(&human, 1.0004), "1.00x");
+    assert_string_equal(ll_times(&human, 1), "1.00x");
+    assert_string_equal(ll_times(&human, 0.8312), "0.83x");
+    assert_string_equal(ll_times(&human, 0.9949), "0.99x");
+    assert_string_equal(ll_times(&human, 0.9951), "0.995x");
+    assert_string_equal(ll_times(&human, 0.99996), "0.99996x");
+    assert_string_equal(ll_times(&human, 0.999999), "0.999999x");
+    assert_string_equal(ll_times(&human, 0.9999999), "1.00x"); /* rounding */
+}
+
 static void capacities_count_in_powers_of_1024(void **state)
 {
     (void)state;
@@ -102,6 +117,7 @@ int main(void)
         cmocka_unit_test(what_is_counted_has_no_thousandths),
         cmocka_unit_test(what_is_past_the_last_prefix_has_an_exponent),
         cmocka_unit_test(what_is_no_number_is_a_dash),
+        cmocka_unit_test(a_loss_is_seen_however_small),
         cmocka_unit_test(capacities_count_in_powers_of_1024),
         cmocka_unit_test(thousands_are_grouped),
         cmocka_unit_test(a_bar_stays_within_its_brackets),
