@@ -13,6 +13,7 @@
 
 #include "tracer/base/num.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* The nodes of a tree that are looked at: enough for one that takes from two and hands to a third. Between
@@ -72,6 +73,10 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
         return false;
     double bytes = e->bytes / (double)shape.chain;
     double within = 2 * (double)(shape.chain - 1), between = 2 * floor(log2((double)shape.nodes));
+    ll_told_say(steps->told, "hops along a chain of %" PRIu64 ", up and down: 2 * (%" PRIu64 " - 1) = %.10g",
+                shape.chain, shape.chain, within);
+    ll_told_say(steps->told, "hops between %" PRIu64 " nodes, halved so often: 2 * %.10g = %.10g",
+                shape.nodes, between / 2, between);
     send_chains(steps, &shape, bytes);
     struct ll_steps_hop chain_hop = ll_steps_end_hop(steps, within + between);
     send_trees(steps, &shape, bytes);
@@ -80,6 +85,10 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
         .latency_s = within * chain_hop.latency_s + between * tree_hop.latency_s,
         .pass_s = within * chain_hop.pass_s + between * tree_hop.pass_s,
     };
+    ll_told_say(steps->told, "all hops, until pieces are complete: %.10g * %.10g + %.10g * %.10g = %.10g s",
+                within, chain_hop.pass_s, between, tree_hop.pass_s, all.pass_s);
+    ll_told_say(steps->told, "all hops, latencies alone: %.10g * %.10g + %.10g * %.10g = %.10g s", within,
+                chain_hop.latency_s, between, tree_hop.latency_s, all.latency_s);
     send_chains(steps, &shape, bytes);
     send_trees(steps, &shape, bytes);
     /* One edge less than devices, each way. */

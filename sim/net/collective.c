@@ -4,6 +4,7 @@
 #include "sim/net/steps.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ static uint32_t level_of(const struct ll_net *net, uint64_t link)
 /* An algorithm that is not worth it is none. */
 static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const struct ll_exchange *exchange,
                                               enum ll_algorithm algorithm, struct ll_worth worth,
-                                              struct ll_exchanged *exchanged)
+                                              struct ll_told *told, struct ll_exchanged *exchanged)
 {
     const struct ll_net *net = ll_solver_net(solver);
     struct ll_steps steps = {.net = net,
@@ -51,7 +52,8 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
                              .exchange = *exchange,
                              .groups = ll_solver_groups(solver, exchange),
                              .busiest = UINT64_MAX,
-                             .worth = worth};
+                             .worth = worth,
+                             .told = told};
     steps.exchange.algorithm = algorithm;
     ll_solver_forget(solver);
     if (!algorithms[algorithm].send(&steps) || steps.tired)
@@ -79,7 +81,8 @@ static enum ll_exchange_trouble fastest_of(struct ll_solver *solver, const struc
     struct ll_worth worth = {most_links, INFINITY};
     for (int a = 0; a < LL_ALGORITHM_COUNT; a++) {
         struct ll_exchanged tried;
-        enum ll_exchange_trouble now = try_algorithm(solver, exchange, (enum ll_algorithm)a, worth, &tried);
+        enum ll_exchange_trouble now =
+            try_algorithm(solver, exchange, (enum ll_algorithm)a, worth, NULL, &tried);
         if (now == LL_EXCHANGE_NO_MEMORY)
             return now;
         if (now == LL_EXCHANGE_DONE && (trouble == LL_EXCHANGE_NO_WAY || tried.time_s < exchanged->time_s)) {
@@ -96,7 +99,7 @@ static enum ll_exchange_trouble fastest(struct ll_solver *solver, const struct l
 {
     enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
     if (exchange->size > MOST_FLAT)
-        trouble = try_algorithm(solver, exchange, LL_ALGORITHM_HIERARCHICAL, anything, exchanged);
+        trouble = try_algorithm(solver, exchange, LL_ALGORITHM_HIERARCHICAL, anything, NULL, exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
         trouble = fastest_of(solver, exchange, MOST_LINKS, exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
@@ -115,9 +118,40 @@ static enum ll_exchange_trouble exchange_with(struct ll_solver *solver, const st
     enum ll_exchange_trouble trouble =
         exchange->algorithm == LL_ALGORITHM_COUNT
             ? fastest(solver, &fewer, exchanged)
-            : try_algorithm(solver, &fewer, exchange->algorithm, anything, exchanged);
+            : try_algorithm(solver, &fewer, exchange->algorithm, anything, NULL, exchanged);
     free(owned);
     return trouble;
+}
+
+/* The exchange once more, by the algorithm that it names, to be told. */
+static enum ll_exchange_trouble tell_again(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                           struct ll_str *lines)
+{
+    uint64_t *owned;
+    struct ll_exchanged again;
+    struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
+    struct ll_told told = {.lines = lines, .net = ll_solver_net(solver), .exchange = &fewer};
+    enum ll_exchange_trouble trouble =
+        try_algorithm(solver, &fewer, exchange->algorithm, anything, &told, &again);
+    if (trouble == LL_EXCHANGE_DONE)
+        ll_told_end(&told, again.time_s);
+    ll_told_release(&told);
+    free(owned);
+    return lines->failed ? LL_EXCHANGE_NO_MEMORY : trouble;
+}
+
+/* One of the exchanges that another one is made of. */
+static void tell_nested(struct ll_steps *steps, const struct ll_exchange *exchange,
+                        const struct ll_exchanged *part)
+{
+    struct ll_exchange taken = *exchange;
+    if (!steps->told || exchange->size < 2)
+        return;
+    taken.algorithm = part->algorithm;
+    ll_told_say(steps->told, "%s of %.10g B among %" PRIu64 ", %s", ll_collective_name(exchange->collective),
+                exchange->bytes, exchange->size, ll_algorithm_name(part->algorithm));
+    steps->failed |= tell_again(steps->solver, &taken, steps->told->lines) != LL_EXCHANGE_DONE;
+    ll_told_part(steps->told, part->time_s);
 }
 
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
@@ -127,6 +161,7 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
         steps->failed = true;
         return;
     }
+    tell_nested(steps, exchange, &part);
     steps->time_s += part.time_s;
     steps->rounds += part.rounds;
     steps->sent_bytes += part.sent_bytes * (double)exchange->groups / (double)steps->exchange.groups;
@@ -173,16 +208,22 @@ static double between(const struct ll_network_sample *low, const struct ll_netwo
     return latency_s + 2 * (n - 1) / n * bytes / bandwidth_Bps;
 }
 
+/* Those of as many devices, or of the nearest fewer and more; NULL: there is none. */
+static void find_samples(const struct ll_network *level, uint64_t devices,
+                         const struct ll_network_sample **low, const struct ll_network_sample **high)
+{
+    for (uint64_t i = 0; i < level->sample_count; i++) {
+        *low = level->samples[i].devices <= devices ? &level->samples[i] : *low;
+        *high = !*high && level->samples[i].devices >= devices ? &level->samples[i] : *high;
+    }
+}
+
 /* What was measured on the level, where that says something of so many devices. */
 static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_exchange *e,
                     struct ll_exchanged *exchanged)
 {
-    const struct ll_network *level = &ll_net_machine(net)->networks[place];
     const struct ll_network_sample *low = NULL, *high = NULL;
-    for (uint64_t i = 0; i < level->sample_count; i++) {
-        low = level->samples[i].devices <= e->size ? &level->samples[i] : low;
-        high = !high && level->samples[i].devices >= e->size ? &level->samples[i] : high;
-    }
+    find_samples(&ll_net_machine(net)->networks[place], e->size, &low, &high);
     if (!low || !high)
         return false;
     *exchanged = (struct ll_exchanged){.time_s = between(low, high, e->size, e->bytes),
@@ -190,6 +231,33 @@ static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_ex
                                        .algorithm = LL_ALGORITHM_COUNT,
                                        .busiest = (uint32_t)place};
     return true;
+}
+
+/* Both figures change evenly between two samples. */
+static void tell_samples(const struct ll_net *net, const struct ll_exchange *e, struct ll_str *lines)
+{
+    const struct ll_network *level = &ll_net_machine(net)->networks[ll_joining_level(net, e)];
+    const struct ll_network_sample *low = NULL, *high = NULL;
+    find_samples(level, e->size, &low, &high);
+    double n = (double)e->size, span = (double)(high->devices - low->devices);
+    double share = span > 0 ? (n - (double)low->devices) / span : 0;
+    double latency_s = low->latency_s + share * (high->latency_s - low->latency_s);
+    double bandwidth_Bps = low->bandwidth_Bps + share * (high->bandwidth_Bps - low->bandwidth_Bps);
+    struct ll_told told = {.lines = lines};
+    if (span > 0) {
+        ll_told_say(&told,
+                    "of the way from the sample of fewer devices to that of more: (%.10g - %" PRIu64
+                    ") / (%" PRIu64 " - %" PRIu64 ") = %.10g",
+                    n, low->devices, high->devices, low->devices, share);
+        ll_told_say(&told, "latency there: %.10g + %.10g * (%.10g - %.10g) = %.10g s", low->latency_s, share,
+                    high->latency_s, low->latency_s, latency_s);
+        ll_told_say(&told, "bandwidth there: %.10g + %.10g * (%.10g - %.10g) = %.10g B/s", low->bandwidth_Bps,
+                    share, high->bandwidth_Bps, low->bandwidth_Bps, bandwidth_Bps);
+    }
+    ll_told_say(&told,
+                "messages, as sampled, the latency and what each device sends of the bytes: %.10g + 2 * "
+                "(%.10g - 1) / %.10g * %.10g / %.10g = %.10g s",
+                latency_s, n, n, e->bytes, bandwidth_Bps, between(low, high, e->size, e->bytes));
 }
 
 static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
@@ -217,4 +285,54 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
     exchanged->overhead_s = alone ? software->message_overhead_s : software->collective_overhead_s;
     exchanged->time_s += exchanged->overhead_s;
     return trouble;
+}
+
+/* What each of the ways takes, where the fastest of all was looked for, or of two that the software compares.
+ */
+static void tell_compared(struct ll_solver *solver, const struct ll_exchange *exchange, bool tuned,
+                          struct ll_str *lines)
+{
+    static const struct ll_worth cheap = {MOST_LINKS, INFINITY};
+    struct ll_str times = {0};
+    uint64_t *owned, count = 0;
+    struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
+    for (enum ll_algorithm a = 0; exchange->size <= MOST_FLAT && a < LL_ALGORITHM_COUNT; a++) {
+        struct ll_exchanged tried;
+        bool asked = tuned ? a == LL_ALGORITHM_RING || a == LL_ALGORITHM_IN_NETWORK : a != LL_ALGORITHM_TUNED;
+        if (!asked || try_algorithm(solver, &fewer, a, cheap, NULL, &tried) != LL_EXCHANGE_DONE)
+            continue;
+        ll_str_addf(&times, "%s%s %.10g s", count++ ? ", " : "", ll_algorithm_name(a), tried.time_s);
+    }
+    if (count > 1)
+        ll_str_addf(lines, "the fastest is taken: %s\n", times.text);
+    lines->failed |= times.failed;
+    ll_str_release(&times);
+    free(owned);
+}
+
+/* Why it goes the way that it does. */
+static void tell_choice(struct ll_solver *solver, const struct ll_exchange *exchange, struct ll_str *lines)
+{
+    const struct ll_net *net = ll_solver_net(solver);
+    enum ll_algorithm preferred = ll_net_machine(net)->software.collectives;
+    struct ll_told told = {.lines = lines, .net = net, .exchange = exchange};
+    struct ll_steps steps = {.net = net, .solver = solver, .exchange = *exchange, .told = &told};
+    bool expected = preferred == LL_ALGORITHM_TUNED && ll_tell_expected(&steps);
+    if (preferred == LL_ALGORITHM_TUNED && !expected)
+        tell_compared(solver, exchange, true, lines);
+    else if (preferred != exchange->algorithm && !expected)
+        tell_compared(solver, exchange, false, lines);
+}
+
+enum ll_exchange_trouble ll_exchange_tell(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                          const struct ll_exchanged *exchanged, struct ll_str *lines)
+{
+    struct ll_exchange way = *exchange;
+    if (exchanged->algorithm == LL_ALGORITHM_COUNT) {
+        tell_samples(ll_solver_net(solver), exchange, lines);
+        return lines->failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
+    }
+    way.algorithm = exchanged->algorithm;
+    tell_choice(solver, &way, lines);
+    return tell_again(solver, &way, lines);
 }

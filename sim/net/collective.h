@@ -13,6 +13,7 @@
 #define LL_SIM_NET_COLLECTIVE_H
 
 #include "sim/net/net.h"
+#include "tracer/base/str.h"
 
 enum ll_collective {
 #define LL_COLLECTIVE(word, ...) LL_COLLECTIVE_##word,
@@ -68,5 +69,11 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
  * exchange->algorithm is not looked at. */
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged);
+
+/* Says why an exchange that came out like this takes its time, in lines for a pocket calculator
+ * (sim/cost/explain.h), each ending in a line break: what was compared or expected where there was a choice;
+ * then messages, links and latencies, so that the last line has the time, without what starting costs. */
+enum ll_exchange_trouble ll_exchange_tell(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                          const struct ll_exchanged *exchanged, struct ll_str *lines);
 
 #endif

@@ -145,16 +145,34 @@ const struct ll_network *ll_net_link_spec(const struct ll_net *net, uint64_t lin
     return level_of(net, link)->fabric.level;
 }
 
+/* Among the links of a group of groups, and of one of its networks. */
+static uint64_t place_of(const struct level *level, uint64_t link)
+{
+    return (link - level->first) % level->block;
+}
+
+enum ll_link_kind ll_net_link_kind(const struct ll_net *net, uint64_t link)
+{
+    const struct level *level = level_of(net, link);
+    uint64_t within = place_of(level, link);
+    if (within >= level->rails * level->stride)
+        return LL_LINK_GROUP_PORT;
+    return within % level->stride < level->fabric.links ? LL_LINK : LL_LINK_PORT;
+}
+
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link)
 {
     const struct level *level = level_of(net, link);
     const struct ll_network *spec = level->fabric.level;
-    uint64_t within = (link - level->first) % level->block, local = within % level->stride;
-    if (within >= level->rails * level->stride)
+    switch (ll_net_link_kind(net, link)) {
+    case LL_LINK_GROUP_PORT:
         return spec->group_port_Bps * spec->efficiency;
-    double Bps = local < level->fabric.links ? spec->bandwidth_Bps * ll_fabric_width(&level->fabric, local)
-                                             : spec->port_Bps;
-    return Bps * spec->efficiency;
+    case LL_LINK_PORT:
+        return spec->port_Bps * spec->efficiency;
+    default:
+        return spec->bandwidth_Bps * ll_fabric_width(&level->fabric, place_of(level, link) % level->stride) *
+               spec->efficiency;
+    }
 }
 
 /* From the device's place in its group of groups to another such place; its place within the group stays. */

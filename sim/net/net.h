@@ -26,6 +26,10 @@ uint64_t ll_net_devices(const struct ll_net *net);
 uint64_t ll_net_links(const struct ll_net *net);
 uint64_t ll_net_levels(const struct ll_net *net);
 
+/* A link of the topology, or the port of a device or of a group into all of its links in a level. */
+enum ll_link_kind { LL_LINK, LL_LINK_PORT, LL_LINK_GROUP_PORT };
+enum ll_link_kind ll_net_link_kind(const struct ll_net *net, uint64_t link);
+
 /* What a link carries of large messages, in bytes a second, one direction; ports are links too. The level
  * that it is of. */
 double ll_net_link_Bps(const struct ll_net *net, uint64_t link);

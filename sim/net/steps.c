@@ -27,6 +27,7 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;
     ll_solver_send(steps->solver, from_rank, to_rank, bytes);
+    ll_told_send(steps->told, from_rank, to_rank, bytes);
 }
 
 struct step {
@@ -86,12 +87,47 @@ static double flags_s(const struct step *step, double times)
     return times * (step->flow.mean_latency_s + step->flow.sent_s / step->flagged);
 }
 
+/* What a device sends in a step, of all. */
+static void tell_chunks(struct ll_told *told, const struct step *step, double times, double time_s)
+{
+    const double chunk = (double)step->chunk_bytes, sent_s = step->flow.sent_s;
+    if (!told)
+        return;
+    ll_told_say(told, "a device sends in a step: %.10g / %.10g = %.10g B", told->exchange->bytes,
+                told->exchange->bytes / step->bytes, step->bytes);
+    ll_told_say(told,
+                "%.10g steps, half a chunk behind the other: (2 * %.10g + 1) * (%.10g / 2 + ceil(%.10g / "
+                "%.10g) * %.10g) = %.10g s",
+                times, times, sent_s, step->bytes, chunk, step->pass_s, time_s);
+}
+
+static void tell_end(struct ll_told *told, const struct step *step, double times, double time_s)
+{
+    bool chunks = step->chunk_bytes > 0 && times >= 2;
+    unsigned mean = chunks || step->flagged > 0 ? LL_TOLD_MEAN : 0, last = chunks ? 0 : LL_TOLD_LAST;
+    ll_told_flow(told, &step->flow, chunks ? step->pass_s : 0, mean | last);
+    double plain_s = step->chunk_bytes > 0 ? chunks_s(step, times) : times * step->flow.done_s;
+    if (chunks)
+        tell_chunks(told, step, times, plain_s);
+    else
+        ll_told_say(told, "%.10g step%s: %.10g * (%.10g + %.10g) = %.10g s", times, times == 1 ? "" : "s",
+                    times, step->flow.sent_s, step->flow.done_s - step->flow.sent_s, plain_s);
+    if (step->flagged > 0)
+        ll_told_say(told,
+                    "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g * "
+                    "(%.10g + %.10g / %.10g)) = %.10g s",
+                    plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->flagged, time_s);
+    ll_told_part(told, time_s);
+}
+
 void ll_steps_end(struct ll_steps *steps, double times)
 {
     struct step step = end(steps, times);
     double time_s = step.chunk_bytes > 0 ? chunks_s(&step, times) : times * step.flow.done_s;
     if (step.flagged > 0)
         time_s = fmin(time_s, flags_s(&step, times));
+    if (steps->told)
+        tell_end(steps->told, &step, times, time_s);
     steps->time_s += time_s;
     steps->rounds += times;
 }
@@ -104,8 +140,14 @@ struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
     /* The whole stream sends what they do, and more. */
     struct step step = run(steps, steps->worth.time_s - steps->time_s);
     struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
-    if (step.chunk_bytes > 0)
+    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_LONGEST | LL_TOLD_MEAN);
+    if (step.chunk_bytes > 0) {
         hop.pass_s += step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));
+        ll_told_say(steps->told,
+                    "a hop, until a piece is complete: %.10g + %.10g * min(%.10g / 8 / %.10g, 1 / (4 * "
+                    "%.10g)) = %.10g s",
+                    step.pass_s, step.flow.sent_s, (double)step.chunk_bytes, bytes, hops, hop.pass_s);
+    }
     return hop;
 }
 
@@ -113,8 +155,17 @@ void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, d
 {
     struct step step = end(steps, 1);
     double time_s = all->pass_s + step.flow.sent_s;
+    ll_told_flow(steps->told, &step.flow, step.pass_s, 0);
     if (step.flagged > 0)
         time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.flagged);
+    ll_told_say(steps->told, "all hops, and the stream: %.10g + %.10g = %.10g s", all->pass_s,
+                step.flow.sent_s, all->pass_s + step.flow.sent_s);
+    if (step.flagged > 0)
+        ll_told_say(steps->told,
+                    "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g + %.10g "
+                    "/ %.10g) = %.10g s",
+                    all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.flagged, time_s);
+    ll_told_part(steps->told, time_s);
     steps->time_s += time_s;
     steps->rounds += hops;
 }
@@ -123,15 +174,28 @@ void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *le
 {
     double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
     struct step step = end(steps, 1);
+    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_MEAN);
     double first = fmin(1, piece_bytes / fmax(1, steps->exchange.bytes));
-    steps->time_s += 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
+    double time_s = 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
+    ll_told_say(steps->told,
+                "in and out, the first chunk of each device twice: 2 * %.10g + (1 + min(1, %.10g * %.10g / "
+                "%.10g)) * %.10g / %.10g = %.10g s",
+                step.pass_s, n, (double)level->in_network_chunk_bytes, steps->exchange.bytes,
+                step.flow.sent_s, level->in_network, time_s);
+    ll_told_part(steps->told, time_s);
+    steps->time_s += time_s;
     steps->rounds += 2;
 }
 
 void ll_steps_end_stream(struct ll_steps *steps, double hops)
 {
     struct step step = end(steps, 1);
-    steps->time_s += hops * step.flow.latency_s + step.flow.sent_s;
+    double time_s = hops * step.flow.latency_s + step.flow.sent_s;
+    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_LONGEST);
+    ll_told_say(steps->told, "a stream through %.10g hops: %.10g * %.10g + %.10g = %.10g s", hops, hops,
+                step.flow.latency_s, step.flow.sent_s, time_s);
+    ll_told_part(steps->told, time_s);
+    steps->time_s += time_s;
     steps->rounds += hops;
 }
 
@@ -139,6 +203,7 @@ void ll_steps_end_stream(struct ll_steps *steps, double hops)
 void ll_steps_end_chunks(struct ll_steps *steps, double hops)
 {
     struct ll_flow_times flow = end(steps, 1).flow;
+    ll_told_flow(steps->told, &flow, 0, LL_TOLD_LONGEST);
     double further = hops - 1, best_s = INFINITY, best_rounds = hops;
     double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
     if (isinf(ideal))
@@ -148,6 +213,15 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops)
         best_rounds = time_s < best_s ? further + c : best_rounds;
         best_s = fmin(best_s, time_s);
     }
+    double chunks = best_rounds - further;
+    if (isinf(ideal))
+        ll_told_say(steps->told, "as many chunks as one likes: %.10g + 0 = %.10g s", flow.sent_s, best_s);
+    else
+        ll_told_say(steps->told,
+                    "%.10g rounds of %.10g chunks, the fastest number of them: (%.10g - 1 + %.10g) * (%.10g "
+                    "+ %.10g / %.10g) = %.10g s",
+                    best_rounds, chunks, hops, chunks, flow.latency_s, flow.sent_s, chunks, best_s);
+    ll_told_part(steps->told, best_s);
     steps->time_s += best_s;
     steps->rounds += best_rounds;
 }

@@ -5,6 +5,7 @@
 
 #include "sim/net/collective.h"
 #include "sim/net/solver.h"
+#include "sim/net/told.h"
 
 /* One exchange under way. An algorithm adds messages between ranks, then ends the step; all groups do the
  * same. */
@@ -24,6 +25,7 @@ struct ll_steps {
     uint64_t links;        /* so far */
     bool tired;            /* it is not worth it: what was sent is not all */
     bool failed;
+    struct ll_told *told; /* NULL: nobody listens */
 };
 
 /* One more message between two ranks of each group. */
@@ -60,6 +62,9 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 /* How many ranks in a row share a block of devices that an inner level joins, in all groups alike; 0: the
  * groups are not cut into equal blocks. */
 uint64_t ll_steps_block(const struct ll_steps *steps);
+
+/* What the software expects of each of its ways (tuned.c). False where it has no choice. */
+bool ll_tell_expected(const struct ll_steps *steps);
 
 /* The level in which alone the members of a group have different places; LL_NO_LEVEL: there is none. */
 uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *exchange);

@@ -20,7 +20,8 @@
 #include <math.h>
 
 struct situation {
-    double devices, nodes, links_Bps;
+    double devices, nodes, cards, links_Bps;
+    const struct ll_network *level; /* between nodes */
 };
 
 /* The outermost level in which the members of the first group have different places. */
@@ -36,16 +37,21 @@ static uint64_t level_between(const struct ll_steps *steps)
     return level;
 }
 
-/* What a node's cards carry by their data sheets, of those that its devices use. */
-static double links_Bps(const struct ll_steps *steps, uint64_t level, uint64_t chain)
+/* Those of a node that its devices use. */
+static double cards_of(const struct ll_steps *steps, uint64_t level, uint64_t chain)
 {
-    const struct ll_network *spec = &ll_net_machine(steps->net)->networks[level];
     uint64_t cards = 1;
     for (uint64_t i = 1; i < chain; i++)
         cards += ll_net_rail(steps->net, level, steps->exchange.members[i]) !=
                  ll_net_rail(steps->net, level, steps->exchange.members[i - 1]);
-    double Bps = (double)cards * spec->bandwidth_Bps;
-    return spec->group_port_Bps > 0 ? fmin(Bps, spec->group_port_Bps) : Bps;
+    return (double)cards;
+}
+
+/* What these carry by their data sheets. */
+static double links_Bps(const struct ll_network *level, double cards)
+{
+    double Bps = cards * level->bandwidth_Bps;
+    return level->group_port_Bps > 0 ? fmin(Bps, level->group_port_Bps) : Bps;
 }
 
 /* Of its bandwidth, what a size leaves. */
@@ -84,24 +90,108 @@ static bool is_switched(const struct ll_net *net, uint64_t level)
     return topology == LL_TOPOLOGY_SWITCH || topology == LL_TOPOLOGY_FULL || topology == LL_TOPOLOGY_FAT_TREE;
 }
 
-static bool expects_trees(const struct ll_steps *steps)
+/* False where there is nothing to choose. */
+static bool find_situation(const struct ll_steps *steps, struct situation *at)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
+        return false;
+    uint64_t block = ll_steps_block(steps), chain = block ? block : 1, level = level_between(steps);
+    if (level == 0 || !is_switched(steps->net, level))
+        return false;
+    const struct ll_network *spec = &ll_net_machine(steps->net)->networks[level];
+    *at = (struct situation){.devices = (double)e->size,
+                             .nodes = (double)e->size / (double)chain,
+                             .cards = cards_of(steps, level, chain),
+                             .level = spec};
+    at->links_Bps = links_Bps(spec, at->cards);
+    return true;
+}
+
+static double expected_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
 {
     static double (*const formulas[])(const struct ll_expected_way *, const struct situation *, double) = {
         [LL_EXPECTED_RING] = ring_s, [LL_EXPECTED_CHAINED_TREES] = chained_trees_s};
+    return formulas[way->algorithm](way, at, bytes);
+}
+
+static bool expects_trees(const struct ll_steps *steps)
+{
     const struct ll_software *software = &ll_net_machine(steps->net)->software;
-    uint64_t block = ll_steps_block(steps), chain = block ? block : 1, level = level_between(steps);
     double least[LL_EXPECTED_ALGORITHM_COUNT] = {INFINITY, INFINITY};
-    if (level == 0 || !is_switched(steps->net, level))
+    struct situation at;
+    if (!find_situation(steps, &at))
         return false;
-    struct situation at = {.devices = (double)steps->exchange.size,
-                           .nodes = (double)steps->exchange.size / (double)chain,
-                           .links_Bps = links_Bps(steps, level, chain)};
     for (uint64_t i = 0; i < software->expected_count; i++) {
         const struct ll_expected_way *way = &software->expected[i];
-        double time_s = formulas[way->algorithm](way, &at, steps->exchange.bytes);
-        least[way->algorithm] = fmin(least[way->algorithm], time_s);
+        least[way->algorithm] = fmin(least[way->algorithm], expected_s(way, &at, steps->exchange.bytes));
     }
     return least[LL_EXPECTED_CHAINED_TREES] < least[LL_EXPECTED_RING];
+}
+
+static void tell_links(const struct situation *at, struct ll_told *told)
+{
+    const struct ll_network *level = at->level;
+    if (level->group_port_Bps > 0)
+        ll_told_say(told,
+                    "links of a node into %s, by their data sheet: min(%.10g * %.10g, %.10g) = %.10g B/s",
+                    level->name, at->cards, level->bandwidth_Bps, level->group_port_Bps, at->links_Bps);
+    else
+        ll_told_say(told, "links of a node into %s, by their data sheet: %.10g * %.10g = %.10g B/s",
+                    level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
+}
+
+static void tell_bandwidth(const struct ll_expected_way *way, const struct situation *at, double bytes,
+                           struct ll_told *told)
+{
+    bool two = at->nodes <= 2 && way->efficiency_of_two > 0;
+    double share = two ? way->efficiency_of_two : way->efficiency, left = left_of(way, bytes);
+    double Bps = bandwidth_Bps(way, at) * left;
+    if (way->limit_Bps > 0)
+        ll_told_say(told,
+                    "%s, bandwidth that the library expects at this size: min(%.10g * %.10g, %.10g) * %.10g "
+                    "= %.10g B/s",
+                    way->name, at->links_Bps, share, way->limit_Bps, left, Bps);
+    else
+        ll_told_say(told,
+                    "%s, bandwidth that the library expects at this size: %.10g * %.10g * %.10g = %.10g B/s",
+                    way->name, at->links_Bps, share, left, Bps);
+}
+
+static void tell_way(const struct ll_expected_way *way, const struct situation *at, double bytes,
+                     struct ll_told *told)
+{
+    double Bps = bandwidth_Bps(way, at) * left_of(way, bytes), n = at->devices, nodes = at->nodes;
+    double time_s = expected_s(way, at, bytes);
+    tell_bandwidth(way, at, bytes, told);
+    if (way->algorithm == LL_EXPECTED_RING)
+        ll_told_say(told,
+                    "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
+                    "%.10g) * %.10g + "
+                    "%.10g * 2 * (%.10g - 1) / (%.10g * %.10g) = %.10g s",
+                    way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau,
+                    bytes, n, Bps, n, time_s);
+    else
+        ll_told_say(
+            told,
+            "%s, time that it expects: (%.10g + 2 * ((%.10g / %.10g - 1) * %.10g + %.10g * %.10g)) * %.10g + "
+            "%.10g * 2 / %.10g = %.10g s",
+            way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s, way->plateau,
+            bytes, Bps, time_s);
+}
+
+bool ll_tell_expected(const struct ll_steps *steps)
+{
+    const struct ll_software *software = &ll_net_machine(steps->net)->software;
+    struct situation at;
+    if (software->expected_count == 0 || !find_situation(steps, &at))
+        return false;
+    tell_links(&at, steps->told);
+    for (uint64_t i = 0; i < software->expected_count; i++)
+        tell_way(&software->expected[i], &at, steps->exchange.bytes, steps->told);
+    ll_told_say(steps->told, "the library takes what it expects to be the fastest, %s",
+                expects_trees(steps) ? "chained trees" : "rings");
+    return true;
 }
 
 /* In rings, or by a switch that adds up by itself where it is faster. */
@@ -118,8 +208,7 @@ static bool send_around_or_through(struct ll_steps *steps)
 
 bool ll_send_TUNED(struct ll_steps *steps)
 {
-    if (steps->exchange.collective == LL_COLLECTIVE_ALL_REDUCE && steps->exchange.size > 1 &&
-        expects_trees(steps) && ll_send_CHAINED_TREES(steps)) {
+    if (expects_trees(steps) && ll_send_CHAINED_TREES(steps)) {
         steps->exchange.algorithm = LL_ALGORITHM_CHAINED_TREES;
         return true;
     }

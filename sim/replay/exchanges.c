@@ -205,33 +205,61 @@ static bool open_net(struct ll_exchanges *x)
     return x->solver != NULL;
 }
 
+/* What the devices do together; members on the heap, NULL when memory ran out. */
+static struct ll_exchange exchange_of(struct ll_exchanges *x, const struct ll_asked *asked,
+                                      struct ll_price *price, uint64_t **members)
+{
+    uint64_t size = group_size(x, asked);
+    *members = malloc((2 * x->devices + 1) * sizeof **members);
+    bool two = is_between_two(asked->kind);
+    uint64_t groups = size == 0 || !*members ? 0
+                      : two                  ? list_pairs(x, asked, *members, price)
+                                             : list_groups(x, asked, size, *members, price);
+    price->devices = size;
+    price->groups = groups;
+    return (struct ll_exchange){.collective = collectives[asked->kind],
+                                .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
+                                .members = *members,
+                                .size = size,
+                                .groups = groups};
+}
+
 /* False when memory ran out. */
 static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
 {
-    uint64_t size = group_size(x, asked);
-    uint64_t *members = malloc((2 * x->devices + 1) * sizeof *members);
-    if (!members)
-        return false;
-    bool two = is_between_two(asked->kind);
-    uint64_t groups = size == 0 ? 0
-                      : two     ? list_pairs(x, asked, members, price)
-                                : list_groups(x, asked, size, members, price);
-    struct ll_exchange what = {.collective = collectives[asked->kind],
-                               .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
-                               .members = members,
-                               .size = size,
-                               .groups = groups};
-    enum ll_exchange_trouble trouble = LL_EXCHANGE_DONE;
-    price->devices = size;
-    price->groups = groups;
-    if (groups == 0)
+    uint64_t *members;
+    struct ll_exchange what = exchange_of(x, asked, price, &members);
+    enum ll_exchange_trouble trouble = members ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_MEMORY;
+    if (members && what.groups == 0)
         price->trouble = "the network does not join so many devices";
-    else
+    else if (members)
         trouble = ll_exchange_by_software(x->solver, &what, &price->exchanged);
     if (trouble == LL_EXCHANGE_NO_WAY)
         price->trouble = "there is no way to do this among so many devices";
     free(members);
     return trouble != LL_EXCHANGE_NO_MEMORY;
+}
+
+static void say_lines(char *text, struct ll_explain *why)
+{
+    for (char *end; text && (end = strchr(text, '\n')); text = end + 1)
+        ll_say(why, "%.*s", (int)(end - text), text);
+}
+
+void ll_exchanges_tell(struct ll_exchanges *x, const struct ll_asked *asked, const struct ll_price *price,
+                       struct ll_explain *why)
+{
+    uint64_t *members = NULL;
+    struct ll_str lines = {0};
+    struct ll_price again = {0};
+    if (price->devices < 2 || price->groups == 0 || price->trouble || !open_net(x))
+        return;
+    struct ll_exchange what = exchange_of(x, asked, &again, &members);
+    why->failed |=
+        !members || ll_exchange_tell(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
+    say_lines(lines.text, why);
+    ll_str_release(&lines);
+    free(members);
 }
 
 static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)

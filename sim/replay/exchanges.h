@@ -11,6 +11,7 @@
 #ifndef LL_SIM_REPLAY_EXCHANGES_H
 #define LL_SIM_REPLAY_EXCHANGES_H
 
+#include "sim/cost/explain.h"
 #include "sim/net/collective.h"
 #include "tracer/base/map.h"
 #include "tracer/ops.h"
@@ -55,5 +56,10 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op);
 
 /* What it takes. NULL when memory ran out. Good until the next question, of whoever has the same prices. */
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
+
+/* Says why an exchange with this price goes the way it does, and how messages, links and latencies make up
+ * its time without what starting it costs: sim/net's ll_exchange_tell. */
+void ll_exchanges_tell(struct ll_exchanges *exchanges, const struct ll_asked *asked,
+                       const struct ll_price *price, struct ll_explain *why);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why an op takes its time: the lines of sim/cost/explain.h, for people and for programs. */
 #include "sim/replay/exchanges.h"
-#include "sim/report/exchange_lines.h"
 #include "sim/report/sim_report.h"
 
 #include <assert.h>
@@ -15,7 +14,22 @@ static const struct ll_form *form_of(const struct ll_report *report, uint32_t se
     return &trace->forms[trace->ops[seq].form];
 }
 
-/* The lines; of an exchange the last one but one says what its messages take. */
+/* Of an exchange: why its messages take their time. */
+static void explain_messages(const struct ll_report *report, uint32_t seq, const struct ll_price *price,
+                             struct ll_explain *why)
+{
+    const struct ll_asked asked = ll_asked_by(&form_of(report, seq)->view);
+    struct ll_prices prices = {0};
+    struct ll_exchanges *exchanges = ll_exchanges_new(
+        report->result->machine, report->parallel ? report->parallel->spread->sizes.devices : 0, &prices);
+    why->failed |= !exchanges;
+    if (exchanges)
+        ll_exchanges_tell(exchanges, &asked, price, why);
+    ll_exchanges_free(exchanges);
+    ll_prices_release(&prices);
+}
+
+/* The lines; of an exchange the last one adds what starting costs to what its messages take. */
 static bool explain(const struct ll_report *report, uint32_t seq, struct ll_explain *why)
 {
     const struct ll_result *result = report->result;
@@ -23,10 +37,8 @@ static bool explain(const struct ll_report *report, uint32_t seq, struct ll_expl
     bool right = ll_replay_explain(result, seq, why);
     if (!right || !price || why->line_count == 0)
         return right && !why->failed;
-    const struct ll_asked asked = ll_asked_by(&form_of(report, seq)->view);
     const char *last = why->lines[--why->line_count];
-    uint64_t devices = report->parallel ? report->parallel->spread->sizes.devices : 0;
-    ll_explain_exchange(result->machine, devices, &asked, price, why);
+    explain_messages(report, seq, price, why);
     ll_say(why, "%s", last);
     return !why->failed;
 }

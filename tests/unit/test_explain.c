@@ -6,6 +6,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/parallel/spread.h"
+#include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
 #include "tracer/reader.h"
 
@@ -307,6 +308,56 @@ static void the_last_line_is_the_time_of_the_op_also_beside_exchanges(void **sta
     ll_arena_release(&arena);
 }
 
+static void follow_exchange(struct ll_exchanges *exchanges, const struct ll_asked *asked)
+{
+    struct ll_explain why = {0};
+    double claimed = 0;
+    const struct ll_price *price = ll_exchanges_price(exchanges, asked);
+    assert_non_null(price);
+    ll_exchanges_tell(exchanges, asked, price, &why);
+    assert_false(why.failed);
+    for (uint64_t l = 0; l < why.line_count; l++)
+        assert_true(check_line(why.lines[l], &claimed) || !strchr(why.lines[l], '='));
+    assert_int_equal(why.line_count > 0, price->devices > 1 && !price->trouble);
+    if (why.line_count > 0)
+        assert_near(claimed, price->exchanged.time_s - price->exchanged.overhead_s, 1e-9);
+    ll_explain_release(&why);
+}
+
+/* On switches, rings, meshes, tori and nodes behind few cards, as libraries choose and where none does. */
+static void messages_of_exchanges_can_be_followed_too(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    static const char *const machines[] = {"h100_superpod", "a100_dgx",       "a100_selene",
+                                           "h100_dgx",      "tpu_v3",         "v100_dgx1",
+                                           "tpu_v4",        "v100_sxm2_16gb", "custom_example"};
+    static const uint64_t kinds[] = {
+        LL_OP_ALL_REDUCE, LL_OP_REDUCE_SCATTER, LL_OP_ALL_GATHER, LL_OP_ALL_TO_ALL,
+        LL_OP_BROADCAST,  LL_OP_REDUCE,         LL_OP_BARRIER,    LL_OP_SEND};
+    struct dice dice = {44};
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        struct ll_diags diags = {0};
+        struct ll_prices prices = {0};
+        struct ll_machine *machine = ll_machine_read(machines[i], folders, NULL, 0, &diags);
+        uint64_t all = ll_min(64, ll_machine_devices(machine));
+        struct ll_exchanges *exchanges = ll_exchanges_new(machine, all, &prices);
+        for (int trial = 0; trial < 100; trial++) {
+            uint64_t kind = kinds[roll_between(&dice, 0, sizeof kinds / sizeof kinds[0] - 1)];
+            uint64_t devices = kind == LL_OP_SEND ? 2 : roll_between(&dice, 1, all);
+            follow_exchange(exchanges, &(struct ll_asked){.kind = kind,
+                                                          .bytes = roll_size(&dice, UINT64_C(1) << 30),
+                                                          .devices = devices,
+                                                          .stride = 1,
+                                                          .peer = kind == LL_OP_SEND});
+        }
+        ll_exchanges_free(exchanges);
+        ll_prices_release(&prices);
+        ll_machine_free(machine);
+        ll_diags_release(&diags);
+    }
+}
+
 static void without_a_listener_nothing_is_kept(void **state)
 {
     (void)state;
@@ -328,6 +379,7 @@ int main(void)
         cmocka_unit_test(however_many_levels_there_are),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_beside_exchanges),
+        cmocka_unit_test(messages_of_exchanges_can_be_followed_too),
         cmocka_unit_test(without_a_listener_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
