@@ -147,12 +147,28 @@ static struct dealt deal(const struct ll_kernel *kernel, const struct sides *s, 
     return d;
 }
 
+static void tell_busiest(const struct dealt *d, struct ll_explain *why)
+{
+    uint64_t dealt = d->slice ? d->length / d->slice / d->units * d->slice : 0;
+    if (!d->slice)
+        return;
+    ll_say(why,
+           "lines of the busiest unit, in whole rounds: floor(floor(%" PRIu64 " / %" PRIu64 ") / %" PRIu64
+           ") * %" PRIu64 " = %" PRIu64,
+           d->length, d->slice, d->units, d->slice, dealt);
+    ll_say(why,
+           "its share of all, with what is left: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64 " * %" PRIu64
+           ", %" PRIu64 ")) / %" PRIu64 " = %.10g",
+           dealt, d->length, dealt, d->units, d->slice, d->length, d->busiest);
+}
+
 static void tell(const struct ll_kernel *kernel, const struct sides *s, const struct dealt *d, double at_work,
                  double imbalance, struct ll_explain *why)
 {
     if (d->slice)
         ll_say(why, "slices: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64, s->parts, d->length,
                d->slice, d->slices);
+    tell_busiest(d, why);
     ll_say(why,
            "the busiest of %" PRIu64
            " units has %.10g of all work, of an even share: max(1, %.10g * %.10g) = %.10g",

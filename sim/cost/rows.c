@@ -57,10 +57,12 @@ double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *w
     double at_once = (double)unit->count * (kernel->rounds ? (double)kernel->side : 1);
     double rounds = kernel->rounds ? ceil(rows / at_once) : fmax(1, rows / at_once);
     double imbalance = fmax(1, rounds * at_once * (double)work->vector.row / evenly);
+    ll_say(why, "rows in rounds of so many at once: %s%.10g / %.10g) = %.10g",
+           kernel->rounds ? "ceil(" : "max(1, ", rows, at_once, rounds);
     ll_say(why,
-           "rows are dealt whole, rounds of so many at once over an even share: "
-           "max(1, %.10g * %.10g * %" PRIu64 " / %.10g) = %.10g",
-           rounds, at_once, work->vector.row, evenly, imbalance);
+           "rows are dealt whole, rounds over an even share: "
+           "max(1, %.10g * %.10g * %" PRIu64 " / (ceil(%.10g / %.10g) * %.10g)) = %.10g",
+           rounds, at_once, work->vector.row, elements, lanes, lanes, imbalance);
     return imbalance;
 }
 
@@ -72,6 +74,8 @@ static double kept_in_cache(const struct ll_level *cache, double capacity, const
     double at_once = (double)units * (double)ll_max(1, kernel->side), rows = rows_of(work);
     double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
     double kept = fmin(1, fmax(0, kernel->kept * (1 - progress / capacity)));
+    ll_say(why, "rows in progress: min(%.10g, %.10g) * %" PRIu64 " / %.10g = %.10g B", rows, at_once,
+           work->a_bytes, rows, progress);
     ll_say(why, "kept in %s until it is read again: min(1, max(0, %.10g * (1 - %.10g / %.10g))) = %.10g",
            cache->name, kernel->kept, progress, capacity, kept);
     return kept;

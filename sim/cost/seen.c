@@ -64,7 +64,8 @@ static void stretch_level(const char *name, uint64_t l, double ratio, double sha
 {
     double moving = fmax(ratio, share);
     if (cost->level_s[l] > 0)
-        ll_say(why, "%s: %.10g * %.10g = %.10g s", name, cost->level_s[l], moving, cost->level_s[l] * moving);
+        ll_say(why, "%s, no faster than its peak: %.10g * max(%.10g, %.10g) = %.10g s", name,
+               cost->level_s[l], ratio, share, cost->level_s[l] * moving);
     cost->level_s[l] *= moving;
     cost->level_first_s[l] *= moving;
     cost->level_wait_s[l] *= ratio;
@@ -79,7 +80,10 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
     struct ratios ratios = ratios_of(kernel, work, machine->levels[last].name, why);
     double compute = fmax(ratios.near, cost->utilization); /* no faster than the unit's peak */
     if (cost->compute_s > 0)
-        ll_say(why, "compute: %.10g * %.10g = %.10g s", cost->compute_s, compute, cost->compute_s * compute);
+        ll_say(
+            why,
+            "compute, no faster than the peak, of which it has a share: %.10g * max(%.10g, %.10g) = %.10g s",
+            cost->compute_s, ratios.near, cost->utilization, cost->compute_s * compute);
     ll_say(why, "the start: %.10g * %.10g = %.10g s", cost->overhead_s, ratios.near,
            cost->overhead_s * ratios.near);
     double serial = fmin(1, ratios.near); /* where all is at its peak, what is saved is waiting */

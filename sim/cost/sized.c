@@ -189,7 +189,7 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
                    "would through both",
                    level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
         cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l) : 0;
-        if (feed.slowdown > 1)
+        if (feed.share != level->efficiency)
             ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
                    ll_kernel_share(s->machine, s->kernel, l), feed.slowdown, feed.share);
         if (feed.all_Bps < feed.one_Bps * (double)feed.instances)

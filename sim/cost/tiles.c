@@ -11,6 +11,7 @@
 #include "sim/cost/stage.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
+#include "tracer/base/str.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -129,6 +130,33 @@ static double inside_s(const struct ll_machine *machine, const struct ll_cost *c
     return first_s + fmax(rest_s, cost->compute_s - cost->compute_first_s + others_s);
 }
 
+/* A tile is loaded from the outermost memory, worked on inside, stored. */
+static void tell_stages(const struct ll_machine *machine, const struct ll_cost *cost, double store_s,
+                        double load_s, double work_s, struct ll_explain *why)
+{
+    uint64_t outer = machine->level_count - 1;
+    const char *name = machine->levels[outer].name;
+    if (store_s > 0)
+        ll_say(why, "%s, what is stored of it: %.10g * %.10g / %.10g = %.10g s", name, cost->level_s[outer],
+               cost->level_written[outer], cost->level_bytes[outer], store_s);
+    if (store_s > 0)
+        ll_say(why, "%s, what is loaded of it: %.10g * (1 - %.10g / %.10g) = %.10g s", name,
+               cost->level_s[outer], cost->level_written[outer], cost->level_bytes[outer], load_s);
+    double whole_s = cost->compute_s, first_s = cost->compute_first_s;
+    struct ll_str firsts = {0};
+    ll_str_addf(&firsts, "%.10g", cost->compute_first_s);
+    for (uint64_t l = 0; l < outer; l++) {
+        bool slower = cost->level_s[l] - cost->level_first_s[l] > whole_s - first_s;
+        whole_s = slower ? cost->level_s[l] : whole_s;
+        first_s = slower ? cost->level_first_s[l] : first_s;
+        ll_str_addf(&firsts, " + %.10g", cost->level_first_s[l]);
+    }
+    ll_say(why, "further in, first pieces and the rest of the slowest: %s + %.10g - %.10g = %.10g s",
+           firsts.failed ? "" : firsts.text, whole_s, first_s, work_s);
+    why->failed |= firsts.failed;
+    ll_str_release(&firsts);
+}
+
 double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
                   const struct ll_tile_nest *nest, struct ll_explain *why)
 {
@@ -144,6 +172,8 @@ double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
     double apart_s = cost->apart_s + cost->gap_s;
     double tiled_s = apart_s + waits_s + ll_pipeline_s(nest, load_s, work_s, store_s);
     double time_s = fmax(timing.time_s, tiled_s);
+    if (why)
+        tell_stages(machine, cost, store_s, load_s, work_s, why);
     ll_say(why,
            "tile by tile, were all tiles alike and nothing waited for: (%.10g + %.10g + %.10g) / %.10g + "
            "(1 - 1 / %.10g) * max(%.10g, max(%.10g, %.10g)) = %.10g s",

@@ -184,6 +184,20 @@ static uint64_t feed_all(const struct ll_machine *machine, const struct ll_cost 
     return last;
 }
 
+/* Steps and passes, a gap, invalidations, what does not overlap: together, where there are several. */
+static void tell_apart(const double apart[4], double apart_s, struct ll_explain *why)
+{
+    char sum[4 * 24] = "";
+    unsigned terms = 0;
+    for (unsigned i = 0; why && i < 4; i++) {
+        size_t length = strlen(sum);
+        if (apart[i] > 0)
+            ll_snprintf(sum + length, sizeof sum - length, "%s%.10g", terms++ ? " + " : "", apart[i]);
+    }
+    if (terms > 1)
+        ll_say(why, "all that is apart: %s = %.10g s", sum, apart_s);
+}
+
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                   const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why)
 {
@@ -206,8 +220,11 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
     if (cost->gap_s > 0)
         ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);
-    double apart_s = cost->apart_s + cost->gap_s + invalidation_s(machine, cost, found, why) +
-                     serial_s(cost, stages, count, sets_pace, why);
+    double dropping_s = invalidation_s(machine, cost, found, why),
+           waiting_s = serial_s(cost, stages, count, sets_pace, why);
+    const double apart[] = {cost->apart_s, cost->gap_s, dropping_s, waiting_s};
+    double apart_s = apart[0] + apart[1] + apart[2] + apart[3];
+    tell_apart(apart, apart_s, why);
     timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
     for (uint64_t i = 0; i < count; i++)
         if (sets_pace[i] && i != slowest)

@@ -117,8 +117,10 @@ static double time_waits(const struct ll_unit *unit, const struct ll_task *task,
     double apart = matrix->line_drift ? 1 - 1 / sqrt(1 + done / (double)matrix->line_drift) : 1;
     double wait_cycles = lines * matrix->line_cycles * far * apart;
     if (wait_cycles > 0 && matrix->line_drift)
-        ll_say(why, "tiles out of step, 1 less one over the root of 1 + %.10g / %" PRIu64 ": %.10g", done,
-               matrix->line_drift, apart);
+        ll_say(why,
+               "tiles out of step: 1 - 1 / sqrt(1 + %" PRIu64 " * %" PRIu64 " * %.10g / %" PRIu64
+               " / %" PRIu64 ") = %.10g",
+               l->steps, l->tile.k, l->tiles, unit->count, matrix->line_drift, apart);
     if (wait_cycles > 0)
         ll_say(why,
                "and waits for lines along k: %.10g * %.10g * (1 - %" PRIu64
@@ -315,9 +317,12 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
         why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
         l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
     time_waits(unit, task, l, why);
-    if (unit->matrix.resident == 0)
-        ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps,
-               l->step_cycles + l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
+    if (unit->matrix.resident == 0 && l->wait_cycles > 0)
+        ll_say(why, "one tile: %" PRIu64 " * (%.10g + %.10g) + %.10g = %.10g cycles", l->steps,
+               l->step_cycles, l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
+    else if (unit->matrix.resident == 0)
+        ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
+               unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why,
            "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
            " = %.10g",

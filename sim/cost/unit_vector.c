@@ -17,18 +17,26 @@
 #include <inttypes.h>
 #include <math.h>
 
+/* Steps in which lanes that share a result add up in pairs. */
+static double tree_steps(double results, double lanes)
+{
+    double sharing = lanes / results;
+    return sharing > 1 ? ceil(log2(sharing)) : 0;
+}
+
 /* Steps of the whole machine for `elements` that become `results`. */
 static double steps_with(double elements, double results, double lanes)
 {
-    double sharing = lanes / results;
-    return ceil(elements / lanes) + (sharing > 1 ? ceil(log2(sharing)) : 0);
+    return ceil(elements / lanes) + tree_steps(results, lanes);
 }
 
-static double reduction_steps(double elements, double results, double lanes)
+/* How many of the lanes are best. */
+static double lanes_to_use(double elements, double results, double lanes)
 {
-    double best = steps_with(elements, results, lanes);
+    double best = lanes;
     for (double fewer = results; fewer < lanes && fewer <= elements; fewer *= 2)
-        best = fmin(best, steps_with(elements, results, fewer));
+        if (steps_with(elements, results, fewer) < steps_with(elements, results, best))
+            best = fewer;
     return best;
 }
 
@@ -38,12 +46,16 @@ static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, d
     double elements = (double)work->reduce.in_elements, results = fmax(1, (double)work->reduce.out_elements);
     double lanes = (double)unit->vector.lanes * (double)unit->count;
     double each = elements > 0 ? (double)work->flops / elements : 0;
-    double steps = elements > 0 ? reduction_steps(elements, results, lanes) : 0;
+    double used = lanes_to_use(elements, results, lanes);
+    double steps = elements > 0 ? steps_with(elements, results, used) : 0;
     way->units_used = ll_min(unit->count, ll_max(1, work->reduce.in_elements));
     way->cycles = steps * each / rate;
     way->first_cycles = each / rate;
-    ll_say(why, "%s: %.10g elements to %.10g on %.10g lanes, with the tree that joins them, %.10g steps",
-           unit->name, elements, results, lanes, steps);
+    ll_say(why,
+           "%s, %.10g of %.10g lanes, of which those that share one of %.10g results add up in pairs: "
+           "ceil(%.10g / %.10g) + %.10g = %.10g steps",
+           unit->name, used, lanes, results, elements, used, steps > 0 ? tree_steps(results, used) : 0,
+           steps);
     ll_say(why, "reduction: %.10g * (%" PRIu64 " / %.10g) / %.10g = %.10g cycles", steps, work->flops,
            fmax(1, elements), rate, way->cycles);
     return true;
