@@ -116,18 +116,34 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
     return true;
 }
 
+static struct ll_stage stage_of(const struct ll_cost *cost, uint64_t l)
+{
+    const struct ll_intake intake = {.first_s = cost->level_first_s[l], .pieces = cost->level_pieces[l]};
+    return ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
+}
+
+/* Computing, until the last unit is done, which has waited for the first pieces of others. */
+static double computing_s(const struct ll_machine *machine, const struct ll_cost *cost,
+                          struct ll_explain *why)
+{
+    double others_s = 0;
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+        others_s = fmax(others_s, stage_of(cost, l).others_s);
+    if (others_s > 0)
+        ll_say(why, "further in, computing, behind the first pieces of other units: %.10g + %.10g = %.10g s",
+               cost->compute_s, others_s, cost->compute_s + others_s);
+    return cost->compute_s + others_s;
+}
+
 /* The unit and all levels but the outermost: their first pieces, then the slowest. */
 static double inside_s(const struct ll_machine *machine, const struct ll_cost *cost)
 {
-    double first_s = cost->compute_first_s, rest_s = 0, others_s = 0;
+    double first_s = cost->compute_first_s, rest_s = computing_s(machine, cost, NULL) - cost->compute_first_s;
     for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
-        const struct ll_intake intake = {.first_s = cost->level_first_s[l], .pieces = cost->level_pieces[l]};
-        struct ll_stage stage = ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
-        first_s += stage.first_s;
-        rest_s = fmax(rest_s, ll_stage_rest_s(&stage));
-        others_s = fmax(others_s, stage.others_s);
+        first_s += cost->level_first_s[l];
+        rest_s = fmax(rest_s, cost->level_s[l] - cost->level_first_s[l]);
     }
-    return first_s + fmax(rest_s, cost->compute_s - cost->compute_first_s + others_s);
+    return first_s + rest_s;
 }
 
 /* A tile is loaded from the outermost memory, worked on inside, stored. */
@@ -142,7 +158,7 @@ static void tell_stages(const struct ll_machine *machine, const struct ll_cost *
     if (store_s > 0)
         ll_say(why, "%s, what is loaded of it: %.10g * (1 - %.10g / %.10g) = %.10g s", name,
                cost->level_s[outer], cost->level_written[outer], cost->level_bytes[outer], load_s);
-    double whole_s = cost->compute_s, first_s = cost->compute_first_s;
+    double whole_s = computing_s(machine, cost, why), first_s = cost->compute_first_s;
     struct ll_str firsts = {0};
     ll_str_addf(&firsts, "%.10g", cost->compute_first_s);
     for (uint64_t l = 0; l < outer; l++) {
