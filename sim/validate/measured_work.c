@@ -10,9 +10,11 @@
 static void works_GEMM(struct ll_row_works *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
-    if (ll_row_text(r, "ta"))
+    bool ta = ll_row_either(r, "ta", "N", "T"), tb = ll_row_either(r, "tb", "N", "T");
+    ll_row_either(r, "bias", "0", "1"); /* it changes no product */
+    if (ll_row_text(r, "ta") || ll_row_text(r, "tb"))
         ll_row_product(r, (struct ll_gemm){1, n, m, k})->along_k =
-            (ll_row_says(r, "tb", "N") ? LL_LINES_OF_A : 0) | (ll_row_says(r, "ta", "T") ? LL_LINES_OF_B : 0);
+            (tb ? 0 : LL_LINES_OF_A) | (ta ? LL_LINES_OF_B : 0);
     else
         ll_row_product(r, (struct ll_gemm){1, m, n, k})->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
 }
@@ -29,7 +31,7 @@ static void add_attention(struct ll_row_works *r, uint64_t products, uint64_t in
 {
     uint64_t heads = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "heads")), seq = ll_row_dim(r, "seq"),
              features = ll_row_dim(r, "dim");
-    uint64_t seen = ll_row_dim_or(r, "causal", 0) ? seq - (seq - 1) / 2 : seq;
+    uint64_t seen = ll_row_either(r, "causal", "0", "1") ? seq - (seq - 1) / 2 : seq;
     uint64_t tensor = ll_mul(r->element_bytes, ll_mul(heads, ll_mul(seq, features)));
     struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, r->kind);
     work->gemm = (struct ll_gemm){heads, seq, seen, ll_mul(products, features)};
@@ -130,8 +132,8 @@ static struct recurrent recurrent_of(struct ll_row_works *r)
                           .batch = ll_row_dim(r, "batch"),
                           .steps = ll_row_dim(r, "steps"),
                           .layers = ll_row_text(r, "layers") ? ll_row_dim(r, "layers") : 1,
-                          .directions = ll_row_dim_or(r, "bidirectional", 0) ? 2 : 1,
-                          .projected = !ll_row_dim_or(r, "skip_input", 0)};
+                          .directions = ll_row_either(r, "bidirectional", "0", "1") ? 2 : 1,
+                          .projected = !ll_row_either(r, "skip_input", "0", "1")};
     d.input = ll_row_text(r, "input") ? ll_row_dim(r, "input") : d.hidden;
     d.all = gates(r) * d.hidden;
     if (d.layers > 1000)
@@ -191,15 +193,21 @@ static uint64_t elements(struct ll_row_works *r)
     return ll_row_text(r, "n") ? ll_row_dim(r, "n") : ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "h"));
 }
 
+/* Tensors that each element is made of. */
+static uint64_t inputs_of(struct ll_row_works *r, uint64_t otherwise)
+{
+    return ll_row_text(r, "nin") ? ll_row_dim(r, "nin") : otherwise;
+}
+
 static void works_ELEMENTWISE(struct ll_row_works *r)
 {
-    ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 1), r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), inputs_of(r, 1), r->element_flops);
 }
 
 /* Two tensors come in where the row does not say. */
 static void works_PAIR(struct ll_row_works *r)
 {
-    ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 2), r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), inputs_of(r, 2), r->element_flops);
 }
 
 /* dy and the result of the forward op come in. */
@@ -233,8 +241,17 @@ static void works_ROWS_GRAD(struct ll_row_works *r)
     add_rows(r, 2);
 }
 
+/* Windows never make more than one result of each element. */
+static void check_pool(struct ll_row_works *r)
+{
+    if (ll_row_dim(r, "oh") > ll_add(ll_row_dim(r, "h"), 2 * ll_row_dim_or(r, "pad_h", 0)) ||
+        ll_row_dim(r, "ow") > ll_add(ll_row_dim(r, "w"), 2 * ll_row_dim_or(r, "pad_w", 0)))
+        r->trouble = "more comes out of the pooling than its windows find places for";
+}
+
 static void add_pool(struct ll_row_works *r, bool gradient)
 {
+    check_pool(r);
     uint64_t planes = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "c"));
     uint64_t in = ll_mul(planes, ll_row_dim(r, "h") * ll_row_dim(r, "w")),
              out = ll_mul(planes, ll_row_dim(r, "oh") * ll_row_dim(r, "ow"));

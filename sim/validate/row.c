@@ -18,6 +18,14 @@ bool ll_row_says(const struct ll_row_works *r, const char *key, const char *valu
     return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
 }
 
+bool ll_row_either(struct ll_row_works *r, const char *key, const char *no, const char *yes)
+{
+    bool says = ll_row_says(r, key, yes);
+    if (ll_row_text(r, key) && !says && !ll_row_says(r, key, no))
+        r->trouble = "a dimension is neither N nor T (ta, tb), or neither 0 nor 1 (bias and the like)";
+    return says;
+}
+
 static uint64_t dim_from(struct ll_row_works *r, const char *key, uint64_t least)
 {
     const uint64_t most = UINT64_C(1) << 40;

@@ -31,6 +31,9 @@ const char *ll_row_text(const struct ll_row_works *r, const char *key);
 /* Whether the row says key=value. */
 bool ll_row_says(const struct ll_row_works *r, const char *key, const char *value);
 
+/* Whether the row says key=yes rather than key=no, which it says, too, by saying nothing of it. */
+bool ll_row_either(struct ll_row_works *r, const char *key, const char *no, const char *yes);
+
 /* A dimension of 1 to 2^40, so that products of few fit; with `_or`, 0 too, and otherwise when the row does
  * not say. */
 uint64_t ll_row_dim(struct ll_row_works *r, const char *key);

@@ -11,11 +11,16 @@ struct reading {
     struct ll_csv csv;
 };
 
-static void begin(struct reading *r, const char *text)
+static void begin_bytes(struct reading *r, const char *text, size_t size)
 {
-    *r = (struct reading){.csv = {.file = "t.csv", .at = text, .end = text + strlen(text)}};
+    *r = (struct reading){.csv = {.file = "t.csv", .at = text, .end = text + size}};
     r->csv.arena = &r->arena;
     r->csv.diags = &r->diags;
+}
+
+static void begin(struct reading *r, const char *text)
+{
+    begin_bytes(r, text, strlen(text));
 }
 
 static void end(struct reading *r)
@@ -82,11 +87,11 @@ static void quotes_keep_commas_and_doubled_quotes(void **state)
     end(&r);
 }
 
-static void expect_complaint(const char *text, uint64_t column, const char *message)
+static void expect_complaint_of(const char *text, size_t size, uint64_t column, const char *message)
 {
     size_t count;
     struct reading r;
-    begin(&r, text);
+    begin_bytes(&r, text, size);
     expect_row(&r, 1, "good");
     assert_null(ll_csv_next(&r.csv, &count));
     assert_true(r.csv.failed);
@@ -95,6 +100,21 @@ static void expect_complaint(const char *text, uint64_t column, const char *mess
     assert_int_equal(r.diags.kept[0].place.line, 2);
     assert_int_equal(r.diags.kept[0].place.column, column);
     end(&r);
+}
+
+static void expect_complaint(const char *text, uint64_t column, const char *message)
+{
+    expect_complaint_of(text, strlen(text), column, message);
+}
+
+/* Or else what stands behind it would be lost. */
+static void a_byte_of_zero_is_no_text(void **state)
+{
+    (void)state;
+    static const char text[] = "good\na,1\0"
+                               "024,b\n";
+    expect_complaint_of(text, sizeof text - 1, 4,
+                        "here stands a byte of value 0, which no text has; lines of text were expected");
 }
 
 static void a_quote_must_end_where_its_field_does(void **state)
@@ -129,6 +149,7 @@ int main(void)
         cmocka_unit_test(rows_are_lines_and_fields_lie_between_commas),
         cmocka_unit_test(an_empty_field_at_either_end_is_one),
         cmocka_unit_test(quotes_keep_commas_and_doubled_quotes),
+        cmocka_unit_test(a_byte_of_zero_is_no_text),
         cmocka_unit_test(a_quote_must_end_where_its_field_does),
         cmocka_unit_test(what_is_written_reads_back),
     };

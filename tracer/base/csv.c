@@ -77,6 +77,17 @@ static size_t count_commas(const struct ll_csv *csv)
     return commas;
 }
 
+/* A text would end at it, and what stands behind it be lost. */
+static bool is_text(struct ll_csv *csv)
+{
+    const char *end = memchr(csv->at, '\n', (size_t)(csv->end - csv->at));
+    const char *nul = memchr(csv->at, '\0', (size_t)((end ? end : csv->end) - csv->at));
+    const struct ll_csv_field here = {.column = nul ? (uint64_t)(nul - csv->at) + 1 : 0};
+    return !nul ||
+           ll_complain(csv->diags, ll_csv_place(csv, &here),
+                       "here stands a byte of value 0, which no text has; lines of text were expected");
+}
+
 const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some programs put first */
@@ -89,8 +100,8 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
     csv->line = csv->lines + 1;
     const char *line_start = csv->at;
     struct ll_csv_field *fields = ll_alloc(csv->arena, count_commas(csv) + 1, sizeof *fields);
-    csv->failed = !fields;
-    bool more = true;
+    csv->failed = !fields || !is_text(csv);
+    bool more = !csv->failed;
     for (*count = 0; more && !csv->failed; csv->at += more) {
         csv->failed = !read_field(csv, line_start, &fields[(*count)++]);
         more = !csv->failed && csv->at < csv->end && *csv->at == ',';
