@@ -65,7 +65,7 @@ static int read_space(struct exploration *e)
     if (!folders)
         return ll_failed("memory ran out");
     e->space = ll_space_read(e->args->words[0], folders, &e->diags);
-    if (!e->space)
+    if (!e->space || !ll_check_values(e->space, &e->diags))
         return LL_WRONG;
     if (e->shards > 1 && !ll_search_divides(e->space->search.kind))
         return ll_wrong("--shard: this search learns from all results; it cannot be cut into shards");
@@ -215,7 +215,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     if (state->evaluated)
         ll_str_addf(&out, ", %s", ll_many(&rate, (double)state->evaluated / passed_s, "points/s"));
     ll_str_addf(&out, " -> %s\n", e->output);
-    if (state->valid == 0)
+    if (state->valid < all)
         ll_add_troubles(e->output, e->args->arena, &out);
     return ll_print(&out);
 }

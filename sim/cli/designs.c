@@ -3,6 +3,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/explore/store.h"
+#include "sim/machine/node.h"
 #include "sim/machine/quantity.h"
 #include "sim/report/human.h"
 #include "tracer/retype.h"
@@ -52,6 +53,54 @@ static struct ll_trace *record(const struct ll_space_workload *workload, const s
         ll_diags_release(own);
     free(own);
     return trace;
+}
+
+/* One value, by itself. */
+static bool check_value(const struct ll_model *model, const char *key, const struct ll_axis_value *value,
+                        struct ll_place place, struct ll_diags *diags)
+{
+    uint64_t batch;
+    int64_t *values = calloc(model->param_count + 1, sizeof *values);
+    struct ll_diags *own = calloc(1, sizeof *own);
+    const struct ll_setting setting = {key, value->text};
+    bool right = values && own;
+    if (!right)
+        ll_complain(diags, place, "memory ran out");
+    else if (!strcmp(key, "batch"))
+        right = (ll_count_parse(value->text, &batch) && batch > 0) ||
+                ll_complain(diags, place, "`%.40s`: a batch is a whole number from 1", value->text);
+    else if (!ll_model_settings(model, &setting, 1, values, own))
+        right = pass_on(own, place, diags);
+    if (own)
+        ll_diags_release(own);
+    free(own);
+    free(values);
+    return right;
+}
+
+/* By all models; what several do not take is said once. */
+static bool check_by_all(const struct ll_space *space, const struct ll_space_axis *axis,
+                         const struct ll_axis_value *value, struct ll_diags *diags)
+{
+    bool right = true;
+    for (size_t i = 0; right && i < space->workload_count; i++) {
+        const char *name = space->workloads[i].model;
+        const struct ll_model *model = name ? ll_model_find(name) : NULL;
+        right = !model || check_value(model, strchr(axis->path, '.') + 1, value,
+                                      value->node ? value->node->place : axis->place, diags);
+    }
+    return right;
+}
+
+bool ll_check_values(const struct ll_space *space, struct ll_diags *diags)
+{
+    bool right = true;
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_space_axis *axis = &space->axes[a];
+        for (uint32_t i = 0; axis->target == LL_AXIS_MODEL && i < axis->value_count; i++)
+            right &= check_by_all(space, axis, &axis->values[i], diags);
+    }
+    return right;
 }
 
 static struct ll_trace *bring_model(const struct ll_space_workload *workload,

@@ -11,6 +11,10 @@ struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload
                                    const struct ll_space_setting *settings, size_t count,
                                    struct ll_diags *diags);
 
+/* Whether the models take all values that a space has for their parameters, each by itself; a complaint stands
+ * where the value does. What values may not be together is for the points to tell. */
+bool ll_check_values(const struct ll_space *space, struct ll_diags *diags);
+
 /* Which part of a sweep is asked for: `3/8`, or `auto` and `auto/8`, which ask the environment of a job array
  * or of MPI. One of one without it. The shard counts from 0. False after saying what is wrong. */
 bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards);
