@@ -15,6 +15,9 @@
 /* Bursts that the timed mode plays of a pattern, all channels together. */
 enum { BURSTS = 1 << 20, MOST_CHANNELS = 4096 };
 
+/* Of a pattern. */
+static const uint64_t most_bytes = UINT64_C(1) << 30;
+
 static const char *const usual[] = {"stream",        "stream:0.5", "stream:1",   "sweep:64:256",
                                     "sweep:64:4096", "rows:32",    "rows:64",    "rows:256",
                                     "rows:1024",     "rows:4096",  "rows:64:0.5"};
@@ -27,7 +30,7 @@ static bool read_count(const char **text, uint64_t *count)
         return false;
     *count = strtoull(*text + 1, &end, 10);
     *text = end;
-    return *count > 0 && *count <= UINT64_C(1) << 30;
+    return *count > 0 && *count <= most_bytes;
 }
 
 static bool read_share(const char **text, double *share)
@@ -266,8 +269,9 @@ static bool take_patterns(const struct ll_args *args, struct asked *asked)
         struct ll_dram_pattern pattern;
         if (!read_pattern(text, &pattern)) {
             ll_wrong("no pattern `%s`; expected stream, rows:BYTES or sweep:BYTES:STRIDE with a stride of at "
-                     "least the bytes; append :SHARE for the share of writes, from 0 to 1",
-                     text);
+                     "least the bytes, both up to %" PRIu64
+                     "; append :SHARE for the share of writes, from 0 to 1",
+                     text, most_bytes);
             return false;
         }
         texts[asked->count++] = text;

@@ -42,6 +42,8 @@ static int list(const struct ll_args *args, const char *const *folders)
     size_t count;
     if (!ll_machine_list(folders, args->arena, &stems, &count))
         return ll_failed("memory ran out");
+    if (count == 0)
+        return ll_no_machines(folders);
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     struct ll_table *table = ll_table_new("machine|>peak f32|>16-bit|>?8-bit|>memory|>?size|name");

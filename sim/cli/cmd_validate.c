@@ -220,9 +220,11 @@ static struct machines read_machines(const struct ll_args *args)
         ll_failed("memory ran out");
         return machines;
     }
-    machines.failed = count == 0 && folder;
-    if (machines.failed)
+    machines.failed = count == 0;
+    if (count == 0 && folder)
         ll_wrong("--machines %s: no machine file lies there", folder);
+    else if (count == 0)
+        ll_no_machines(folders);
     for (size_t i = 0; i < count; i++) {
         struct ll_machine *machine = ll_load_machine(stems[i], folders, NULL, 0);
         if (machine)

@@ -161,3 +161,14 @@ const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *
     }
     return overrides;
 }
+
+int ll_no_machines(const char *const *folders)
+{
+    struct ll_str all = {0};
+    for (size_t i = 0; folders[i]; i++)
+        ll_str_addf(&all, "%s%s", i ? ", " : " in ", folders[i]);
+    int status = ll_wrong("there are no machines%s; LEADLINE_PATH may name a folder of them",
+                          all.text && !all.failed ? all.text : "");
+    ll_str_release(&all);
+    return status;
+}

@@ -42,4 +42,7 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
  * the arguments. */
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count);
 
+/* Says that no machine is in any of these folders, and what may be done. Returns LL_WRONG. */
+int ll_no_machines(const char *const *folders);
+
 #endif

@@ -113,6 +113,16 @@ static const char *suggest_in_folder(const char *which, const char *beside, cons
     return meant ? meant : ll_suggest(diags, which, &known);
 }
 
+/* Where machines were looked for, none of which is there. */
+static const char *suggest_folders(const char *const *folders, struct ll_arena *arena)
+{
+    const char *text = "; no folder of machines was found";
+    for (size_t i = 0; text && folders[i]; i++)
+        text = ll_format(arena, "%s%s%s", text, i ? ", " : ": looked in ", folders[i]);
+    text = text ? ll_format(arena, "%s; LEADLINE_PATH may name one", text) : NULL;
+    return text ? text : "";
+}
+
 /* What may have been meant: the nearest name, else those that begin so; else where the names are. */
 static const char *suggest_name(const char *which, const char *const *folders, struct ll_arena *arena,
                                 struct ll_diags *diags)
@@ -122,7 +132,9 @@ static const char *suggest_name(const char *which, const char *const *folders, s
     for (size_t i = 0; *which && i < known.count; i++)
         if (!strncmp(known.words[i], which, strlen(which)))
             ll_near_words_add(&longer, known.words[i]);
-    if (!known.count || ll_nearest(which, known.words, known.count))
+    if (!known.count)
+        return suggest_folders(folders, arena);
+    if (ll_nearest(which, known.words, known.count))
         return ll_suggest(diags, which, &known);
     return longer.count ? ll_suggest(diags, which, &longer) : "; `leadline machines` lists them";
 }
