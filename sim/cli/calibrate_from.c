@@ -43,8 +43,15 @@ static int no_number(const struct tuning *t, const char *pattern, const struct l
     const char **paths = ll_alloc(t->args->arena, count, sizeof *paths);
     for (size_t i = 0; paths && i < count; i++)
         paths[i] = all[i].path;
-    return paths ? ll_unknown("number", pattern, paths, count, "leadline machines NAME --json")
-                 : ll_failed("memory ran out");
+    if (!paths)
+        return ll_failed("memory ran out");
+    const char *nearest = ll_nearest(pattern, paths, count);
+    return ll_wrong(
+        "--fit %s: no number of %s that a fit can change%s%s%s; it changes rates, shares and times "
+        "of units, memory, software, host and network, not counts, sizes and the machine's "
+        "clock",
+        pattern, t->machine->stem, nearest ? "; did you mean `" : "", nearest ? nearest : "",
+        nearest ? "`?" : "");
 }
 
 /* Takes the numbers that one pattern means. Zero has no place on a logarithmic scale: named, it is refused;

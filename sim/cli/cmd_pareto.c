@@ -300,12 +300,23 @@ static int show(const struct answer *a)
 
 /* --- for programs --- */
 
+/* An objective that is an axis stands there already. */
+static bool is_there(const struct ll_data_frame *frame, size_t column)
+{
+    bool there = false;
+    for (size_t c = 0; column >= frame->axis_count && c < frame->axis_count; c++)
+        there = there || !strcmp(frame->columns[c].name, frame->columns[column].name);
+    return there;
+}
+
 static int print_csv(const struct answer *a)
 {
     const struct ll_data_frame *frame = a->frame;
     struct ll_str out = {0};
     ll_str_add(&out, "point");
     for (size_t c = 0; c < frame->column_count; c++) {
+        if (is_there(frame, c))
+            continue;
         ll_str_add(&out, ",");
         ll_csv_put(&out, frame->columns[c].name);
     }
@@ -315,6 +326,8 @@ static int print_csv(const struct answer *a)
         ll_str_addf(&out, "%" PRIu64, frame->numbers[row]);
         for (size_t c = 0; c < frame->column_count; c++) {
             char number[32] = "";
+            if (is_there(frame, c))
+                continue;
             if (!isnan(frame->columns[c].numbers[row]))
                 ll_number_text(frame->columns[c].numbers[row], number);
             ll_str_add(&out, ",");
