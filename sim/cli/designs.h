@@ -11,8 +11,8 @@ struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload
                                    const struct ll_space_setting *settings, size_t count,
                                    struct ll_diags *diags);
 
-/* Whether the models take all values that a space has for their parameters, each by itself; a complaint stands
- * where the value does. What values may not be together is for the points to tell. */
+/* Whether the models take all values that a space has for their parameters, each by itself; a complaint
+ * stands where the value does. What values may not be together is for the points to tell. */
 bool ll_check_values(const struct ll_space *space, struct ll_diags *diags);
 
 /* Which part of a sweep is asked for: `3/8`, or `auto` and `auto/8`, which ask the environment of a job array

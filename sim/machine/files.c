@@ -117,7 +117,7 @@ static const char *suggest_in_folder(const char *which, const char *beside, cons
 static const char *suggest_folders(const char *const *folders, struct ll_arena *arena)
 {
     const char *text = "; no folder of machines was found";
-    for (size_t i = 0; text && folders[i]; i++)
+    for (size_t i = 0; text && folders && folders[i]; i++)
         text = ll_format(arena, "%s%s%s", text, i ? ", " : ": looked in ", folders[i]);
     text = text ? ll_format(arena, "%s; LEADLINE_PATH may name one", text) : NULL;
     return text ? text : "";
