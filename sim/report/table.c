@@ -42,6 +42,12 @@ struct ll_table *ll_table_new(const char *headings)
     return table;
 }
 
+/* What a terminal would obey rather than show; names come from files of anyone. */
+static bool is_control(char c)
+{
+    return (c >= 0 && c < ' ') || c == 0x7f;
+}
+
 void ll_table_row(struct ll_table *table, const char *format, ...)
 {
     if (!table)
@@ -51,8 +57,9 @@ void ll_table_row(struct ll_table *table, const char *format, ...)
     va_start(arguments, format);
     ll_vsnprintf(row, sizeof row, format, arguments);
     va_end(arguments);
-    for (char *p = row; (p = strchr(p, '\n'));)
-        *p = ' ';
+    for (char *p = row; *p; p++)
+        if (is_control(*p))
+            *p = *p == '\n' ? ' ' : '?';
     ll_str_add(&table->cells, row);
     ll_str_add(&table->cells, "\n");
 }
