@@ -202,6 +202,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         ll_json_put_count(&json, "evaluated", state->evaluated);
         ll_json_put_count(&json, "valid", state->valid);
         ll_json_put_count(&json, "left_out", state->left_out);
+        ll_put_troubles(e->output, e->args->arena, &json);
         ll_json_put_number(&json, "time_s", passed_s);
         ll_json_close_object(&json);
         return ll_print(&out);

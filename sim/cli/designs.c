@@ -243,13 +243,30 @@ bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards)
     return false;
 }
 
+/* Reasons that are told: people want the few that matter. */
+enum { MOST_TOLD = 3, MOST_IN_JSON = 100 };
+
 void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *out)
 {
-    enum { MOST = 3 };
-    struct ll_store_trouble troubles[MOST];
-    size_t count = ll_store_troubles(path, arena, MOST, troubles);
+    struct ll_store_trouble troubles[MOST_TOLD];
+    size_t count = ll_store_troubles(path, arena, MOST_TOLD, troubles);
     struct ll_human text;
     for (size_t i = 0; i < count; i++)
         ll_str_addf(out, "  %s point%s: %s\n", ll_grouped(&text, troubles[i].count),
                     ll_plural(troubles[i].count), troubles[i].why ? troubles[i].why : "");
+}
+
+void ll_put_troubles(const char *path, struct ll_arena *arena, struct ll_json *json)
+{
+    struct ll_store_trouble troubles[MOST_IN_JSON];
+    size_t count = ll_store_troubles(path, arena, MOST_IN_JSON, troubles);
+    ll_json_key(json, "not_valid");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_count(json, "points", troubles[i].count);
+        ll_json_put_text(json, "why", troubles[i].why);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
 }

@@ -5,6 +5,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/explore/evaluate.h"
+#include "tracer/base/json.h"
 
 /* Reads a trace, or records a model dry: the ll_bring of the evaluator. The context is not used. */
 struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,
@@ -21,5 +22,8 @@ bool ll_read_shard(const char *text, uint64_t *shard, uint64_t *shards);
 
 /* Why points of a database are not valid: a line for each of the commonest reasons. */
 void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *out);
+
+/* The same as a list, `not_valid`, of `points` and `why`, with rarer reasons, too. */
+void ll_put_troubles(const char *path, struct ll_arena *arena, struct ll_json *json);
 
 #endif

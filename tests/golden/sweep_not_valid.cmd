@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# A sweep tells at its end why points are not valid, the commonest reason first.
+cat >some.yaml <<'END'
+base: custom_example
+models: [gemm]
+vary: {units.array.rows: [8, 16, 32], memory.hbm.size: [1KiB, 1MiB, 1GiB], plan.tp: [1, 3]}
+objectives: [min time_s]
+END
+leadline sweep some.yaml | sed 's/, [^,]*points\/s//'
+leadline sweep some.yaml --fresh --json | grep -v time_s
