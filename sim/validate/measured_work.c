@@ -241,12 +241,29 @@ static void works_ROWS_GRAD(struct ll_row_works *r)
     add_rows(r, 2);
 }
 
-/* Windows never make more than one result of each element. */
+/* What of a row tells how windows go over one side of an image. */
+struct side {
+    const char *in, *window, *out, *stride, *pad;
+};
+
+/* The last window begins within the image, with at most all of the first but one element before it where the
+ * row names no padding; and windows that fit whole are not left out. How many of those that stick out at the
+ * end count is a framework's choice. */
+static void check_side(struct ll_row_works *r, struct side side)
+{
+    uint64_t in = ll_row_dim(r, side.in), window = ll_row_dim(r, side.window), out = ll_row_dim(r, side.out);
+    uint64_t stride = ll_row_text(r, side.stride) ? ll_row_dim(r, side.stride) : 1;
+    uint64_t pad = ll_row_dim_or(r, side.pad, window - 1);
+    if (!r->trouble && ll_mul(out - 1, stride) >= ll_add(in, pad))
+        r->trouble = "more comes out of the pooling than its windows find places for";
+    if (!r->trouble && ll_row_text(r, side.stride) && in >= window && out - 1 < (in - window) / stride)
+        r->trouble = "less comes out of the pooling than its windows find places for";
+}
+
 static void check_pool(struct ll_row_works *r)
 {
-    if (ll_row_dim(r, "oh") > ll_add(ll_row_dim(r, "h"), 2 * ll_row_dim_or(r, "pad_h", 0)) ||
-        ll_row_dim(r, "ow") > ll_add(ll_row_dim(r, "w"), 2 * ll_row_dim_or(r, "pad_w", 0)))
-        r->trouble = "more comes out of the pooling than its windows find places for";
+    check_side(r, (struct side){"h", "r", "oh", "stride_h", "pad_h"});
+    check_side(r, (struct side){"w", "s", "ow", "stride_w", "pad_w"});
 }
 
 static void add_pool(struct ll_row_works *r, bool gradient)
