@@ -6,6 +6,7 @@
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
 #include "sim/cli/paths.h"
+#include "sim/machine/design.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "sim/validate/tune.h"
@@ -37,6 +38,22 @@ static bool means(const char *pattern, const char *path)
     return fnmatch(pattern, path, 0) == 0 || (behind && fnmatch(pattern, behind + 1, 0) == 0);
 }
 
+/* Whether the machine has such a key, though no fit may change it. */
+static bool has_key(const struct tuning *t, const char *path)
+{
+    struct ll_diags *unsaid = calloc(1, sizeof *unsaid);
+    const char *const *folders = ll_machine_folders(t->args->arena);
+    struct ll_design *design =
+        unsaid && folders ? ll_design_new(ll_value(t->args, "machine", NULL), folders, unsaid) : NULL;
+    uint32_t slot;
+    bool has = design && ll_design_bind(design, path, (struct ll_place){0}, unsaid, &slot);
+    ll_design_free(design);
+    if (unsaid)
+        ll_diags_release(unsaid);
+    free(unsaid);
+    return has;
+}
+
 static int no_number(const struct tuning *t, const char *pattern, const struct ll_machine_number *all,
                      size_t count)
 {
@@ -45,13 +62,12 @@ static int no_number(const struct tuning *t, const char *pattern, const struct l
         paths[i] = all[i].path;
     if (!paths)
         return ll_failed("memory ran out");
-    const char *nearest = ll_nearest(pattern, paths, count);
+    const char *nearest = has_key(t, pattern) ? NULL : ll_nearest(pattern, paths, count);
     return ll_wrong(
         "--fit %s: no number of %s that a fit can change%s%s%s; it changes rates, shares and times "
-        "of units, memory, software, host and network, not counts, sizes and the machine's "
-        "clock",
-        pattern, t->machine->stem, nearest ? "; did you mean `" : "", nearest ? nearest : "",
-        nearest ? "`?" : "");
+        "of units, memory, software, host and network, not counts, sizes and the machine's clock",
+        pattern, t->machine->stem, nearest ? " (did you mean `" : "", nearest ? nearest : "",
+        nearest ? "`?)" : "");
 }
 
 /* Takes the numbers that one pattern means. Zero has no place on a logarithmic scale: named, it is refused;

@@ -19,6 +19,10 @@ leadline calibrate --from data.csv --machine ./pipe.yaml --fit pipe.bandwidth,un
 grep -v inherits fitted.yaml
 leadline validate --machines . data.csv | head -2
 leadline calibrate --from data.csv --machine ./pipe.yaml --fit pipe.bandwith
+leadline calibrate --from data.csv --machine ./pipe.yaml --fit memory.pipe.bandwith
+for path in clock units.lanes.count memory.pipe.size; do
+    leadline calibrate --from data.csv --machine ./pipe.yaml --fit $path
+done
 leadline calibrate --from data.csv --machine ./pipe.yaml --fit pipe.latency
 leadline calibrate --from data.csv --machine ./pipe.yaml --folds 6 --json
 leadline calibrate --from data.csv
