@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
+#include "sim/report/human.h"
 #include "tracer/base/file.h"
 #include "tracer/base/plain.h"
 #include "tracer/format.h"
@@ -175,8 +176,10 @@ int ll_print(struct ll_str *text)
 {
     bool whole = !text->failed, written = whole;
     errno = 0;
-    if (whole && text->length)
+    if (whole && text->length) {
+        ll_hide_controls(text->text, text->length);
         written = fwrite(text->text, 1, text->length, stdout) == text->length;
+    }
     written = fflush(stdout) == 0 && written;
     ll_str_release(text);
     if (!whole)

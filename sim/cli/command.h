@@ -83,7 +83,8 @@ int ll_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
                const char *lister);
 
-/* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. */
+/* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. Its
+ * control characters become question marks, but for tabs and ends of lines; JSON has none. */
 int ll_print(struct ll_str *text);
 
 /* Makes a folder unless it is there; false after saying why not. */

@@ -129,6 +129,17 @@ const struct ll_model *ll_find_model(const char *name)
     return model;
 }
 
+static void count_mistakes(size_t count, const char *which)
+{
+    struct ll_str line = {0};
+    ll_str_addf(&line, "%zu mistake%s in %s\n", count, ll_plural(count), which);
+    if (line.text && !line.failed) {
+        ll_hide_controls(line.text, line.length);
+        fputs(line.text, stderr);
+    }
+    ll_str_release(&line);
+}
+
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count)
 {
@@ -140,7 +151,7 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
     struct ll_machine *machine = ll_machine_read(which, folders, overrides, override_count, diags);
     ll_print_diags(diags);
     if (!machine)
-        fprintf(stderr, "%zu %s in %s\n", diags->count, diags->count == 1 ? "mistake" : "mistakes", which);
+        count_mistakes(diags->count, which);
     ll_diags_release(diags);
     free(diags);
     return machine;

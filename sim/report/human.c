@@ -110,6 +110,23 @@ void ll_bar(struct ll_str *out, double fraction, unsigned width)
     ll_str_add(out, "]");
 }
 
+/* Of one byte, or of two in UTF-8: U+0080 to U+009F. */
+static size_t control_length(const unsigned char *at, size_t left)
+{
+    if (at[0] == 0x7F || (at[0] < ' ' && at[0] != '\n' && at[0] != '\t'))
+        return 1;
+    return left > 1 && at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0 ? 2 : 0;
+}
+
+void ll_hide_controls(char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        size_t control = control_length((const unsigned char *)text + i, length - i);
+        memset(text + i, '?', control);
+        i += control > 1;
+    }
+}
+
 void ll_wrap_behind(struct ll_str *out, size_t characters, const char *text, unsigned indent, unsigned width)
 {
     for (const char *word = text; *word;) {

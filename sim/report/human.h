@@ -35,6 +35,10 @@ const char *ll_plural(unsigned long long count);
 /* A bar of `width` characters between brackets, the given fraction of it filled: "[####----]". */
 void ll_bar(struct ll_str *out, double fraction, unsigned width);
 
+/* What a terminal would obey rather than show becomes question marks, but for tabs and ends of lines: names
+ * come from files of anyone. */
+void ll_hide_controls(char *text, size_t length);
+
 /* Text as lines that begin with `indent` spaces and break at spaces before the width. The first one goes on
  * where a line ended that has so many characters already, 0 for none. */
 void ll_wrap_behind(struct ll_str *out, size_t characters, const char *text, unsigned indent, unsigned width);

@@ -3,6 +3,7 @@
  * the columns are fitted to the screen. */
 #include "sim/report/table.h"
 
+#include "sim/report/human.h"
 #include "tracer/base/plain.h"
 
 #include <stdarg.h>
@@ -42,12 +43,6 @@ struct ll_table *ll_table_new(const char *headings)
     return table;
 }
 
-/* What a terminal would obey rather than show; names come from files of anyone. */
-static bool is_control(char c)
-{
-    return (c >= 0 && c < ' ') || c == 0x7f;
-}
-
 void ll_table_row(struct ll_table *table, const char *format, ...)
 {
     if (!table)
@@ -57,9 +52,9 @@ void ll_table_row(struct ll_table *table, const char *format, ...)
     va_start(arguments, format);
     ll_vsnprintf(row, sizeof row, format, arguments);
     va_end(arguments);
-    for (char *p = row; *p; p++)
-        if (is_control(*p))
-            *p = *p == '\n' ? ' ' : '?';
+    for (char *p = row; (p = strpbrk(p, "\n\t"));)
+        *p = ' ';
+    ll_hide_controls(row, strlen(row));
     ll_str_add(&table->cells, row);
     ll_str_add(&table->cells, "\n");
 }

@@ -14,7 +14,8 @@ struct ll_table;
 /* Headings with `|` between them, copied. NULL when memory ran out; the other functions then do nothing. */
 struct ll_table *ll_table_new(const char *headings);
 
-/* A row, printf style; line ends within it become spaces, other control characters question marks. */
+/* A row, printf style; ends of lines and tabs within it become spaces, other control characters question
+ * marks. */
 void ll_table_row(struct ll_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds the whole table to a text, without columns with `?` that nobody filled. Where it is wider than the

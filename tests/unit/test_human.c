@@ -109,6 +109,14 @@ static void a_text_breaks_at_spaces_before_the_width(void **state)
     ll_str_release(&out);
 }
 
+static void what_a_terminal_would_obey_is_hidden(void **state)
+{
+    (void)state;
+    char text[] = "a\x1b[31mb\r\t\xC3\x9B\xC2\xA0\x7f\n\xC2\x9B\xC2";
+    ll_hide_controls(text, sizeof text - 1);
+    assert_string_equal(text, "a?[31mb?\t\xC3\x9B\xC2\xA0?\n??\xC2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +130,7 @@ int main(void)
         cmocka_unit_test(thousands_are_grouped),
         cmocka_unit_test(a_bar_stays_within_its_brackets),
         cmocka_unit_test(a_text_breaks_at_spaces_before_the_width),
+        cmocka_unit_test(what_a_terminal_would_obey_is_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

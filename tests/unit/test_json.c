@@ -63,13 +63,21 @@ static void indented_things_stand_on_their_own_lines(void **state)
     ll_str_release(&out);
 }
 
+/* Unicode's category Cc: beside the first 32, DEL and U+0080 to U+009F. */
+static void what_terminals_obey_is_escaped_too(void **state)
+{
+    (void)state;
+    expect_text("\x7f", "\"\\u007f\"");
+    expect_text("\xC2\x80\xC2\x9B\xC2\x9F", "\"\\u0080\\u009b\\u009f\"");
+    expect_text("\xC2\xA0\xC3\x9B", "\"\xC2\xA0\xC3\x9B\"");
+}
+
 /* RFC 8259, section 7: quotation mark, reverse solidus and the control characters must be escaped. */
 static void what_must_be_escaped_is(void **state)
 {
     (void)state;
     expect_text("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
     expect_text("\x01\x1f\n\t", "\"\\u0001\\u001f\\u000a\\u0009\"");
-    expect_text("\x7f", "\"\x7f\"");
     expect_text("", "\"\"");
     expect_text(NULL, "null");
 }
@@ -78,7 +86,7 @@ static void what_must_be_escaped_is(void **state)
 static void utf8_passes_unchanged(void **state)
 {
     (void)state;
-    static const char *const whole[] = {"\xC2\x80",         "\xDF\xBF",         "\xE0\xA0\x80",
+    static const char *const whole[] = {"\xC2\xA0",         "\xDF\xBF",         "\xE0\xA0\x80",
                                         "\xED\x9F\xBF",     "\xEE\x80\x80",     "\xEF\xBF\xBF",
                                         "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "\xC3\xA4\xE2\x82\xAC"};
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
@@ -175,6 +183,7 @@ int main(void)
         cmocka_unit_test(nested_things_are_separated_by_commas),
         cmocka_unit_test(indented_things_stand_on_their_own_lines),
         cmocka_unit_test(what_must_be_escaped_is),
+        cmocka_unit_test(what_terminals_obey_is_escaped_too),
         cmocka_unit_test(utf8_passes_unchanged),
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced_one_by_one),
         cmocka_unit_test(a_number_is_as_short_as_it_can_be),

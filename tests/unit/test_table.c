@@ -23,10 +23,10 @@ static void a_line_end_in_a_cell_does_not_break_the_row(void **state)
     (void)state;
     struct ll_table *table = ll_table_new("a|b");
     ll_table_row(table, "%s|%s", "one\ntwo", "three");
-    ll_table_row(table, "%s|%s", "\x1b[2J\x7f", "\xC3\xA9");
+    ll_table_row(table, "%s|%s", "\x1b[2J\x7f", "\xC3\xA9\t\xC2\x9B");
     struct ll_str out = {0};
     ll_table_print(table, 80, &out);
-    assert_string_equal(out.text, "a        b\none two  three\n?[2J?    \xC3\xA9\n");
+    assert_string_equal(out.text, "a        b\none two  three\n?[2J?    \xC3\xA9 ??\n");
     ll_str_release(&out);
     ll_table_free(table);
 }

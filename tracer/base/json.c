@@ -97,8 +97,10 @@ static void quote(struct ll_str *out, const char *text)
         size_t length = utf8_length(p);
         if (*p == '"' || *p == '\\')
             ll_str_addf(out, "\\%c", *p);
-        else if (*p < 0x20)
+        else if (*p < 0x20 || *p == 0x7F)
             ll_str_addf(out, "\\u%04x", *p);
+        else if (length == 2 && p[0] == 0xC2 && p[1] < 0xA0) /* controls, too, which terminals obey */
+            ll_str_addf(out, "\\u%04x", p[1]);
         else if (length == 0)
             ll_str_add(out, "\xEF\xBF\xBD");
         else
