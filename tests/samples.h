@@ -107,11 +107,24 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
             level->write_Bps = roll_real(dice, 1e9, 4e12);
         if (level->read_Bps == 0 && level->write_Bps == 0 && !roll_between(dice, 0, 3))
             level->unit_Bps = roll_real(dice, 1e9, 4e11);
+        if (level->read_Bps == 0 && !roll_between(dice, 0, 3))
+            level->read_share = roll_real(dice, 0.3, 1);
         level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
         level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
         for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)
             level->holds[i] = roll_between(dice, 0, 1);
         level->holds[roll_between(dice, 0, LL_OPERAND_COUNT - 1)] = true;
+    }
+}
+
+/* Some of the levels are caches whose misses are waited for in turn. */
+static inline void random_turns(struct dice *dice, struct ll_machine *machine)
+{
+    bool any = machine->software.mapping == LL_MAPPED_CLOSED_FORM && !roll_between(dice, 0, 2);
+    for (uint64_t l = 0; any && l + 1 < machine->level_count; l++) {
+        struct ll_level *level = &machine->levels[l];
+        level->cache_given = roll_between(dice, 0, 1);
+        level->cache = (struct ll_cache_level){.misses_in_turn = roll_between(dice, 0, 3)};
     }
 }
 

@@ -22,10 +22,14 @@ static struct ll_figure faster(struct ll_figure a, struct ll_figure b)
     return a.value > b.value ? a : b;
 }
 
-static struct ll_figure fastest_stream(struct ll_pool *pool, unsigned threads, uint64_t bytes)
+struct rates {
+    struct ll_figure fastest, read;
+};
+
+static struct rates rates_of(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
     struct ll_streams streams = ll_probe_streams(pool, threads, bytes);
-    return faster(streams.update, faster(streams.triad, streams.read));
+    return (struct rates){faster(streams.update, faster(streams.triad, streams.read)), streams.read};
 }
 
 /* `bytes` in use by all threads, `alone` by one. What all threads share is asked twice, some seconds apart:
@@ -34,11 +38,13 @@ static void add_level(struct ll_facts *facts, struct ll_pool *pool, const char *
                       uint64_t bytes, uint64_t alone)
 {
     ll_facts_add(facts, ll_format(facts->arena, "probe.%s.size_bytes", level), "%" PRIu64, size);
-    struct ll_figure before = fastest_stream(pool, ll_pool_threads(pool), bytes);
-    add_figure(facts, level, "alone_Bps", fastest_stream(pool, 1, alone));
+    struct rates before = rates_of(pool, ll_pool_threads(pool), bytes), one = rates_of(pool, 1, alone);
+    add_figure(facts, level, "alone_Bps", one.fastest);
+    add_figure(facts, level, "alone_read_Bps", one.read);
     add_figure(facts, level, "latency_s", ll_probe_latency(alone));
-    struct ll_figure after = fastest_stream(pool, ll_pool_threads(pool), bytes);
-    add_figure(facts, level, "bandwidth_Bps", faster(before, after));
+    struct rates after = rates_of(pool, ll_pool_threads(pool), bytes);
+    add_figure(facts, level, "bandwidth_Bps", faster(before.fastest, after.fastest));
+    add_figure(facts, level, "read_Bps", faster(before.read, after.read));
 }
 
 /* Blocks that the caches of a core hold, still there or displaced. */

@@ -71,7 +71,8 @@ struct ll_figure ll_probe_product_f64(void);
 /* All of it as facts, and each one's spread beside it as KEY.spread:
  *   probe.clock_hz
  *   probe.vector.f32, probe.vector.f64, probe.product.f32, probe.product.f64: FLOP/s of one core
- *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (of one)
+ *   probe.LEVEL.size_bytes, .latency_s, .bandwidth_Bps (the fastest stream, all threads), .alone_Bps (one),
+ *   and .read_Bps, .alone_read_Bps of reading alone,
  * for the levels l1, l2, l3 as far as the host has them, and dram; and where several threads have an l2 each
  *   probe.l2.invalidation_s, probe.l3.invalidation_s: of a line that is there, or no further in than there
  * Whoever ends it early gets the first of

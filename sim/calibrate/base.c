@@ -68,18 +68,24 @@ static void add_level(struct header *header, const char *level, const char *scop
                                          level_fact(header, level, "rests")};
     struct ll_cache_share held = ll_held_of((uint64_t)fmin(size, 0x1p60), &rates);
     held.bytes = ll_max(held.bytes, (uint64_t)fmin(least_bytes, 0x1p60));
-    double bandwidth = cores > 1 ? cores * alone : scope[0] == 'u' ? alone : fmax(alone, fmax(all, held.Bps));
+    bool by_core = cores > 1 || scope[0] == 'u';
+    double bandwidth = by_core ? cores * alone : fmax(alone, fmax(all, held.Bps));
     ll_str_addf(yaml,
                 "  - {name: %s, size: %" PRIu64 "B, bandwidth: %.6gB/s, unit_bandwidth: %.6gB/s, "
                 "latency: %.4gns, scope: %s",
                 level, held.bytes, bandwidth, alone, latency * 1e9, scope);
+    double read =
+        ll_trace_number(header->trace, level_key(level, by_core ? "alone_read_Bps" : "read_Bps").text, 0);
+    if (read > 0)
+        ll_str_addf(yaml, ", read_share: %.4g",
+                    fmin(1, fmax(cores * read, by_core ? 0 : held.Bps) / bandwidth));
     if (strcmp(level, "dram") != 0)
-        ll_str_addf(yaml,
-                    ", cache: {policy: %s, admission: %.4g, affinity: %s, invalidation: %.4gs, "
-                    "corunners: %.4gB/s}",
-                    ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
-                    ll_trace_number(header->trace, level_key(level, "invalidation_s").text, 0),
-                    held.corunners_Bps);
+        ll_str_addf(
+            yaml,
+            ", cache: {policy: %s, admission: %.4g, misses_in_turn: true, affinity: %s, invalidation: %.4gs, "
+            "corunners: %.4gB/s}",
+            ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
+            ll_trace_number(header->trace, level_key(level, "invalidation_s").text, 0), held.corunners_Bps);
     ll_str_addf(yaml, "}\n");
 }
 
@@ -137,6 +143,10 @@ static void add_sources(const struct header *header, const char *host, const cha
                 "  %s.cache.invalidation: \"measured by leadline calibrate on %s, threads %s: writing "
                 "what all threads have read\"\n",
                 levels[i], host, threads);
+        if (level_fact(header, levels[i], "read_Bps"))
+            ll_str_addf(yaml,
+                        "  %s.read_share: \"measured by leadline calibrate on %s, threads %s: reading\"\n",
+                        levels[i], host, threads);
         if (has_level(header, levels[i]))
             ll_str_addf(yaml,
                         "  %s.size: \"hwloc and the kernel on %s%s\"\n"

@@ -164,39 +164,66 @@ static double wait_s(const struct ll_sized *s, uint64_t l)
     return times * s->machine->levels[l].latency_s;
 }
 
+static double rewritten(const struct ll_sized *s, uint64_t l, double bytes, struct ll_explain *why)
+{
+    double again = ll_layout_rewriting(s->kernel, &s->task, l);
+    if (again > 1)
+        ll_say(why,
+               "%s, the result is moved %.10g times more: %.10g * (1 + %.10g * %" PRIu64
+               " / %.10g) = %.10g B",
+               s->machine->levels[l].name, s->kernel->rewrites, bytes, s->kernel->rewrites,
+               s->task.work->c_bytes, ll_work_bytes(s->task.work), bytes * again);
+    return bytes * again;
+}
+
+static void tell_ports(const char *level, double bytes, double written, double price, struct ll_explain *why)
+{
+    if (price > bytes)
+        ll_say(why,
+               "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
+               "would through both",
+               level, bytes - written, written, price);
+}
+
+/* What a level moves, in bytes of both directions that take it as long. What is moved again of a product's
+ * result is read and written as the rest is; of other work's it is fetched. */
+static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct ll_cost *cost,
+                             struct ll_explain *why)
+{
+    const struct ll_level *level = &s->machine->levels[l];
+    double bytes = cost->level_bytes[l], written = cost->level_written[l], price = cost->level_price[l];
+    if (s->task.is_product) {
+        tell_ports(level->name, bytes, written, price, why);
+        return rewritten(s, l, price, why);
+    }
+    struct ll_toll toll = ll_level_toll(level);
+    bytes = rewritten(s, l, bytes, why);
+    price = ll_toll_price(&toll, bytes, written);
+    tell_ports(level->name, bytes, written, price, why);
+    return price;
+}
+
 static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
     uint64_t count = s->unit.count;
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
-        double again = ll_layout_rewriting(s->kernel, &s->task, l);
         struct feed feed = feed_of(s, way, l, cost, why);
-        double bytes = cost->level_price[l];
-        if (again > 1)
-            ll_say(why,
-                   "%s, the result is moved %.10g times more: %.10g * (1 + %.10g * %" PRIu64
-                   " / %.10g) = %.10g B",
-                   level->name, s->kernel->rewrites, bytes, s->kernel->rewrites, s->task.work->c_bytes,
-                   ll_work_bytes(s->task.work), bytes * again);
-        cost->level_s[l] = bytes * again / feed.all_Bps;
+        double bytes = crossing_bytes(s, l, cost, why);
+        cost->level_s[l] = bytes / feed.all_Bps;
         double first_s = feed.first_bytes / feed.one_Bps;
         cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(first_s, cost->level_s[l]);
-        if (bytes > cost->level_bytes[l])
-            ll_say(why,
-                   "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
-                   "would through both",
-                   level->name, cost->level_bytes[l] - cost->level_written[l], cost->level_written[l], bytes);
         cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l) : 0;
         if (feed.share != level->efficiency)
             ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
                    ll_kernel_share(s->machine, s->kernel, l), feed.slowdown, feed.share);
         if (feed.all_Bps < feed.one_Bps * (double)feed.instances)
             ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-                   bytes * again, level->unit_Bps, feed.share, count, cost->level_s[l]);
+                   bytes, level->unit_Bps, feed.share, count, cost->level_s[l]);
         else
-            ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes * again,
+            ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes,
                    level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
         if (first_s > 0)
             ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",

@@ -3,6 +3,7 @@
  * earlier ops saved shortens a level's stage in proportion (stage.h). */
 #include "sim/cost/cost.h"
 #include "sim/cost/stage.h"
+#include "sim/cost/turns.h"
 #include "tracer/base/plain.h"
 
 #include <assert.h>
@@ -78,6 +79,8 @@ static struct ll_stage level_stage(const struct ll_machine *machine, const struc
         tell_level(&machine->levels[l], &intake, cost->level_bytes[l], cost->level_s[l], &stage, why);
     return stage;
 }
+
+/* --- caches whose misses are waited for in turn --- */
 
 /* Behind this stage nothing overlaps: its level holds one block at a time. */
 static bool parts_stages(const struct ll_machine *machine, uint64_t stage)
@@ -215,8 +218,10 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
         first_s += stage->first_s;
         waits_s += stage->wait_s;
     }
+    uint64_t most_of[LL_MAX_LEVELS];
     bool sets_pace[MAX_STAGES];
     uint64_t feeding = feed_all(machine, cost, stages, why);
+    ll_take_turns(machine, cost, found, stages + FIRST_LEVEL, most_of, why);
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
     if (cost->gap_s > 0)
         ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);
@@ -233,10 +238,11 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     timing->overhead_s = cost->overhead_s;
     timing->behind_s = cost->behind_s;
     timing->more_s = cost->more_s;
+    uint64_t most = slowest >= FIRST_LEVEL ? FIRST_LEVEL + most_of[slowest - FIRST_LEVEL] : slowest;
     bool fed_late = slowest == COMPUTE && stages[COMPUTE].whole_s > 2 * cost->compute_s;
     timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY
                     : fed_late                        ? LL_BOUND_LEVEL + (uint32_t)feeding
-                                                      : bound_of(slowest);
+                                                      : bound_of(most);
     if (why)
         tell_time(machine, stages, count, slowest, sets_pace, apart_s, timing->time_s, why);
 }

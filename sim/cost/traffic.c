@@ -70,7 +70,8 @@ uint64_t ll_near_levels(const struct ll_machine *machine)
 
 struct ll_toll ll_level_toll(const struct ll_level *level)
 {
-    return (struct ll_toll){.read = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0,
+    double port = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0;
+    return (struct ll_toll){.read = level->read_share > 0 ? 1 / level->read_share : port,
                             .write = level->write_Bps > 0 ? level->bandwidth_Bps / level->write_Bps : 0};
 }
 

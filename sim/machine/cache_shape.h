@@ -29,9 +29,10 @@ struct ll_cache_level {
     enum ll_cache_prefetch prefetch;
     uint64_t stride_pages, stride_page_bytes; /* of STRIDE: pages that it remembers, bytes of one */
     bool write_through;
-    bool write_around; /* a write that misses fetches nothing and goes on outward */
-    double admission;  /* share of the lines that come that it lets in; 0: all */
-    uint64_t seed;     /* of RANDOM, and of admission */
+    bool write_around;   /* a write that misses fetches nothing and goes on outward */
+    double admission;    /* share of the lines that come that it lets in; 0: all */
+    uint64_t seed;       /* of RANDOM, and of admission */
+    bool misses_in_turn; /* of an op's time: what it does not have comes in its place (sim/cost/cost.h) */
     /* For what ops find of earlier ones alone (sim/memory/residency.h): */
     bool affinity;         /* it stands for the units' own caches, taken together */
     double invalidation_s; /* to have other units drop their copies of a line that is overwritten */

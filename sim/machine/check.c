@@ -193,6 +193,10 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
             "`%s` has `unit_bandwidth` and ports of its own (`read_bandwidth`, `write_bandwidth`); "
             "expected one or the other",
             level->name);
+    if (level->read_share > 0 && level->read_Bps > 0)
+        return ll_complain(reading->diags, place_of(item, "read_share"),
+                           "`%s` has `read_share` and `read_bandwidth`; expected one or the other",
+                           level->name);
     if (level->bandwidth_Bps == 0)
         level->bandwidth_Bps = level->read_Bps + level->write_Bps;
     return true;
@@ -300,6 +304,13 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
         return ll_complain(reading->diags, place,
                            "%" PRIu64 " B are no whole number of lines of %" PRIu64 " B", level->size_bytes,
                            cache.line_bytes);
+    if (cache.misses_in_turn &&
+        (!ll_level_waits(reading->machine, index) || reading->machine->software.mapping == LL_MAPPED_SEARCH))
+        return ll_complain(
+            reading->diags, place,
+            "`%s` has `misses_in_turn`: expected `double_buffer: true`, all operands in `holds`, no "
+            "ports of its own here nor in `%s` (but `read_share`), and no `mapping: search`",
+            level->name, reading->machine->levels[index + 1].name);
     if (cache.sets * cache.ways * cache.line_bytes != level->size_bytes)
         return ll_complain(reading->diags, place,
                            "%" PRIu64 " B are no whole number of sets of %" PRIu64 " ways of %" PRIu64 " B",

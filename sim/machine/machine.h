@@ -118,6 +118,7 @@ struct ll_level {
     double bandwidth_Bps; /* of one instance, both directions together */
     double read_Bps;      /* of its port for reads; 0: limited by bandwidth_Bps alone */
     double write_Bps;     /* of its port for writes; 0: likewise */
+    double read_share;    /* of the bandwidth, what reads alone reach; 0: all, or what their port has */
     double unit_Bps;      /* the most that one unit draws of it; 0: all there is */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
@@ -459,6 +460,21 @@ static inline bool ll_level_holds_all(const struct ll_level *level)
 {
     return ll_level_holds(level, LL_OPERAND_A) && ll_level_holds(level, LL_OPERAND_B) &&
            ll_level_holds(level, LL_OPERAND_C);
+}
+
+/* Whether reads or writes have a bandwidth of their own. Pure. */
+static inline bool ll_level_has_ports(const struct ll_level *level)
+{
+    return level->read_Bps > 0 || level->write_Bps > 0;
+}
+
+/* Whether it is a cache whose misses are waited for in turn. Pure. */
+static inline bool ll_level_waits(const struct ll_machine *machine, uint64_t level)
+{
+    const struct ll_level *it = &machine->levels[level];
+    return level + 1 < machine->level_count && it->cache_given && it->cache.misses_in_turn &&
+           it->buffering == LL_BUFFER_DOUBLE && ll_level_holds_all(it) && !ll_level_has_ports(it) &&
+           !ll_level_has_ports(it + 1);
 }
 
 /* Joules of one multiply-accumulate; 0 without figures. Pure. */

@@ -240,6 +240,9 @@ static const struct ll_field cache_fields[] = {
      .help = "whether writes are passed outwards at once, not when their line is evicted"},
     {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
      .help = "whether a write that misses is passed outwards without fetching its line"},
+    {.key = "misses_in_turn", .type = LL_TYPE_BOOL, AT(misses_in_turn), .otherwise = "false",
+     .help = "whether what it does not have comes instead of what it has, not beside it, as where a core can wait for "
+             "few lines at a time: the times of the two then add up; not with searched mappings"},
     {.key = "affinity", .type = LL_TYPE_BOOL, AT(affinity), .otherwise = "false",
      .help = "whether it stands for the units' own caches, as large as all of them: products, and ops that are "
              "none, then find only what their like have left there"},
@@ -272,6 +275,9 @@ static const struct ll_field level_fields[] = {
     {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "bandwidth of writes (results and partial sums), where they have a port of their own"},
+    {.key = "read_share", .type = LL_TYPE_NUMBER, AT(read_share), .min = POSITIVE, .max = 1,
+     .help = "share of the bandwidth, and of what a unit draws of it, that reads alone reach, since what is written "
+             "goes another way; not with `read_bandwidth`; when not given, all"},
     {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "the most that one unit draws from an instance that it shares, limited by the misses that it can have "

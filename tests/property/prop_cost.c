@@ -47,6 +47,7 @@ static struct sample sample_of(uint64_t seed, struct dice *dice)
 {
     *dice = (struct dice){seed};
     struct sample s = {.machine = random_machine(dice)};
+    random_turns(dice, &s.machine);
     s.work = random_work(dice);
     know_of_zeros(dice, &s);
     double most = roll_between(dice, 0, 1)
@@ -204,6 +205,7 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
     level->read_Bps *= roll_real(dice, 1, 4);
     level->write_Bps *= roll_real(dice, 1, 4);
+    level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
 }
 
 static void larger_memory(struct ll_machine *machine, struct dice *dice)
@@ -304,7 +306,8 @@ static void zeros_skipped_anywhere(struct ll_machine *machine, struct dice *dice
 static bool choice_is_sure(const struct ll_machine *machine)
 {
     for (uint64_t l = 0; l < machine->level_count; l++)
-        if (machine->levels[l].read_Bps > 0 || machine->levels[l].write_Bps > 0)
+        if (machine->levels[l].read_Bps > 0 || machine->levels[l].write_Bps > 0 ||
+            machine->levels[l].read_share > 0)
             return false;
     return true;
 }
@@ -344,6 +347,31 @@ static void a_better_machine_is_never_slower(void **state)
                           timing_of(&s.machine, &s.work, &s.found).time_s * (1 + 1e-12),
                   seed, ways[i].text);
         }
+}
+
+/* What is missed is waited for in turn: no less than beside the rest, no more than all in a row. */
+static void to_wait_in_turn_is_no_faster(void **state)
+{
+    (void)state;
+    struct dice dice;
+    int slower = 0;
+    for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
+        struct sample s = sample_of(seed, &dice);
+        struct ll_cost cost = cost_of(&s.machine, &s.work);
+        struct ll_timing turns, beside;
+        double row_s = cost.compute_s * (double)ll_max(cost.units_used, 1);
+        cost.serial = 0;
+        ll_cost_time(&s.machine, &cost, &s.found, &turns, NULL);
+        for (uint64_t l = 0; l < s.machine.level_count; l++)
+            s.machine.levels[l].cache.misses_in_turn = false;
+        ll_cost_time(&s.machine, &cost, &s.found, &beside, NULL);
+        for (uint64_t l = 0; l < s.machine.level_count; l++)
+            row_s += cost.level_s[l] + cost.level_wait_s[l];
+        claim(turns.time_s >= beside.time_s * (1 - 1e-12), seed, "in turn faster than beside");
+        claim(turns.time_s - turns.exposed_s <= row_s * (1 + 1e-12), seed, "in turn longer than in a row");
+        slower += turns.time_s > beside.time_s * 1.01;
+    }
+    assert_true(slower > 0);
 }
 
 /* A power of two of units can be used as any smaller one. Not so of arrays and menus of tiles, where each
@@ -450,6 +478,7 @@ int main(void)
         cmocka_unit_test(savings_never_slow_down),
         cmocka_unit_test(products_keep_within_the_power_of_the_board),
         cmocka_unit_test(a_better_machine_is_never_slower),
+        cmocka_unit_test(to_wait_in_turn_is_no_faster),
         cmocka_unit_test(more_units_are_never_slower_where_work_is_dealt_evenly),
         cmocka_unit_test(nor_under_any_software),
         cmocka_unit_test(a_grain_employs_one_unit_for_each_grain_of_work),

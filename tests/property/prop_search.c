@@ -39,6 +39,8 @@ static void random_levels(struct dice *dice, struct ll_machine *machine)
             level->read_Bps = bandwidth_Bps * roll_real(dice, 0.3, 1);
             level->write_Bps = bandwidth_Bps * roll_real(dice, 0.3, 1);
         }
+        if (level->read_Bps == 0 && roll_between(dice, 0, 3) == 0)
+            level->read_share = roll_real(dice, 0.3, 1);
         room *= roll_between(dice, 2, 16);
         bandwidth_Bps *= roll_real(dice, 0.1, 0.8);
     }
@@ -113,6 +115,7 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     struct ll_level *level = any_level(machine, dice);
     level->read_Bps *= roll_real(dice, 1, 4);
     level->write_Bps *= roll_real(dice, 1, 4);
+    level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
 }
 
 static void larger_memory(struct ll_machine *machine, struct dice *dice)

@@ -252,6 +252,7 @@ static void a_shared_cache_is_no_smaller_than_what_it_feeds(void **state)
         {"probe.l3.size_bytes", "33554432"},
         {"probe.l3.alone_Bps", "5e10"},
         {"probe.l3.bandwidth_Bps", "7e10"},
+        {"probe.l3.read_Bps", "4.2e10"},
         {"probe.l3.latency_s", "2e-8"},
         {"probe.l3.rounds", "1000000=2e10 8000000=2e10 16000000=2e10 24000000=1.9e10 64000000=1.9e10"}};
     (void)state;
@@ -259,6 +260,9 @@ static void a_shared_cache_is_no_smaller_than_what_it_feeds(void **state)
     assert_int_equal(machine->level_count, 4);
     assert_int_equal(machine->levels[1].size_bytes, 2 * 4194304); /* of two threads */
     assert_true(machine->levels[2].size_bytes >= machine->levels[1].size_bytes);
+    assert_near(machine->levels[2].read_share, 0.6, 1e-3);
+    assert_near(machine->levels[1].read_share, 0, 0); /* not measured */
+    assert_true(ll_level_waits(machine, 2));
     ll_machine_free(machine);
 }
 

@@ -449,6 +449,25 @@ static void a_kernel_falls_short_of_the_machine(void **state)
     assert_near(timing_of(&machine, &slow, NULL).overhead_s, 7e-6, 1e-18);
 }
 
+/* Lines that are written are fetched before: of 96000 bytes, a third of them written, 96000 are then read. */
+static void what_is_fetched_to_be_written_is_read(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = additions();
+    uint64_t last = machine.level_count - 1;
+    double all = (double)(work.a_bytes + work.b_bytes + work.c_bytes), result = (double)work.c_bytes;
+    machine.levels[last].read_share = 0.5;
+    machine.software.kernel_count = 1;
+    machine.software.kernels[0] =
+        (struct ll_kernel){.name = "k", .compute = 1, .memory = 1, .passes = 1, .work = 1, .rewrites = 1};
+    machine.software.kernels[0].ops[LL_OP_ADD] = true;
+    double rate = machine.levels[last].bandwidth_Bps;
+    assert_near(cost_of(&machine, LL_OP_SUB, &work).level_s[last], fmax(all, 2 * (all - result)) / rate,
+                1e-15);
+    assert_near(cost_of(&machine, LL_OP_ADD, &work).level_s[last], 2 * all / rate, 1e-15);
+}
+
 /* One tile of 10 x 10 x 10 in one slice: one of four units has all of it, as the tiles say already. */
 static void idle_units_are_counted_once(void **state)
 {
@@ -570,6 +589,7 @@ int main(void)
         cmocka_unit_test(work_below_the_grain_stays_on_few_units),
         cmocka_unit_test(a_unit_draws_what_it_can),
         cmocka_unit_test(a_kernel_falls_short_of_the_machine),
+        cmocka_unit_test(what_is_fetched_to_be_written_is_read),
         cmocka_unit_test(idle_units_are_counted_once),
         cmocka_unit_test(finding_the_places_of_a_result_takes_time),
         cmocka_unit_test(more_bandwidth_is_no_slower_where_little_overlaps),

@@ -162,6 +162,7 @@ static void also_where_zeros_are_skipped(void **state)
                                   : gemm_work(LL_F32, roll_size(&dice, 8), roll_size(&dice, 2048),
                                               roll_size(&dice, 2048), 4 * roll_size(&dice, 512));
         random_software(&dice, &machine);
+        random_turns(&dice, &machine);
         machine.software.kernels[0].serial = 0; /* a difference of like numbers loses digits */
         prune(&dice, &machine, &work);
         follow(&machine, &work, NULL);
