@@ -293,6 +293,8 @@ static enum ll_status record(const struct ll_micro_options *options, struct ll_n
         return status;
     ll_tell(&options->listener, memory_taken, 1);
     ll_pool_spread(pool);
+    if (!options->quick)
+        ll_pool_insist(pool);
     add_facts(options, pool, facts);
     struct ll_recorder *recorder =
         facts->failed ? NULL : ll_recorder_open(options->path, facts->items, facts->count, &status);

@@ -196,6 +196,32 @@ static void patience_ends_and_grows_again_where_it_helps(void **state)
     }
 }
 
+/* A quarter of a minute; then, of 16 seconds, an eighth that has never helped, or half that has. Of two seconds
+ * the eighth is too little to begin with. */
+static void who_insists_waits_longer_and_goes_on(void **state)
+{
+    static const struct {
+        bool helped;
+        uint64_t passes_ms;
+        double least_s, most_s;
+    } cases[] = {{false, 2000, 0, 0}, {false, 16000, 1.9, 4.2}, {true, 16000, 15, 32}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_pool *pool = spread_pool(true, INT32_MAX, 0);
+        if (!pool)
+            skip();
+        ll_pool_insist(pool);
+        pool->quiet.together_ns = 15000000000;
+        pool->quiet.was_together = cases[i].helped;
+        pass_ms(cases[i].passes_ms);
+        double waited_s = (double)settle(pool) * 1e-9;
+        assert_true(cases[i].most_s > 0 || host.rests == 0);
+        assert_true(cases[i].most_s == 0 || (waited_s > cases[i].least_s && waited_s < cases[i].most_s));
+        ll_pool_free(pool);
+    }
+    ll_pool_insist(NULL);
+}
+
 /* Ten seconds after the threads were spread: two, and six more. */
 static void who_has_been_alone_waits_longer_to_be_alone_again(void **state)
 {
@@ -289,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_core_is_measured_by_its_best),
         cmocka_unit_test(what_one_look_alone_saw_is_no_measure),
         cmocka_unit_test(patience_ends_and_grows_again_where_it_helps),
+        cmocka_unit_test(who_insists_waits_longer_and_goes_on),
         cmocka_unit_test(who_has_been_alone_waits_longer_to_be_alone_again),
         cmocka_unit_test(nobody_moves_the_processors_of_a_real_machine),
         cmocka_unit_test(looks_are_few),

@@ -26,12 +26,16 @@ void ll_pool_spread(struct ll_pool *pool);
 
 /* Between two pieces of work that are timed, of a pool that is spread (else nothing happens): looks whether
  * this is a good moment, and on a virtual machine waits for one. Where the host has put the threads'
- * processors behind different caches it makes the host put them together, in half a second or so; where
- * neighbours share their cores it waits until they do not, for some milliseconds. Either takes two seconds
- * at most, and where it has ever helped a seventh of the time since the pool was spread (together) or three
- * fifths (alone). Looks once a millisecond at most, for some microseconds. now_ns is by ll_now_ns, of just
- * now; returns how long all this took, in nanoseconds, 0 without a look. */
+ * processors behind different caches it makes the host put them together, in half a second or some seconds;
+ * where neighbours share their cores it waits until they do not, for some milliseconds. Either takes two
+ * seconds at most, and where it has ever helped a seventh of the time since the pool was spread (together)
+ * or three fifths (alone). Looks once a millisecond at most, for some microseconds. now_ns is by ll_now_ns,
+ * of just now; returns how long all this took, in nanoseconds, 0 without a look. */
 uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns);
+
+/* For measurements that will stand for the machine: from now on ll_pool_settle takes a quarter of a minute
+ * and half of the time to bring threads together, or an eighth of it where that has never helped. */
+void ll_pool_insist(struct ll_pool *pool);
 
 /* How long ll_pool_settle has waited so far, in nanoseconds. */
 uint64_t ll_pool_waited_ns(const struct ll_pool *pool);

@@ -30,6 +30,7 @@ struct ll_pool_quiet {
     uint64_t together_ns;         /* spent on bringing threads together, */
     uint64_t alone_ns;            /* on waiting for cores that nobody shares */
     bool was_together, was_alone; /* whether either has ever helped */
+    bool insists;                 /* on threads being together */
     double width, widest;         /* additions at a time: by the last look, and the most so far */
     double longest_s;             /* round trip with which a piece of work began */
     uint64_t looks;               /* pieces of work before which it looked, */

@@ -5,8 +5,8 @@
  * though the machine is told that they share one. A line then takes 310 to 350 ns from one to the other and
  * back, in place of 50 (Zen 4), and a small network's step up to half as long again. While both are busy
  * the host leaves them there, for some 14 s in the mean; one that sleeps and is woken by the other is put
- * beside it, as whoever is woken is thought to share data with who wakes it: after 0.4 s of that they were
- * together again.
+ * beside it, as whoever is woken is thought to share data with who wakes it, if somebody else has taken its
+ * place meanwhile: after 0.4 s of that they were together again on one day, after 2 to 11 s on another.
  *
  * Crowded: a neighbour's work, or this machine's own other processor, may run on the other hyperthread of a
  * core, which then adds 1.9 to 3.3 numbers at a time in place of 3.6, and takes 1.4 to twice as long. Such
@@ -34,6 +34,11 @@ static const uint64_t between_looks_ns = 1000000;
  * again, found cores that nobody shared. */
 static const uint64_t patience_ns = 2000000000;
 static const double together_share = 1.0 / 7, alone_share = 3.0 / 5;
+
+/* Who insists waits longer for threads to be together, and goes on, with less of the time, if that has never
+ * helped. It takes half a second or more at a stretch: less is not begun. */
+static const uint64_t insistence_ns = 15000000000, stretch_ns = 500000000;
+static const double insisting_share = 1.0 / 2, hopeless_share = 1.0 / 8;
 
 /* One thread rests and wakes the others, a turn after the other; they sleep in between. */
 struct waking {
@@ -73,10 +78,19 @@ static void sleep_and_wake(struct ll_pool *pool, unsigned turns, long turn_ns)
     ll_pool_run(pool, ll_pool_threads(pool), 1, take_turns, &waking);
 }
 
-static bool is_patient(const struct ll_pool_quiet *quiet, uint64_t spent_ns, double share)
+/* Nanoseconds that may still be waited. */
+static double left_ns(const struct ll_pool_quiet *quiet, uint64_t least_ns, double share, uint64_t spent_ns)
 {
     uint64_t passed_ns = ll_now_ns() - quiet->spread_ns;
-    return (double)spent_ns < (double)patience_ns + share * (double)passed_ns;
+    return (double)least_ns + share * (double)passed_ns - (double)spent_ns;
+}
+
+static double left_for_together_ns(const struct ll_pool_quiet *quiet)
+{
+    if (quiet->insists)
+        return left_ns(quiet, insistence_ns, quiet->was_together ? insisting_share : hopeless_share,
+                       quiet->together_ns);
+    return left_ns(quiet, patience_ns, quiet->was_together ? together_share : 0, quiet->together_ns);
 }
 
 static bool are_apart(struct ll_pool_look look)
@@ -106,8 +120,8 @@ static struct ll_pool_look look_again(struct ll_pool *pool)
 static struct ll_pool_look bring_together(struct ll_pool *pool, struct ll_pool_look look)
 {
     struct ll_pool_quiet *quiet = &pool->quiet;
-    while (are_apart(look) &&
-           is_patient(quiet, quiet->together_ns, quiet->was_together ? together_share : 0)) {
+    bool begins = left_for_together_ns(quiet) > (double)stretch_ns;
+    while (begins && are_apart(look) && left_for_together_ns(quiet) > 0) {
         uint64_t begin_ns = ll_now_ns();
         sleep_and_wake(pool, TURNS, TURN_NS);
         look = look_again(pool);
@@ -121,7 +135,7 @@ static struct ll_pool_look wait_alone(struct ll_pool *pool, struct ll_pool_look 
 {
     struct ll_pool_quiet *quiet = &pool->quiet;
     while (is_crowded(quiet, look) &&
-           is_patient(quiet, quiet->alone_ns, quiet->was_alone ? alone_share : 0)) {
+           left_ns(quiet, patience_ns, quiet->was_alone ? alone_share : 0, quiet->alone_ns) > 0) {
         uint64_t begin_ns = ll_now_ns();
         sleep_and_wake(pool, 1, NAP_NS);
         look = look_again(pool);
@@ -147,6 +161,12 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
     quiet->crowded += is_crowded(quiet, look);
     quiet->looked_ns = ll_now_ns();
     return quiet->looked_ns - now_ns;
+}
+
+void ll_pool_insist(struct ll_pool *pool)
+{
+    if (pool)
+        pool->quiet.insists = true;
 }
 
 uint64_t ll_pool_waited_ns(const struct ll_pool *pool)
