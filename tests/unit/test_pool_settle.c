@@ -196,7 +196,7 @@ static void patience_ends_and_grows_again_where_it_helps(void **state)
     }
 }
 
-/* A quarter of a minute; then, of 16 seconds, an eighth that has never helped, or half that has. Of two seconds
+/* A quarter of a minute; then, of 16 seconds, an eighth where that has never helped, or half. Of two seconds
  * the eighth is too little to begin with. */
 static void who_insists_waits_longer_and_goes_on(void **state)
 {
