@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ways of a unit and their stages. The fastest is taken, next to what earlier ops left where that may
  * decide (ll_cost_heeds): the least of several times, each of which more of anything only shortens, is
- * shortened too, so that the choice cannot make a better machine slower. Of what a kernel's `serial` adds,
- * the part that earlier ops saved comes after the choice. */
+ * shortened too, so that the choice cannot make a better machine slower. */
 #include "sim/cost/sized.h"
 
 #include "sim/cost/cast.h"
@@ -317,7 +316,7 @@ static void all_traffic(const struct ll_sized *s, const struct ll_way *way, bool
 static bool overlaps_all(const struct ll_machine *machine)
 {
     for (uint64_t l = 0; l < machine->level_count; l++)
-        if (machine->levels[l].buffering == LL_BUFFER_SINGLE)
+        if (machine->levels[l].buffering == LL_BUFFER_SINGLE || ll_level_waits(machine, l))
             return false;
     return true;
 }
@@ -441,7 +440,7 @@ static enum ll_heed heed_of(const struct ll_sized *s, uint32_t count, const stru
         return LL_HEEDS_OPEN;
     if (count == 1)
         return LL_HEEDS_NONE;
-    return settled || s->kernel->serial > 0 ? LL_HEEDS_NEAR : LL_HEEDS_OPEN;
+    return settled && s->kernel->serial == 0 ? LL_HEEDS_NEAR : LL_HEEDS_OPEN;
 }
 
 /* The way once more, tile by tile. */
