@@ -116,6 +116,30 @@ static const char *size_note(const char *level)
     return strcmp(level, "l2") == 0 ? ", all cores' together: what was found to keep a stream" : "";
 }
 
+static void add_level_sources(const struct header *header, const char *level, const char *host,
+                              const char *threads, struct ll_str *yaml)
+{
+    static const char measured[] = "measured by leadline calibrate on";
+    if (level_fact(header, level, "invalidation_s"))
+        ll_str_addf(yaml,
+                    "  %s.cache.invalidation: \"%s %s, threads %s: writing what all threads have read\"\n",
+                    level, measured, host, threads);
+    if (strcmp(level, "dram") != 0)
+        ll_str_addf(
+            yaml,
+            "  %s.cache.misses_in_turn: \"assumed: a core has few lines in flight (Treibig and Hager, "
+            "PPAM 2009)\"\n",
+            level);
+    if (level_fact(header, level, "read_Bps"))
+        ll_str_addf(yaml, "  %s.read_share: \"%s %s, threads %s: reading\"\n", level, measured, host,
+                    threads);
+    ll_str_addf(yaml,
+                "  %s.size: \"hwloc and the kernel on %s%s\"\n"
+                "  %s.bandwidth: \"%s %s, threads %s: the fastest of reading, a triad and an update\"\n"
+                "  %s.latency: \"%s %s: a walk along pointers\"\n",
+                level, host, size_note(level), level, measured, host, threads, level, measured, host);
+}
+
 static void add_sources(const struct header *header, const char *host, const char *threads,
                         struct ll_str *yaml)
 {
@@ -136,25 +160,9 @@ static void add_sources(const struct header *header, const char *host, const cha
                     unit_sources[i].path, host, threads, unit_sources[i].how,
                     i == 2 && core ? ", kernels " : "", i == 2 && core ? core : "");
     static const char *const levels[] = {"l1", "l2", "l3", "dram"};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-        if (level_fact(header, levels[i], "invalidation_s"))
-            ll_str_addf(
-                yaml,
-                "  %s.cache.invalidation: \"measured by leadline calibrate on %s, threads %s: writing "
-                "what all threads have read\"\n",
-                levels[i], host, threads);
-        if (level_fact(header, levels[i], "read_Bps"))
-            ll_str_addf(yaml,
-                        "  %s.read_share: \"measured by leadline calibrate on %s, threads %s: reading\"\n",
-                        levels[i], host, threads);
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (has_level(header, levels[i]))
-            ll_str_addf(yaml,
-                        "  %s.size: \"hwloc and the kernel on %s%s\"\n"
-                        "  %s.bandwidth: \"measured by leadline calibrate on %s, threads %s: the fastest of "
-                        "reading, a triad and an update\"\n"
-                        "  %s.latency: \"measured by leadline calibrate on %s: a walk along pointers\"\n",
-                        levels[i], host, size_note(levels[i]), levels[i], host, threads, levels[i], host);
-    }
+            add_level_sources(header, levels[i], host, threads, yaml);
 }
 
 /* How our kernels go about it. */

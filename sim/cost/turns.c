@@ -16,8 +16,8 @@ static void insert(struct turn *turns, uint64_t count, struct turn turn)
     turns[at] = turn;
 }
 
-/* Adds to a level's time so far what the next one takes longer; the slowest byte's time goes on. Returns
- * which level takes the largest part. */
+/* Each level adds what its bytes take beyond the slowest pace of those that more passes. Returns which level
+ * takes the largest part. */
 static uint64_t add_up(const struct ll_machine *machine, const struct turn *turns, uint64_t count,
                        struct ll_stage *innermost, struct ll_stage *stages, struct ll_explain *why)
 {
