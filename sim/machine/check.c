@@ -187,7 +187,7 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
                            "`%s` has no bandwidth; give it `bandwidth`, `dram`, or `read_bandwidth` and "
                            "`write_bandwidth`",
                            level->name);
-    if (level->unit_Bps > 0 && (level->read_Bps > 0 || level->write_Bps > 0))
+    if (level->unit_Bps > 0 && ll_level_has_ports(level))
         return ll_complain(
             reading->diags, item ? item->place : (struct ll_place){0},
             "`%s` has `unit_bandwidth` and ports of its own (`read_bandwidth`, `write_bandwidth`); "

@@ -306,7 +306,7 @@ static void zeros_skipped_anywhere(struct ll_machine *machine, struct dice *dice
 static bool choice_is_sure(const struct ll_machine *machine)
 {
     for (uint64_t l = 0; l < machine->level_count; l++)
-        if (machine->levels[l].read_Bps > 0 || machine->levels[l].write_Bps > 0)
+        if (ll_level_has_ports(&machine->levels[l]))
             return false;
     return true;
 }
