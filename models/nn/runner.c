@@ -20,6 +20,8 @@
 struct prepared {
     ll_kernel *kernel;
     struct ll_kernel_call call;
+    const char *described; /* what the call points to, but the operands themselves, in one piece */
+    uint64_t described_bytes;
     struct ll_record record;
     uint32_t *inputs; /* tensors of the record, filled each step */
     void *staged;     /* of host_input: what the feed fills */
@@ -145,23 +147,45 @@ static void fill_variables(struct ll_runner *runner)
     }
 }
 
+/* Takes `bytes` from `*at` on, a copy of what `from` points to where it is not NULL. */
+static void *put(char **at, const void *from, uint64_t bytes)
+{
+    void *there = *at;
+    if (from && bytes > 0)
+        memcpy(there, from, bytes);
+    *at += bytes;
+    return there;
+}
+
+/* Everything that a kernel reads of an op lies side by side, so that it can be fetched ahead. All of it is
+ * made of 64-bit words. */
 static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_nn_op *op,
                                      struct prepared *prepared)
 {
-    uint32_t inputs = op->view.input_count, outputs = op->view.output_count;
-    const void **in = ll_alloc(&runner->arena, inputs + 1, sizeof(void *));
-    void **out = ll_alloc(&runner->arena, outputs, sizeof(void *));
-    if (!in || !out)
+    uint64_t inputs = op->view.input_count, outputs = op->view.output_count;
+    uint64_t in_bytes = inputs * sizeof(struct ll_shape), out_bytes = outputs * sizeof(struct ll_shape);
+    uint64_t attr_bytes = op->view.attr_count * sizeof(struct ll_attr);
+    uint64_t pointer_bytes = (inputs + 1 + outputs) * sizeof(void *);
+    prepared->described_bytes = sizeof op->view + in_bytes + out_bytes + attr_bytes + pointer_bytes;
+    char *at = ll_alloc(&runner->arena, 1, prepared->described_bytes);
+    if (!at)
         return LL_NO_MEMORY;
-    for (uint32_t i = 0; i < inputs; i++)
+    prepared->described = at;
+    struct ll_op_view *view = put(&at, &op->view, sizeof op->view);
+    const void **in = put(&at, NULL, (inputs + 1) * sizeof(void *));
+    void **out = put(&at, NULL, outputs * sizeof(void *));
+    view->in = put(&at, op->view.in, in_bytes);
+    view->out = put(&at, op->view.out, out_bytes);
+    view->attrs = put(&at, op->view.attrs, attr_bytes);
+    for (uint64_t i = 0; i < inputs; i++)
         in[i] = runner->memory + runner->plan.offset[op->inputs[i]->index];
-    for (uint32_t i = 0; i < outputs; i++)
+    for (uint64_t i = 0; i < outputs; i++)
         out[i] = runner->memory + runner->plan.offset[op->outputs[i]->index];
     if (prepared->staged)
         in[0] = prepared->staged;
     prepared->kernel = ll_kernel_of(op->view.kind, runner->nn->real);
-    prepared->call = (struct ll_kernel_call){
-        &op->view, in, out, runner->options.pool, runner->workspace, &runner->strayed};
+    prepared->call =
+        (struct ll_kernel_call){view, in, out, runner->options.pool, runner->workspace, &runner->strayed};
     assert(prepared->kernel);
     return LL_OK;
 }
@@ -301,14 +325,29 @@ static void carry_over(struct ll_runner *runner, uint32_t program, bool recorded
     }
 }
 
+/* What describes an op that comes soon. In a network of thousands of ops it has left the caches since the
+ * last step: small ones then took two or three times the memory's latency more (Zen 5: 170 to 250 in place of
+ * 30 to 50 ns). */
+static void fetch_ahead(const struct ll_runner *runner, uint64_t op, uint64_t end)
+{
+    enum { AHEAD = 4, LINE = 64 };
+    if (end - op <= AHEAD)
+        return;
+    const struct prepared *soon = &runner->prepared[op + AHEAD];
+    for (uint64_t at = 0; at < soon->described_bytes + LINE; at += LINE)
+        __builtin_prefetch(soon->described + at);
+}
+
 void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step)
 {
     struct stretch ops = ops_of(runner->nn, program);
     if (runner->options.dry_run)
         return;
     fill_feeds(runner, ops, step);
-    for (uint64_t i = ops.begin; i < ops.end; i++)
+    for (uint64_t i = ops.begin; i < ops.end; i++) {
+        fetch_ahead(runner, i, ops.end);
         runner->prepared[i].kernel(&runner->prepared[i].call);
+    }
     carry_over(runner, program, false);
 }
 
@@ -378,6 +417,8 @@ static double time_ops(struct ll_runner *runner, struct stretch ops)
     for (uint64_t i = ops.begin; i < ops.end; i++) {
         struct prepared *prepared = &runner->prepared[i];
         begin_ns += native ? pause_step(runner, now_ns) : 0;
+        if (native)
+            fetch_ahead(runner, i, ops.end);
         uint64_t start_ns = native ? ll_now_ns() : 0;
         if (native)
             prepared->kernel(&prepared->call);
