@@ -88,14 +88,25 @@ static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, body, &j);
 }
 
-/* The result may lie where an input of its shape does. */
-#define LL_LINES(element, first, second, result)                                                             \
-    for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count)                \
-        _Pragma("omp simd") for (uint64_t k = 0; k < at.count; k++)                                          \
+/* Pieces of a line, from `next` on, as long as there are whole ones. The result may lie where an input of its
+ * shape does. */
+#define LL_PIECES(width, element, first, second, result)                                                     \
+    for (; next + width <= at.count; next += width)                                                          \
+        _Pragma("omp simd") for (uint64_t k = next; k < next + width; k++)                                   \
         {                                                                                                    \
             const element a = first, b = second;                                                             \
             out[k] = result;                                                                                 \
         }
+
+/* Of a short line the end counts, which compilers leave to single elements. */
+#define LL_LINES(element, first, second, result)                                                             \
+    for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count) {              \
+        uint64_t next = 0;                                                                                   \
+        LL_PIECES(16, element, first, second, result)                                                        \
+        LL_PIECES(8, element, first, second, result)                                                         \
+        LL_PIECES(2, element, first, second, result)                                                         \
+        LL_PIECES(1, element, first, second, result)                                                         \
+    }
 
 /* A loop from what becomes of two elements a and b. */
 #define LL_LOOP(NAME, element, type, result)                                                                 \

@@ -237,10 +237,19 @@ LL_KERNEL(L2_LOSS)
     add_parts(&r, 0, 1, 0);
 }
 
+/* Of few elements the end counts, which compilers leave to single ones. */
 LL_INLINE void fill(real *restrict out, uint64_t count, real value)
 {
-    for (uint64_t i = 0; i < count; i++)
-        out[i] = value;
+    enum { WIDE = 16, NARROW = 4 };
+    uint64_t at = 0;
+    for (; at + WIDE <= count; at += WIDE)
+        for (uint64_t i = at; i < at + WIDE; i++)
+            out[i] = value;
+    for (; at + NARROW <= count; at += NARROW)
+        for (uint64_t i = at; i < at + NARROW; i++)
+            out[i] = value;
+    for (; at < count; at++)
+        out[at] = value;
 }
 
 LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real divisor)
@@ -285,12 +294,12 @@ LL_FAST static void repeat_elements(void *context, uint64_t begin, uint64_t end,
 {
     (void)chunk;
     const struct reduction *r = context;
-    for (uint64_t at = begin, stop; at < end; at = stop) {
-        const real value = r->in[at / r->middle] / (real)r->divisor;
-        real *restrict out = r->out;
-        stop = ll_min(end, (at / r->middle + 1) * r->middle);
-        for (uint64_t i = at; i < stop; i++)
-            out[i] = value;
+    const real divisor = (real)r->divisor;
+    const real *x = r->in + begin / r->middle;
+    uint64_t count = r->middle - begin % r->middle;
+    for (uint64_t at = begin; at < end; at += count, count = r->middle) {
+        count = ll_min(count, end - at);
+        fill(r->out + at, count, *x++ / divisor);
     }
 }
 
