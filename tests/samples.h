@@ -311,6 +311,7 @@ static inline struct ll_work random_work(struct dice *dice)
             uint64_t row = roll_size(dice, elements);
             work.gather.rows = elements / row;
             work.gather.row_bytes = row * size;
+            work.gather.table_bytes = roll_between(dice, 0, 1) ? row * size * roll_size(dice, 1024) : 0;
         }
         return work;
     case 4:

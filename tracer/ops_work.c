@@ -259,6 +259,7 @@ bool ll_work_GATHER(const struct ll_op_view *op, struct ll_work *work)
 {
     work->lines = work->gather.rows = ll_elements(&op->in[1]);
     work->gather.row_bytes = work->gather.rows ? ll_size_bytes(&op->out[0]) / work->gather.rows : 0;
+    work->gather.table_bytes = ll_size_bytes(&op->in[0]);
     return set_kind(work, LL_WORK_GATHER) && ll_fits(work->gather.rows);
 }
 

@@ -78,6 +78,7 @@ struct ll_work {
         } reduce;
         struct {
             uint64_t rows, row_bytes;
+            uint64_t table_bytes; /* what they are picked from; 0: more than they */
         } gather;
         struct {
             uint64_t steps;

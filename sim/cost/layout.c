@@ -204,11 +204,11 @@ struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_ta
     return layout;
 }
 
-double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level)
+double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level,
+                           double once)
 {
-    double bytes = ll_work_bytes(task->work);
     bool counts = task->is_product || (level > 0 && !task->work->in_place);
-    return counts && bytes > 0 ? 1 + kernel->rewrites * (double)task->work->c_bytes / bytes : 1;
+    return counts && once > 0 ? 1 + kernel->rewrites * (double)task->work->c_bytes / once : 1;
 }
 
 uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units)

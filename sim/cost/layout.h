@@ -27,7 +27,9 @@ double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why
 
 /* How much longer a level takes for work whose result is moved again (`rewrites`), at least 1: a product's at
  * every level; other work's where it does not overwrite what was read, and not next to the unit, since it is
- * caches that fetch the lines that are written. Pure. */
-double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level);
+ * caches that fetch the lines that are written. once: bytes of all that passes the level, the result among
+ * them, each counted once. Pure. */
+double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level,
+                           double once);
 
 #endif

@@ -2,6 +2,7 @@
 #include "sim/cost/scatter.h"
 
 #include "sim/cost/task.h"
+#include "sim/cost/traffic.h"
 #include "sim/machine/dram.h"
 
 #include <inttypes.h>
@@ -22,6 +23,34 @@ static struct scattered rows_of(const struct ll_work *work)
     return (struct scattered){0};
 }
 
+double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                        struct ll_explain *why)
+{
+    if (work->kind != LL_WORK_GATHER || work->gather.table_bytes == 0)
+        return 0;
+    double table = (double)work->gather.table_bytes;
+    double picked = (double)work->gather.rows * (double)work->gather.row_bytes;
+    for (uint64_t inside = 0; inside < l && picked > table; inside++) {
+        const struct ll_level *memory = &machine->levels[inside];
+        if (memory->scope != LL_SCOPE_DEVICE || !ll_level_holds(memory, LL_OPERAND_A) ||
+            table > ll_level_room(memory))
+            continue;
+        ll_say(why, "%s has room for the table, so that of %.10g B of rows %.10g come out of %s",
+               memory->name, picked, table, machine->levels[l].name);
+        return picked - table;
+    }
+    return 0;
+}
+
+/* Rows that come out of a level. */
+static struct scattered rows_out_of(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
+{
+    struct scattered s = rows_of(work);
+    if (s.row_bytes > 0)
+        s.rows -= ll_scatter_again(machine, work, l, NULL) / s.row_bytes;
+    return s;
+}
+
 /* In whole bursts of a DRAM. */
 static uint64_t access_bytes(const struct ll_level *level)
 {
@@ -30,10 +59,11 @@ static uint64_t access_bytes(const struct ll_level *level)
     return ll_ceil_div(ll_max(level->access_bytes, 1), burst) * burst;
 }
 
-double ll_scatter_waste(const struct ll_level *level, const struct ll_work *work, double *written,
-                        struct ll_explain *why)
+double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                        double *written, struct ll_explain *why)
 {
-    struct scattered s = rows_of(work);
+    const struct ll_level *level = &machine->levels[l];
+    struct scattered s = rows_out_of(machine, work, l);
     double access = (double)access_bytes(level);
     *written = 0;
     if (s.rows * s.row_bytes == 0 || access == 1)
@@ -155,9 +185,11 @@ static void tell(const struct told *t, double stream, struct ll_explain *why)
            t->dram->name, stream, e->efficiency, stream / e->efficiency);
 }
 
-double ll_scatter_slowdown(const struct ll_level *level, const struct ll_work *work, struct ll_explain *why)
+double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                           struct ll_explain *why)
 {
-    struct scattered s = rows_of(work);
+    const struct ll_level *level = &machine->levels[l];
+    struct scattered s = rows_out_of(machine, work, l);
     if (s.rows * s.row_bytes == 0 || !level->dram)
         return 1;
     const struct ll_dram *dram = ll_dram_find(level->dram);
@@ -166,7 +198,7 @@ double ll_scatter_slowdown(const struct ll_level *level, const struct ll_work *w
     struct ll_dram_estimate e;
     ll_dram_estimate(dram, level->channels, &pattern, &e);
     double stream = ll_dram_stream_efficiency(dram), scattered = s.rows * (double)moved;
-    double all = ll_work_bytes(work) + scattered - s.rows * s.row_bytes;
+    double others = ll_work_bytes(work) - rows_of(work).rows * s.row_bytes, all = others + scattered;
     double slowdown = 1 + scattered / all * fmax(0, stream / e.efficiency - 1);
     if (why)
         tell(&(struct told){level->name, dram, level->channels, moved, s.write_share, &e}, stream, why);

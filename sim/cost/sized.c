@@ -143,7 +143,7 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count, used = (double)cost->units_used;
-    struct feed feed = {.slowdown = ll_scatter_slowdown(level, s->task.work, why),
+    struct feed feed = {.slowdown = ll_scatter_slowdown(s->machine, s->task.work, l, why),
                         .pieces = used / (double)ll_level_instances(level, cost->units_used),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
@@ -165,13 +165,14 @@ static double wait_s(const struct ll_sized *s, uint64_t l)
 
 static double rewritten(const struct ll_sized *s, uint64_t l, double bytes, struct ll_explain *why)
 {
-    double again = ll_layout_rewriting(s->kernel, &s->task, l);
+    double once = ll_work_bytes(s->task.work) - ll_scatter_again(s->machine, s->task.work, l, NULL);
+    double again = ll_layout_rewriting(s->kernel, &s->task, l, once);
     if (again > 1)
         ll_say(why,
                "%s, the result is moved %.10g times more: %.10g * (1 + %.10g * %" PRIu64
                " / %.10g) = %.10g B",
                s->machine->levels[l].name, s->kernel->rewrites, bytes, s->kernel->rewrites,
-               s->task.work->c_bytes, ll_work_bytes(s->task.work), bytes * again);
+               s->task.work->c_bytes, once, bytes * again);
     return bytes * again;
 }
 
@@ -260,11 +261,12 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     struct ll_paces paces = {.serial = s->kernel->serial, .any_of_equals = any_of_equals};
     if (s->machine->software.mapping != LL_MAPPED_SEARCH)
         return paces;
+    double once = ll_work_bytes(s->task.work);
     paces.computing =
         (struct ll_stage){.whole_s = powered_s(s, way, cost, NULL), .first_s = cost->compute_first_s};
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         struct feed feed = feed_of(s, way, l, cost, NULL);
-        paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l) / feed.all_Bps;
+        paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l, once) / feed.all_Bps;
         paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
                                              .pieces = feed.pieces,
                                              .wait_s = wait_s(s, l),

@@ -417,10 +417,12 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
             bytes[i] = ll_level_holds(level, i) ? bytes[i] : 0;
         struct ll_toll toll = ll_level_toll(level);
-        double least = ll_held_bytes(level, task->work);
+        double again = bytes[LL_OPERAND_A] > 0 ? ll_scatter_again(machine, task->work, l, why) : 0;
+        bytes[LL_OPERAND_A] -= again;
+        double least = ll_held_bytes(level, task->work) - again;
         ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
                bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], least);
-        double wasted_writes, waste = ll_scatter_waste(level, task->work, &wasted_writes, why);
+        double wasted_writes, waste = ll_scatter_waste(machine, task->work, l, &wasted_writes, why);
         if (waste > 0)
             ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", level->name, least, waste,
                    least + waste);

@@ -189,6 +189,7 @@ static void also_where_rows_are_picked(void **state)
         } else {
             work.gather.rows = rows;
             work.gather.row_bytes = row_bytes;
+            work.gather.table_bytes = roll_between(&dice, 0, 1) ? row_bytes * roll_size(&dice, 1024) : 0;
         }
         follow(&machine, &work, NULL);
     }

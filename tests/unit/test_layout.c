@@ -165,13 +165,14 @@ static void what_is_moved_again_is_the_result(void **state)
     struct ll_work work = product(1, 10, 10, 10); /* three operands of the same size */
     struct ll_task task = ll_task_of(&work, LL_F32);
     (void)state;
-    assert_near(ll_layout_rewriting(&kernel, &task, 0), 5.0 / 3, 1e-12);
+    assert_near(ll_layout_rewriting(&kernel, &task, 0, ll_work_bytes(task.work)), 5.0 / 3, 1e-12);
     struct ll_work sum = {.kind = LL_WORK_VECTOR, .a_bytes = 20, .c_bytes = 10}, over = sum;
     over.in_place = 1;
     struct ll_task task_of_sum = ll_task_of(&sum, LL_F32), task_over = ll_task_of(&over, LL_F32);
-    assert_near(ll_layout_rewriting(&kernel, &task_of_sum, 0), 1, 0);
-    assert_near(ll_layout_rewriting(&kernel, &task_of_sum, 1), 5.0 / 3, 1e-12);
-    assert_near(ll_layout_rewriting(&kernel, &task_over, 1), 1, 0);
+    assert_near(ll_layout_rewriting(&kernel, &task_of_sum, 0, ll_work_bytes(task_of_sum.work)), 1, 0);
+    assert_near(ll_layout_rewriting(&kernel, &task_of_sum, 1, ll_work_bytes(task_of_sum.work)), 5.0 / 3,
+                1e-12);
+    assert_near(ll_layout_rewriting(&kernel, &task_over, 1, ll_work_bytes(task_over.work)), 1, 0);
 }
 
 /* The law: one unit more never gives the busiest more to do. */

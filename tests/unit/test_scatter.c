@@ -31,6 +31,36 @@ static struct ll_cost cost_of(const char *text, const struct ll_work *work)
     return cost;
 }
 
+/* A thousand rows of a table of 40: a scratchpad loads it once, but for one that has no room for it, and two
+ * of which each unit has one. */
+static void what_is_picked_again_is_at_hand(void **state)
+{
+    static const char *const text =
+        "name: Toy\nclock: 1GHz\n"
+        "units: [{name: simd, model: vector, lanes: 1024, count: 2, flops: {f32: 4}}]\n"
+        "memory: [{name: pad, size: %s, bandwidth: 100GB/s, scope: %s, double_buffer: false},"
+        "         {name: ram, size: 16GiB, bandwidth: 10GB/s, access: 64B}]\n";
+    static const struct {
+        const char *size, *scope;
+        uint64_t table_bytes;
+        double out_of_ram;
+    } cases[] = {{"2KiB", "device", 1600, 88000 - 40000 + 40 * 64},
+                 {"1KiB", "device", 1600, 88000 + 24000},
+                 {"2KiB", "unit", 1600, 88000 + 24000},
+                 {"2KiB", "device", 0, 88000 + 24000},
+                 {"64KiB", "device", 48000, 88000 + 24000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char machine[512];
+        struct ll_work work = gather(40);
+        work.gather.table_bytes = cases[i].table_bytes;
+        snprintf(machine, sizeof machine, text, cases[i].size, cases[i].scope);
+        struct ll_cost cost = cost_of(machine, &work);
+        assert_near(cost.level_bytes[0], 88000, 1e-12);
+        assert_near(cost.level_bytes[1], cases[i].out_of_ram, 1e-12);
+    }
+}
+
 static void rows_move_in_whole_accesses(void **state)
 {
     (void)state;
@@ -86,16 +116,17 @@ static void picked_rows_are_read_and_written(void **state)
 static void an_access_takes_whole_bursts(void **state)
 {
     (void)state;
-    struct ll_level level = {.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 40};
+    struct ll_machine machine = {
+        .level_count = 1, .levels = {{.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 40}}};
     struct ll_work work = gather(4);
     double written;
-    assert_near(ll_scatter_waste(&level, &work, &written, NULL), 1000 * 60, 1e-12);
+    assert_near(ll_scatter_waste(&machine, &work, 0, &written, NULL), 1000 * 60, 1e-12);
     double last_s = INFINITY;
     for (uint64_t access = 1000; access > 0; access /= 2) {
-        level.access_bytes = access;
+        machine.levels[0].access_bytes = access;
         double bytes =
-            (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&level, &work, &written, NULL);
-        double moved_s = bytes * ll_scatter_slowdown(&level, &work, NULL);
+            (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&machine, &work, 0, &written, NULL);
+        double moved_s = bytes * ll_scatter_slowdown(&machine, &work, 0, NULL);
         assert_true(moved_s <= last_s * (1 + 1e-12));
         last_s = moved_s;
     }
@@ -105,22 +136,24 @@ static void streams_are_as_fast_as_ever(void **state)
 {
     (void)state;
     struct ll_work work = {.kind = LL_WORK_MOVE, .dtype = LL_F32, .a_bytes = 1000, .c_bytes = 1000};
-    struct ll_level level = {.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 64};
+    struct ll_machine machine = {
+        .level_count = 1, .levels = {{.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 64}}};
     double written;
-    assert_true(ll_scatter_waste(&level, &work, &written, NULL) == 0);
-    assert_true(ll_scatter_slowdown(&level, &work, NULL) == 1);
+    assert_true(ll_scatter_waste(&machine, &work, 0, &written, NULL) == 0);
+    assert_true(ll_scatter_slowdown(&machine, &work, 0, NULL) == 1);
 }
 
 /* The longer the rows, the nearer to a stream; never faster. */
 static void longer_rows_suffer_less(void **state)
 {
     (void)state;
-    struct ll_level level = {.name = "ram", .dram = "gddr6", .channels = 16};
+    struct ll_machine machine = {.level_count = 1,
+                                 .levels = {{.name = "ram", .dram = "gddr6", .channels = 16}}};
     double last = INFINITY;
     for (uint64_t bytes = 64; bytes <= 1 << 20; bytes *= 4) {
         struct ll_work work = gather(bytes);
         work.a_bytes = work.c_bytes; /* no indices, which are a stream */
-        double slowdown = ll_scatter_slowdown(&level, &work, NULL);
+        double slowdown = ll_scatter_slowdown(&machine, &work, 0, NULL);
         assert_true(slowdown >= 1 && slowdown <= last * (1 + 1e-3));
         last = slowdown;
     }
@@ -131,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_move_in_whole_accesses),
+        cmocka_unit_test(what_is_picked_again_is_at_hand),
         cmocka_unit_test(scattered_rows_go_at_their_own_pace),
         cmocka_unit_test(rows_of_four_bytes_move_a_burst_each),
         cmocka_unit_test(picked_rows_are_read_and_written),
