@@ -258,11 +258,28 @@ LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real
         out[i] = x[i] / divisor;
 }
 
-/* The first line fills the others, of which some go at a time where they are short: what is there already is
- * copied as long as it is near. */
-static void repeat_first(real *lines, uint64_t length, uint64_t count)
+LL_INLINE void copy_short(real *restrict out, const real *x, uint64_t count)
 {
-    enum { NEAR = 1024 };
+    enum { WIDE = 16, NARROW = 4 };
+    uint64_t at = 0;
+    for (; at + WIDE <= count; at += WIDE)
+        memcpy(out + at, x + at, WIDE * sizeof(real));
+    for (; at + NARROW <= count; at += NARROW)
+        memcpy(out + at, x + at, NARROW * sizeof(real));
+    for (; at < count; at++)
+        out[at] = x[at];
+}
+
+/* The first line fills the others, of which some go at a time where there are many: what is there already is
+ * copied as long as it is near. */
+LL_INLINE void repeat_first(real *lines, uint64_t length, uint64_t count)
+{
+    enum { NEAR = 1024, SHORT = 64, SEVERAL = 16 };
+    if (length <= SHORT && count <= SEVERAL) {
+        for (uint64_t i = 1; i < count; i++)
+            copy_short(lines + i * length, lines, length);
+        return;
+    }
     uint64_t most = ll_max(1, NEAR / length);
     for (uint64_t done = 1, more; done < count; done += more) {
         more = ll_min(ll_min(done, most), count - done);
