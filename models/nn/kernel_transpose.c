@@ -134,25 +134,34 @@ LL_INLINE void settle(void)
 #endif
 }
 
+/* Where the four that begins with i does, of `count`: the last one overlaps the one before, and what both
+ * write is the same. */
+LL_INLINE uint64_t four_at(uint64_t i, uint64_t count)
+{
+    return count < QUAD ? i : ll_min(i, count - QUAD);
+}
+
 /* A piece of a band: SQUARE steps along the packed dimension (`rows` of the result), LINE along the result's
- * last one, in stripes of one line of the cache, or of a square; what is left of its fours element by
- * element. */
+ * last one, in stripes of one line of the cache, or of a square; element by element where there are no
+ * four. */
 #define LL_PIECE(NAME, type, turn)                                                                           \
     static void NAME(const struct exchange *x, uint64_t from, uint64_t to, uint64_t rows, uint64_t columns)  \
     {                                                                                                        \
         const uint64_t from_step = x->from_step[x->rank - 1], to_step = x->to_step[x->packed];               \
         const uint64_t width = x->large ? SQUARE : STRIPE, step = x->large ? SQUARE : to_step;               \
         type square[SQUARE * SQUARE];                                                                        \
-        for (uint64_t first = 0; first < columns; first += width) {                                          \
+        for (uint64_t at = 0; at < columns; at += width) {                                                   \
+            const uint64_t first = four_at(at, columns), stripe = ll_min(columns - first, width);            \
             const type *in = (const type *)x->from + from + first * from_step;                               \
             type *result = (type *)x->to + to + first, *out = x->large ? square : result;                    \
-            const uint64_t stripe = ll_min(columns - first, width);                                          \
-            const uint64_t quads = stripe - stripe % QUAD, fours = rows - rows % QUAD;                       \
-            for (uint64_t row = 0; row < fours; row += QUAD)                                                 \
-                for (uint64_t i = 0; i < quads; i += QUAD)                                                   \
+            const bool fours = rows >= QUAD && stripe >= QUAD;                                               \
+            for (uint64_t r = 0; r < rows && fours; r += QUAD)                                               \
+                for (uint64_t c = 0, row = four_at(r, rows), i; c < stripe; c += QUAD) {                     \
+                    i = four_at(c, stripe);                                                                  \
                     turn(in + i * from_step + row, from_step, out + row * step + i, step);                   \
-            for (uint64_t row = 0; row < rows; row++)                                                        \
-                for (uint64_t i = row < fours ? quads : 0; i < stripe; i++)                                  \
+                }                                                                                            \
+            for (uint64_t row = 0; row < rows && !fours; row++)                                              \
+                for (uint64_t i = 0; i < stripe; i++)                                                        \
                     out[row * step + i] = in[i * from_step + row];                                           \
             for (uint64_t row = 0; row < rows && x->large; row++)                                            \
                 put_past(result + row * to_step, square + row * SQUARE, stripe * sizeof *square);            \
