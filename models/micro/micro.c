@@ -70,53 +70,31 @@ static void leave(struct ll_bench *bench)
     ll_nn_pop(bench->nn);
 }
 
-/* Some of the kinds, at one size; of the largest size each takes operands that `turns` kinds before had. */
-struct some {
-    size_t first, end;
-    uint64_t elements, turns;
-};
-
-static void try_each(struct ll_bench *bench, struct some some, int pass)
-{
-    for (size_t i = some.first; i < some.end; i++) {
-        if (some.elements > micros[i].most)
-            continue;
-        bench->turn = some.elements == LL_MICRO_LARGE ? i % some.turns : 0;
-        enter(bench, pass, micros[i].kind);
-        micros[i].recipe(bench, micros[i].kind, some.elements);
-        leave(bench);
-    }
-    bench->turn = 0;
-}
-
-/* Where ops have little to do, all that counts is whether the processor knows their branches: on Zen 5 the
- * sum of 128 elements took 460 ns the second and third time, 60 the sixth. In networks they come again, among
- * others. */
-static void warm_up_small(struct ll_bench *bench, struct some some)
+/* Where an op has little to do, all that counts is whether the processor knows its branches: on Zen 5 the
+ * sum of 128 elements took 460 ns the second and third time, 60 the sixth. In networks they come again. */
+static void warm_up_small(struct ll_bench *bench, ll_recipe *recipe, enum ll_op_kind kind, uint64_t elements)
 {
     enum { TIMES = 8 };
     ll_nn_push(bench->nn, "again");
-    for (int time = 0; time < TIMES; time++)
-        for (size_t i = some.first; i < some.end; i++)
-            micros[i].recipe(bench, micros[i].kind, some.elements);
+    for (int i = 0; i < TIMES && elements <= LL_MICRO_SMALL; i++)
+        recipe(bench, kind, elements);
     ll_nn_pop(bench->nn);
 }
 
-/* Small ones several kinds in turn, as in a network; of the others each by itself. */
+/* Of the largest size each kind takes operands that `turns` kinds before had. */
 static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t turns)
 {
-    enum { SEVERAL = 16 };
-    const size_t count = sizeof micros / sizeof *micros;
-    const bool small = elements <= LL_MICRO_SMALL;
-    struct some some = {.elements = elements, .turns = turns};
-    for (; some.first < count; some.first = some.end) {
-        some.end = ll_min(count, some.first + (small ? SEVERAL : 1));
-        for (int pass = 0; pass < HANDED; pass++) {
-            if (pass == 1 && small)
-                warm_up_small(bench, some);
-            try_each(bench, some, pass);
+    for (size_t i = 0; i < sizeof micros / sizeof *micros; i++) {
+        bench->turn = elements == LL_MICRO_LARGE ? i % turns : 0;
+        for (int pass = 0; pass < HANDED && elements <= micros[i].most; pass++) {
+            if (pass == 1)
+                warm_up_small(bench, micros[i].recipe, micros[i].kind, elements);
+            enter(bench, pass, micros[i].kind);
+            micros[i].recipe(bench, micros[i].kind, elements);
+            leave(bench);
         }
     }
+    bench->turn = 0;
 }
 
 /* Whether all it does is to read the right matrix once, or to write the result once. */
@@ -264,6 +242,7 @@ static void add_cuts(struct ll_facts *facts)
             ll_facts_add(facts, key, "%u", cuts[j].value);
         }
     ll_facts_add(facts, "conv2d_filter_grad.slice", "%u", LL_CONV_FILTER_SLICE);
+    ll_facts_add(facts, "transpose.grain", "%zu", 2 * LL_TRANSPOSE_GRAIN * sizeof(float));
     if (LL_WRITES_PAST)
         ll_facts_add(facts, "transpose.past", "%u", LL_TRANSPOSE_PAST_BYTES);
 }

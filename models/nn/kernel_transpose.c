@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4, GRAIN = 1 << 16 };
+enum { SQUARE = 64, LINE = 2048, STRIPE = 16, QUAD = 4 };
 
 struct exchange {
     const char *from;
@@ -224,9 +224,9 @@ LL_KERNEL(TRANSPOSE)
     }
     if (x.packed == x.rank - 1) {
         uint64_t length = x.dim[x.rank - 1];
-        ll_pool_run(call->pool, elements / length, ll_max(1, GRAIN / length), lines, &x);
+        ll_pool_run(call->pool, elements / length, ll_max(1, LL_TRANSPOSE_GRAIN / length), lines, &x);
         return;
     }
     uint64_t others = elements / (x.dim[x.packed] * x.dim[x.rank - 1]), count = others * x.bands * x.pieces;
-    ll_pool_run(call->pool, count, ll_max(1, GRAIN / ll_max(1, elements / count)), pieces, &x);
+    ll_pool_run(call->pool, count, ll_max(1, LL_TRANSPOSE_GRAIN / ll_max(1, elements / count)), pieces, &x);
 }

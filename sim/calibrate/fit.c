@@ -244,6 +244,7 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
                                .folds = sample->folds};
     kernel.ops[sample->kind] = true;
     kernel.line_s = search->lines ? 1e-9 : 0;
+    kernel.grain = (double)sample->cut.grain;
     if (!ll_is_product(&sample->work)) {
         kernel.compute = 1;
         kernel.work = 1 / start->share;
@@ -252,7 +253,6 @@ static struct ll_kernel kernel_at(const struct start *start, const struct search
     }
     kernel.packing_Bps = start->packing_Bps;
     kernel.rewrites = fmin(start->rewrites, most_rewrites(search, start->rewrites));
-    kernel.grain = (double)sample->cut.grain;
     kernel.slice = is_told(&sample->cut) ? sample->cut.slice : start->slice;
     kernel.slice_elements = sample->cut.slice_elements;
     kernel.slice_step = sample->cut.slice_step;

@@ -167,7 +167,8 @@ static struct ll_cut cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
                    {"slice_elements", offsetof(struct ll_cut, slice_elements)},
                    {"slice_step", offsetof(struct ll_cut, slice_step)},
                    {"slice_most", offsetof(struct ll_cut, slice_most)},
-                   {"small", offsetof(struct ll_cut, small)}};
+                   {"small", offsetof(struct ll_cut, small)},
+                   {"grain", offsetof(struct ll_cut, grain)}};
     struct ll_cut cut = {0};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         char key[64];
