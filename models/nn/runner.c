@@ -335,10 +335,11 @@ static void carry_over(struct ll_runner *runner, uint32_t program, bool recorded
     }
 }
 
+/* As much of it as there is of most ops. */
 static void fetch(const void *from, uint64_t bytes)
 {
-    enum { LINE = 64 };
-    for (uint64_t at = 0; at < bytes; at += LINE)
+    enum { LINE = 64, MOST_BYTES = 32 * LINE };
+    for (uint64_t at = 0; at < ll_min(bytes, MOST_BYTES); at += LINE)
         __builtin_prefetch((const char *)from + at);
 }
 

@@ -26,6 +26,15 @@ static void check_turned(uint64_t rows, uint64_t columns)
     free(y);
 }
 
+/* What is left of fours goes by fours that overlap others, where there are as many. */
+static void a_small_matrix_of_any_shape_is_turned(void **state)
+{
+    (void)state;
+    for (uint64_t rows = 1; rows <= 70; rows++)
+        for (uint64_t columns = 1; columns <= 70; columns++)
+            check_turned(rows, columns);
+}
+
 static void a_long_matrix_is_turned_piece_by_piece(void **state)
 {
     (void)state;
@@ -85,6 +94,7 @@ static void a_number_has_nothing_to_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_matrix_of_any_shape_is_turned),
         cmocka_unit_test(a_long_matrix_is_turned_piece_by_piece),
         cmocka_unit_test(a_large_matrix_is_turned_square_by_square),
         cmocka_unit_test(dimensions_of_length_1_move_nothing),

@@ -18,7 +18,7 @@ static struct ll_work gather(uint64_t row_bytes)
                             .dtype = LL_F32,
                             .a_bytes = 1000 * (row_bytes + 8),
                             .c_bytes = 1000 * row_bytes,
-                            .gather = {1000, row_bytes}};
+                            .gather = {.rows = 1000, .row_bytes = row_bytes}};
 }
 
 static struct ll_cost cost_of(const char *text, const struct ll_work *work)
