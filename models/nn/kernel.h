@@ -36,6 +36,23 @@ typedef float real;
 /* Inlined wherever it is called, so that it is compiled for the same CPU as a fast loop that calls it. */
 #define LL_INLINE static inline __attribute__((always_inline))
 
+/* A statement for each k below count, many at a time. Compilers leave the end of such a loop to single
+ * elements, which is most of a short line; here it goes by fewer and fewer. */
+#define LL_ALONG(k, count, ...)                                                                              \
+    do {                                                                                                     \
+        uint64_t k##_next = 0;                                                                               \
+        LL_ALONG_BY(16, k, count, __VA_ARGS__)                                                               \
+        LL_ALONG_BY(8, k, count, __VA_ARGS__)                                                                \
+        LL_ALONG_BY(2, k, count, __VA_ARGS__)                                                                \
+        LL_ALONG_BY(1, k, count, __VA_ARGS__)                                                                \
+    } while (0)
+#define LL_ALONG_BY(width, k, count, ...)                                                                    \
+    for (; k##_next + (width) <= (count); k##_next += (width))                                               \
+        _Pragma("omp simd") for (uint64_t k = k##_next; k < k##_next + (width); k++)                         \
+        {                                                                                                    \
+            __VA_ARGS__;                                                                                     \
+        }
+
 /* An op with its operands in memory. Buffers are 64-byte aligned, row-major and packed; an output that takes
  * over an input's storage is that input's buffer. host_input finds what to copy in in[0]. */
 struct ll_kernel_call {

@@ -88,25 +88,10 @@ static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, body, &j);
 }
 
-/* Pieces of a line, from `next` on, as long as there are whole ones. The result may lie where an input of its
- * shape does. */
-#define LL_PIECES(width, element, first, second, result)                                                     \
-    for (; next + width <= at.count; next += width)                                                          \
-        _Pragma("omp simd") for (uint64_t k = next; k < next + width; k++)                                   \
-        {                                                                                                    \
-            const element a = first, b = second;                                                             \
-            out[k] = result;                                                                                 \
-        }
-
-/* Of a short line the end counts, which compilers leave to single elements. */
+/* The result may lie where an input of its shape does. */
 #define LL_LINES(element, first, second, result)                                                             \
-    for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count) {              \
-        uint64_t next = 0;                                                                                   \
-        LL_PIECES(16, element, first, second, result)                                                        \
-        LL_PIECES(8, element, first, second, result)                                                         \
-        LL_PIECES(2, element, first, second, result)                                                         \
-        LL_PIECES(1, element, first, second, result)                                                         \
-    }
+    for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count)                \
+    LL_ALONG(k, at.count, const element a = first, b = second; out[k] = result)
 
 /* A loop from what becomes of two elements a and b. */
 #define LL_LOOP(NAME, element, type, result)                                                                 \
@@ -122,11 +107,11 @@ static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
             const element *as = (const element *)j->a + at.a, *bs = (const element *)j->b + at.b;            \
             type *out = (type *)j->out + i;                                                                  \
             if (a_runs && b_runs)                                                                            \
-                LL_LINES(element, as[k], bs[k], result)                                                      \
+                LL_LINES(element, as[k], bs[k], result);                                                     \
             else if (a_runs)                                                                                 \
-                LL_LINES(element, as[k], *bs, result)                                                        \
+                LL_LINES(element, as[k], *bs, result);                                                       \
             else                                                                                             \
-                LL_LINES(element, *as, bs[k], result)                                                        \
+                LL_LINES(element, *as, bs[k], result);                                                       \
         }                                                                                                    \
     }
 

@@ -59,23 +59,6 @@ LL_KERNEL(TRUE_INDICES)
         out[found] = 0;
 }
 
-/* out += row. Of a short row the end counts, which compilers leave to single elements. */
-LL_INLINE void add_row(real *restrict out, const real *row, uint64_t length)
-{
-    enum { WIDE = 16, NARROW = 4 };
-    uint64_t at = 0;
-    for (; at + WIDE <= length; at += WIDE)
-#pragma omp simd
-        for (uint64_t k = at; k < at + WIDE; k++)
-            out[k] += row[k];
-    for (; at + NARROW <= length; at += NARROW)
-#pragma omp simd
-        for (uint64_t k = at; k < at + NARROW; k++)
-            out[k] += row[k];
-    for (; at < length; at++)
-        out[at] += row[at];
-}
-
 /* Chunk: rows of the table. It meets all indices and takes those that are its own. */
 LL_FAST static void sum_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -86,7 +69,9 @@ LL_FAST static void sum_rows(void *context, uint64_t begin, uint64_t end, uint64
         uint64_t index = (uint64_t)t->indices[i];
         if (index < begin || index >= end)
             continue;
-        add_row(t->out + index * t->row_length, t->rows + i * t->row_length, t->row_length);
+        const real *row = t->rows + i * t->row_length;
+        real *restrict out = t->out + index * t->row_length;
+        LL_ALONG(k, t->row_length, out[k] += row[k]);
     }
 }
 

@@ -237,37 +237,15 @@ LL_KERNEL(L2_LOSS)
     add_parts(&r, 0, 1, 0);
 }
 
-/* Of few elements the end counts, which compilers leave to single ones. */
 LL_INLINE void fill(real *restrict out, uint64_t count, real value)
 {
-    enum { WIDE = 16, NARROW = 4 };
-    uint64_t at = 0;
-    for (; at + WIDE <= count; at += WIDE)
-        for (uint64_t i = at; i < at + WIDE; i++)
-            out[i] = value;
-    for (; at + NARROW <= count; at += NARROW)
-        for (uint64_t i = at; i < at + NARROW; i++)
-            out[i] = value;
-    for (; at < count; at++)
-        out[at] = value;
+    LL_ALONG(i, count, out[i] = value);
 }
 
 LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real divisor)
 {
     for (uint64_t i = 0; i < count; i++)
         out[i] = x[i] / divisor;
-}
-
-LL_INLINE void copy_short(real *restrict out, const real *x, uint64_t count)
-{
-    enum { WIDE = 16, NARROW = 4 };
-    uint64_t at = 0;
-    for (; at + WIDE <= count; at += WIDE)
-        memcpy(out + at, x + at, WIDE * sizeof(real));
-    for (; at + NARROW <= count; at += NARROW)
-        memcpy(out + at, x + at, NARROW * sizeof(real));
-    for (; at < count; at++)
-        out[at] = x[at];
 }
 
 /* The first line fills the others, of which some go at a time where there are many: what is there already is
@@ -277,7 +255,7 @@ LL_INLINE void repeat_first(real *lines, uint64_t length, uint64_t count)
     enum { NEAR = 1024, SHORT = 64, SEVERAL = 16 };
     if (length <= SHORT && count <= SEVERAL) {
         for (uint64_t i = 1; i < count; i++)
-            copy_short(lines + i * length, lines, length);
+            LL_ALONG(k, length, lines[i * length + k] = lines[k]);
         return;
     }
     uint64_t most = ll_max(1, NEAR / length);
@@ -297,12 +275,8 @@ LL_FAST static void repeat_lines(void *context, uint64_t begin, uint64_t end, ui
         const real *x = r->in + line / r->middle * r->inner;
         real *restrict out = r->out + line * r->inner;
         count = ll_min(end - line, r->middle - line % r->middle);
-        if (r->inner == 1)
-            fill(out, count, *x / divisor);
-        else {
-            copy_over(out, x, r->inner, divisor);
-            repeat_first(out, r->inner, count);
-        }
+        copy_over(out, x, r->inner, divisor);
+        repeat_first(out, r->inner, count);
     }
 }
 

@@ -20,11 +20,10 @@
 struct prepared {
     ll_kernel *kernel;
     struct ll_kernel_call call;
-    const char *described; /* what the call points to, but the operands themselves, in one piece */
-    uint64_t described_bytes;
+    uint64_t described_bytes; /* from call.op on: all that the call points to, but the operands themselves */
     struct ll_record record;
-    uint32_t *inputs;                             /* tensors of the record, filled each step */
-    const uint32_t *input_values, *output_values; /* their indices */
+    uint32_t *inputs; /* tensors of the record, filled each step; all its other numbers lie behind them */
+    const uint32_t *input_values, *output_values; /* by index */
     void *staged;                                 /* of host_input: what the feed fills */
 };
 
@@ -148,45 +147,53 @@ static void fill_variables(struct ll_runner *runner)
     }
 }
 
-/* Takes `bytes` from `*at` on, a copy of what `from` points to where it is not NULL. */
+/* Takes `bytes` from `*at` on, for a copy of as many. */
 static void *put(char **at, const void *from, uint64_t bytes)
 {
     void *there = *at;
-    if (from && bytes > 0)
+    if (bytes > 0)
         memcpy(there, from, bytes);
     *at += bytes;
     return there;
 }
 
-/* Everything that a kernel reads of an op lies side by side, so that it can be fetched ahead. All of it is
- * made of 64-bit words. */
+/* A copy of the op's description, and room for pointers to its operands: side by side, so that all that a
+ * kernel reads of an op can be fetched ahead. It is all made of 64-bit words. NULL: no memory. */
+static char *describe(struct ll_arena *arena, const struct ll_op_view *op, struct prepared *prepared)
+{
+    uint64_t in_bytes = op->input_count * sizeof *op->in, out_bytes = op->output_count * sizeof *op->out;
+    uint64_t attr_bytes = op->attr_count * sizeof *op->attrs;
+    uint64_t pointer_bytes = (op->input_count + UINT64_C(1) + op->output_count) * sizeof(void *);
+    prepared->described_bytes = sizeof *op + in_bytes + out_bytes + attr_bytes + pointer_bytes;
+    char *at = ll_alloc(arena, 1, prepared->described_bytes);
+    if (!at)
+        return NULL;
+    struct ll_op_view *view = put(&at, op, sizeof *op);
+    view->in = put(&at, op->in, in_bytes);
+    view->out = put(&at, op->out, out_bytes);
+    view->attrs = put(&at, op->attrs, attr_bytes);
+    prepared->call.op = view;
+    return at;
+}
+
 static enum ll_status prepare_kernel(struct ll_runner *runner, const struct ll_nn_op *op,
                                      struct prepared *prepared)
 {
-    uint64_t inputs = op->view.input_count, outputs = op->view.output_count;
-    uint64_t in_bytes = inputs * sizeof(struct ll_shape), out_bytes = outputs * sizeof(struct ll_shape);
-    uint64_t attr_bytes = op->view.attr_count * sizeof(struct ll_attr);
-    uint64_t pointer_bytes = (inputs + 1 + outputs) * sizeof(void *);
-    prepared->described_bytes = sizeof op->view + in_bytes + out_bytes + attr_bytes + pointer_bytes;
-    char *at = ll_alloc(&runner->arena, 1, prepared->described_bytes);
-    if (!at)
+    uint32_t inputs = op->view.input_count, outputs = op->view.output_count;
+    char *pointers = describe(&runner->arena, &op->view, prepared);
+    if (!pointers)
         return LL_NO_MEMORY;
-    prepared->described = at;
-    struct ll_op_view *view = put(&at, &op->view, sizeof op->view);
-    const void **in = put(&at, NULL, (inputs + 1) * sizeof(void *));
-    void **out = put(&at, NULL, outputs * sizeof(void *));
-    view->in = put(&at, op->view.in, in_bytes);
-    view->out = put(&at, op->view.out, out_bytes);
-    view->attrs = put(&at, op->view.attrs, attr_bytes);
-    for (uint64_t i = 0; i < inputs; i++)
+    const void **in = (const void **)pointers;
+    void **out = (void **)pointers + inputs + 1;
+    for (uint32_t i = 0; i < inputs; i++)
         in[i] = runner->memory + runner->plan.offset[op->inputs[i]->index];
-    for (uint64_t i = 0; i < outputs; i++)
+    for (uint32_t i = 0; i < outputs; i++)
         out[i] = runner->memory + runner->plan.offset[op->outputs[i]->index];
     if (prepared->staged)
         in[0] = prepared->staged;
     prepared->kernel = ll_kernel_of(op->view.kind, runner->nn->real);
-    prepared->call =
-        (struct ll_kernel_call){view, in, out, runner->options.pool, runner->workspace, &runner->strayed};
+    prepared->call = (struct ll_kernel_call){
+        prepared->call.op, in, out, runner->options.pool, runner->workspace, &runner->strayed};
     assert(prepared->kernel);
     return LL_OK;
 }
@@ -353,8 +360,10 @@ static void fetch_ahead(const struct ll_runner *runner, uint64_t op, uint64_t en
     if (end - op > 2 * AHEAD)
         fetch(&prepared[op + 2 * AHEAD], sizeof *prepared);
     if (end - op > AHEAD) {
-        fetch(prepared[op + AHEAD].described, prepared[op + AHEAD].described_bytes);
-        fetch(prepared[op + AHEAD].inputs, prepared[op + AHEAD].record.input_count * sizeof(uint32_t));
+        const struct prepared *soon = &prepared[op + AHEAD];
+        const struct ll_record *record = &soon->record;
+        fetch(soon->call.op, soon->described_bytes);
+        fetch(soon->inputs, 2 * (record->input_count + record->output_count) * sizeof *soon->inputs);
     }
 }
 

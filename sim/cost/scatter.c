@@ -26,7 +26,8 @@ static struct scattered rows_of(const struct ll_work *work)
 double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
                         struct ll_explain *why)
 {
-    if (work->kind != LL_WORK_GATHER || work->gather.table_bytes == 0)
+    if (work->kind != LL_WORK_GATHER || work->gather.table_bytes == 0 ||
+        !ll_level_holds(&machine->levels[l], LL_OPERAND_A))
         return 0;
     double table = (double)work->gather.table_bytes;
     double picked = (double)work->gather.rows * (double)work->gather.row_bytes;

@@ -11,7 +11,8 @@
 
 /* Bytes of rows that need not come out of level l, max(0, rows * row bytes - table bytes), where they come
  * through a memory further in that all units share and that has room for the table. Those of which each unit
- * has its own are left out, since each would load the table for itself. Zero for other work. */
+ * has its own are left out, since each would load the table for itself. Zero for other work, and where rows
+ * pass by level l. */
 double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
                         struct ll_explain *why);
 

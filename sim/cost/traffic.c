@@ -417,7 +417,7 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
             bytes[i] = ll_level_holds(level, i) ? bytes[i] : 0;
         struct ll_toll toll = ll_level_toll(level);
-        double again = bytes[LL_OPERAND_A] > 0 ? ll_scatter_again(machine, task->work, l, why) : 0;
+        double again = ll_scatter_again(machine, task->work, l, why);
         bytes[LL_OPERAND_A] -= again;
         double least = ll_held_bytes(level, task->work) - again;
         ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
