@@ -62,7 +62,9 @@ static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
                                       .join_cycles = (double)roll_between(dice, 0, 5000),
                                       .line_cycles = (double)roll_between(dice, 0, 20),
                                       .line_reach = roll_size(dice, 4096),
-                                      .line_drift = roll_between(dice, 0, 10000)};
+                                      .line_drift = roll_between(dice, 0, 10000),
+                                      .line_channels = roll_between(dice, 0, 1) ? roll_size(dice, 64) : 0,
+                                      .line_interleave = roll_size(dice, 1024)};
     random_rates(dice, unit->matrix.macs);
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
         unit->matrix.macs[i] *= 64;

@@ -21,13 +21,7 @@
  *       rounds = ceil(tiles of the unit / tiles in progress)
  *       cycles = steps * (max(tiles * (multiply + feed), rounds * step) + tiles * waits) + rounds * fill
  *
- * Where the lines of an operand run along k, each step reads a piece of every line of its tile, and the next
- * line is as far away in memory as a line is long. Lines longer than `reach` are not all at hand: addresses
- * are translated anew, rows of the memory opened anew. Tiles that begin together ask for the same lines at
- * the same time and wait once; they drift apart as random walks do, with the root of what each unit has done:
- *
- *       waits = lines of the tile * line cycles * max(0, 1 - reach / line) * apart
- *       apart = 1 - 1 / sqrt(1 + k / parts * (tiles / count) / drift)
+ * Where the lines of an operand run along k, steps also wait for them (sim/cost/lines.h).
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * (`most_parts`) on different units, as long as all fit in one wave; the partial sums then meet in the memory
@@ -41,6 +35,7 @@
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly, to as many units as
  * pays. */
+#include "sim/cost/lines.h"
 #include "sim/cost/unit_model.h"
 
 #include <inttypes.h>
@@ -100,33 +95,21 @@ static struct layout of_menu(const struct ll_unit *unit, const struct ll_task *t
 }
 
 /* Lines of a tile that run along k; what the operands of a convolution look like in memory is not asked. */
-static double lines_of(const struct ll_task *task, const struct ll_tile *tile)
+static uint64_t lines_of(const struct ll_task *task, const struct ll_tile *tile)
 {
     uint64_t along_k = task->work->along_k;
-    return (along_k & LL_LINES_OF_A ? (double)tile->m : 0) + (along_k & LL_LINES_OF_B ? (double)tile->n : 0);
+    return (along_k & LL_LINES_OF_A ? tile->m : 0) + (along_k & LL_LINES_OF_B ? tile->n : 0);
 }
 
 static double time_waits(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                          struct ll_explain *why)
 {
-    const struct ll_matrix *matrix = &unit->matrix;
-    double lines = lines_of(task, &l->tile);
-    double line_bytes = (double)task->problem.dims.k * (double)ll_dtype_bytes(task->dtype);
-    double far = fmax(0, 1 - (double)matrix->line_reach / line_bytes);
-    double done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count;
-    double apart = matrix->line_drift ? 1 - 1 / sqrt(1 + done / (double)matrix->line_drift) : 1;
-    double wait_cycles = lines * matrix->line_cycles * far * apart;
-    if (wait_cycles > 0 && matrix->line_drift)
-        ll_say(why,
-               "tiles out of step: 1 - 1 / sqrt(1 + %" PRIu64 " * %" PRIu64 " * %.10g / %" PRIu64
-               " / %" PRIu64 ") = %.10g",
-               l->steps, l->tile.k, l->tiles, unit->count, matrix->line_drift, apart);
-    if (wait_cycles > 0)
-        ll_say(why,
-               "and waits for lines along k: %.10g * %.10g * (1 - %" PRIu64
-               " / %.10g) * %.10g = %.10g cycles",
-               lines, matrix->line_cycles, matrix->line_reach, line_bytes, apart, wait_cycles);
-    return wait_cycles;
+    struct ll_tile_lines lines = {
+        .count = lines_of(task, &l->tile),
+        .bytes = ll_mul(task->problem.dims.k, ll_dtype_bytes(task->dtype)),
+        .done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count,
+    };
+    return ll_line_waits(&unit->matrix, &lines, why);
 }
 
 /* How many there are of 1, 2, 4, ... parts of k. */

@@ -73,9 +73,11 @@ struct ll_matrix {
     uint64_t filter_waves;       /* of tiles, that the parts of a filter's gradient may take; at least 1 */
 
     /* Waits for operand lines that run along k, of each of which a step reads a piece. */
-    double line_cycles;  /* for each line out of reach */
-    uint64_t line_reach; /* longest line, in bytes, of which all lines of a tile are in reach */
-    uint64_t line_drift; /* products along k until tiles that began together are out of step; 0: at once */
+    double line_cycles;     /* for each line out of reach */
+    uint64_t line_reach;    /* longest line, in bytes, of which all lines of a tile are in reach */
+    uint64_t line_drift;    /* products along k until tiles that began together are out of step; 0: at once */
+    uint64_t line_channels; /* of the memory, in which lines may begin; 0 or 1: not looked at */
+    uint64_t line_interleave; /* bytes in a row that one channel holds, at least 1 */
 };
 
 struct ll_vector {

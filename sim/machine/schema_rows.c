@@ -150,6 +150,13 @@ static const struct ll_field matrix_fields[] = {
      .otherwise = "0",
      .help = "products along k that a unit computes until tiles that started together are out of step and "
              "wait at different times; 0: they always are"},
+    {.key = "line_channels", .type = LL_TYPE_WHOLE, AT(matrix.line_channels), .min = 0, .max = MOST_UNITS,
+     .otherwise = "0",
+     .help = "channels of the memory; lines are then waited for only where their length makes them begin in few "
+             "of these; 0: always"},
+    {.key = "line_interleave", .type = LL_TYPE_SIZE, AT(matrix.line_interleave), .dimension = LL_DIMENSION_SIZE,
+     .min = 1, .max = MOST_BYTES, .otherwise = "256B",
+     .help = "what one of `line_channels` holds before the next one's turn"},
     {.key = "windows", .type = LL_TYPE_NUMBER, AT(matrix.windows), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of the rate that remains for convolutions, whose kernels compute the windows' addresses "
              "as they go; 0: all of it"},

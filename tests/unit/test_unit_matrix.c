@@ -161,6 +161,25 @@ static void tiles_begun_together_wait_together_until_they_drift_apart(void **sta
     assert_near(cycles_of(&machine, &work), 3 * (128 * (step + 128 * 2 * 0.5) + 20), 1e-15);
 }
 
+/* Of eight channels of 256 B: lines of 2 KiB begin in one, of 1 KiB in two, of 256 B and of 1026 B in all. */
+static void lines_that_begin_in_few_channels_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    matrix->line_cycles = 2;
+    matrix->line_channels = 8;
+    matrix->line_interleave = 256;
+    const uint64_t terms[] = {1024, 512, 128, 513};
+    const double share[] = {1, (4 - 1) / 7.0, 0, 0};
+    for (int i = 0; i < 4; i++) {
+        struct ll_work work = gemm_work(LL_F16, 100, 128, 128, terms[i]);
+        work.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+        double steps = (double)ll_ceil_div(terms[i], 32), step = 128 * 128 * 32 / 512.0;
+        assert_near(cycles_of(&machine, &work), steps * (step + 256 * 2 * share[i]) + 20, 1e-15);
+    }
+}
+
 /* With 3000 cycles to join, 64 parts of 512 steps still pay off against one of 32768, for k = 64 two do not.
  */
 static void units_share_k_only_where_joining_pays_off(void **state)
@@ -255,6 +274,7 @@ int main(void)
         cmocka_unit_test(no_step_is_shorter_than_its_barrier),
         cmocka_unit_test(long_lines_along_k_are_waited_for),
         cmocka_unit_test(tiles_begun_together_wait_together_until_they_drift_apart),
+        cmocka_unit_test(lines_that_begin_in_few_channels_wait_for_each_other),
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
