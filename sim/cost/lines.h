@@ -10,7 +10,7 @@
  *   begin in one channel, and their pieces come one after the other (partition camping: Ruetsch and
  *   Micikevicius, 2009):
  *
- *       met = channels / gcd(line / interleave, channels), or all: a line no multiple of `interleave`
+ *       met = channels / gcd(line / interleave, channels); all channels where that leaves a rest
  *       crowded = (channels / met - 1) / (channels - 1), 1 without `channels`
  *
  * Tiles that begin together ask for the same lines at the same time and wait once; they drift apart as random
