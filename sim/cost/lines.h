@@ -6,9 +6,9 @@
  *
  * - Lines longer than `reach` are not all at hand: addresses are translated anew, rows of the memory opened
  *   anew.
- * - Memory is dealt to `channels` in pieces of `interleave` bytes. Lines as long as a multiple of all of these
- *   begin in one channel, and their pieces come one after the other (partition camping: Ruetsch and
- *   Micikevicius, 2009):
+ * - Memory is dealt to `channels` in pieces of `interleave` bytes. Lines as long as a multiple of all of
+ *   these begin in one channel, and their pieces come one after the other (partition camping: Ruetsch
+ *   and Micikevicius, 2009):
  *
  *       met = channels / gcd(line / interleave, channels); all channels where that leaves a rest
  *       crowded = (channels / met - 1) / (channels - 1), 1 without `channels`
