@@ -84,6 +84,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     struct ll_sized s = {machine,    &kernel,    *unit, unit->count, ll_task_of(work, doer->dtype),
                          doer->work, doer->found};
     const struct ll_software *software = &machine->software;
+    s.task.instances = unit->count;
     s.unit.efficiency *= s.kernel->compute * variant->rate;
     tell_rate(unit, variant->rate, ll_variant_lends(variant, &s.unit, &s.task, why), why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),

@@ -14,23 +14,38 @@ const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind)
     return models[kind];
 }
 
+static uint64_t half(uint64_t count)
+{
+    return count / 2 + count % 2;
+}
+
+/* The most, of all instances halved again and again, that are fewer than the unit employs. */
+static uint64_t fewer_at_work(const struct ll_unit *unit, const struct ll_task *task)
+{
+    uint64_t count = ll_max(unit->count, task->instances);
+    while (count >= unit->count && count > 1)
+        count = half(count);
+    return count;
+}
+
 uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task)
 {
-    (void)task;
-    uint32_t ways = 1;
-    for (uint64_t power = 1; power < unit->count; power *= 2)
+    if (unit->count <= 1)
+        return 1;
+    uint32_t ways = 2;
+    for (uint64_t count = fewer_at_work(unit, task); count > 1; count = half(count))
         ways++;
     return ways;
 }
 
-uint64_t ll_count_at_work(uint64_t count, uint32_t way)
+uint64_t ll_count_at_work(const struct ll_unit *unit, const struct ll_task *task, uint32_t way)
 {
-    uint64_t at_work = count, power = 1;
-    while (power < (count + 1) / 2)
-        power *= 2;
-    for (; way > 0; way--, power /= 2)
-        at_work = power;
-    return at_work;
+    if (way == 0)
+        return unit->count;
+    uint64_t count = fewer_at_work(unit, task);
+    for (uint32_t i = 1; i < way; i++)
+        count = half(count);
+    return count;
 }
 
 static uint64_t part(uint64_t size, uint64_t parts, uint64_t grain)

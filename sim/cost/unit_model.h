@@ -16,6 +16,7 @@
 struct ll_task {
     const struct ll_work *work;
     enum ll_dtype dtype;       /* in which it is computed: the work's, or a wider one */
+    uint64_t instances;        /* of the unit, of which the software employs `count`; 0: all */
     bool is_product;           /* GEMM, CONV or SEQUENCE; then: */
     uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
     bool b_stays;              /* the same b in all of several steps */
@@ -59,10 +60,11 @@ struct ll_unit_model {
 const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
 
 /* The more instances work, the more copies of the operands their own memories load. So fewer of them may be
- * faster: all, then the powers of two below, the largest first, is a way each. How many ways that makes of a
- * unit's instances, and how many of `count` work in one. Pure. */
+ * faster: all that are employed are a way, and of all that there are, half of them, half of these, rounded
+ * up, and so on down to one, where that is fewer. So twice as many can be used as the half. How many ways
+ * that makes, and how many instances work in one. Pure. */
 uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task);
-uint64_t ll_count_at_work(uint64_t count, uint32_t way);
+uint64_t ll_count_at_work(const struct ll_unit *unit, const struct ll_task *task, uint32_t way);
 
 /* The multiply-accumulates of a product. Pure. */
 double ll_gemm_macs(const struct ll_gemm *dims);

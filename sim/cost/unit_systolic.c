@@ -133,7 +133,7 @@ static uint64_t columns_of(uint64_t arrays, uint32_t index)
 static bool decode(const struct ll_unit *unit, const struct ll_task *task, uint32_t way, struct dealing *d)
 {
     uint32_t powers = ll_counts_at_work(unit, task);
-    uint64_t count = ll_count_at_work(unit->count, way / (2 * powers)), batch = task->problem.dims.batch;
+    uint64_t count = ll_count_at_work(unit, task, way / (2 * powers)), batch = task->problem.dims.batch;
     bool over_batch = way / powers % 2 == 0;
     d->batches = over_batch ? ll_min(batch, count) : 1;
     uint64_t arrays = count / d->batches; /* for each part of the batch */
