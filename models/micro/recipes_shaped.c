@@ -223,3 +223,13 @@ void ll_recipe_assigned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t e
     ll_nn_do2(bench->nn, kind, ll_bench_state(bench, "target", 1, &elements),
               ll_bench_real(bench, "gradient", 1, &elements));
 }
+
+/* A list in place of a matrix: the same numbers, which nobody moves. */
+void ll_recipe_seen_as(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_value *x = ll_bench_real(bench, "x", 2, grid.dim);
+    struct ll_shape list = {.rank = 1, .dim = {grid.dim[0] * grid.dim[1]}, .dtype = LL_F32};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .given_count = 1, .given = &list});
+}

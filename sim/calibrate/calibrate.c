@@ -42,6 +42,7 @@ static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener
                 ll_tell(listener, "fitting kernels", (double)end / (double)samples->count);
     }
     software->op_overhead_s = samples->gap_s;
+    software->view_overhead_s = samples->gap_s + samples->view_s;
     calibration->fits = fits;
     calibration->fit_count = software->kernel_count;
     return right || ll_complain(diags, (struct ll_place){0}, "memory ran out, or the fit was ended early");

@@ -122,17 +122,24 @@ static const struct ll_step *last_step(const struct ll_trace *trace, const struc
     return &trace->steps[steps->at[0]];
 }
 
-/* From the end of an op to the start of the next: half of the gaps are shorter. Behind ops that displace what
- * the runner works on they are longer. */
+/* From the end of an op to the start of the next, behind short ops, for others displace what the runner works
+ * on: the mean without the extremes. The clock may tick in steps of a third of it, so that a median tells
+ * less. */
 static double gap_of(const struct ll_trace *trace, const struct ll_step *step, double *gaps_ns)
 {
+    enum { SHORT_NS = 2000 };
     uint64_t count = 0;
+    double sum_ns = 0;
     for (uint32_t i = step->first_op; i + 1 < step->first_op + step->op_count; i++) {
         uint64_t end_ns = ll_add(trace->ops[i].start_ns, trace->ops[i].duration_ns);
-        gaps_ns[count++] = (double)ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
+        if (trace->ops[i].duration_ns < SHORT_NS)
+            gaps_ns[count++] = (double)ll_sub(ll_max(trace->ops[i + 1].start_ns, end_ns), end_ns);
     }
     ll_sort_numbers(gaps_ns, count);
-    return count > 0 ? gaps_ns[count / 2] * 1e-9 : 0;
+    uint64_t aside = count / 20;
+    for (uint64_t i = aside; i < count - aside; i++)
+        sum_ns += gaps_ns[i];
+    return count > 0 ? sum_ns * 1e-9 / (double)(count - 2 * aside) : 0;
 }
 
 /* Products by the rows of their result: those that the header says have a kernel of their own, those that
@@ -226,6 +233,10 @@ static void add_sample(const struct ll_trace *trace, const struct steps *steps, 
     time_of(trace, steps, place, times_ns, &sample);
     if (arrives) {
         add_arrival(trace, &sample, samples);
+        return;
+    }
+    if (sample.work.kind == LL_WORK_NOTHING) {
+        samples->view_s += (sample.time_s - samples->view_s) / (double)++samples->view_count;
         return;
     }
     if (view->kind == LL_OP_MATMUL)

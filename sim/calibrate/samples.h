@@ -38,6 +38,8 @@ struct ll_samples {
     uint64_t arrival_count;
     double library_share; /* of a unit's peak that a large product by the library reached */
     double gap_s;         /* between the end of an op and the start of the next, where little is in between */
+    double view_s;        /* of an op that does nothing, in the mean */
+    uint64_t view_count;  /* of which there were so many */
 };
 
 /* Of all complete steps, which repeat the same ops, on a machine with these levels of memory. NULL when

@@ -152,6 +152,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
     if (work->kind == LL_WORK_WAIT) /* only the recording knows how long */
         return true;
     if (work->kind == LL_WORK_NOTHING) {
+        cost->overhead_s = machine->software.view_overhead_s;
         ll_say(why, "a view, no traffic and no time: 0 = 0 s");
         return true;
     }

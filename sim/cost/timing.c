@@ -208,8 +208,10 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     uint64_t count = FIRST_LEVEL + machine->level_count;
     double first_s = cost->compute_first_s, waits_s = 0;
     if (cost->unit == LL_NO_UNIT) {
-        uint32_t bound = cost->host_s > 0 ? LL_BOUND_HOST : LL_BOUND_DEPENDENCY;
-        *timing = (struct ll_timing){.time_s = cost->host_s, .bound = bound};
+        uint32_t bound = cost->host_s > 0       ? LL_BOUND_HOST
+                         : cost->overhead_s > 0 ? LL_BOUND_OVERHEAD
+                                                : LL_BOUND_DEPENDENCY;
+        *timing = (struct ll_timing){.time_s = cost->host_s, .overhead_s = cost->overhead_s, .bound = bound};
         return;
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {

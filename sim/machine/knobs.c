@@ -197,6 +197,7 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
         }
     if (value != &copy->software.op_overhead_s)
         return;
+    copy->software.view_overhead_s *= slot->factor;
     copy->software.step_overhead_s *= slot->factor;
     copy->software.barrier_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.kernel_count; i++)

@@ -255,6 +255,7 @@ struct ll_expected_way {
 
 struct ll_software {
     double op_overhead_s;   /* to start one op */
+    double view_overhead_s; /* of an op that moves and computes nothing */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
     double gap_s;           /* idle time of the device before an op, however far ahead the host is */
     double step_overhead_s; /* of each dependent step of a sequence, beside its work */

@@ -490,6 +490,9 @@ static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to start one op"},
+    {.key = "view_overhead", .type = LL_TYPE_QUANTITY, AT(view_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time that the host takes over an op that moves and computes nothing, as a reshape does"},
     {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "ops that the host may start ahead of the device, which hides the time to start them; 0: an op "
              "is started only when its turn has come"},
