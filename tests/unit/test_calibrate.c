@@ -95,9 +95,7 @@ static void record_op(struct ll_recorder *recorder, const struct ll_machine *bas
                                .outputs = outputs,
                                .output_count = 1,
                                .start_ns = *now_ns,
-                               .duration_ns = base          ? (uint64_t)(true_s(base, &view) * 1e9 * slower)
-                                              : rows > 1000 ? 4000
-                                                            : 1000};
+                               .duration_ns = base ? (uint64_t)(true_s(base, &view) * 1e9 * slower) : 1000};
     ll_recorder_op(recorder, &record);
     *now_ns += record.duration_ns;
 }
@@ -422,62 +420,6 @@ static void the_file_reads_back_to_the_machine(void **state)
     ll_trace_free(trace);
 }
 
-/* A list of a matrix, in 20 ns, and what lies behind it. */
-static void record_reshape(struct ll_recorder *recorder, uint64_t gap_ns, uint64_t *now_ns)
-{
-    static const struct ll_shape in = {.dtype = LL_F32, .rank = 2, .dim = {8, 16}},
-                                 out = {.dtype = LL_F32, .rank = 1, .dim = {128}};
-    uint32_t input = ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "x", &in, LL_WEIGHT)),
-             output = ll_recorder_desc(recorder, "y", &out, LL_ACTIVATION);
-    ll_recorder_op(recorder, &(struct ll_record){.kind = LL_OP_RESHAPE,
-                                                 .scope = ll_recorder_string(recorder, "warm/reshape"),
-                                                 .inputs = &input,
-                                                 .input_count = 1,
-                                                 .outputs = &output,
-                                                 .output_count = 1,
-                                                 .start_ns = *now_ns,
-                                                 .duration_ns = 20});
-    *now_ns += 20 + gap_ns;
-}
-
-/* 30 and 40 ns in turn, as a clock tells that ticks every 10; 700 behind an op of some length, and 9 us once. */
-static void what_lies_between_short_ops_is_what_starting_one_takes(void **state)
-{
-    enum { VIEWS = 41 };
-    char path[] = "gaps.XXXXXX";
-    enum ll_status status;
-    struct ll_diags diags = {0};
-    struct ll_arena arena = {0};
-    struct ll_calibration calibration;
-    uint64_t now_ns = 1;
-    (void)state;
-    close(mkstemp(path));
-    struct ll_recorder *recorder = ll_recorder_open(path, facts, FACTS, &status);
-    assert_non_null(recorder);
-    for (int step = 0; step < STEPS; step++) {
-        ll_recorder_step_begin(recorder);
-        record_op(recorder, NULL, LL_OP_EXP, 8, 16, 1, &now_ns);
-        record_reshape(recorder, 9000, &now_ns);
-        for (int i = 0; i < VIEWS; i++)
-            record_reshape(recorder, i % 2 ? 40 : 30, &now_ns);
-        record_op(recorder, NULL, LL_OP_EXP, 4096, 1024, 1, &now_ns);
-        now_ns += 700;
-        record_op(recorder, NULL, LL_OP_EXP, 64, 16, 1, &now_ns);
-        ll_recorder_step_end(recorder);
-    }
-    assert_int_equal(ll_recorder_close(recorder), LL_OK);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    unlink(path);
-    assert_non_null(trace);
-    assert_true(ll_calibrate(trace, &nobody, &arena, &diags, &calibration));
-    assert_near(calibration.machine->software.op_overhead_s, 35e-9, 0.02);
-    assert_near(calibration.machine->software.view_overhead_s,
-                calibration.machine->software.op_overhead_s + 20e-9, 1e-9);
-    ll_machine_free(calibration.machine);
-    ll_arena_release(&arena);
-    ll_trace_free(trace);
-}
-
 /* An op with a scope that says it is measured, of `size` lines. */
 static void record_pass(struct ll_recorder *recorder, const char *pass, struct ll_op_view *view,
                         uint64_t size)
@@ -646,7 +588,6 @@ int main(void)
         cmocka_unit_test(how_input_arrives_is_told_by_large_and_small),
         cmocka_unit_test(the_kernels_that_made_the_times_are_found_again),
         cmocka_unit_test(what_somebody_was_beside_is_left_out),
-        cmocka_unit_test(what_lies_between_short_ops_is_what_starting_one_takes),
         cmocka_unit_test(the_file_reads_back_to_the_machine),
         cmocka_unit_test(kernels_are_as_the_header_and_the_shapes_say),
         cmocka_unit_test(all_that_a_header_lacks_is_named),
