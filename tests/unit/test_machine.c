@@ -173,7 +173,7 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"latency\":0,\"scope\":\"unit\",\"double_buffer\":\"true\"},{\"name\":\"ram\",\"size\":1073741824,"
         "\"bandwidth\":10000000000,"
         "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\",\"double_buffer\":\"true\"}],\"software\":{"
-        "\"op_overhead\":0,\"queue\":"
+        "\"op_overhead\":0,\"view_overhead\":0,\"queue\":"
         "0,\"gap\":0,"
         "\"step_overhead\":0,\"barrier\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":"
         "\"none\","
