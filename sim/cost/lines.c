@@ -31,13 +31,16 @@ static double crowded(const struct ll_matrix *matrix, uint64_t line, struct ll_e
     return crowd;
 }
 
-static double apart(const struct ll_matrix *matrix, double done, struct ll_explain *why)
+static double apart(const struct ll_matrix *matrix, const struct ll_tile_lines *lines, struct ll_explain *why)
 {
     if (matrix->line_drift == 0)
         return 1;
+    double done = (double)lines->steps * (double)lines->depth * lines->tiles / (double)lines->units;
     double share = 1 - 1 / sqrt(1 + done / (double)matrix->line_drift);
-    ll_say(why, "tiles out of step: 1 - 1 / sqrt(1 + %.10g / %" PRIu64 ") = %.10g", done, matrix->line_drift,
-           share);
+    ll_say(why,
+           "tiles out of step: 1 - 1 / sqrt(1 + %" PRIu64 " * %" PRIu64 " * %.10g / %" PRIu64 " / %" PRIu64
+           ") = %.10g",
+           lines->steps, lines->depth, lines->tiles, lines->units, matrix->line_drift, share);
     return share;
 }
 
@@ -50,7 +53,7 @@ double ll_line_waits(const struct ll_matrix *matrix, const struct ll_tile_lines 
     double crowd = crowded(matrix, lines->bytes, why);
     if (crowd == 0)
         return 0;
-    double share = apart(matrix, lines->done, why);
+    double share = apart(matrix, lines, why);
     double cycles = (double)lines->count * matrix->line_cycles * far * crowd * share;
     ll_say(why,
            "and waits for lines along k: %" PRIu64 " * %.10g * (1 - %" PRIu64 " / %" PRIu64

@@ -16,7 +16,7 @@
  * Tiles that begin together ask for the same lines at the same time and wait once; they drift apart as random
  * walks do, with the root of what each unit has done:
  *
- *       apart = 1 - 1 / sqrt(1 + done / drift), 1 without `drift`
+ *       apart = 1 - 1 / sqrt(1 + steps * depth * tiles / units / drift), 1 without `drift`
  *       waits of a step = lines of the tile * line cycles * max(0, 1 - reach / line) * crowded * apart */
 #ifndef LL_SIM_COST_LINES_H
 #define LL_SIM_COST_LINES_H
@@ -27,7 +27,9 @@
 struct ll_tile_lines {
     uint64_t count; /* of a tile, that run along k */
     uint64_t bytes; /* of one, at least 1 */
-    double done;    /* products along k that a unit computes */
+    /* Products along k that a unit computes: the steps of a tile, how deep each is, all tiles, units. */
+    uint64_t steps, depth, units;
+    double tiles;
 };
 
 /* Cycles that a step waits for its lines, told to `why` where there are any. Pure. */

@@ -107,7 +107,10 @@ static double time_waits(const struct ll_unit *unit, const struct ll_task *task,
     struct ll_tile_lines lines = {
         .count = lines_of(task, &l->tile),
         .bytes = ll_mul(task->problem.dims.k, ll_dtype_bytes(task->dtype)),
-        .done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count,
+        .steps = l->steps,
+        .depth = l->tile.k,
+        .units = unit->count,
+        .tiles = l->tiles,
     };
     return ll_line_waits(&unit->matrix, &lines, why);
 }
