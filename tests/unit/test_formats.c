@@ -380,6 +380,22 @@ static void rows_that_are_no_ops_are_named(void **state)
     end_conversion(&c);
 }
 
+static void what_a_row_says_of_its_operands_is_checked(void **state)
+{
+    static const char *const dims[] = {"gemm,fp32,m=1;n=1;k=1;ta=X", "gemm,fp32,m=1;n=1;k=1;tb=TN",
+                                       "bmm,fp32,b=1;m=1;n=1;k=1;ta=1", "ew_add,fp32,n=8;nin=0",
+                                       "ew_add,fp32,n=8;nin=3"};
+    (void)state;
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        char row[128];
+        snprintf(row, sizeof row, "source,hardware,op,dtype,dims,time_s,notes\ns,h,%s,1,\n", dims[i]);
+        struct conversion c = import_text(ll_import_CSV, row, NULL, NULL);
+        assert_null(c.trace);
+        assert_true(complained(&c, "a dimension is missing or impossible"));
+        end_conversion(&c);
+    }
+}
+
 static void a_name_that_is_no_op_is_told_once(void **state)
 {
     static const char rows[] =
@@ -556,6 +572,7 @@ int main(void)
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(ops_without_a_name_come_back_whole),
         cmocka_unit_test(rows_that_are_no_ops_are_named),
+        cmocka_unit_test(what_a_row_says_of_its_operands_is_checked),
         cmocka_unit_test(a_name_that_is_no_op_is_told_once),
         cmocka_unit_test(time_outside_of_ops_comes_back_as_such),
         cmocka_unit_test(a_trace_that_cannot_take_its_name_leaves_nothing),

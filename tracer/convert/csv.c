@@ -51,7 +51,16 @@ static uint64_t dim(struct csv_row *r, const char *key)
 static bool says(const struct csv_row *r, const char *key, const char *value)
 {
     const char *text = ll_measured_text(r->row, key);
-    return text && strncmp(text, value, strlen(value)) == 0;
+    size_t length = strlen(value);
+    return text && strncmp(text, value, length) == 0 && (!text[length] || text[length] == ';');
+}
+
+/* Whether an operand is transposed: T, or N or nothing. */
+static bool turned(struct csv_row *r, const char *key)
+{
+    bool turns = says(r, key, "T");
+    r->wrong = r->wrong || (ll_measured_text(r->row, key) && !turns && !says(r, key, "N"));
+    return turns;
 }
 
 static struct ll_imported tensor(struct csv_row *r, enum ll_memory_class memory, unsigned rank,
@@ -98,10 +107,11 @@ static const char *multiply(struct csv_row *r, uint64_t batch, const uint64_t mn
 static const char *ll_csv_GEMM(struct csv_row *r)
 {
     const uint64_t m = dim(r, "m"), n = dim(r, "n"), k = dim(r, "k");
+    bool turn_a = turned(r, "ta"), turn_b = turned(r, "tb");
     if (r->kind == LL_OP_BATCH_MATMUL)
-        return multiply(r, dim(r, "b"), (const uint64_t[]){m, n, k}, says(r, "ta", "T"), says(r, "tb", "T"));
-    if (says(r, "ta", "T") || says(r, "ta", "N"))
-        return multiply(r, 0, (const uint64_t[]){n, m, k}, says(r, "tb", "T"), says(r, "ta", "T"));
+        return multiply(r, dim(r, "b"), (const uint64_t[]){m, n, k}, turn_a, turn_b);
+    if (ll_measured_text(r->row, "ta") || ll_measured_text(r->row, "tb"))
+        return multiply(r, 0, (const uint64_t[]){n, m, k}, turn_b, turn_a);
     return multiply(r, 0, (const uint64_t[]){m, n, k}, false, true);
 }
 
@@ -237,7 +247,9 @@ static const char *ll_csv_SCALED(struct csv_row *r)
 /* As many tensors as the row says: two, or one and a number. */
 static const char *ll_csv_COUNTED(struct csv_row *r)
 {
-    return on_elements(r, 2, dim_or(r, "nin", 2) == 1);
+    uint64_t count = dim_or(r, "nin", 2);
+    r->wrong = r->wrong || count < 1 || count > 2;
+    return on_elements(r, 2, count == 1);
 }
 
 /* Rows, and for normalisation a gain and, but for the root mean square, an offset for each column. */
