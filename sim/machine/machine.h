@@ -204,7 +204,9 @@ struct ll_kernel {
     bool
         folds; /* only reductions along lines, whose elements become one each; others go to the next kernel */
 
-    uint64_t channels; /* of a convolution's result, given to a unit as one piece; 0: any number */
+    /* Of convolutions. */
+    uint64_t channels; /* of the result, given to a unit as one piece; 0: any number */
+    bool strided;      /* only those of a stride above one; others go to the next kernel */
 
     /* Of products on ordinary cores (sim/cost/layout.h). */
     uint64_t slice; /* lines of the result given to a unit as one piece; 0: divided evenly */
