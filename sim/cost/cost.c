@@ -36,10 +36,21 @@ struct doer {
     enum ll_dtype dtype;
 };
 
+static bool is_strided(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_CONV && (work->conv.stride_h > 1 || work->conv.stride_w > 1);
+}
+
 /* The kernel of a variant: products between passes are those of a library, which do not pay for windows. */
-static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
+static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant,
+                                  struct ll_explain *why)
 {
     struct ll_kernel kernel = *doer->kernel;
+    if (is_strided(&variant->work) && kernel.strided > 0) {
+        kernel.compute *= kernel.strided;
+        ll_say(why, "kernel %s, with a stride above one: %.10g * %.10g = %.10g", kernel.name,
+               doer->kernel->compute, kernel.strided, kernel.compute);
+    }
     if (variant->transform && !variant->transform->fused)
         kernel.serial = kernel.rewrites = 0;
     return kernel;
@@ -80,7 +91,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    const struct ll_kernel kernel = kernel_of(doer, variant);
+    const struct ll_kernel kernel = kernel_of(doer, variant, why);
     struct ll_sized s = {machine,    &kernel,    *unit, unit->count, ll_task_of(work, doer->dtype),
                          doer->work, doer->found};
     const struct ll_software *software = &machine->software;

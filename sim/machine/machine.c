@@ -172,13 +172,11 @@ static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const st
     bool plain = product && !(work->along_k & LL_LINES_OF_B);
     bool many = product && (work->gemm.k > kernel->terms || work->along_k);
     bool folds = work->kind == LL_WORK_REDUCE && work->reduce.folds;
-    bool strided = work->kind == LL_WORK_CONV && (work->conv.stride_h > 1 || work->conv.stride_w > 1);
     uint64_t row = work->kind == LL_WORK_VECTOR ? work->vector.row : 0;
     bool uneven = kernel->row_multiple > 0 && row % kernel->row_multiple != 0;
     bool other = kernel->dtype > 0 && kernel->dtype != 1u + work->dtype;
     return kernel->ops[kind] && !other && !(kernel->rows > 0 && is_long) && !(kernel->transposed && plain) &&
-           !(kernel->terms > 0 && many) && !(kernel->folds && !folds) && !(kernel->strided && !strided) &&
-           !uneven;
+           !(kernel->terms > 0 && many) && !(kernel->folds && !folds) && !uneven;
 }
 
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,

@@ -206,7 +206,7 @@ struct ll_kernel {
 
     /* Of convolutions. */
     uint64_t channels; /* of the result, given to a unit as one piece; 0: any number */
-    bool strided;      /* only those of a stride above one; others go to the next kernel */
+    double strided;    /* share of compute that is left with a stride above one; 0: all */
 
     /* Of products on ordinary cores (sim/cost/layout.h). */
     uint64_t slice; /* lines of the result given to a unit as one piece; 0: divided evenly */

@@ -386,8 +386,8 @@ static const struct ll_field kernel_fields[] = {
     {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "channels of a convolution's result that are given to a unit as one piece; units that get none "
              "are not used; 0: any number"},
-    {.key = "strided", .type = LL_TYPE_BOOL, AT(strided), .otherwise = "false",
-     .help = "whether it runs only convolutions of a stride above one; others go to the next kernel"},
+    {.key = "strided", .type = LL_TYPE_NUMBER, AT(strided), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of `compute` that is left for convolutions of a stride above one; 0: all"},
     {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
     {.key = "slice_elements", .type = LL_TYPE_WHOLE, AT(slice_elements), .min = 0, .max = 0x1p40, .otherwise = "0",

@@ -147,6 +147,25 @@ static void pixels_between_windows_are_not_read(void **state)
     assert_near(cost_of(&machine, &conv).level_bytes[0], image / 4 + 4 * filters + result, 1e-12);
 }
 
+/* 32 x 32 pixels of a result are four tiles of one step, all at once, at half of a rate of a half. */
+static void strides_leave_a_share_of_the_rate(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores();
+    struct ll_conv plain = square(1, 32, 64, 64, 1), halving = plain;
+    halving.in_h = halving.in_w = 64;
+    halving.stride_w = 2;
+    double step_s = 256 * 64 * 64 / 100.0 / 1e9;
+    machine.software.kernel_count = 1;
+    machine.software.kernels[0] = (struct ll_kernel){
+        .name = "convolve", .compute = 0.5, .memory = 1, .passes = 1, .reads = 1, .work = 1};
+    machine.software.kernels[0].ops[LL_OP_CONV2D] = true;
+    assert_near(cost_of(&machine, &halving).compute_s, step_s / 0.5, 1e-12);
+    machine.software.kernels[0].strided = 0.5;
+    assert_near(cost_of(&machine, &halving).compute_s, step_s / 0.25, 1e-12);
+    assert_near(cost_of(&machine, &plain).compute_s, step_s / 0.5, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +175,7 @@ int main(void)
         cmocka_unit_test(channels_of_an_element_may_have_to_be_whole),
         cmocka_unit_test(a_filters_gradient_may_take_a_tile_for_each_element),
         cmocka_unit_test(pixels_between_windows_are_not_read),
+        cmocka_unit_test(strides_leave_a_share_of_the_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

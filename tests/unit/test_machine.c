@@ -267,21 +267,6 @@ static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &plain), &kernels[2]);
 }
 
-static void a_kernel_may_be_for_strided_convolutions(void **state)
-{
-    (void)state;
-    struct ll_machine machine = {.software = {.kernel_count = 2}};
-    struct ll_kernel *kernels = machine.software.kernels;
-    kernels[0].ops[LL_OP_CONV2D] = kernels[1].ops[LL_OP_CONV2D] = true;
-    kernels[0].strided = true;
-    struct ll_work plain = {.kind = LL_WORK_CONV, .conv = {.stride_h = 1, .stride_w = 1}}, high = plain,
-                   wide = plain;
-    high.conv.stride_h = wide.conv.stride_w = 2;
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_CONV2D, &plain), &kernels[1]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_CONV2D, &high), &kernels[0]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_CONV2D, &wide), &kernels[0]);
-}
-
 static void a_kernel_may_be_for_one_type(void **state)
 {
     (void)state;
@@ -359,7 +344,6 @@ int main(void)
         cmocka_unit_test(levels_of_one_size_are_allowed),
         cmocka_unit_test(an_op_goes_to_the_first_kernel_that_takes_it),
         cmocka_unit_test(a_kernel_may_be_for_rows_of_whole_vectors),
-        cmocka_unit_test(a_kernel_may_be_for_strided_convolutions),
         cmocka_unit_test(a_kernel_may_be_for_one_type),
         cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
