@@ -190,21 +190,23 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
 {
     struct ll_software *software = &machine->software;
     software->kernel_count = roll_between(dice, 0, 1);
-    software->kernels[0] = (struct ll_kernel){.name = "kernel",
-                                              .ops = {[LL_OP_MATMUL] = true},
-                                              .overhead_s = roll_real(dice, 0, 1e-5),
-                                              .compute = roll_real(dice, 0.3, 1),
-                                              .memory = roll_real(dice, 0.3, 1),
-                                              .behind = roll_real(dice, 0, 1),
-                                              .serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0,
-                                              .passes = roll_real(dice, 1, 3),
-                                              .reads = roll_real(dice, 1, 4),
-                                              .side = roll_between(dice, 0, 4),
-                                              .rounds = roll_between(dice, 0, 1),
-                                              .work = roll_real(dice, 1, 10),
-                                              .index = roll_real(dice, 0, 10),
-                                              .row = roll_size(dice, 1000),
-                                              .units = roll_between(dice, 0, 20)};
+    software->kernels[0] =
+        (struct ll_kernel){.name = "kernel",
+                           .ops = {[LL_OP_MATMUL] = true},
+                           .overhead_s = roll_real(dice, 0, 1e-5),
+                           .compute = roll_real(dice, 0.3, 1),
+                           .memory = roll_real(dice, 0.3, 1),
+                           .behind = roll_real(dice, 0, 1),
+                           .serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0,
+                           .passes = roll_real(dice, 1, 3),
+                           .reads = roll_real(dice, 1, 4),
+                           .side = roll_between(dice, 0, 4),
+                           .rounds = roll_between(dice, 0, 1),
+                           .work = roll_real(dice, 1, 10),
+                           .index = roll_real(dice, 0, 10),
+                           .row = roll_size(dice, 1000),
+                           .units = roll_between(dice, 0, 20),
+                           .strided = roll_between(dice, 0, 1) ? roll_real(dice, 0.3, 1) : 0};
     static const struct ll_seen seen[] = {{{64, 64, 64}, 0.5, 0.2}, {{1, 4096, 4096}, 3, 0.7}};
     software->kernels[0].seen = seen;
     software->kernels[0].seen_count = roll_between(dice, 0, 2);

@@ -27,8 +27,8 @@ static uint64_t add_up(const struct ll_machine *machine, const struct turn *turn
         struct ll_stage *stage = &stages[turns[i].level];
         double bytes = turns[i].bytes, before_s = all_s, rest_s = ll_stage_rest_s(stage);
         all_s += fmax(0, rest_s - bytes * pace);
-        if (all_s > before_s)
-            ll_say(why, "%s, in turn: %.10g + (%.10g - %.10g) - %.10g * %.10g = %.10g s",
+        if (all_s > before_s) /* where the first piece is nearly all of it, their difference has few digits */
+            ll_say(why, "%s, in turn: %.10g + (%.13g - %.13g) - %.10g * %.10g = %.10g s",
                    machine->levels[turns[i].level].name, before_s, stage->whole_s, stage->first_s, bytes,
                    pace, all_s);
         pace = bytes > 0 ? fmax(pace, rest_s / bytes) : pace;
