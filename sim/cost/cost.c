@@ -41,7 +41,8 @@ static bool is_strided(const struct ll_work *work)
     return work->kind == LL_WORK_CONV && (work->conv.stride_h > 1 || work->conv.stride_w > 1);
 }
 
-/* The kernel of a variant: products between passes are those of a library, which do not pay for windows. */
+/* The kernel of a variant. Strides leave a share of its rate; products between passes are those of a library,
+ * which do not pay for windows. */
 static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant,
                                   struct ll_explain *why)
 {
@@ -164,7 +165,7 @@ static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, cons
         return true;
     if (work->kind == LL_WORK_NOTHING) {
         cost->overhead_s = machine->software.view_overhead_s;
-        ll_say(why, "a view, no traffic and no time: 0 = 0 s");
+        ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
         return true;
     }
     if (work->kind == LL_WORK_COLLECTIVE) {

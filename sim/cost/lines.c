@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/lines.h"
 
+#include "tracer/base/num.h"
+
 #include <inttypes.h>
 #include <math.h>
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    return b == 0 ? a : common_divisor(b, a % b);
-}
 
 static uint64_t channels_met(const struct ll_matrix *matrix, uint64_t line)
 {
     uint64_t all = matrix->line_channels;
     if (line % matrix->line_interleave > 0)
         return all;
-    return all / common_divisor(line / matrix->line_interleave, all);
+    return all / ll_common_divisor(line / matrix->line_interleave, all);
 }
 
 static double crowded(const struct ll_matrix *matrix, uint64_t line, struct ll_explain *why)

@@ -14,17 +14,12 @@ const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind)
     return models[kind];
 }
 
-static uint64_t half(uint64_t count)
-{
-    return count / 2 + count % 2;
-}
-
 /* The most, of all instances halved again and again, that are fewer than the unit employs. */
 static uint64_t fewer_at_work(const struct ll_unit *unit, const struct ll_task *task)
 {
     uint64_t count = ll_max(unit->count, task->instances);
     while (count >= unit->count && count > 1)
-        count = half(count);
+        count = ll_ceil_div(count, 2);
     return count;
 }
 
@@ -33,7 +28,7 @@ uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *tas
     if (unit->count <= 1)
         return 1;
     uint32_t ways = 2;
-    for (uint64_t count = fewer_at_work(unit, task); count > 1; count = half(count))
+    for (uint64_t count = fewer_at_work(unit, task); count > 1; count = ll_ceil_div(count, 2))
         ways++;
     return ways;
 }
@@ -44,7 +39,7 @@ uint64_t ll_count_at_work(const struct ll_unit *unit, const struct ll_task *task
         return unit->count;
     uint64_t count = fewer_at_work(unit, task);
     for (uint32_t i = 1; i < way; i++)
-        count = half(count);
+        count = ll_ceil_div(count, 2);
     return count;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/machine/dram.h"
 
+#include "tracer/base/num.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -52,22 +54,12 @@ double ll_dram_channel_Bps(const struct ll_dram *dram)
     return dram->transfers_hz * dram->bus_bits / 8;
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* How many pieces an access touches on average. Accesses begin at multiples of `step`, hence anywhere in a
  * piece that is a multiple of the common divisor g of both; of the piece / g places so many touch one more
  * piece that the average is (bytes - g) / piece + 1, with bytes rounded up to a multiple of g. */
 static double pieces(uint64_t bytes, uint64_t step, uint64_t piece)
 {
-    uint64_t g = common_divisor(step, piece);
+    uint64_t g = ll_common_divisor(step, piece);
     double covered = (double)g * ceil((double)bytes / (double)g);
     return (covered - (double)g) / (double)piece + 1;
 }

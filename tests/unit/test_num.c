@@ -71,6 +71,16 @@ static void random_sums_products_and_pieces_are_those_of_wider_numbers(void **st
     }
 }
 
+static void the_common_divisor_is_the_greatest(void **state)
+{
+    (void)state;
+    assert_int_equal(ll_common_divisor(12, 18), 6);
+    assert_int_equal(ll_common_divisor(18, 12), 6);
+    assert_int_equal(ll_common_divisor(35, 12), 1);
+    assert_int_equal(ll_common_divisor(0, 7), 7);
+    assert_int_equal(ll_common_divisor(7, 0), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +89,7 @@ int main(void)
         cmocka_unit_test(a_difference_is_never_negative),
         cmocka_unit_test(powers_of_two_are_told_from_their_neighbours),
         cmocka_unit_test(min_and_max_know_that_no_fit_is_largest),
+        cmocka_unit_test(the_common_divisor_is_the_greatest),
         cmocka_unit_test(random_sums_products_and_pieces_are_those_of_wider_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

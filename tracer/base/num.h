@@ -48,6 +48,17 @@ static inline uint64_t ll_ceil_div(uint64_t a, uint64_t b)
     return ll_fits(a) && ll_fits(b) ? a / b + (a % b != 0) : LL_NO_FIT;
 }
 
+/* The greatest number that divides both; the other one where one is zero. */
+static inline uint64_t ll_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* How far a window of so many taps, at least 1, reaches that lie `apart` (1: side by side). */
 static inline uint64_t ll_window_reach(uint64_t taps, uint64_t apart)
 {
