@@ -8,6 +8,7 @@
  * difference between large and small tiles show as well. */
 #include "sim/cost/tiles.h"
 
+#include "sim/cost/bypass.h"
 #include "sim/cost/stage.h"
 #include "sim/cost/task.h"
 #include "sim/cost/traffic.h"
@@ -102,9 +103,10 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
         p.dims = way->share;
         shares = way->shares / (double)way->units_used;
     }
+    ll_bind_blocks(machine, task, way, machine->level_count - 2, &p.toll);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        if (!ll_level_holds(memory, i)) {
-            p.toll.free[i] = p.toll.roomless[i] = true;
+        if (p.toll.roomless[i]) {
+            p.toll.free[i] = true;
             p.element[i] = 0;
         }
     struct ll_problem blocked = task->problem;

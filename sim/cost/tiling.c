@@ -25,9 +25,9 @@
 #include <assert.h>
 #include <math.h>
 
-/* A sum to be small: constant + p i + q j. */
+/* A sum to be small: constant + p i + q j, and what is read beside so many times. */
 struct sum {
-    double constant, p, q;
+    double constant, p, q, reads;
 };
 
 /* One instance of the problem above. fixed_p, fixed_q: 0, or what must be taken; at most one is given. */
@@ -36,6 +36,10 @@ struct cut {
     struct sum sums[3]; /* all bytes, and, where ports are told apart, read and written ones */
     int sum_count;
     double stay, line_p, line_q;
+    double most_area; /* p q is no more; 0: as it comes */
+    struct beside {
+        double bytes, passes; /* of an operand that passes by, and comes so often anyway */
+    } beside_p, beside_q;     /* and as often as there are blocks along p, q */
 };
 struct found {
     bool any;
@@ -43,12 +47,19 @@ struct found {
     uint64_t p, q;
 };
 
+static double more_often(const struct beside *beside, double blocks)
+{
+    return fmax(0, blocks - beside->passes);
+}
+
 static double weigh(const struct cut *cut, double blocks_p, double blocks_q)
 {
     double most = 0;
+    double more = cut->beside_p.bytes * more_often(&cut->beside_p, blocks_p) +
+                  cut->beside_q.bytes * more_often(&cut->beside_q, blocks_q);
     for (int i = 0; i < cut->sum_count; i++) {
         const struct sum *sum = &cut->sums[i];
-        most = fmax(most, sum->constant + (sum->p * blocks_p + sum->q * blocks_q));
+        most = fmax(most, sum->constant + (sum->p * blocks_p + sum->q * blocks_q) + sum->reads * more);
     }
     return most;
 }
@@ -59,9 +70,9 @@ static uint64_t room_for_q(const struct cut *cut, uint64_t p, double capacity)
     double per_q = (double)p * cut->stay + cut->line_q;
     if (left < per_q)
         return 0;
-    if (per_q == 0)
-        return cut->size_q;
-    double room = left / per_q;
+    double room = per_q > 0 ? left / per_q : INFINITY;
+    if (cut->most_area > 0)
+        room = fmin(room, cut->most_area / (double)p);
     return room >= (double)cut->size_q ? cut->size_q : (uint64_t)room;
 }
 
@@ -103,9 +114,13 @@ static struct cut swapped(const struct cut *cut)
                         .sum_count = cut->sum_count,
                         .stay = cut->stay,
                         .line_p = cut->line_q,
-                        .line_q = cut->line_p};
+                        .line_q = cut->line_p,
+                        .most_area = cut->most_area,
+                        .beside_p = cut->beside_q,
+                        .beside_q = cut->beside_p};
     for (int i = 0; i < cut->sum_count; i++)
-        other.sums[i] = (struct sum){cut->sums[i].constant, cut->sums[i].q, cut->sums[i].p};
+        other.sums[i] =
+            (struct sum){cut->sums[i].constant, cut->sums[i].q, cut->sums[i].p, cut->sums[i].reads};
     return other;
 }
 
@@ -145,6 +160,7 @@ struct setting {
     double halo[LL_OPERAND_COUNT];
     uint64_t line_m, line_n, line_k; /* how much of a dimension streams at a time */
     uint64_t fixed_m, fixed_k;
+    struct beside beside[LL_OPERAND_COUNT];
 };
 
 static void keep_better(const struct setting *s, enum ll_operand stays, struct ll_gemm block,
@@ -156,17 +172,21 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
     double passes[LL_OPERAND_COUNT] = {stays == LL_OPERAND_A ? 1 : blocks_n,
                                        stays == LL_OPERAND_B ? 1 : blocks_m,
                                        ll_passes_of_sums(s->problem, blocks_k)};
-    double bytes = 0;
-    for (int i = 0; i < LL_OPERAND_COUNT; i++)
-        bytes += passes[i] * s->pass[i];
+    double bytes = 0, more[LL_OPERAND_COUNT];
+    for (int i = 0; i < LL_OPERAND_COUNT; i++) {
+        more[i] = more_often(&s->beside[i], passes[i]);
+        bytes += passes[i] * s->pass[i] + more[i] * s->beside[i].bytes;
+    }
     double written = ll_passes_outwards(s->problem, blocks_k) * s->pass[LL_OPERAND_C];
     double price = ll_toll_price(&s->problem->toll, bytes, written);
     if (price >= best->price)
         return;
     *best = (struct ll_tiling){
         .bytes = bytes, .written = written, .price = price, .stays = stays, .block = block};
-    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+    for (int i = 0; i < LL_OPERAND_COUNT; i++) {
         best->passes[i] = passes[i] * s->halo[i];
+        best->more[i] = s->beside[i].bytes > 0 ? more[i] : 0;
+    }
 }
 
 /* The sums of a cut whose i multiplies one operand and whose j another; the third moves once. Of partial
@@ -176,7 +196,7 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
     const struct ll_toll *toll = &s->problem->toll;
     enum ll_operand still = (enum ll_operand)(LL_OPERAND_COUNT - of_p - of_q);
     double c = s->pass[LL_OPERAND_C], partial = sum_width(s->problem) * c;
-    struct sum read = {s->pass[still], s->pass[of_p], s->pass[of_q]}, write = {c, 0, 0};
+    struct sum read = {s->pass[still], s->pass[of_p], s->pass[of_q], 1}, write = {c, 0, 0, 0};
     if (still == LL_OPERAND_C) {
         read.constant = 0;
     } else {
@@ -185,13 +205,15 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
         *(of_p == LL_OPERAND_C ? &read.p : &read.q) = partial;
         *(of_p == LL_OPERAND_C ? &write.p : &write.q) = partial;
     }
-    cut->sums[0] = (struct sum){0, read.p + write.p, read.q + write.q};
+    cut->sums[0] = (struct sum){0, read.p + write.p, read.q + write.q, 1};
     cut->sum_count = 1;
     if (toll->read == 0 && toll->write == 0)
         return;
     cut->sums[0].constant = read.constant + write.constant;
-    cut->sums[1] = (struct sum){toll->read * read.constant, toll->read * read.p, toll->read * read.q};
-    cut->sums[2] = (struct sum){toll->write * write.constant, toll->write * write.p, toll->write * write.q};
+    cut->sums[1] =
+        (struct sum){toll->read * read.constant, toll->read * read.p, toll->read * read.q, toll->read};
+    cut->sums[2] =
+        (struct sum){toll->write * write.constant, toll->write * write.p, toll->write * write.q, 0};
     cut->sum_count = 3;
 }
 
@@ -204,11 +226,21 @@ static void output_stays(const struct setting *s, struct ll_tiling *best)
                       .fixed_p = s->fixed_m,
                       .stay = s->element[LL_OPERAND_C],
                       .line_p = line * s->element[LL_OPERAND_A],
-                      .line_q = line * s->element[LL_OPERAND_B]};
+                      .line_q = line * s->element[LL_OPERAND_B],
+                      .most_area = s->problem->toll.most_sums,
+                      .beside_p = s->beside[LL_OPERAND_B],
+                      .beside_q = s->beside[LL_OPERAND_A]};
     add_sums(s, LL_OPERAND_B, LL_OPERAND_A, &cut);
     struct found found = fewest(&cut, s->capacity);
     if (found.any)
         keep_better(s, LL_OPERAND_C, (struct ll_gemm){1, found.p, found.q, s->line_k}, best);
+}
+
+/* How much of k a block that stays has; 0: as much as there is room for. Results that pass by are summed up
+ * further in, and to the end before others are: blocks have all of k. */
+static uint64_t fixed_k(const struct setting *s)
+{
+    return s->problem->toll.most_sums > 0 ? s->problem->dims.k : s->fixed_k;
 }
 
 static void left_stays(const struct setting *s, struct ll_tiling *best)
@@ -218,10 +250,11 @@ static void left_stays(const struct setting *s, struct ll_tiling *best)
     struct cut cut = {.size_p = dims->m,
                       .size_q = dims->k,
                       .fixed_p = s->fixed_m,
-                      .fixed_q = s->fixed_k,
+                      .fixed_q = fixed_k(s),
                       .stay = s->element[LL_OPERAND_A],
                       .line_p = line * s->element[LL_OPERAND_C],
-                      .line_q = line * s->element[LL_OPERAND_B]};
+                      .line_q = line * s->element[LL_OPERAND_B],
+                      .beside_p = s->beside[LL_OPERAND_B]};
     add_sums(s, LL_OPERAND_B, LL_OPERAND_C, &cut);
     struct found found = fewest(&cut, s->capacity);
     if (found.any)
@@ -234,21 +267,25 @@ static void right_stays(const struct setting *s, struct ll_tiling *best)
     double line = (double)s->line_m;
     struct cut cut = {.size_p = dims->k,
                       .size_q = dims->n,
-                      .fixed_p = s->fixed_k,
+                      .fixed_p = fixed_k(s),
                       .stay = s->element[LL_OPERAND_B],
                       .line_p = line * s->element[LL_OPERAND_A],
-                      .line_q = line * s->element[LL_OPERAND_C]};
+                      .line_q = line * s->element[LL_OPERAND_C],
+                      .beside_q = s->beside[LL_OPERAND_A]};
     add_sums(s, LL_OPERAND_C, LL_OPERAND_A, &cut);
     struct found found = fewest(&cut, s->capacity);
     if (found.any)
         keep_better(s, LL_OPERAND_B, (struct ll_gemm){1, s->line_m, found.q, found.p}, best);
 }
 
+/* What comes to blocks further in passes by, and cannot stay. */
 static void try_all(const struct setting *s, struct ll_tiling *best)
 {
     output_stays(s, best);
-    left_stays(s, best);
-    right_stays(s, best);
+    if (s->beside[LL_OPERAND_A].bytes == 0)
+        left_stays(s, best);
+    if (s->beside[LL_OPERAND_B].bytes == 0)
+        right_stays(s, best);
 }
 
 /* Blocks of `count` outputs along an axis read (count - 1) stride + kernel inputs each; all of them
@@ -273,10 +310,21 @@ static double counted_bytes(const struct ll_problem *problem, enum ll_operand op
     return problem->toll.free[operand] ? 0 : ll_operand_bytes(problem, operand);
 }
 
+/* Nothing where it is not told in what blocks the operand is taken. */
+static struct beside beside(const struct ll_problem *problem, enum ll_operand operand, double size,
+                            double block)
+{
+    if (block <= 0)
+        return (struct beside){0};
+    return (struct beside){ll_operand_bytes(problem, operand), fmax(1, size / block)};
+}
+
 /* Windows, if any, are moved in full. */
 static struct setting plain(const struct ll_problem *problem, double capacity)
 {
     struct setting s = {.problem = problem, .capacity = capacity, .line_m = 1, .line_n = 1, .line_k = 1};
+    s.beside[LL_OPERAND_A] = beside(problem, LL_OPERAND_A, (double)problem->dims.n, problem->toll.columns);
+    s.beside[LL_OPERAND_B] = beside(problem, LL_OPERAND_B, (double)problem->dims.m, problem->toll.rows);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         s.element[i] = problem->toll.roomless[i] ? 0 : problem->element[i];
         s.pass[i] = counted_bytes(problem, i);

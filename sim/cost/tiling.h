@@ -41,6 +41,13 @@ struct ll_windows {
 struct ll_toll {
     bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
     bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
+    /* What is done with operands that pass by, further in; 0: it is not looked at. */
+    double
+        most_sums; /* so many results are summed up at once: no larger blocks of outputs, unless blocks that
+                             stay have all of k */
+    double rows,
+        columns; /* B, A come to blocks of so many: in smaller blocks of the others they come more often,
+                             which is counted */
     /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
     double read, write;
 };
@@ -54,12 +61,14 @@ struct ll_problem {
 };
 
 struct ll_tiling {
-    double bytes;   /* traffic of all batch products, of the operands that are counted */
+    double bytes; /* traffic of all batch products, of the operands that are counted, and what those that pass
+                       by come more often for it */
     double written; /* of these, towards the outer memory: results and partial sums */
     double price;   /* what is least: max(bytes, read bytes * toll.read, written bytes * toll.write) */
     enum ll_operand stays;
     struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
     double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */
+    double more[LL_OPERAND_COUNT];   /* how much more often those come that pass by */
 };
 
 /* Bytes of one pass over an operand, all batch products together. */

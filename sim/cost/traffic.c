@@ -22,6 +22,7 @@
  * whole accesses (scatter.h). */
 #include "sim/cost/traffic.h"
 
+#include "sim/cost/bypass.h"
 #include "sim/cost/nested.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
@@ -30,12 +31,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { UNIT = -1 };
-
 /* Operands that go the same way: out of one level, into one catcher. */
 struct group {
     uint64_t level;
-    int catcher; /* a level, or UNIT */
+    int catcher; /* as ll_catcher has it */
     bool has[LL_OPERAND_COUNT];
     bool whole; /* has all three */
 };
@@ -45,17 +44,9 @@ struct flow {
     double of[LL_OPERAND_COUNT]; /* each operand's bytes */
 };
 
-static int catcher_of(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
-{
-    int inside = (int)level - 1;
-    while (inside > UNIT && !ll_level_holds(&machine->levels[inside], operand))
-        inside--;
-    return inside;
-}
-
 static bool is_shared(const struct ll_machine *machine, int catcher)
 {
-    return catcher > UNIT && machine->levels[catcher].scope == LL_SCOPE_DEVICE;
+    return catcher > LL_CATCHER_UNIT && machine->levels[catcher].scope == LL_SCOPE_DEVICE;
 }
 
 uint64_t ll_near_levels(const struct ll_machine *machine)
@@ -63,7 +54,7 @@ uint64_t ll_near_levels(const struct ll_machine *machine)
     uint64_t near = 1;
     for (uint64_t l = 1; l < machine->level_count; l++)
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-            if (ll_level_holds(&machine->levels[l], i) && !is_shared(machine, catcher_of(machine, l, i)))
+            if (ll_level_holds(&machine->levels[l], i) && !is_shared(machine, ll_catcher(machine, l, i)))
                 near = l + 1;
     return near;
 }
@@ -105,7 +96,7 @@ static bool group_of(const struct ll_machine *machine, uint64_t level, int catch
     *group = (struct group){.level = level, .catcher = catcher};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         group->has[i] =
-            ll_level_holds(&machine->levels[level], i) && catcher_of(machine, level, i) == catcher;
+            ll_level_holds(&machine->levels[level], i) && ll_catcher(machine, level, i) == catcher;
         count += group->has[i];
     }
     group->whole = count == LL_OPERAND_COUNT;
@@ -146,16 +137,15 @@ static const char *names_of(const struct group *group)
     return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
 }
 
-/* A problem as a group of operands sees it in front of a memory. */
-static struct ll_problem seen_by(const struct ll_machine *machine, const struct group *group,
-                                 const struct ll_level *memory, const struct ll_problem *problem)
+/* A problem as a group of operands sees it in front of a memory inside. */
+static struct ll_problem seen_by(const struct ll_machine *machine, const struct ll_task *task,
+                                 const struct ll_way *way, const struct group *group, int inside)
 {
-    struct ll_problem seen = *problem;
+    struct ll_problem seen = task->problem;
     seen.toll = ll_level_toll(&machine->levels[group->level]);
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         seen.toll.free[i] = !group->has[i];
-        seen.toll.roomless[i] = !ll_level_holds(memory, i);
-    }
+    ll_bind_blocks(machine, task, way, (uint64_t)inside, &seen.toll);
     return seen;
 }
 
@@ -187,16 +177,23 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
         return with_operands(flow, shares, (double)steps * a, b, (double)steps * c);
     }
     struct ll_tiling t = ll_tile(p, capacity);
+    double once[LL_OPERAND_COUNT], times[LL_OPERAND_COUNT];
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        once[i] = group->has[i] || t.more[i] > 0 ? ll_operand_bytes(p, i) : 0;
+        times[i] = group->has[i] ? t.passes[i] : t.more[i];
+    }
+    ll_tell_bounds(&p->toll, why);
     double bytes = shares * (double)steps * t.bytes;
     ll_say(why,
            "out of %s%s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
            " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
            from, names_of(group), ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
-           t.passes[LL_OPERAND_A], a, t.passes[LL_OPERAND_B], b, t.passes[LL_OPERAND_C], c, bytes);
+           times[LL_OPERAND_A], once[LL_OPERAND_A], times[LL_OPERAND_B], once[LL_OPERAND_B],
+           times[LL_OPERAND_C], once[LL_OPERAND_C], bytes);
     tell_sums(p, c > 0 ? t.written / c : 1, why);
     struct flow flow = flow_of(machine, group, bytes, shares * (double)steps * t.written);
-    return with_operands(flow, shares * (double)steps, t.passes[LL_OPERAND_A] * a, t.passes[LL_OPERAND_B] * b,
-                         t.passes[LL_OPERAND_C] * c);
+    return with_operands(flow, shares * (double)steps, times[LL_OPERAND_A] * once[LL_OPERAND_A],
+                         times[LL_OPERAND_B] * once[LL_OPERAND_B], times[LL_OPERAND_C] * once[LL_OPERAND_C]);
 }
 
 static struct flow cheaper(struct flow one, struct flow other)
@@ -326,15 +323,16 @@ static int next_memory(const struct ll_machine *machine, const struct group *gro
     return -1;
 }
 
-/* Shares of several units side by side, however they may be joined. */
+/* Shares of several units side by side, joined along m, n and the batch in powers of two of rows. */
 static struct flow into_cluster(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_way *way, const struct group *group,
-                                const struct ll_level *memory, struct ll_explain *why)
+                                const struct ll_way *way, const struct group *group, int inside,
+                                struct ll_explain *why)
 {
+    const struct ll_level *memory = &machine->levels[inside];
     struct flow best = {.price = INFINITY};
     struct ll_gemm before = {0};
     for (uint64_t rows = 1; rows <= memory->share; rows *= 2) {
-        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+        struct ll_problem p = seen_by(machine, task, way, group, inside);
         p.dims = joined(&way->share, &task->problem.dims, memory->share, rows);
         if (memcmp(&p.dims, &before, sizeof before) == 0)
             continue; /* there are not that many rows to join */
@@ -357,13 +355,13 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
     for (int l = is_searched ? -1 : next_memory(machine, group, LL_SCOPE_UNIT, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_UNIT, l + 1)) {
         const struct ll_level *memory = &machine->levels[l];
-        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
+        struct ll_problem p = seen_by(machine, task, way, group, l);
         p.dims = *share;
         best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), way->shares, why));
     }
     for (int l = next_memory(machine, group, LL_SCOPE_CLUSTER, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_CLUSTER, l + 1))
-        best = cheaper(best, into_cluster(machine, task, way, group, &machine->levels[l], why));
+        best = cheaper(best, into_cluster(machine, task, way, group, l, why));
     return best;
 }
 
@@ -395,7 +393,7 @@ static struct flow near_flow(const struct ll_machine *machine, const struct ll_t
                        fmax(least.price, flow.price) + sums.price,
                        {0}};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        all.of[i] = !group->has[i] ? 0 : flow.bytes < least.bytes ? once[i] : flow.of[i];
+        all.of[i] = group->has[i] && flow.bytes < least.bytes ? once[i] : flow.of[i];
     all.of[LL_OPERAND_C] += sums.bytes;
     ll_say(why,
            "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
@@ -434,41 +432,47 @@ static void once(const struct ll_machine *machine, const struct ll_task *task, u
 }
 
 static struct flow into_shared(const struct ll_machine *machine, const struct ll_task *task,
-                               const struct ll_nested *nested, const struct group *group,
-                               struct ll_explain *why)
+                               const struct ll_way *way, const struct ll_nested *nested,
+                               const struct group *group, struct ll_explain *why)
 {
     if (is_nested(machine, task, nested, group))
         return nested_flow(machine, nested, group, why);
     struct flow best = {.price = INFINITY};
     for (int l = next_memory(machine, group, LL_SCOPE_DEVICE, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_DEVICE, l + 1)) {
-        const struct ll_level *memory = &machine->levels[l];
-        struct ll_problem p = seen_by(machine, group, memory, &task->problem);
-        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), 1, why));
+        struct ll_problem p = seen_by(machine, task, way, group, l);
+        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(&machine->levels[l]), 1, why));
     }
     return best;
 }
 
+/* Reads and writes that go different ways share a level's ports. Where a way has both, they are taken to
+ * follow one another: which of its blockings is best was decided without the others. */
 static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                    const struct ll_nested *nested, uint64_t level, struct ll_traffic *traffic,
                    struct ll_explain *why)
 {
     struct group group;
     int parts = 0;
+    bool mixed = false;
+    struct ll_toll toll = ll_level_toll(&machine->levels[level]);
     traffic->bytes[level] = traffic->written[level] = traffic->price[level] = 0;
     memset(traffic->of[level], 0, sizeof traffic->of[level]);
-    for (int catcher = UNIT; catcher < (int)level; catcher++) {
+    for (int catcher = LL_CATCHER_UNIT; catcher < (int)level; catcher++) {
         if (!group_of(machine, level, catcher, &group))
             continue;
-        struct flow flow = is_shared(machine, catcher) ? into_shared(machine, task, nested, &group, why)
+        struct flow flow = is_shared(machine, catcher) ? into_shared(machine, task, way, nested, &group, why)
                                                        : near_flow(machine, task, way, nested, &group, why);
         traffic->bytes[level] += flow.bytes;
         traffic->written[level] += flow.written;
         traffic->price[level] += flow.price;
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
             traffic->of[level][i] += flow.of[i];
+        mixed |= group.has[LL_OPERAND_C] && (group.has[LL_OPERAND_A] || group.has[LL_OPERAND_B]);
         parts++;
     }
+    if (parts > 1 && !mixed)
+        traffic->price[level] = ll_toll_price(&toll, traffic->bytes[level], traffic->written[level]);
     if (parts > 1)
         ll_say(why, "out of %s together: %.10g B, of which %.10g B are written", machine->levels[level].name,
                traffic->bytes[level], traffic->written[level]);
@@ -544,6 +548,13 @@ static struct ll_nested nest_whole(const struct ll_machine *machine, const struc
     return nested;
 }
 
+static void tell_search(const struct ll_nested *nested, struct ll_explain *why)
+{
+    if (nested->first < nested->end && !nested->mapping.complete)
+        ll_say(why, "tiles were searched for until %" PRIu64 " had been looked at: the best of these",
+               nested->mapping.evaluations);
+}
+
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                      const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
 {
@@ -553,6 +564,7 @@ void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *tas
         return;
     }
     struct ll_nested nested = nest_share(machine, task, way, paces, traffic);
+    tell_search(&nested, why);
     for (uint64_t l = 0; l < near; l++)
         out_of(machine, task, way, &nested, l, traffic, why);
 }
@@ -566,6 +578,7 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
         return;
     }
     struct ll_nested nested = nest_whole(machine, task, paces, traffic);
+    tell_search(&nested, why);
     for (uint64_t l = near; l < machine->level_count; l++)
         out_of(machine, task, NULL, &nested, l, traffic, why);
 }

@@ -97,8 +97,8 @@ static void tiles_are_those_that_the_ports_make_cheapest(void **state)
     assert_false(nest.gathers);
 }
 
-/* A passes by a level of 1040 elements. Whole columns of results, 64 x 16 of them, then let B pass once,
- * whatever A would rather have, and leave room for one line of B. */
+/* A passes by a level of 1040 elements to a unit that multiplies one by one. Whole columns of results, 64 x
+ * 16 of them, then let B pass once, whatever A would rather have, and leave room for one line of B. */
 static void what_passes_by_the_level_has_no_say_in_its_tiles(void **state)
 {
     (void)state;
@@ -107,7 +107,9 @@ static void what_passes_by_the_level_has_no_say_in_its_tiles(void **state)
     struct ll_machine machine = machine_of(UINT64_C(4) * 1040);
     struct ll_level *near = &machine.levels[0];
     near->holds_given = near->holds[LL_OPERAND_B] = near->holds[LL_OPERAND_C] = true;
-    const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
+    const double once = 4 * 64 * 64;
+    const struct ll_way way = {
+        .units_used = 1, .share = work.gemm, .shares = 1, .asked_bytes = {64 * once, 64 * once, once}};
     struct ll_tile_nest nest;
     assert_true(ll_outer_tiles(&machine, &task, &way, &nest, NULL));
     static const double expected[] = {1, 1, 4, 64}; /* rounds over products, m, n, k */

@@ -10,23 +10,36 @@ static struct ll_problem product(uint64_t m, uint64_t n, uint64_t k, double a, d
     return (struct ll_problem){.dims = {1, m, n, k}, .element = {a, b, c}, .sum_width = 1};
 }
 
-/* The dumb twin: every block size of every operand that stays, its streamed lines as in tiling.h. */
+static double beside(double block, double size, double blocks, double bytes)
+{
+    return block > 0 ? fmax(0, blocks - fmax(1, size / block)) * bytes : 0;
+}
+
+/* The dumb twin: every block size of every operand that stays, its streamed lines as in tiling.h, within what
+ * operands that pass by leave. */
 static double all_blockings(const struct ll_problem *p, double capacity)
 {
     double a = p->element[0], b = p->element[1], c = p->element[2];
     double m = (double)p->dims.m, n = (double)p->dims.n, k = (double)p->dims.k;
-    double best = m * k * n * a + k * n * m * b + m * n * c;
+    double sums = p->toll.most_sums > 0 ? p->toll.most_sums : m * n, least_k = p->toll.most_sums > 0 ? k : 1;
+    bool free_a = p->toll.free[0], free_b = p->toll.free[1];
+    double pass_a = free_a ? 0 : m * k * a, pass_b = free_b ? 0 : k * n * b;
+    double room_a = free_a ? 0 : a, room_b = free_b ? 0 : b;
+    double best = n * pass_a + m * pass_b + m * n * c + beside(p->toll.columns, n, n, m * k * a) +
+                  beside(p->toll.rows, m, m, k * n * b);
     double sum = p->sum_width * c;
     for (double x = 1; x <= fmax(m, k); x++)
         for (double y = 1; y <= fmax(n, k); y++) {
-            if (x <= m && y <= n && x * y * c + x * a + y * b <= capacity)
-                best = fmin(best, m * k * a * ceil(n / y) + k * n * b * ceil(m / x) + m * n * c);
-            if (x <= m && y <= k && x * y * a + x * c + y * b <= capacity)
-                best = fmin(best,
-                            m * k * a + k * n * b * ceil(m / x) + m * n * (c + 2 * sum * (ceil(k / y) - 1)));
-            if (x <= k && y <= n && x * y * b + x * a + y * c <= capacity)
-                best = fmin(best,
-                            m * k * a * ceil(n / y) + k * n * b + m * n * (c + 2 * sum * (ceil(k / x) - 1)));
+            double more_a = beside(p->toll.columns, n, ceil(n / y), m * k * a),
+                   more_b = beside(p->toll.rows, m, ceil(m / x), k * n * b);
+            if (x <= m && y <= n && x * y <= sums && x * y * c + x * room_a + y * room_b <= capacity)
+                best = fmin(best, pass_a * ceil(n / y) + pass_b * ceil(m / x) + m * n * c + more_a + more_b);
+            if (!free_a && x <= m && y <= k && y >= least_k && x * y * a + x * c + y * room_b <= capacity)
+                best = fmin(best, pass_a + pass_b * ceil(m / x) + more_b +
+                                      m * n * (c + 2 * sum * (ceil(k / y) - 1)));
+            if (!free_b && x <= k && y <= n && x >= least_k && x * y * b + x * room_a + y * c <= capacity)
+                best = fmin(best, pass_a * ceil(n / y) + pass_b + more_a +
+                                      m * n * (c + 2 * sum * (ceil(k / x) - 1)));
         }
     return best;
 }
@@ -43,6 +56,13 @@ static void the_search_finds_what_trying_everything_finds(void **state)
         double capacity = (double)roll_between(&dice, 1, 2000);
         p.sum_width = (double)roll_between(&dice, 1, 4);
         assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 0);
+        p.toll.most_sums = (double)roll_between(&dice, 0, 400);
+        assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 0);
+        p.toll.free[0] = p.toll.roomless[0] = i % 3 == 1;
+        p.toll.free[1] = p.toll.roomless[1] = i % 3 == 2;
+        p.toll.columns = p.toll.free[0] ? (double)roll_between(&dice, 1, 20) : 0;
+        p.toll.rows = p.toll.free[1] ? (double)roll_between(&dice, 1, 20) : 0;
+        assert_near(ll_tile(&p, capacity).bytes, all_blockings(&p, capacity), 1e-12);
     }
 }
 

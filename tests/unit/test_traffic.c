@@ -4,7 +4,9 @@
 #include "check.h"
 #include "samples.h"
 
+#include "sim/cost/bypass.h"
 #include "sim/cost/cost.h"
+#include "sim/cost/task.h"
 #include "sim/cost/tiling.h"
 #include "sim/cost/traffic.h"
 
@@ -179,10 +181,62 @@ static void without_a_second_buffer_filling_waits(void **state)
     assert_near(waiting.time_s - overlapped.time_s, cost.level_s[2] - cost.level_first_s[2], 1e-9);
 }
 
+/* A unit that asks for A twice, B four times and C once has blocks of 2 x 4 of the 8 x 8 results. */
+static void what_passes_by_bounds_the_blocks_of_the_others(void **state)
+{
+    (void)state;
+    struct ll_work work = gemm_work(LL_F32, 1, 8, 8, 4);
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    struct ll_machine machine = machine_of(6);
+    struct ll_way way = {
+        .units_used = 6, .share = work.gemm, .shares = 1, .asked_bytes = {2 * 128, 4 * 128, 256}};
+    struct ll_toll none = {0}, toll = {0};
+    ll_bind_blocks(&machine, &task, &way, 0, &toll);
+    assert_memory_equal(&toll, &none, sizeof toll);
+
+    hold_only(&machine.levels[0], LL_OPERAND_C); /* both others go to the unit */
+    ll_bind_blocks(&machine, &task, &way, 0, &toll);
+    assert_true(toll.roomless[LL_OPERAND_A] && toll.roomless[LL_OPERAND_B] && !toll.roomless[LL_OPERAND_C]);
+    assert_true(toll.rows == 2 && toll.columns == 4 && toll.most_sums == 0);
+
+    /* Results are summed up in the near memory of each unit: half of 4096 bytes, six times. */
+    toll = none;
+    hold_only(&machine.levels[1], LL_OPERAND_A);
+    ll_bind_blocks(&machine, &task, &way, 1, &toll);
+    assert_true(toll.rows == 2 && toll.columns == 0 && toll.most_sums == 6.0 * 2048 / 4);
+
+    /* And here in the units, by 2 x 4 each. */
+    machine.levels[0] = machine_of(6).levels[0];
+    hold_only(&machine.levels[0], LL_OPERAND_A);
+    ll_bind_blocks(&machine, &task, &way, 0, &toll);
+    assert_true(toll.rows == 2 && toll.most_sums == 8);
+    ll_bind_blocks(&machine, &task, &way, 1, &toll);
+    assert_true(toll.most_sums == 6 * 8);
+}
+
+/* A large product through a near memory that lets results by: with more of k than it has room for, it is no
+ * help, for the array sums up 4 x 4 results to the end before others. */
+static void a_memory_that_lets_results_by_saves_nothing_that_the_unit_would_undo(void **state)
+{
+    (void)state;
+    struct ll_machine all = machine_of(1), without = all;
+    hold_only(&without.levels[0], LL_OPERAND_A);
+    hold_only(&without.levels[0], LL_OPERAND_B);
+    struct ll_work work = gemm_work(LL_INT8, 1, 256, 256, 4096);
+    struct ll_cost kept = cost_of_work(&all, &work), passed = cost_of_work(&without, &work);
+    assert_true(kept.level_bytes[1] < passed.level_bytes[1]);
+    assert_near(passed.level_bytes[1], 2 * 64 * 256 * 4096 + 256 * 256, 0);
+    work = gemm_work(LL_INT8, 1, 256, 256, 64); /* 2048 bytes are 31 rows of A with all of k and one of B */
+    passed = cost_of_work(&without, &work);
+    assert_near(passed.level_bytes[1], 256 * 64 + 9 * 256 * 64 + 256 * 256, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_passes_by_a_level_comes_from_further_out_as_often_as_the_unit_asks),
+        cmocka_unit_test(what_passes_by_bounds_the_blocks_of_the_others),
+        cmocka_unit_test(a_memory_that_lets_results_by_saves_nothing_that_the_unit_would_undo),
         cmocka_unit_test(each_operand_has_its_part_of_the_traffic),
         cmocka_unit_test(results_are_what_is_written),
         cmocka_unit_test(a_slow_port_sets_the_pace),
