@@ -17,10 +17,12 @@ static const char *const hardware[LL_PARADNN_PLATFORMS] = {
     [LL_PARADNN_V100] = "NVIDIA V100 (ParaDnn)",
 };
 
+/* 0 where there is none. */
 static uint64_t number_of(const struct ll_measured *row, const char *key)
 {
-    const char *text = ll_measured_text(row, key);
-    return text ? strtoull(text, NULL, 10) : 0;
+    uint64_t number = 0;
+    ll_measured_number(row, key, UINT64_C(1) << LL_DIM_BITS, &number);
+    return number;
 }
 
 static bool is_of(const struct ll_measured *row, enum ll_paradnn_platform platform)

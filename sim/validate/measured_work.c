@@ -108,15 +108,14 @@ static void works_CONV_GRADS(struct ll_row_works *r)
 
 static uint64_t gates(struct ll_row_works *r)
 {
-    const char *type = ll_row_text(r, "type");
     static const struct {
         const char *name;
         uint64_t gates;
     } cells[] = {{"vanilla", 1}, {"lstm", 4}, {"gru", 3}};
-    for (size_t i = 0; type && i < sizeof cells / sizeof *cells; i++)
-        if (strncmp(type, cells[i].name, strlen(cells[i].name)) == 0)
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        if (ll_row_says(r, "type", cells[i].name))
             return cells[i].gates;
-    r->trouble = "the recurrent cell is neither vanilla, lstm nor gru";
+    ll_row_refuse(r, "the recurrent cell is neither vanilla, lstm nor gru");
     return 1;
 }
 
@@ -137,7 +136,7 @@ static struct recurrent recurrent_of(struct ll_row_works *r)
     d.input = ll_row_text(r, "input") ? ll_row_dim(r, "input") : d.hidden;
     d.all = gates(r) * d.hidden;
     if (d.layers > 1000)
-        r->trouble = "more than a thousand recurrent layers";
+        ll_row_refuse(r, "more than a thousand recurrent layers");
     return d;
 }
 
@@ -254,10 +253,10 @@ static void check_side(struct ll_row_works *r, struct side side)
     uint64_t in = ll_row_dim(r, side.in), window = ll_row_dim(r, side.window), out = ll_row_dim(r, side.out);
     uint64_t stride = ll_row_text(r, side.stride) ? ll_row_dim(r, side.stride) : 1;
     uint64_t pad = ll_row_dim_or(r, side.pad, window - 1);
-    if (!r->trouble && ll_mul(out - 1, stride) >= ll_add(in, pad))
-        r->trouble = "more comes out of the pooling than its windows find places for";
-    if (!r->trouble && ll_row_text(r, side.stride) && in >= window && out - 1 < (in - window) / stride)
-        r->trouble = "less comes out of the pooling than its windows find places for";
+    if (ll_mul(out - 1, stride) >= ll_add(in, pad))
+        ll_row_refuse(r, "more comes out of the pooling than its windows find places for");
+    if (ll_row_text(r, side.stride) && in >= window && out - 1 < (in - window) / stride)
+        ll_row_refuse(r, "less comes out of the pooling than its windows find places for");
 }
 
 static void check_pool(struct ll_row_works *r)
@@ -270,10 +269,10 @@ static void add_pool(struct ll_row_works *r, bool gradient)
 {
     check_pool(r);
     uint64_t planes = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "c"));
-    uint64_t in = ll_mul(planes, ll_row_dim(r, "h") * ll_row_dim(r, "w")),
-             out = ll_mul(planes, ll_row_dim(r, "oh") * ll_row_dim(r, "ow"));
+    uint64_t in = ll_mul(planes, ll_mul(ll_row_dim(r, "h"), ll_row_dim(r, "w"))),
+             out = ll_mul(planes, ll_mul(ll_row_dim(r, "oh"), ll_row_dim(r, "ow")));
     struct ll_work *work = ll_row_vector(r, r->kind, gradient ? in : out, 0, 0);
-    work->flops = ll_mul(out, ll_row_dim(r, "r") * ll_row_dim(r, "s"));
+    work->flops = ll_mul(out, ll_mul(ll_row_dim(r, "r"), ll_row_dim(r, "s")));
     work->a_bytes = ll_mul(r->element_bytes, gradient ? ll_add(in, ll_mul(2, out)) : in);
 }
 
@@ -298,8 +297,8 @@ static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
     uint64_t devices = ll_row_dim(r, "devices"), bytes = ll_row_dim(r, "bytes");
     uint64_t nodes = ll_row_dim_or(r, "nodes", 1);
     uint64_t node_devices = ll_row_dim_or(r, "devices_per_node", nodes > 0 ? devices / nodes : 0);
-    if (!r->trouble && (node_devices == 0 || devices % node_devices != 0))
-        r->trouble = "its devices are not evenly spread over nodes";
+    if (node_devices == 0 || devices % node_devices != 0)
+        ll_row_refuse(r, "its devices are not evenly spread over nodes");
     r->devices = devices;
     ll_row_add(r, LL_WORK_COLLECTIVE, r->kind)->a_bytes = bytes;
     struct ll_measured_part *part = r->out->count ? &r->out->at[r->out->count - 1] : NULL;
@@ -321,12 +320,12 @@ static void works_SEND_RECEIVE(struct ll_row_works *r)
 
 static void works_SPARSE(struct ll_row_works *r)
 {
-    r->trouble = "sparse products are not simulated";
+    ll_row_refuse(r, "sparse products are not simulated");
 }
 
 static void works_SHARE(struct ll_row_works *r)
 {
-    r->trouble = "a share of a step is no work of its own";
+    ll_row_refuse(r, "a share of a step is no work of its own");
 }
 
 /* The dimensions that a rule of measured_ops.def may be given, each between spaces: those that it asks for,

@@ -166,7 +166,7 @@ static void layer_t(struct ll_row_walk *w, const struct ll_layer *l)
 {
     (void)l;
     convolve_bare(w, w->c / 2, 1);
-    ll_part_pool(w, LL_OP_MAX_POOL, 2, 2, 0);
+    ll_part_pool(w, LL_OP_AVG_POOL, 2, 2, 0);
 }
 
 static void convolve_biased(struct ll_row_walk *w, uint64_t filters, uint64_t kernel)
@@ -423,11 +423,11 @@ void ll_row_network(struct ll_row_works *r)
     w.passes |= ll_row_says(r, "mode", "train") ? LL_ROW_UPDATE : 0;
     w.batch = r->devices > 0 ? batch / r->devices : 0;
     if (w.batch == 0)
-        r->trouble = "the batch is smaller than the number of devices";
+        ll_row_refuse(r, "the batch is smaller than the number of devices");
     else if (network)
         walk_layers(&w, network->layers);
     else if (ll_row_says(r, "model", "paradnn_fc"))
         walk_dense(&w);
     else
-        r->trouble = "the network is not among those that can be built";
+        ll_row_refuse(r, "the network is not among those that can be built");
 }

@@ -12,11 +12,10 @@
 /* The datasheet's bandwidth of the level that holds tensors. */
 static double datasheet_Bps(const struct ll_machine *machine)
 {
-    const struct ll_level *level = &machine->levels[machine->level_count - 1];
-    return ll_machine_memory_Bps(machine) / level->efficiency;
+    return ll_machine_memory_Bps(machine) / machine->levels[machine->level_count - 1].efficiency;
 }
 
-static double roofline_s(const struct ll_machine *machine, const struct ll_work *work)
+double ll_work_roofline_s(const struct ll_machine *machine, const struct ll_work *work)
 {
     double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
     enum ll_dtype computed;
@@ -62,20 +61,24 @@ static uint64_t holding_group(const struct ll_net *net, uint64_t devices)
     return 0;
 }
 
-/* The devices that take part, node by node; where one network joins them all, a device may be a node itself.
- * NULL when memory ran out or there are not so many. */
-static uint64_t *members_of(const struct ll_net *net, const struct ll_measured_part *part)
+/* Where the devices are that take part, node by node; where one network joins them all, a device may be a
+ * node itself. */
+struct layout {
+    uint64_t in_node, group;
+};
+
+static uint64_t member(const struct layout *layout, uint64_t i)
+{
+    return ll_add(ll_mul(i / layout->in_node, layout->group), i % layout->in_node);
+}
+
+/* False when there are not so many devices. */
+static bool lay_out(const struct ll_net *net, const struct ll_measured_part *part, struct layout *layout)
 {
     bool alone = part->node_devices == 1 && ll_net_group(net, 1) == ll_net_devices(net);
-    uint64_t in_node = part->node_devices ? part->node_devices : ll_net_group(net, 1),
-             group = alone ? 1 : holding_group(net, in_node);
-    uint64_t *members = group > 0 ? calloc(part->devices, sizeof *members) : NULL;
-    for (uint64_t i = 0; members && i < part->devices; i++)
-        members[i] = i / in_node * group + i % in_node;
-    if (!members || members[part->devices - 1] < ll_net_devices(net))
-        return members;
-    free(members);
-    return NULL;
+    layout->in_node = part->node_devices ? part->node_devices : ll_net_group(net, 1);
+    layout->group = alone ? 1 : holding_group(net, layout->in_node);
+    return layout->group > 0 && member(layout, part->devices - 1) < ll_net_devices(net);
 }
 
 /* What a ring would have each device send over the slowest link of the datasheet on the way, without latency:
@@ -92,30 +95,41 @@ static double wire_s(const struct ll_machine *machine, const struct ll_measured_
     return share * (double)part->work.a_bytes / level->bandwidth_Bps;
 }
 
+/* Why it could not be told how long an exchange takes; NULL: it was. */
+static const char *exchange(const struct ll_net *net, const struct layout *layout,
+                            const struct ll_measured_part *part, struct ll_exchanged *done)
+{
+    struct ll_solver *solver = ll_solver_new(net);
+    uint64_t *members = calloc(part->devices, sizeof *members);
+    for (uint64_t i = 0; members && i < part->devices; i++)
+        members[i] = member(layout, i);
+    struct ll_exchange among = {.collective = part->collective,
+                                .bytes = (double)part->work.a_bytes,
+                                .members = members,
+                                .size = part->devices,
+                                .groups = 1};
+    int result = solver && members ? ll_exchange_by_software(solver, &among, done) : LL_EXCHANGE_NO_MEMORY;
+    free(members);
+    ll_solver_free(solver);
+    return result == LL_EXCHANGE_DONE     ? NULL
+           : result == LL_EXCHANGE_NO_WAY ? "the machine's devices have no way to exchange this"
+                                          : "memory ran out";
+}
+
 /* An exchange between devices, by the machine's network. False when it does not reach so many. */
 static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
                              struct ll_predicted *p, const char **trouble)
 {
     struct ll_exchanged done = {0};
+    struct layout layout;
     struct ll_net *net = ll_net_new(machine, trouble);
-    struct ll_solver *solver = net ? ll_solver_new(net) : NULL;
-    uint64_t *members = solver ? members_of(net, part) : NULL;
-    struct ll_exchange exchange = {.collective = part->collective,
-                                   .bytes = (double)part->work.a_bytes,
-                                   .members = members,
-                                   .size = part->devices,
-                                   .groups = 1};
-    if (net && !solver)
-        *trouble = "memory ran out";
-    else if (net && !members)
+    if (net && !lay_out(net, part, &layout))
         *trouble = "the machine describes no network of so many devices";
-    else if (net && ll_exchange_by_software(solver, &exchange, &done) != LL_EXCHANGE_DONE)
-        *trouble = "the machine's devices have no way to exchange this";
+    else if (net)
+        *trouble = exchange(net, &layout, part, &done);
     p->time_s += (double)part->times * done.time_s;
     p->overhead_s += (double)part->times * done.overhead_s;
-    p->roofline_s += net && members ? (double)part->times * wire_s(machine, part) : 0;
-    free(members);
-    ll_solver_free(solver);
+    p->roofline_s += *trouble ? 0 : (double)part->times * wire_s(machine, part);
     ll_net_free(net);
     return !*trouble;
 }
@@ -176,7 +190,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     if (follows)
         timing.overhead_s = timing.behind_s = timing.more_s = 0;
     append(machine, &timing, times, p, coming);
-    p->roofline_s += times * roofline_s(machine, &part->work);
+    p->roofline_s += times * ll_work_roofline_s(machine, &part->work);
     p->overhead_s += times * (timing.overhead_s + timing.more_s);
     return true;
 }

@@ -8,7 +8,7 @@
 
 struct ll_predicted {
     double time_s;
-    double roofline_s; /* for each piece the larger of FLOPs over the peak and bytes over the bandwidth */
+    double roofline_s; /* of all pieces one after the other */
     double overhead_s; /* of the time, what starting the ops costs */
 };
 
@@ -16,5 +16,8 @@ struct ll_predicted {
  * thread-safe. */
 bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
                 struct ll_predicted *predicted, const char **trouble);
+
+/* A plain roofline: the larger of FLOPs over the datasheet's peak and bytes over its bandwidth. Pure. */
+double ll_work_roofline_s(const struct ll_machine *machine, const struct ll_work *work);
 
 #endif

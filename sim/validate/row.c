@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char impossible[] = "a dimension is missing or impossible";
-
 const char *ll_row_text(const struct ll_row_works *r, const char *key)
 {
     return ll_measured_text(r->row, key);
@@ -13,30 +11,30 @@ const char *ll_row_text(const struct ll_row_works *r, const char *key)
 
 bool ll_row_says(const struct ll_row_works *r, const char *key, const char *value)
 {
-    const char *text = ll_row_text(r, key);
-    size_t length = strlen(value);
-    return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
+    return ll_measured_says(r->row, key, value);
+}
+
+void ll_row_refuse(struct ll_row_works *r, const char *trouble)
+{
+    if (!r->trouble)
+        r->trouble = trouble;
 }
 
 bool ll_row_either(struct ll_row_works *r, const char *key, const char *no, const char *yes)
 {
     bool says = ll_row_says(r, key, yes);
     if (ll_row_text(r, key) && !says && !ll_row_says(r, key, no))
-        r->trouble = "a dimension is neither N nor T (ta, tb), or neither 0 nor 1 (bias and the like)";
+        ll_row_refuse(r, "a dimension is neither N nor T (ta, tb), or neither 0 nor 1 (bias and the like)");
     return says;
 }
 
 static uint64_t dim_from(struct ll_row_works *r, const char *key, uint64_t least)
 {
-    const uint64_t most = UINT64_C(1) << 40;
-    const char *text = ll_row_text(r, key);
-    char *end = NULL;
-    uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    if (!end || (*end && *end != ';') || value < least || value > most) {
-        r->trouble = impossible;
-        return 1;
-    }
-    return value;
+    uint64_t value;
+    if (ll_measured_number(r->row, key, UINT64_C(1) << LL_DIM_BITS, &value) && value >= least)
+        return value;
+    ll_row_refuse(r, LL_IMPOSSIBLE_DIMENSION);
+    return 1;
 }
 
 uint64_t ll_row_dim(struct ll_row_works *r, const char *key)
@@ -84,7 +82,7 @@ struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm)
 uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)
 {
     if (stride == 0 || in + 2 * pad < kernel) {
-        r->trouble = stride ? "the filter is larger than the padded image" : impossible;
+        ll_row_refuse(r, stride ? "the filter is larger than the padded image" : LL_IMPOSSIBLE_DIMENSION);
         return 1;
     }
     return (in + 2 * pad - kernel) / stride + 1;
@@ -98,7 +96,7 @@ void ll_row_conv(struct ll_row_works *r, struct ll_conv c, uint64_t pad_h, uint6
     c.out_w =
         ll_row_window(r, c.in_w, ll_window_reach(c.kernel_w, ll_max(1, c.dilation_w)), c.stride_w, pad_w);
     if (c.groups == 0 || c.in_c % c.groups || c.out_c % c.groups) {
-        r->trouble = "the channels are no multiple of the groups";
+        ll_row_refuse(r, "the channels are no multiple of the groups");
         return;
     }
     struct ll_work *work = ll_row_add(r, LL_WORK_CONV, kinds[c.pass]);

@@ -2,8 +2,8 @@
 /* A measured row being taken apart: its dims by name, and the parts of work that come out. Private to
  * sim/validate.
  *
- * Trouble sticks: the first thing found wrong stays in reading->trouble, and what is read after it is
- * harmless. Counts are algorithmic, as in tracer/op_table.def: what a library does beyond them is the machine
+ * Trouble sticks: the first thing found wrong stays, and what is read after it is harmless.
+ * Counts are algorithmic, as in tracer/op_table.def: what a library does beyond them is the machine
  * model's business. */
 #ifndef LL_SIM_VALIDATE_ROW_H
 #define LL_SIM_VALIDATE_ROW_H
@@ -34,8 +34,11 @@ bool ll_row_says(const struct ll_row_works *r, const char *key, const char *valu
 /* Whether the row says key=yes rather than key=no, which it says, too, by saying nothing of it. */
 bool ll_row_either(struct ll_row_works *r, const char *key, const char *no, const char *yes);
 
-/* A dimension of 1 to 2^40, so that products of few fit; with `_or`, 0 too, and otherwise when the row does
- * not say. */
+/* Why the row cannot be scored, in static storage, unless something was found wrong before. */
+void ll_row_refuse(struct ll_row_works *r, const char *trouble);
+
+/* A dimension of 1 to 2^LL_DIM_BITS, so that a sum of some fits; with `_or`, 0 too, and otherwise when the
+ * row does not say. */
 uint64_t ll_row_dim(struct ll_row_works *r, const char *key);
 uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwise);
 

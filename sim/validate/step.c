@@ -27,32 +27,34 @@ struct reading {
     const char *trouble;
 };
 
-static bool says(const struct reading *r, const char *key, const char *value)
+static void refuse(struct reading *r, const char *trouble)
 {
-    const char *text = ll_measured_text(r->row, key);
-    size_t length = strlen(value);
-    return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
+    if (!r->trouble)
+        r->trouble = trouble;
 }
 
-/* A dimension of 1 to 2^30; `otherwise` where the row does not say, unless that is 0. */
+static bool says(const struct reading *r, const char *key, const char *value)
+{
+    return ll_measured_says(r->row, key, value);
+}
+
+/* A dimension of 1 to 2^30, of which products of two fit; `otherwise` where the row does not say, unless that
+ * is 0. */
 static uint64_t number(struct reading *r, const char *key, uint64_t otherwise)
 {
-    const char *text = ll_measured_text(r->row, key);
-    char *end = NULL;
-    if (!text && otherwise > 0)
+    uint64_t value;
+    if (otherwise > 0 && !ll_measured_text(r->row, key))
         return otherwise;
-    uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    if (!end || (*end && *end != ';') || value < 1 || value > (1u << 30)) {
-        r->trouble = "a dimension is missing or impossible";
-        return 1;
-    }
-    return value;
+    if (ll_measured_number(r->row, key, UINT64_C(1) << 30, &value) && value > 0)
+        return value;
+    refuse(r, LL_IMPOSSIBLE_DIMENSION);
+    return 1;
 }
 
 static void set_text(struct reading *r, const char *key, size_t key_length, const char *value, size_t length)
 {
     if (r->settings == LL_MOST_DRY_SETTINGS || key_length >= LL_DRY_TEXT || length >= LL_DRY_TEXT) {
-        r->trouble = "there are more settings, or longer ones, than there is room for";
+        refuse(r, "there are more settings, or longer ones, than there is room for");
         return;
     }
     memcpy(r->step->wanted.settings[r->settings].key, key, key_length);
@@ -89,11 +91,11 @@ static void set_dtype(struct reading *r)
     if (known && dtype == LL_F8)
         memcpy(r->step->wanted.products, ll_dtype_name(dtype), strlen(ll_dtype_name(dtype)));
     if (!known)
-        r->trouble = "unknown element type";
+        refuse(r, LL_UNKNOWN_ELEMENTS);
     else if (names[dtype])
         set_text(r, "dtype", 5, names[dtype], strlen(names[dtype]));
     else if (dtype != LL_F32)
-        r->trouble = "the workload is not recorded with such elements";
+        refuse(r, "the workload is not recorded with such elements");
 }
 
 /* How a batch is shared out: what a replica takes up at once is what is recorded. */

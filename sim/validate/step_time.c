@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/cost/task.h"
 #include "sim/parallel/step.h"
 #include "sim/replay/remembered.h"
+#include "sim/validate/predict.h"
 #include "sim/validate/step.h"
 
 #include <math.h>
 #include <stdio.h>
-
-/* The datasheet's bandwidth of the level that holds tensors. */
-static double datasheet_Bps(const struct ll_machine *machine)
-{
-    return ll_machine_memory_Bps(machine) / machine->levels[machine->level_count - 1].efficiency;
-}
-
-static double work_roofline_s(const struct ll_machine *machine, const struct ll_work *work)
-{
-    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
-    enum ll_dtype computed;
-    double peak = ll_computed_peak_flops(machine, (enum ll_dtype)work->dtype, &computed);
-    return fmax(peak > 0 ? (double)work->flops / peak : 0, bytes / datasheet_Bps(machine));
-}
 
 /* A recorded step's ops one after the other, each micro-batch anew but for the update, shared by the devices
  * of a replica. What crosses between devices and what is computed again is not in it. */
@@ -35,10 +21,10 @@ static double roofline_s(const struct ll_measured_step *step, const struct ll_tr
         if (form->view.kind == LL_OP_COUNT || !ll_op_lower(&form->view, &work) || work.kind == LL_WORK_HOST ||
             work.kind == LL_WORK_NOTHING)
             continue;
-        *(form->phase == LL_PHASE_UPDATE ? &once_s : &again_s) += work_roofline_s(machine, &work);
+        *(form->phase == LL_PHASE_UPDATE ? &once_s : &again_s) += ll_work_roofline_s(machine, &work);
     }
     return (micro_batches * again_s + (step->without_update ? 0 : once_s)) /
-           (double)(plan->tensor * plan->pipeline);
+           ((double)plan->tensor * (double)plan->context * (double)plan->pipeline);
 }
 
 void ll_last_spread_release(struct ll_last_spread *last)
@@ -70,7 +56,7 @@ static double time_of(const struct ll_parallel *plan, uint64_t devices, const st
     return time_s;
 }
 
-/* One micro-batch more takes as long as a step does without its update. */
+/* A batch more takes as long as a step does without its update. */
 static double without_update_s(const struct ll_measured_step *step, const struct ll_trace *trace,
                                const struct ll_machine *machine, struct ll_last_spread *last,
                                struct ll_diags *diags)

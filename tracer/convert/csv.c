@@ -30,14 +30,10 @@ struct csv_row {
 
 static uint64_t dim_or(struct csv_row *r, const char *key, uint64_t otherwise)
 {
-    const uint64_t most = UINT64_C(1) << 40;
-    const char *text = ll_measured_text(r->row, key);
-    char *end = NULL;
-    if (!text)
-        return otherwise;
-    uint64_t value = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    r->wrong = r->wrong || !end || (*end && *end != ';') || value > most;
-    return value > most ? 1 : value;
+    uint64_t value = otherwise;
+    bool right = ll_measured_number(r->row, key, UINT64_C(1) << LL_DIM_BITS, &value);
+    r->wrong = r->wrong || (!right && ll_measured_text(r->row, key));
+    return value;
 }
 
 /* A dimension that must be there, from 1 on. */
@@ -48,18 +44,11 @@ static uint64_t dim(struct csv_row *r, const char *key)
     return ll_max(value, 1);
 }
 
-static bool says(const struct csv_row *r, const char *key, const char *value)
-{
-    const char *text = ll_measured_text(r->row, key);
-    size_t length = strlen(value);
-    return text && strncmp(text, value, length) == 0 && (!text[length] || text[length] == ';');
-}
-
 /* Whether an operand is transposed: T, or N or nothing. */
 static bool turned(struct csv_row *r, const char *key)
 {
-    bool turns = says(r, key, "T");
-    r->wrong = r->wrong || (ll_measured_text(r->row, key) && !turns && !says(r, key, "N"));
+    bool turns = ll_measured_says(r->row, key, "T");
+    r->wrong = r->wrong || (ll_measured_text(r->row, key) && !turns && !ll_measured_says(r->row, key, "N"));
     return turns;
 }
 
@@ -168,10 +157,10 @@ static const char *ll_csv_CONV_GRADS(struct csv_row *r)
 
 static uint64_t gates(struct csv_row *r)
 {
-    uint64_t count = says(r, "type", "lstm")      ? 4
-                     : says(r, "type", "gru")     ? 3
-                     : says(r, "type", "vanilla") ? 1
-                                                  : 0;
+    uint64_t count = ll_measured_says(r->row, "type", "lstm")      ? 4
+                     : ll_measured_says(r->row, "type", "gru")     ? 3
+                     : ll_measured_says(r->row, "type", "vanilla") ? 1
+                                                                   : 0;
     r->wrong = r->wrong || count == 0;
     return ll_max(count, 1);
 }

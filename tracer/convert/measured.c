@@ -122,6 +122,24 @@ const char *ll_measured_text(const struct ll_measured *row, const char *key)
     return NULL;
 }
 
+bool ll_measured_says(const struct ll_measured *row, const char *key, const char *value)
+{
+    const char *text = ll_measured_text(row, key);
+    size_t length = strlen(value);
+    return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
+}
+
+bool ll_measured_number(const struct ll_measured *row, const char *key, uint64_t most, uint64_t *value)
+{
+    const char *text = ll_measured_text(row, key);
+    char *end = NULL;
+    uint64_t number = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!end || (*end && *end != ';') || number > most)
+        return false;
+    *value = number;
+    return true;
+}
+
 static const struct {
     const char *name;
     enum ll_dtype arithmetic;

@@ -29,6 +29,14 @@ const struct ll_measured *ll_measured_read(const char *text, size_t length, cons
 /* The text behind `key=` in the row's dims, up to the next `;` or the end; NULL when it has no such key. */
 const char *ll_measured_text(const struct ll_measured *row, const char *key);
 
+/* Whether the dims say key=value. */
+bool ll_measured_says(const struct ll_measured *row, const char *key, const char *value);
+
+/* The whole number behind `key=`; false, and *value untouched, where there is none up to `most`. */
+enum { LL_DIM_BITS = 40 }; /* of the largest dimension that is taken: 2^40 */
+bool ll_measured_number(const struct ll_measured *row, const char *key, uint64_t most, uint64_t *value);
+#define LL_IMPOSSIBLE_DIMENSION "a dimension is missing or impossible"
+
 /* What data calls an element type, or we do (fp32 or f32): what computes, and how many bytes an element takes
  * in memory. False when there is no such type, which this then says. */
 #define LL_UNKNOWN_ELEMENTS                                                                                  \
