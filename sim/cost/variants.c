@@ -364,8 +364,9 @@ double ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, 
     if (count > 0) {
         memcpy(matrix->tiles, tiles, count * sizeof *tiles);
         matrix->tile_count = count;
-        bind_task(variant, matrix, task, why);
     }
+    if (t || count > 0)
+        bind_task(variant, matrix, task, why);
     if (t || matrix->windows == 0)
         return 1;
     unit->efficiency *= matrix->windows;

@@ -388,6 +388,27 @@ static bool check_runs(struct ll_reading *reading)
     return right;
 }
 
+/* What is said of kernels that read windows in place, of which there must be some. */
+static bool check_windows(struct ll_reading *reading)
+{
+    bool right = true;
+    for (uint64_t i = 0; i < reading->machine->unit_count; i++) {
+        const struct ll_unit *unit = &reading->machine->units[i];
+        const struct ll_matrix *matrix = &unit->matrix;
+        bool any = matrix->whole_filters;
+        for (int d = 0; d < LL_DTYPE_COUNT; d++)
+            any = any || matrix->whole_channels[d] > 0;
+        if (unit->model == LL_UNIT_MATRIX && any && matrix->conv_tile_count == 0)
+            right = ll_complain(reading->diags,
+                                place_of(item_node(reading, "units", i),
+                                         matrix->whole_filters ? "whole_filters" : "whole_channels"),
+                                "`whole_channels` and `whole_filters` are about the kernels of `conv_tiles`, "
+                                "and `%s` has none",
+                                unit->name ? unit->name : "");
+    }
+    return right;
+}
+
 static bool anyone_runs(const struct ll_machine *machine, enum ll_op_kind kind)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++) {
@@ -425,18 +446,26 @@ static bool check_coverage(struct ll_reading *reading)
 bool ll_machine_check(struct ll_reading *reading)
 {
     bool right = check_names(reading);
-    if (ll_read_well(reading, "software"))
-        right &= check_software_names(reading) && check_objective(reading);
+    if (ll_read_well(reading, "software")) {
+        right &= check_software_names(reading);
+        right &= check_objective(reading);
+    }
     if (ll_read_well(reading, "host"))
         right &= check_host(reading);
     right &= check_level_names(reading);
     right &= settle_clocks(reading);
-    if (ll_read_well(reading, "memory"))
-        right &= settle_drams(reading) && check_levels(reading) && check_caches(reading);
+    if (ll_read_well(reading, "memory")) {
+        right &= settle_drams(reading);
+        right &= check_levels(reading);
+        right &= check_caches(reading);
+    }
     if (ll_read_well(reading, "network"))
         right &= ll_check_networks(reading);
-    if (ll_read_well(reading, "units"))
-        right &= check_runs(reading) && check_coverage(reading);
+    if (ll_read_well(reading, "units")) {
+        right &= check_runs(reading);
+        right &= check_windows(reading);
+        right &= check_coverage(reading);
+    }
     if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)
         right &= check_power(reading);
     return right;

@@ -87,7 +87,7 @@ struct ll_dram_estimate {
 
 /* Channels are at least 1. With c channels, w the window, g bank groups, b banks, of which rows that are
  * drawn keep busy(q) = q + b - 1/2 - sqrt((q + b - 1/2)^2 - 2 q b) busy when q of them wait (Baskett and
- * Smith, CACM 1976), at least those of the groups that are met,
+ * Smith, CACM 1976), at least those of the groups that are met, or where it strides of all groups,
  *
  *     data     = bursts * burst / c
  *     activate = activates * max(rrd_s, faw / 4) / c

@@ -39,9 +39,15 @@ static size_t level_slots(const struct ll_machine *machine, struct slot *slots)
     size_t count = 0;
     for (uint64_t i = 0; i < machine->level_count; i++) {
         const struct ll_level *level = &machine->levels[i];
-        slots[count++] = (struct slot){
-            "memory", level->name, "bandwidth", "bandwidth", offset_in(machine, &level->bandwidth_Bps), false,
-            2};
+        bool others = level->read_Bps > 0 || level->write_Bps > 0 || level->unit_Bps > 0;
+        slots[count++] =
+            (struct slot){"memory",
+                          level->name,
+                          others ? "bandwidth (read, write and unit bandwidth too)" : "bandwidth",
+                          "bandwidth",
+                          offset_in(machine, &level->bandwidth_Bps),
+                          false,
+                          2};
     }
     for (uint64_t i = 0; i + 1 < machine->level_count; i++) {
         const struct ll_level *level = &machine->levels[i];
@@ -81,6 +87,18 @@ static size_t network_slots(const struct ll_machine *machine, const struct ll_ne
     return count;
 }
 
+/* Whether anything has a cost of being started. */
+static bool starts_cost(const struct ll_software *software)
+{
+    bool any = software->op_overhead_s > 0 || software->view_overhead_s > 0 ||
+               software->step_overhead_s > 0 || software->barrier_s > 0 || software->relaid_start_s > 0;
+    for (uint64_t i = 0; i < software->kernel_count; i++)
+        any = any || software->kernels[i].overhead_s > 0;
+    for (uint64_t i = 0; i < software->transform_count; i++)
+        any = any || software->transforms[i].overhead_s > 0;
+    return any;
+}
+
 static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
 {
     size_t count = 0;
@@ -102,7 +120,7 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
         slots[count++] = (struct slot){
             "energy", NULL, "limit_w", "power of the board", offset_in(machine, &machine->energy.limit_w),
             false,    2};
-    if (machine->software.op_overhead_s > 0)
+    if (starts_cost(&machine->software))
         slots[count++] = (struct slot){"software",
                                        NULL,
                                        "op_overhead (kernels, steps, barriers too)",
@@ -200,6 +218,7 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
     copy->software.view_overhead_s *= slot->factor;
     copy->software.step_overhead_s *= slot->factor;
     copy->software.barrier_s *= slot->factor;
+    copy->software.relaid_start_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.kernel_count; i++)
         copy->software.kernels[i].overhead_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.transform_count; i++)

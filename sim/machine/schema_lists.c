@@ -5,6 +5,8 @@
 #include "sim/machine/schema_types.h"
 #include "sim/machine/steps.h"
 
+#include "tracer/retype.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,18 +14,10 @@
 
 /* --- maps of numbers --- */
 
-static enum ll_dtype find_dtype(const char *name)
-{
-    int dtype = 0;
-    while (dtype < LL_DTYPE_COUNT && strcmp(ll_dtype_name((enum ll_dtype)dtype), name))
-        dtype++;
-    return (enum ll_dtype)dtype;
-}
-
 static bool read_dtype(const struct ll_field *field, const struct ll_node *node, double *values,
                        struct ll_reading *reading)
 {
-    enum ll_dtype dtype = find_dtype(node->key);
+    enum ll_dtype dtype = ll_dtype_find(node->key);
     if (dtype != LL_DTYPE_COUNT)
         return ll_read_number(field, node, reading, &values[dtype]);
     struct ll_near_words words = {.count = 0};

@@ -202,11 +202,18 @@ static struct ll_errors sum_up(double *logs, size_t count)
     return errors;
 }
 
-/* The number of all rows that measure what this one does; LL_NO_ID when memory ran out. */
-static uint32_t number_of(struct ll_map *map, const struct ll_measured *row)
+/* The number of all rows that measure what this one does, however they are spelt; LL_NO_ID when memory ran
+ * out. */
+static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *works)
 {
     struct ll_str what = {0};
-    ll_str_addf(&what, "%s,%s,%s", row->op, row->dtype, row->dims);
+    for (uint64_t i = 0; i < works->count; i++) {
+        const struct ll_measured_part *part = &works->at[i];
+        const uint64_t rest[] = {part->kind,    part->times,        part->apart,   part->collective,
+                                 part->devices, part->node_devices, works->threads};
+        ll_str_add_bytes(&what, (const char *)&part->work, sizeof part->work);
+        ll_str_add_bytes(&what, (const char *)rest, sizeof rest);
+    }
     uint32_t number = what.failed ? LL_NO_ID : ll_map_intern(map, what.text, what.length, NULL);
     ll_str_release(&what);
     return number;
@@ -248,7 +255,7 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
             continue;
         }
         t->count++;
-        sample->same = number_of(&map, row);
+        sample->same = number_of(&map, &sample->works);
         remembered = sample->same != LL_NO_ID;
     }
     tuning->rows = t->count;

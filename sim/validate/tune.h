@@ -9,7 +9,8 @@
  * The rows are dealt into folds, as many to each as it goes, and all that measure the same work into the same
  * one: a row whose twin was fitted is none that was not seen. For each fold the numbers are fitted on the
  * others, from the same start, and the fold is predicted: those errors are what to expect of rows that the
- * fit has not seen. How far the folds' numbers lie apart says how well the rows determine them. */
+ * fit has not seen. How far the folds' numbers lie apart says how much hangs on a part of the rows; what
+ * is known of them is less sure than that: the fits share most of their rows. */
 #ifndef LL_SIM_VALIDATE_TUNE_H
 #define LL_SIM_VALIDATE_TUNE_H
 

@@ -72,13 +72,13 @@ static struct names names_of(const struct ll_measured *row)
     return names;
 }
 
-bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
+size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
 {
     const struct names names = names_of(row);
-    bool found = false;
-    for (size_t i = 0; i < names.count && !found; i++)
-        found = ll_machine_is(machine, names.at[i]);
-    return found;
+    for (size_t i = 0; i < names.count; i++)
+        if (ll_machine_is(machine, names.at[i]))
+            return i + 1;
+    return 0;
 }
 
 const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row)

@@ -78,8 +78,10 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
 /* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
 bool ll_machine_is(const struct ll_machine *machine, const char *hardware);
 
-/* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". */
-bool ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
+/* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". 0: it was not;
+ * else which of the row's names the machine answers to, from 1, the most special, on. Of several machines the
+ * row is of the one that answers to the most special name. */
+size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
 
 /* Why the row's op is no work for the machine that it was measured on: of several devices it is one, and
  * nobody knows how they shared the op. NULL when it is; else static storage. */

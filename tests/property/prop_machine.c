@@ -252,7 +252,8 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_SEEN] = write_SEEN,         [LL_TYPE_LIST] = write_LIST,       [LL_TYPE_NUMBERS] = write_NUMBERS,
 };
 
-/* Whether this key is written now. The machine's clock and all scopes are: others lean on them. */
+/* Whether this key is written now. The machine's clock, all scopes and tiles of windows are: others lean on
+ * them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), a cluster's share its scope, a
@@ -276,7 +277,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
     if (!writers[field->type] || (skip && (!strcmp(field->key, skip) || !strcmp(field->key, "model"))))
         return false;
     return field->required || !strcmp(field->key, "clock") || !strcmp(field->key, "scope") ||
-           !strcmp(field->key, "bandwidth") || ll_random_below(&w->random, 4) > 0;
+           !strcmp(field->key, "bandwidth") || !strcmp(field->key, "conv_tiles") ||
+           ll_random_below(&w->random, 4) > 0;
 }
 
 static void write_key(struct writer *w, const struct ll_field *field)
