@@ -153,7 +153,7 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
         at->device_s = infeed.device_s = result->time_s + at->exchange_s;
         at->memory_s = memory_s(result) + at->exchange_s;
         ll_infeed_host(prepared, machine, &infeed);
-        ll_infeed_share(&infeed);
+        ll_infeed_share(machine, &infeed);
         at->host_s = infeed.prepare_s + infeed.transfer_s;
         at->step_s = infeed.step_s;
         at->flops = prepared->flops * devices;

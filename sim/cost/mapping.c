@@ -238,14 +238,15 @@ static double time_of(const struct ll_hierarchy *h, const struct spent *these, c
 
 static double objective_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)
 {
-    double energy_j = these->energy_j + those->energy_j;
+    double time_s = time_of(h, these, those);
+    double energy_j = these->energy_j + those->energy_j + h->static_w * time_s;
     switch (h->objective) {
     case LL_OBJECTIVE_ENERGY:
         return energy_j;
     case LL_OBJECTIVE_EDP:
-        return (h->fixed_j + energy_j) * time_of(h, these, those);
+        return (h->fixed_j + energy_j) * time_s;
     default:
-        return time_of(h, these, those);
+        return time_s;
     }
 }
 

@@ -65,7 +65,8 @@ struct ll_hierarchy {
     uint32_t groups;    /* of stages, at least 1 */
     double serial; /* share of the stages that do not set the pace of a group that overlaps with nothing */
     struct ll_elsewhere elsewhere;
-    double fixed_j; /* of the product of energy and time: what computing takes */
+    double fixed_j;  /* of the product of energy and time: what computing and other boundaries take */
+    double static_w; /* flows meanwhile, whatever the tiling */
 };
 
 /* The loops at a boundary, outermost first, over tiles of the memory further in. */
@@ -90,7 +91,8 @@ struct ll_mapping {
  * asked. */
 void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
 
-/* The tiling with the least objective (the op's time, the boundaries' energy, or time times energy), and
+/* The tiling with the least objective (the op's time; the boundaries' energy and what flows meanwhile; or
+ * time times all energy), and
  * among equals with the least sum of the boundaries' times. For products, when it is complete, it is the
  * optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never makes it worse,
  * and it is never worse than blocking each memory on its own within the block of the next one further out.

@@ -105,9 +105,9 @@ static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
 /* Tilings are searched by energy, and a limit of power is kept by what products take. */
 static uint64_t mix_energy(uint64_t hash, const struct ll_machine *machine)
 {
-    bool limited = machine->energy.limit_w > 0;
-    double static_w = limited ? ll_machine_static_w(machine) : 0;
-    if (!limited && machine->software.mapping != LL_MAPPED_SEARCH)
+    bool asked = machine->energy.limit_w > 0 || machine->software.mapping == LL_MAPPED_SEARCH;
+    double static_w = asked ? ll_machine_static_w(machine) : 0;
+    if (!asked)
         return hash;
     return mix(mix(hash, &machine->energy, sizeof machine->energy), &static_w, sizeof static_w);
 }
@@ -152,8 +152,8 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
         hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);
     }
     memo->signatures[LL_MAX_UNITS] = hash;
-    for (uint64_t i = 0; i < LL_MAX_UNITS; i++) /* 0, which no cost has: there is no such unit */
-        memo->signatures[i] = i < machine->unit_count ? mix_unit(hash, &machine->units[i]) : 0;
+    for (uint64_t i = 0; i < LL_MAX_UNITS; i++) /* of a unit that is not there no cost is good */
+        memo->signatures[i] = i < machine->unit_count ? mix_unit(hash, &machine->units[i]) : UINT64_MAX;
 }
 
 void ll_memo_release(struct ll_memo *memo)

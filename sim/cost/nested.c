@@ -45,19 +45,31 @@ static struct ll_elsewhere find_elsewhere(const struct ll_machine *machine, cons
     return all;
 }
 
+/* What computing takes, and what moves across other boundaries. */
+static double fixed_j(const struct ll_machine *machine, const struct ll_task *task,
+                      const struct ll_traffic *traffic, const struct ll_nested *nested)
+{
+    double fixed_j = (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (l < nested->first || l >= nested->end)
+            fixed_j += traffic->bytes[l] * ll_machine_level_j(machine, l);
+    return fixed_j;
+}
+
 void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
              const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested)
 {
-    struct ll_hierarchy h = {
-        .problem = nested->problem,
-        .times = nested->times,
-        .count = nested->end - nested->first,
-        .objective = machine->software.objective,
-        .any_of_equals = paces->any_of_equals && machine->software.objective == LL_OBJECTIVE_TIME,
-        .groups = 1 + ll_stage_group(machine, machine->level_count),
-        .serial = paces->serial,
-        .elsewhere = find_elsewhere(machine, paces, traffic, nested),
-        .fixed_j = (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype)};
+    struct ll_hierarchy h = {.problem = nested->problem,
+                             .times = nested->times,
+                             .count = nested->end - nested->first,
+                             .objective = machine->software.objective,
+                             .any_of_equals =
+                                 paces->any_of_equals && machine->software.objective == LL_OBJECTIVE_TIME,
+                             .groups = 1 + ll_stage_group(machine, machine->level_count),
+                             .serial = paces->serial,
+                             .elsewhere = find_elsewhere(machine, paces, traffic, nested),
+                             .fixed_j = fixed_j(machine, task, traffic, nested),
+                             .static_w = ll_machine_static_w(machine)};
     for (uint64_t i = 0; i < h.count; i++) {
         uint64_t l = nested->first + i;
         h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(&machine->levels[l - 1]),

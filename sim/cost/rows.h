@@ -13,9 +13,9 @@
  * A row too long to be kept at hand is read several times. Memories inside the cache in front of the
  * outermost one see all of it. The outermost sees again what this cache has lost in between. It is passed by
  * three streams, rows being read again, results, and the rows to come, so that nothing is lost while three
- * times the rows in progress fit, and everything when these alone fill it:
+ * times the rows in progress fit, and everything when these alone fill it, where `kept` is 3 / 2:
  *
- *       kept = min(1, 3 / 2 * (1 - rows in progress / capacity))
+ *       share = min(1, kept * (1 - rows in progress / capacity))
  *
  * Where software fills the memory in front of the outermost one, it keeps all rows there, or none where they
  * do not find room. */

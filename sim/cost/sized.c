@@ -134,9 +134,21 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
 /* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each
  * has to provide, one for each of its units that work. */
 struct feed {
-    double slowdown, share, one_Bps, all_Bps, pieces, least_bytes, first_bytes;
+    double slowdown, share, one_Bps, all_Bps, pieces, least_bytes, first_bytes, finest_bytes;
     uint64_t instances;
 };
+
+/* Of a unit's finest piece, what comes out of a level: of the operands that it holds. */
+static double finest_bytes(const struct ll_level *level, const struct ll_way *way, struct ll_explain *why)
+{
+    double of[LL_OPERAND_COUNT], bytes = 0;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        bytes += of[i] = ll_level_holds(level, i) ? way->first_bytes[i] : 0;
+    if (bytes > 0 && !ll_level_holds_all(level))
+        ll_say(why, "%s, of a unit's first piece: %.10g + %.10g + %.10g = %.10g B", level->name,
+               of[LL_OPERAND_A], of[LL_OPERAND_B], of[LL_OPERAND_C], bytes);
+    return bytes;
+}
 
 static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, uint64_t l,
                            const struct ll_cost *cost, struct ll_explain *why)
@@ -152,7 +164,8 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
     if (level->unit_Bps > 0)
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
-    feed.first_bytes = fmin(way->first_bytes, feed.least_bytes / used); /* of one unit */
+    feed.finest_bytes = finest_bytes(level, way, why);
+    feed.first_bytes = fmin(feed.finest_bytes, feed.least_bytes / used); /* of one unit */
     return feed;
 }
 
@@ -227,7 +240,7 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
                    level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
         if (first_s > 0)
             ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
-                   level->name, way->first_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
+                   level->name, feed.finest_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
                    feed.share, first_s);
         if (first_s > cost->level_s[l])
             ll_say(why, "%s, which is no more than all: min(%.10g, %.10g) = %.10g s", level->name, first_s,
@@ -422,8 +435,9 @@ static uint32_t fastest_way(const struct ll_sized *s, uint32_t count, struct pac
 static bool shrinks_pieces(const struct ll_sized *s, const struct ll_way *way, uint64_t most)
 {
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        double held = ll_held_bytes(&s->machine->levels[l], s->task.work);
-        if (held > 0 && way->first_bytes * (double)most > held)
+        const struct ll_level *level = &s->machine->levels[l];
+        double held = ll_held_bytes(level, s->task.work);
+        if (held > 0 && finest_bytes(level, way, NULL) * (double)most > held)
             return true;
     }
     return false;

@@ -80,7 +80,7 @@ static struct ll_stage level_stage(const struct ll_machine *machine, const struc
     return stage;
 }
 
-/* --- caches whose misses are waited for in turn --- */
+/* --- which stages overlap --- */
 
 /* Behind this stage nothing overlaps: its level holds one block at a time. */
 static bool parts_stages(const struct ll_machine *machine, uint64_t stage)

@@ -40,6 +40,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* A tile with k cut into parts, laid over an output. */
 struct layout {
@@ -202,6 +203,7 @@ static struct ll_gemm block_of(const struct layout *l, const struct ll_gemm *dim
 struct start {
     struct layout layout;
     double cycles, bytes;
+    double of[LL_OPERAND_COUNT]; /* the bytes, by operand */
 };
 
 static struct start start_with(const struct ll_unit *unit, const struct ll_task *task, struct layout l)
@@ -209,9 +211,12 @@ static struct start start_with(const struct ll_unit *unit, const struct ll_task 
     const double *element = task->problem.element;
     double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
     time_step(unit, task, &l);
-    return (struct start){l, l.step_cycles + unit->matrix.fill_cycles,
-                          m * k * element[LL_OPERAND_A] + k * n * element[LL_OPERAND_B] +
-                              m * n * element[LL_OPERAND_C]};
+    struct start start = {
+        .layout = l,
+        .cycles = l.step_cycles + unit->matrix.fill_cycles,
+        .of = {m * k * element[LL_OPERAND_A], k * n * element[LL_OPERAND_B], m * n * element[LL_OPERAND_C]}};
+    start.bytes = start.of[LL_OPERAND_A] + start.of[LL_OPERAND_B] + start.of[LL_OPERAND_C];
+    return start;
 }
 
 /* Of a, that is more elements than a step multiplies where zeros of b are skipped. */
@@ -261,7 +266,7 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
         smallest = start.bytes < smallest.bytes ? start : smallest;
     }
     way->first_cycles = soonest.cycles;
-    way->first_bytes = smallest.bytes;
+    memcpy(way->first_bytes, smallest.of, sizeof way->first_bytes);
     if (why)
         tell_start(unit, task, l, &soonest, &smallest, why);
 }

@@ -31,11 +31,12 @@ struct ll_task {
 };
 
 struct ll_way {
-    uint64_t units_used;  /* instances that work */
-    double at_work;       /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
-    double cycles;        /* of the busiest instance, one step */
-    double first_cycles;  /* before the first result; the same for all ways of a task */
-    double first_bytes;   /* operands and result of the finest piece of one instance; the same for all ways */
+    uint64_t units_used; /* instances that work */
+    double at_work;      /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
+    double cycles;       /* of the busiest instance, one step */
+    double first_cycles; /* before the first result; the same for all ways of a task */
+    /* Operands and result of the finest piece of one instance; the same for all ways. */
+    double first_bytes[LL_OPERAND_COUNT];
     struct ll_gemm share; /* the part of a product that one instance gets */
     double shares;        /* how many of them make the whole; may be fractional */
     double unit_bytes;    /* out of the innermost level and back, all instances together, one step */

@@ -152,7 +152,8 @@ static struct ll_split deal(const struct ll_systolic *array, const struct ll_gem
 
 /* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
  * of the two operands that stream. */
-static double first_bytes(const struct ll_systolic *array, const struct ll_task *task, struct ll_explain *why)
+static void find_first_bytes(const struct ll_systolic *array, const struct ll_task *task,
+                             double first[LL_OPERAND_COUNT], struct ll_explain *why)
 {
     static const enum ll_operand stays[] = {LL_OPERAND_C, LL_OPERAND_B, LL_OPERAND_A};
     static const enum ll_operand along_rows[] = {LL_OPERAND_A, LL_OPERAND_A, LL_OPERAND_B};
@@ -163,7 +164,9 @@ static double first_bytes(const struct ll_systolic *array, const struct ll_task 
     double r = (double)array->rows, c = (double)array->cols, bytes = r * c * tile + r * row + c * column;
     ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B", r,
            c, tile, r, row, c, column, bytes);
-    return bytes;
+    first[stays[array->dataflow]] = r * c * tile;
+    first[along_rows[array->dataflow]] = r * row;
+    first[along_columns[array->dataflow]] = c * column;
 }
 
 static void tell_pieces(const struct ll_systolic *array, const struct folds *f, struct ll_explain *why)
@@ -240,11 +243,11 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
         .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
         .cycles = f.cycles,
         .first_cycles = f.filling,
-        .first_bytes = first_bytes(&unit->systolic, task, why),
         .share = split.share,
         .shares = (double)split.used,
         .macs = ll_gemm_macs(&task->problem.dims),
     };
+    find_first_bytes(&unit->systolic, task, way->first_bytes, why);
     way->unit_bytes = unit_bytes(&unit->systolic, task, &split, &f, way->asked_bytes);
     if (why)
         tell(unit, task, &split, &f, why);

@@ -6,8 +6,8 @@
  *
  * A reduction to fewer results than there are lanes ends with a tree: lanes that worked for the same result
  * add up in pairs, ceil(log2(lanes per result)) steps. More lanes shorten the first part and deepen the
- * tree, so for a short reduction it can pay to leave lanes idle; the best power of two of them is taken
- * when it beats all lanes, and so more lanes never make it slower.
+ * tree, so for a short reduction it can pay to leave lanes idle; the best power of two of them a result is
+ * taken when it beats all lanes, and so more lanes never make it slower.
  *
  * Bytes that only move (MOVE, GATHER) occupy no lane. A product that no other unit takes is done one
  * multiply-accumulate a lane: a row of outputs lies on the lanes, each scalar of A is broadcast to them and

@@ -4,12 +4,12 @@
  *       start = max(end of what it depends on, end of the op before it on its stream)
  *
  * There are these streams: the device, which runs one op at a time in order; the path from the host, which
- * loads the input of the next step while the device computes, two steps ahead at most (a double buffer); and
- * one for each level of the network. An exchange between devices is on the streams of all levels whose links
- * it uses, so that no link is used twice at once. What a recorded program did between its calls takes as long
- * as it took there, beside both streams: it waits for what was before it, and what came behind it waits for
- * it. The software starts ops one after the other too; with a queue it does so ahead of the device, and only
- * what it is late counts:
+ * loads the input of later steps while the device computes, `host.buffered_steps` ahead at most; the ways to
+ * the host and back of what waits there meanwhile; and one for each level of the network. An exchange between
+ * devices is on the streams of all levels whose links it uses, so that no link is used twice at once. What a
+ * recorded program did between its calls takes as long as it took there, beside all streams: it waits for
+ * what was before it, and what came behind it waits for it. The software starts ops one after the other too;
+ * with a queue it does so ahead of the device, and only what it is late counts:
  *
  *       started[k] = max(started[k - 1], end[k - queue]) + overhead[k]
  *       late[k] = max(0, started[k] - behind[k] + more[k] - start[k])
@@ -96,7 +96,7 @@ static double ready_s(const struct run *run, uint32_t seq, uint32_t *last)
 }
 
 /* The buffer for this step's input is free when the step so many before as there are buffers has ended: its
- * last op on the device. Zero for the first steps. */
+ * last recorded op, on whatever stream. Zero for the first steps. */
 static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
 {
     const struct ll_trace *trace = run->prepared->trace;
@@ -337,10 +337,16 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
         if (prepared->as_recorded && op->unit != LL_NO_UNIT && op->time_s > 0)
             detail.utilization *=
                 detail.compute_cycles / result->machine->units[op->unit].clock_hz / op->time_s;
-        enum ll_op_kind kind = prepared->trace->forms[form].view.kind;
-        detail.bounds = ll_cost_bounds(result->machine, kind, &prepared->works[form]);
     }
     return detail;
+}
+
+struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t form)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    if (prepared->works[form].kind == LL_WORK_WAIT || prepared->works[form].kind == LL_WORK_COLLECTIVE)
+        return (struct ll_bounds){0};
+    return ll_cost_bounds(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form]);
 }
 
 static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *scratch)

@@ -32,9 +32,11 @@ void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine 
     infeed->transfer_s = transfer_s / (double)prepared->steps;
 }
 
-void ll_infeed_share(struct ll_infeed *infeed)
+void ll_infeed_share(const struct ll_machine *machine, struct ll_infeed *infeed)
 {
-    infeed->step_s = fmax(infeed->device_s, infeed->prepare_s + infeed->transfer_s);
+    double host_s = infeed->prepare_s + infeed->transfer_s;
+    bool beside = machine->host.buffered_steps > 1;
+    infeed->step_s = beside ? fmax(infeed->device_s, host_s) : infeed->device_s + host_s;
     infeed->share = infeed->step_s > 0 ? 1 - infeed->device_s / infeed->step_s : 0;
 }
 
@@ -69,7 +71,7 @@ bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed)
     const struct ll_result *fed = brings ? replay_fed(result, &scratch, &diags) : result;
     if (fed) {
         infeed->device_s = fed->time_s;
-        ll_infeed_share(infeed);
+        ll_infeed_share(result->machine, infeed);
     }
     ll_diags_release(&diags);
     ll_arena_release(&scratch);

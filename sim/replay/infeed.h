@@ -7,6 +7,8 @@
  *
  *     step = max(device, host)        infeed share = 1 - device / step
  *
+ * or as both together where only one step's input finds room (`host.buffered_steps: 1`).
+ *
  * So a share of i is what would be gained by input that is there already: 1 / (1 - i) - 1. */
 #ifndef LL_SIM_REPLAY_INFEED_H
 #define LL_SIM_REPLAY_INFEED_H
@@ -33,6 +35,6 @@ void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine 
 struct ll_machine ll_machine_with_input(const struct ll_machine *machine);
 
 /* Fills step_s and share; the rest is there. */
-void ll_infeed_share(struct ll_infeed *infeed);
+void ll_infeed_share(const struct ll_machine *machine, struct ll_infeed *infeed);
 
 #endif

@@ -72,7 +72,6 @@ struct ll_op_result {
 
 /* What else is known of an op's run. */
 struct ll_op_detail {
-    struct ll_bounds bounds;             /* alone on an empty machine */
     double compute_cycles, stall_cycles; /* of the unit's clock */
     double utilization;
     double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
@@ -143,6 +142,13 @@ struct ll_result {
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                   struct ll_arena *arena, struct ll_diags *diags);
 
+/* The same with what goes along from machine to machine: costs and prices that the difference does not touch
+ * are taken from there. */
+const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
+                                              const struct ll_machine *machine,
+                                              struct ll_remembered *remembered, struct ll_arena *arena,
+                                              struct ll_diags *diags);
+
 /* Shares result->network.exposed_s out among kinds of exchanges, of which the forms of the trace are: to
  * by_kind_s[kinds[form]] it adds what shows of those. Where several go on, it is the one that began first
  * that shows. False when memory ran out. */
@@ -152,13 +158,6 @@ bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, do
  * own (its thread says whose an op is): what one rank computes covers no exchange of another. False when
  * memory ran out. */
 bool ll_find_exposure_of_ranks(struct ll_result *result, uint32_t ranks);
-
-/* The same with what goes along from machine to machine: costs and prices that the difference does not touch
- * are taken from there. */
-const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
-                                              const struct ll_machine *machine,
-                                              struct ll_remembered *remembered, struct ll_arena *arena,
-                                              struct ll_diags *diags);
 
 /* What several replays on one machine share. */
 struct ll_among {
@@ -170,22 +169,26 @@ struct ll_among {
     bool apart;           /* ops of several devices: exchanges take no units from those behind them */
 };
 
-/* The same with all of that given. */
+/* ll_replay with all of that given. */
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                         const struct ll_among *among, struct ll_arena *arena,
                                         struct ll_diags *diags);
 
-/* The cost of op seq, which is among the replayed ones, the way it was done. Pure. */
+/* The cost of op seq, which is among the replayed ones, the way it was done; NULL of idle ones. Pure. */
 static inline const struct ll_cost *ll_replay_cost(const struct ll_result *result, uint32_t seq)
 {
     return result->costs[seq - result->prepared->first_op];
 }
 
-/* What else is known of op seq, which is among the replayed ones. Pure. */
+/* What else is known of op seq, which is among the replayed ones and not idle. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
 
-/* The derivation of one op's time: lines of text in the arena, numbers filled in. False when seq is not
- * among the replayed ops. */
+/* How long ops of this form, which is no exchange, take alone on an empty machine. Looks for the best way
+ * anew. Pure. */
+struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t form);
+
+/* The derivation of one op's time, which is not idle: lines of text with numbers filled in. False when seq is
+ * not among the replayed ops. */
 bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why);
 
 /* What turning one knob of the machine gains. */

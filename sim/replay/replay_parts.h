@@ -17,7 +17,7 @@ struct ll_op_parts {
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                      struct ll_so_far so_far, struct ll_leftovers *found);
 
-/* The op's time on an empty stream, of `saved` traffic less than its cost says. */
+/* The op's time on an empty stream, with what it `found` taken off the traffic that its cost says. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                 const struct ll_cost *cost, const struct ll_leftovers *found, struct ll_timing *timing,
                 struct ll_explain *why);

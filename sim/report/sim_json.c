@@ -5,8 +5,12 @@
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "sim/replay/metrics.h"
+#include "tracer/base/map.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool cause_exists(const struct ll_machine *machine, unsigned cause)
 {
@@ -167,12 +171,39 @@ static void operands(const struct ll_machine *machine, const struct ll_op_detail
     ll_json_close_object(json);
 }
 
-static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json *json)
+/* Ops of the same work have the same bounds: worked out once. */
+struct known_bounds {
+    struct ll_map works; /* kind and work */
+    struct ll_bounds *at;
+    size_t capacity;
+};
+
+static struct ll_bounds bounds_of(const struct ll_result *result, uint32_t form, struct known_bounds *known)
+{
+    struct {
+        uint64_t kind;
+        struct ll_work work;
+    } key;
+    bool is_new = true;
+    memset(&key, 0, sizeof key);
+    key.kind = result->prepared->trace->forms[form].view.kind;
+    memcpy(&key.work, &result->prepared->works[form], sizeof key.work);
+    uint32_t id = ll_map_intern(&known->works, &key, sizeof key, &is_new);
+    if (id == LL_NO_ID || !ll_grow(&known->at, &known->capacity, id + 1u, sizeof *known->at))
+        return ll_replay_bounds(result, form); /* memory ran out: anew each time */
+    if (is_new)
+        known->at[id] = ll_replay_bounds(result, form);
+    return known->at[id];
+}
+
+static void one_op(const struct ll_result *result, uint32_t seq, struct known_bounds *known,
+                   struct ll_json *json)
 {
     const struct ll_trace *trace = result->prepared->trace;
     const struct ll_form *form = &trace->forms[trace->ops[seq].form];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     struct ll_op_detail detail = ll_replay_detail(result, seq);
+    struct ll_bounds bounds = bounds_of(result, trace->ops[seq].form, known);
     ll_json_open_object(json);
     ll_json_put_count(json, "seq", seq);
     ll_json_put_text(json, "kind", trace->strings[form->kind_name]);
@@ -183,8 +214,8 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct ll_json 
     ll_json_put_number(json, "time_s", op->time_s);
     if (result->network.count > 0)
         ll_json_put_number(json, "taken_s", op->taken_s);
-    ll_json_put_number(json, "time_bound_s", detail.bounds.bound_s);
-    ll_json_put_number(json, "time_pipelined_s", detail.bounds.pipelined_s);
+    ll_json_put_number(json, "time_bound_s", bounds.bound_s);
+    ll_json_put_number(json, "time_pipelined_s", bounds.pipelined_s);
     ll_json_put_number(json, "compute_cycles", detail.compute_cycles);
     ll_json_put_number(json, "stall_cycles", detail.stall_cycles);
     ll_json_put_number(json, "utilization", detail.utilization);
@@ -259,6 +290,19 @@ static void area(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
+static void all_ops(const struct ll_result *result, struct ll_json *json)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    struct known_bounds known = {0};
+    ll_json_key(json, "ops");
+    ll_json_open_list(json);
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
+        one_op(result, seq, &known, json);
+    ll_json_close_list(json);
+    ll_map_release(&known.works);
+    free(known.at);
+}
+
 static void one_report(const struct ll_report *report, const char *machine, bool per_op, struct ll_json *json)
 {
     const struct ll_result *result = report->result;
@@ -292,13 +336,8 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     if (report->together)
         ll_report_together_json(report->together, json);
     by_kind(result, json);
-    if (per_op) {
-        ll_json_key(json, "ops");
-        ll_json_open_list(json);
-        for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
-            one_op(result, seq, json);
-        ll_json_close_list(json);
-    }
+    if (per_op)
+        all_ops(result, json);
     if (report->gains)
         what_if(report, json);
     ll_json_key(json, "config");

@@ -60,6 +60,7 @@ static struct ll_hierarchy random_hierarchy(struct dice *dice, uint64_t side, ui
     if (roll_between(dice, 0, 1))
         random_overlap(dice, &h);
     h.fixed_j = roll_real(dice, 0, 1e3);
+    h.static_w = (double)roll_between(dice, 0, 1) * roll_real(dice, 0, 2);
     return h;
 }
 
