@@ -280,6 +280,36 @@ static int write_machine(const struct tuning *t)
     return (ll_flag(t->args, "json") ? report_json : report)(&t->result);
 }
 
+/* Rows that another machine at hand answers to by a more special name, as those of another library on the
+ * same device do, are of that one; validate has it so, too. */
+static int leave_to_others(struct tuning *t, const char *const *folders)
+{
+    const char **stems, *of = NULL;
+    size_t count, left = 0;
+    if (!ll_machine_list(folders, t->args->arena, &stems, &count))
+        return ll_failed("memory ran out");
+    for (size_t i = 0; i < count; i++) {
+        struct ll_machine *other =
+            strcmp(stems[i], t->machine->stem) ? ll_load_machine(stems[i], folders, NULL, 0) : NULL;
+        size_t kept = 0;
+        for (size_t r = 0; other && r < t->rows.count; r++) {
+            const struct ll_measured *row = &t->rows.at[r];
+            size_t ours = ll_machine_measured(t->machine, row), its = ll_machine_measured(other, row);
+            bool leaves = ours > 0 && its > 0 && its < ours;
+            of = leaves ? stems[i] : of;
+            left += leaves;
+            if (!leaves)
+                t->rows.at[kept++] = *row;
+        }
+        t->rows.count = other ? kept : t->rows.count;
+        ll_machine_free(other);
+    }
+    if (left > 0)
+        fprintf(stderr, "leadline: %zu row%s of %s %s left to more special machines, as %s\n", left,
+                ll_plural(left), t->machine->stem, left == 1 ? "is" : "are", of);
+    return LL_DONE;
+}
+
 static int tune(struct tuning *t)
 {
     uint64_t folds;
@@ -321,6 +351,8 @@ int ll_run_tuning(const struct ll_args *args)
         status = ll_wrong("%s: this is the machine to start from; nothing is written over it", output);
     if (status == LL_DONE)
         status = read_data(&t);
+    if (status == LL_DONE)
+        status = leave_to_others(&t, folders);
     if (status == LL_DONE)
         status = take_numbers(&t);
     if (status == LL_DONE)

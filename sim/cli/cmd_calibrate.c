@@ -274,11 +274,11 @@ const struct ll_command ll_command_calibrate = {
     .name = "calibrate",
     .synopsis = "[TRACE]",
     .summary = "measure this machine and write its description",
-    .examples =
-        "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
-        "  leadline calibrate --keep host.llt\n"
-        "  leadline calibrate -o again.yaml host.llt\n"
-        "  leadline calibrate --from deepbench.csv --machine t4 --fit 'units.*.efficiency' -o mine.yaml\n",
+    .examples = "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
+                "  leadline calibrate --keep host.llt\n"
+                "  leadline calibrate -o again.yaml host.llt\n"
+                "  leadline calibrate --from deepbench.csv --machine t4_library --fit 'units.*.efficiency' "
+                "-o mine.yaml\n",
     .details =
         "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices; "
         "then runs every kind of op at several sizes, over and over, and fits the machine's numbers to the "
@@ -287,7 +287,13 @@ const struct ll_command ll_command_calibrate = {
         "\n"
         "With --from nothing is measured here. The rows of DATA.csv (in the format of leadline validate) "
         "that were measured on MACHINE are fitted, and the error is reported for rows that the fit has not "
-        "seen.\n",
+        "seen. Rows that leadline validate gives to a more special machine (t4_library rather than t4) are "
+        "left "
+        "out. What is made small is the mean of |log(predicted / measured)|, for which twice as slow is as "
+        "wrong "
+        "as twice as fast; the mean error in percent need not fall with it. The range of a number is that of "
+        "the "
+        "fits without one part of the rows each: how much hangs on single rows, not a confidence interval.\n",
     .options = options,
     .repeated = (const char *const[]){"from", NULL},
     .writes = (const char *const[]){"output", "keep", NULL},

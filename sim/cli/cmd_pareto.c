@@ -472,7 +472,9 @@ static const struct ll_option options[] = {
     {"min", 0, "A,B",
      "minimize these instead of the sweep's objectives: results, parameters, or expressions of them"},
     {"max", 0, "A,B", "maximize these, likewise"},
-    {"where", 0, "EXPR", "consider only points for which this holds, as in --where \"area_mm2 <= 100\""},
+    {"where", 0, "EXPR",
+     "consider only points for which this holds, of several workloads for their geometric means, as in "
+     "--where \"area_mm2 <= 100\""},
     {"all", 0, NULL, "show the whole front, not just 20 of its points"},
     {"csv", 0, NULL, "print the front as comma-separated values, with all results"},
     {"weights", 0, NULL, "with --csv: print how much each parameter moves each objective, not the front"},

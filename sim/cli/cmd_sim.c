@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Everything of one run; traces and machines are freed at its end, all else lives in the arena. */
 enum { MOST_RESIDUALS = 1 << 24 }; /* bytes of their file */
@@ -225,8 +226,16 @@ static int show(const struct simulation *simulation)
     return ll_print(&out);
 }
 
-/* Error bars, from the first residuals.csv in the folders of machines. They are of the machines as their
- * files have them: none with --set. */
+/* Whether a machine's file lies in that folder. */
+static bool lies_in(const struct ll_machine *machine, const char *folder)
+{
+    size_t length = strlen(folder);
+    const char *path = machine->path ? machine->path : "";
+    return strncmp(path, folder, length) == 0 && path[length] == '/' && !strchr(path + length + 1, '/');
+}
+
+/* Error bars, from the first residuals.csv in the folders of machines. They are of the machines in that
+ * folder as their files have them: none with --set. */
 static bool find_bars(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
@@ -234,11 +243,12 @@ static bool find_bars(struct simulation *simulation)
     struct ll_residuals residuals = {0};
     struct ll_contents text = {0};
     enum ll_status status = LL_NO_FILE;
-    const char *path = NULL;
+    const char *path = NULL, *folder = NULL;
     if (ll_value(args, "set", NULL) || ll_flag(args, "as-recorded"))
         return true;
     for (size_t i = 0; folders && folders[i] && status != LL_OK; i++) {
-        path = ll_format(args->arena, "%s/residuals.csv", folders[i]);
+        folder = folders[i];
+        path = ll_format(args->arena, "%s/residuals.csv", folder);
         status = path ? ll_read_whole(path, MOST_RESIDUALS, args->arena, &text) : LL_NO_MEMORY;
     }
     if (status != LL_OK)
@@ -247,6 +257,8 @@ static bool find_bars(struct simulation *simulation)
         return false;
     for (size_t i = 0; i < args->word_count * simulation->machine_count; i++) {
         struct ll_report *report = &simulation->reports[i];
+        if (!lies_in(report->result->machine, folder))
+            continue;
         ll_residuals_bar(&residuals, report->result, &report->time_low_s, &report->time_high_s);
     }
     return true;

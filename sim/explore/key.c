@@ -107,5 +107,7 @@ uint64_t ll_space_hash(const struct ll_space *space)
     hash = hash_objectives(hash, space);
     hash = ll_hash_bytes(hash, &space->search.kind, sizeof space->search.kind);
     hash = space->search.prune ? ll_hash_text(hash, "prune") : hash;
+    if (space->search.kind == LL_SEARCH_LATIN) /* its points depend on how many there are */
+        hash = ll_hash_bytes(hash, &space->search.points, sizeof space->search.points);
     return space->search.kind == LL_SEARCH_GRID ? hash : ll_hash_bytes(hash, &seed, sizeof seed);
 }

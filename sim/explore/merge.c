@@ -96,6 +96,19 @@ static bool rests_on_the_same(struct merging *m, const char *part)
     return !differing;
 }
 
+/* Points of both, result by result: what was computed elsewhere came out alike, to the last bit. */
+static bool has_the_same_results(struct merging *m, const char *part)
+{
+    uint64_t differ = count_of(m, "SELECT count(*) FROM (SELECT * FROM part.results WHERE point IN"
+                                  " (SELECT point FROM main.results) EXCEPT SELECT * FROM main.results)");
+    if (differ == UINT64_MAX)
+        return trouble(m, part);
+    return differ == 0 || ll_complain(m->diags, (struct ll_place){.file = part},
+                                      "%llu results of points that are in the files before, too, are not "
+                                      "those that stand there",
+                                      (unsigned long long)differ);
+}
+
 static bool check_part(struct merging *m, const char *part)
 {
     struct ll_place place = {.file = part};
@@ -112,10 +125,12 @@ static bool check_part(struct merging *m, const char *part)
                                   " WHERE a.key <> b.key");
     if (differ == UINT64_MAX)
         return trouble(m, part);
-    return differ == 0 || ll_complain(m->diags, place,
-                                      "%llu points were evaluated of other traces, another base machine or "
-                                      "by another program than in the files before",
-                                      (unsigned long long)differ);
+    if (differ > 0)
+        return ll_complain(m->diags, place,
+                           "%llu points were evaluated of other traces, another base machine or "
+                           "by another program than in the files before",
+                           (unsigned long long)differ);
+    return has_the_same_results(m, part);
 }
 
 static bool add_part(struct merging *m, const char *part)

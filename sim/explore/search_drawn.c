@@ -49,6 +49,14 @@ static bool take(struct drawn *drawn, uint64_t number)
     return id != LL_NO_ID;
 }
 
+static bool ask_now(struct drawn *drawn, ll_ask *ask, void *context)
+{
+    uint64_t count = drawn->count;
+    drawn->count = 0;
+    return ask(context, drawn->numbers, count, drawn->outcomes);
+}
+
+/* What was drawn before is drawn anew, by lot, so that as many are asked for as are wanted. */
 static bool ask_for(const struct ll_space *space, drawing *draw, ll_ask *ask, void *context)
 {
     uint64_t all = space->point_count, wanted = space->search.points;
@@ -56,13 +64,13 @@ static bool ask_for(const struct ll_space *space, drawing *draw, ll_ask *ask, vo
     struct ll_shuffle shuffle = ll_shuffle_of(all, space->search.seed);
     struct drawn *drawn = calloc(1, sizeof *drawn);
     bool going = drawn != NULL;
-    for (uint64_t i = 0; going && i < count; i++) {
-        going = take(drawn, draw(space, &shuffle, count, i));
-        if (going && drawn->count > 0 && (drawn->count == BATCH || i + 1 == count)) {
-            going = ask(context, drawn->numbers, drawn->count, drawn->outcomes);
-            drawn->count = 0;
-        }
+    for (uint64_t i = 0; going && i < count + all && drawn->seen.count < count; i++) {
+        going = take(drawn,
+                     i < count ? draw(space, &shuffle, count, i) : by_lot(space, &shuffle, all, i - count));
+        if (going && drawn->count == BATCH)
+            going = ask_now(drawn, ask, context);
     }
+    going = going && (drawn->count == 0 || ask_now(drawn, ask, context));
     if (drawn)
         ll_map_release(&drawn->seen);
     free(drawn);

@@ -366,8 +366,8 @@ static bool is_same_space(struct ll_store *store, struct ll_diags *diags)
     const char *trouble = ll_database_trouble(store->database);
     return same || ll_complain(diags, (struct ll_place){.file = store->path}, "%s",
                                trouble ? trouble
-                                       : "the results of another sweep: its axes, workloads or objectives "
-                                         "differ; --fresh starts over, -o names another file");
+                                       : "the results of another sweep: its axes, workloads, objectives or "
+                                         "search differ; --fresh starts over, -o names another file");
 }
 
 /* Once each. */
