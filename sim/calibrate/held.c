@@ -69,6 +69,8 @@ static double error_of_rounds(const struct ll_level *level, const struct measure
 static double error_of_times(const struct ll_level *level, const struct measured *measured)
 {
     const struct pair *first = &measured->times.at[0];
+    if (measured->times.count == 0)
+        return 0;
     struct ll_round round = {(uint64_t)first->x, 0};
     struct ll_cache_found found = ll_cache_finds(level, round, NULL);
     double error = 0;
@@ -77,7 +79,7 @@ static double error_of_times(const struct ll_level *level, const struct measured
         found = ll_cache_finds(level, round, &found);
         error += off_by(measured, found.share, first->Bps, measured->times.at[i].Bps);
     }
-    for (size_t i = 0; measured->times.count > 0 && i < measured->rests.count; i++) {
+    for (size_t i = 0; i < measured->rests.count; i++) {
         round.corunners = level->cache.corunners_Bps * measured->rests.at[i].x;
         struct ll_cache_found then = ll_cache_finds(level, round, &found);
         error += off_by(measured, then.share, first->Bps, measured->rests.at[i].Bps);

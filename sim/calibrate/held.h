@@ -14,7 +14,7 @@ struct ll_cache_share {
 };
 
 /* Rates at which bytes are read through a cache, in bytes a second; each a text of "X=RATE X=RATE ...", NULL:
- * not measured. */
+ * not measured. Of more than 32 pairs, and from the first one that is none on, the rest is not looked at. */
 struct ll_cache_rates {
     /* X: so many bytes over and over, from rounds that fit for certain to rounds of which nothing stays */
     const char *rounds;

@@ -18,11 +18,10 @@ struct ring {
     uint32_t older, newer;
 };
 
-/* What a page's lines were asked in; steps counts equal ones in a row, up to 2. */
+/* What a page's lines were asked in. */
 struct stride {
     uint64_t page, line; /* page counts from 1: 0 is no page */
     int64_t step;
-    uint32_t steps;
 };
 
 struct level {

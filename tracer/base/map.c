@@ -74,8 +74,7 @@ uint32_t ll_map_intern(struct ll_map *map, const void *bytes, size_t length, boo
         if (map->slots[slot])
             return map->slots[slot] - 1;
     }
-    if (map->count >= UINT32_MAX - 2 ||
-        !ll_grow(&map->entries, &map->capacity, map->count + 1u, sizeof *map->entries))
+    if (!ll_grow(&map->entries, &map->capacity, map->count + 1u, sizeof *map->entries))
         return LL_NO_ID;
     if (map->count + 1u > map->slot_count / 2) {
         if (!rehash(map))
