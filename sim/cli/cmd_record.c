@@ -143,7 +143,8 @@ const struct ll_command ll_command_record = {
                 "  leadline record --coverage -- ./solver\n",
     .details =
         "PROGRAM runs as it would alone, with its own streams and exit status (1 where that is 0 and a "
-        "recording failed or ended early), while its calls of BLAS, LAPACK and oneDNN are recorded. Each "
+        "recording failed or ended early, or nothing was recorded and T.llt is of before), while its calls "
+        "of BLAS, LAPACK and oneDNN are recorded. Each "
         "further process "
         "of it that makes such calls gets "
         "a trace of its own, T.PID.llt. A PROGRAM takes none of the options but -o, --mech, "

@@ -211,6 +211,15 @@ static int status_with(int status, const struct ll_session_trace *traces, size_t
     return status == LL_DONE && !whole ? LL_FAILED : status;
 }
 
+/* Where nothing was recorded, whether a trace stands there that whoever goes on would take for this one. */
+static bool is_of_before(const char *output)
+{
+    bool there = access(output, F_OK) == 0;
+    if (there)
+        fprintf(stderr, "leadline: %s was there before, and is of another recording\n", output);
+    return there;
+}
+
 static int record_in(const struct ll_foreign_folder *rings_folder, const char *library,
                      const struct ll_foreign_plan *plan, const struct ll_args *args, struct ll_child *child)
 {
@@ -253,6 +262,8 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     tell(traces, count, refused, running);
     if (ll_flag(args, "json"))
         print_json(traces, count, running, status);
+    if (count == 0 && is_of_before(settings.output))
+        return status == LL_DONE ? LL_FAILED : status;
     return status_with(status, traces, count, refused);
 }
 

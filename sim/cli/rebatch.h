@@ -12,7 +12,9 @@
         "batch-was", 0, "N", "samples per step of a trace that does not say it itself"                       \
     }
 #define LL_REBATCH_OPTIONS                                                                                   \
-    {"batch", 0, "N", "treat a step as if it took N samples (default: the trace's own)"}, LL_BATCH_WAS_OPTION
+    {"batch", 0, "N",                                                                                        \
+     "treat a step as if it took N samples in all (default: the trace's own, on each replica of a plan)"},   \
+        LL_BATCH_WAS_OPTION
 
 /* The trace at the batch that the arguments ask for: itself when they ask for none, else a new one in its
  * place, the old one freed. NULL, the trace freed, after saying why not; *status is then the exit status. */

@@ -255,6 +255,15 @@ static void tell_asked(const struct ll_machine *machine, const struct ll_task *t
         passes[LL_OPERAND_B], once[LL_OPERAND_B], passes[LL_OPERAND_C], once[LL_OPERAND_C], bytes);
 }
 
+/* One pass over the results of all shares, which may cover a little more than there is. */
+static double results_once(const struct ll_task *task, const struct ll_way *way)
+{
+    const struct ll_gemm *share = &way->share, *whole = &task->problem.dims;
+    double part = (double)share->batch / (double)whole->batch * ((double)share->m / (double)whole->m) *
+                  ((double)share->n / (double)whole->n);
+    return way->shares * part * task->unit_pass[LL_OPERAND_C];
+}
+
 /* What the unit asks for of these operands. Partial sums come back once less than they go out. */
 static struct flow asked_by_unit(const struct ll_machine *machine, const struct ll_task *task,
                                  const struct ll_way *way, const struct group *group, struct ll_explain *why)
@@ -262,7 +271,7 @@ static struct flow asked_by_unit(const struct ll_machine *machine, const struct 
     double steps = (double)task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += group->has[i] ? way->asked_bytes[i] : 0;
-    double written = (sums + fmin(sums, task->unit_pass[LL_OPERAND_C])) / 2;
+    double written = (sums + fmin(sums, results_once(task, way))) / 2;
     bytes = steps * (group->whole ? way->unit_bytes : bytes);
     if (why)
         tell_asked(machine, task, way, group, bytes, why);

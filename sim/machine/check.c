@@ -229,6 +229,21 @@ static const char *whose(const struct ll_level *level)
     return owners[width_of(level)];
 }
 
+/* Of the levels further in that this one feeds, each with some operand, the largest; NULL: it feeds none. */
+static const struct ll_level *largest_fed(const struct ll_level *levels, uint64_t index)
+{
+    const struct ll_level *largest = NULL;
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
+        uint64_t fed = index;
+        while (fed > 0 && !ll_level_holds(&levels[fed - 1], o))
+            fed--;
+        if (fed > 0 && ll_level_holds(&levels[index], o) &&
+            (!largest || levels[fed - 1].size_bytes > largest->size_bytes))
+            largest = &levels[fed - 1];
+    }
+    return largest;
+}
+
 static bool check_levels(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
@@ -246,11 +261,12 @@ static bool check_levels(struct ll_reading *reading)
         right &= check_level(reading, i);
     for (uint64_t i = 1; i < machine->level_count; i++) {
         const struct ll_node *item = item_node(reading, "memory", i);
-        if (levels[i].size_bytes < levels[i - 1].size_bytes)
+        const struct ll_level *fed = largest_fed(levels, i);
+        if (fed && levels[i].size_bytes < fed->size_bytes)
             right = ll_complain(
                 reading->diags, place_of(item, "size"),
                 "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
-                levels[i].name, levels[i - 1].name);
+                levels[i].name, fed->name);
         if (width_of(&levels[i]) < width_of(&levels[i - 1]))
             right = ll_complain(reading->diags, place_of(item, "scope"),
                                 "`%s` is of %s, but `%s` further in is of %s", levels[i].name,

@@ -222,8 +222,8 @@ static const struct ll_field_table unit_table = {
 #define AT(member) .offset = offsetof(struct ll_cache_level, member)
 static const struct ll_field cache_fields[] = {
     {.key = "ways", .type = LL_TYPE_WHOLE, AT(ways), .min = 1, .max = UINT32_MAX,
-     .help = "lines per set; the level's size must make a whole number of sets; when not given, it is fully "
-             "associative"},
+     .help = "lines per set, for `leadline cache`; the level's size must make a whole number of sets; when not "
+             "given, it is fully associative"},
     {.key = "line", .type = LL_TYPE_SIZE, AT(line_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = 1 << 20,
      .otherwise = "64B",
      .help = "size of a line, a power of two"},
@@ -234,19 +234,19 @@ static const struct ll_field cache_fields[] = {
      .help = "share of the lines that come which it lets in: the less, the longer what has come often withstands "
              "what comes once"},
     {.key = "inclusion", .type = LL_TYPE_CHOICE, AT(inclusion), .choices = inclusions, .otherwise = "non-inclusive",
-     .help = "whether it also holds what the caches nearer to the unit hold: as it happens, always, or "
-             "never"},
+     .help = "for `leadline cache`: whether it also holds what the caches nearer to the unit hold, as it "
+             "happens, always, or never"},
     {.key = "prefetch", .type = LL_TYPE_CHOICE, AT(prefetch), .choices = prefetches, .otherwise = "none",
-     .help = "what it fetches before it is asked for"},
+     .help = "for `leadline cache`: what it fetches before it is asked for"},
     {.key = "prefetch_pages", .type = LL_TYPE_WHOLE, AT(stride_pages), .min = 1, .max = 65536, .otherwise = "64",
      .help = "pages whose strides the prefetcher `stride` remembers, each at its place in a table"},
     {.key = "prefetch_page", .type = LL_TYPE_SIZE, AT(stride_page_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
      .max = MOST_BYTES, .otherwise = "4KiB",
      .help = "size of such a page"},
     {.key = "write_through", .type = LL_TYPE_BOOL, AT(write_through), .otherwise = "false",
-     .help = "whether writes are passed outwards at once, not when their line is evicted"},
+     .help = "for `leadline cache`: whether writes are passed outwards at once, not when their line is evicted"},
     {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
-     .help = "whether a write that misses is passed outwards without fetching its line"},
+     .help = "for `leadline cache`: whether a write that misses is passed outwards without fetching its line"},
     {.key = "misses_in_turn", .type = LL_TYPE_BOOL, AT(misses_in_turn), .otherwise = "false",
      .help = "whether what it does not have comes instead of what it has, not beside it, as where a core can wait for "
              "few lines at a time: the times of the two then add up; not with searched mappings"},
@@ -305,7 +305,9 @@ static const struct ll_field level_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "latency of an access that nothing hides"},
     {.key = "scope", .type = LL_TYPE_CHOICE, AT(scope), .choices = scopes, .otherwise = "device",
-     .help = "what shares one instance: the whole device, one unit, or a cluster of units"},
+     .help = "what shares one instance: the whole device, one unit, or a cluster of units. Of memories of which "
+             "there are several none keeps anything for the next op; where software has each unit find its own "
+             "share there again, describe them as one, with `unit_bandwidth`"},
     {.key = "share", .type = LL_TYPE_WHOLE, AT(share), .min = 1, .max = MOST_UNITS,
      .help = "how many units share an instance, for scope cluster"},
     {.key = "double_buffer", .type = LL_TYPE_CHOICE, AT(buffering), .choices = bufferings, .otherwise = "true",
@@ -313,7 +315,8 @@ static const struct ll_field level_fields[] = {
              "takes the whole level and loading waits"},
     {.key = "holds", .type = LL_TYPE_OPERANDS, AT(holds), .given_offset = offsetof(struct ll_level, holds_given),
      .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others bypass it; when not "
-             "given, all"},
+             "given, all. What is kept for the next op is what it holds then, too: results for a layer that "
+             "takes them as input, in a memory of [input, output]"},
     {.key = "cache", .type = LL_TYPE_OBJECT, AT(cache), .table = &cache_table,
      .given_offset = offsetof(struct ll_level, cache_given),
      .help = "what kind of cache it is, for `leadline cache` and for what ops find of earlier ones; when not "
@@ -701,9 +704,10 @@ static const struct ll_field energy_fields[] = {
              "`mac_pj`)"},
     {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
      .max = 1,
-     .help = "energy of a byte into or out of that memory level, in pJ, as in `hbm_pj_per_byte: 31`"},
+     .help = "energy of a byte between that memory level and those further in, in pJ, as in `hbm_pj_per_byte: "
+             "31`; what fills the level from outside is charged to where it comes from alone"},
     {.key = "on_chip_pj", .type = LL_TYPE_NUMBER, AT(on_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "energy of a byte into or out of a level of 1 KiB, in pJ; every level but the outermost that "
+     .help = "energy of a byte between a level of 1 KiB and those further in, in pJ; every level but the outermost that "
              "has no figure of its own takes this times the square root of its KiB"},
     {.key = "on_chip_bank", .type = LL_TYPE_SIZE, AT(on_chip_bank_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
      .max = MOST_BYTES,

@@ -6,10 +6,11 @@
 
 #include <math.h>
 
-/* A memory serves the next op only where there is but one of it, and where nothing passes by it. */
+/* A memory serves the next op only where there is but one of it, and a cache where nothing passes by it. */
 static bool shared(const struct ll_machine *machine, uint64_t level)
 {
-    return ll_level_holds_all(&machine->levels[level]) && ll_machine_instances(machine, level) == 1;
+    const struct ll_level *it = &machine->levels[level];
+    return ll_machine_instances(machine, level) == 1 && (ll_level_holds_all(it) || !it->cache_given);
 }
 
 /* What is found, f, of what was there when it began to come, the share `was` of it, while the rest, of which
@@ -235,16 +236,30 @@ static double kept_of(const struct asking *asking, const struct ll_reuse *reuse,
     return ll_level_keeps(level, reuse->bytes, round);
 }
 
-/* What passes through registers, and what the first `levels` levels keep. */
-static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held, uint64_t levels)
+/* Whether the level holds these bytes as what they are used as now, and were, or will be. */
+static bool is_held(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level)
+{
+    const struct ll_reuse *last = reuse->before > 0 ? &asking->residency->reuses[reuse->before - 1] : NULL;
+    bool all = ll_level_holds(level, reuse->operand);
+    if (ll_level_holds_all(level))
+        return true;
+    for (enum ll_operand i = 0; reuse->written && i < LL_OPERAND_COUNT; i++)
+        all = all && (!(reuse->readers >> i & 1) || ll_level_holds(level, i));
+    return all && (reuse->written || !last || ll_level_holds(level, last->operand));
+}
+
+/* Of what passes between level `to` and those further in, what passes through registers or is kept there. */
+static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held, uint64_t to)
 {
     double kept = 0;
     uint64_t first = asking->residency->first[op];
     for (uint64_t i = first; i < asking->residency->first[op + 1]; i++) {
         const struct ll_reuse *reuse = &asking->residency->reuses[i];
+        if (!ll_level_holds(&asking->machine->levels[to], reuse->operand))
+            continue;
         double most = i - first < 64 && (held >> (i - first) & 1) ? (double)reuse->bytes : 0;
-        for (uint64_t l = 0; !reuse->by_host && most < (double)reuse->bytes && l < levels; l++)
-            if (shared(asking->machine, l))
+        for (uint64_t l = 0; !reuse->by_host && most < (double)reuse->bytes && l < to; l++)
+            if (shared(asking->machine, l) && is_held(asking, reuse, &asking->machine->levels[l]))
                 most = fmax(most, kept_of(asking, reuse, l));
         kept += most;
     }
@@ -289,17 +304,15 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
                         uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found)
 {
     const struct asking asking = {residency, machine, so_far};
-    double in_registers = kept_bytes(&asking, op, held, 0), saved = in_registers, shared_inside = 0;
-    for (uint64_t l = 0; l < LL_MAX_LEVELS; l++) {
-        found->saved_bytes[l] = saved;
-        found->shared_bytes[l] = 0;
-        if (l + 1 >= machine->level_count) {
-            saved = in_registers;
-        } else if (shared(machine, l)) {
-            double shared_here = fmax(shared_inside, shared_bytes(&asking, op, &machine->levels[l]));
-            saved = fmax(saved, kept_bytes(&asking, op, held, l + 1));
-            found->shared_bytes[l] = shared_here - shared_inside;
-            shared_inside = shared_here;
-        }
+    double shared_inside = 0;
+    for (uint64_t l = 0; l < LL_MAX_LEVELS; l++)
+        found->saved_bytes[l] = found->shared_bytes[l] = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        found->saved_bytes[l] = kept_bytes(&asking, op, held, l);
+        if (l + 1 == machine->level_count || !shared(machine, l))
+            continue;
+        double shared_here = fmax(shared_inside, shared_bytes(&asking, op, &machine->levels[l]));
+        found->shared_bytes[l] = shared_here - shared_inside;
+        shared_inside = shared_here;
     }
 }

@@ -27,6 +27,7 @@
 /* What a walk knows about a storage. */
 struct track {
     uint64_t size_bytes; /* of the largest tensor on it */
+    unsigned readers;    /* since the latest write: as which operands, a bit each */
     uint64_t inherited;  /* distance of its addresses' latest access by whoever died there; LL_NO_FIT: none */
     uint64_t heir_of;    /* that access: 1 + index of its reuse; 0: none */
     uint64_t place;      /* of its latest access; 0 when none of its bytes can be on chip */
@@ -187,8 +188,10 @@ static void inherit(const struct walk *walk, uint64_t begin, uint64_t end, struc
         most = ll_max(most, bytes);
         untouched -= bytes;
     }
-    if (untouched > most)
+    if (untouched > most) {
         heir->inherited = LL_NO_FIT;
+        heir->heir_of = 0;
+    }
 }
 
 /* A storage takes the place of whoever lay where it lies now. */
@@ -243,6 +246,7 @@ static void read_operand(struct walk *walk, uint32_t tensor, uint64_t moved, str
 {
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
     track->read_since = true;
+    track->readers |= 1u << reuse->operand;
     if (!touches_whole(walk, tensor, moved, reuse)) {
         track->farthest = LL_NO_FIT; /* what finds nothing on chip needs it to have gone out */
         return;
@@ -254,9 +258,12 @@ static void read_operand(struct walk *walk, uint32_t tensor, uint64_t moved, str
 /* The latest write of a storage is settled: its bytes end here after having been at most that far. */
 static void settle(struct walk *walk, struct track *track, bool stayed)
 {
-    if (track->write)
+    if (track->write) {
         walk->reuses[track->write - 1].distance = stayed ? track->farthest : LL_NO_FIT;
+        walk->reuses[track->write - 1].readers = track->readers;
+    }
     track->write = 0;
+    track->readers = 0;
 }
 
 /* This op has read what it overwrites, element by element: the two are one access. */
@@ -335,12 +342,14 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     unsigned by_all = read_by_all(&form->view);
+    bool product = form->view.kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(form->view.kind));
     for (int last = 0; last < 2; last++)
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             bool everywhere = i < 2 && (by_all >> i & 1);
             if (everywhere != last)
                 continue;
             reuses[i].everywhere = everywhere;
+            reuses[i].operand = product && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, &reuses[i]);
         }
 }
@@ -360,6 +369,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
     reuse += form->view.input_count;
     bool right = each_of(walk, &walk->births, op, bear);
     nothing.written = true;
+    nothing.operand = LL_OPERAND_C;
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         *reuse = nothing;
@@ -464,6 +474,8 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     walk.tracks = calloc(trace->storage_count + 1, sizeof *walk.tracks);
     walk.line = calloc(walk.count + 1, sizeof *walk.line);
     bool ready = residency && walk.reuses && walk.tracks && walk.line && find_addresses(&walk, arena);
+    for (uint32_t i = 0; ready && i < trace->storage_count; i++)
+        walk.tracks[i].inherited = LL_NO_FIT;
     if (ready) {
         measure_storages(&walk);
         ready = visit_ops(&walk, rehearsed_ops(trace), true) && visit_ops(&walk, trace->op_count, false);

@@ -65,6 +65,7 @@
 #define LL_SIM_MEMORY_RESIDENCY_H
 
 #include "sim/machine/leftovers.h"
+#include "sim/machine/machine.h"
 #include "tracer/trace.h"
 
 struct ll_reuse {
@@ -78,7 +79,9 @@ struct ll_reuse {
     uint32_t op;
     enum ll_op_kind kind;
     bool written, by_host;
-    bool everywhere; /* every unit that works reads all of it */
+    bool everywhere;         /* every unit that works reads all of it */
+    enum ll_operand operand; /* which of the op's it is, where a memory holds but some (`holds`) */
+    unsigned readers;        /* of what is written: as which operands it is read to its end, a bit each */
 };
 
 struct ll_residency {
@@ -113,10 +116,12 @@ void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so
  * counted once, that need not pass between level l and the levels further in, which are caches if they say so
  * (`cache`). shared_bytes[l]: bytes that it overwrites, of which other units have copies, and which are in
  * level l and not further in; none where the level has no `invalidation`.
- * Memories of which there are several, and those that some operand passes by, keep nothing for the next op,
- * and the innermost level saves nothing of its own traffic. Operands whose bit is set in `held` pass through
- * registers (fusion) and save all of their bytes at every level; bit i is operand i, inputs first, up to 64
- * of them. What is so far includes this op. Pure, thread-safe. */
+ * Memories of which there are several keep nothing for the next op, nor do caches that some operand passes
+ * by. Another memory that holds but some operands keeps what came, and comes again, as one of these: a buffer
+ * for inputs and results keeps what a layer makes for the next one. The innermost level saves nothing of its
+ * own traffic. Operands whose bit is set in `held` pass through registers (fusion) and save all of their
+ * bytes at every level that holds them; bit i is operand i, inputs first, up to 64 of them. What is so far
+ * includes this op. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found);
 

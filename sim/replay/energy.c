@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Energy to first order: so much for each multiply-accumulate or operation, so much for each byte out of a
- * memory level or from the host, and the power that flows all the time over the whole step (the accounting of
- * Accelergy: Wu, Emer and Sze, ICCAD 2019). Area: arithmetic by the number of multiply-accumulators, on-chip
- * memory by the byte, and what is fixed. Both are NaN when the machine does not describe them. */
+ * memory level or from the host, and the power that flows all the time over the whole step. As in Accelergy
+ * (Wu, Emer and Sze, ICCAD 2019), but a byte is charged where it comes from, not where it is filled in as
+ * well. Area: arithmetic by the number of multiply-accumulators, on-chip memory by the byte, and what is
+ * fixed. Both are NaN when the machine does not describe them. */
 #include "sim/cost/task.h"
 #include "sim/replay/replay_parts.h"
 

@@ -105,6 +105,11 @@ done
 "$leadline" record -o "$here/q.llt" -- true 2>"$here/err"
 expect $? 0 "the exit status where there was nothing to record"
 expect "$(grep -c -e '--coverage.*--mech' "$here/err")" 1 "ways to see more"
+cp "$here/t.llt" "$here/q.llt"
+"$leadline" record -o "$here/q.llt" -- true 2>"$here/err"
+expect $? 1 "the exit status where an earlier recording would be taken for this one"
+expect "$(grep -c 'was there before' "$here/err")" 1 "word of an earlier recording"
+cmp "$here/t.llt" "$here/q.llt" || expect changed kept "an earlier recording"
 
 for way in preload probe; do
     "$leadline" record --mech $way -o "$here/n.llt" -- "$here/nowhere" 2>"$here/err"

@@ -91,11 +91,18 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
     return best;
 }
 
-/* Of the rows that a gather picks those that are there to be picked. */
+/* Of the rows that a gather picks those that are there to be picked; of an image, pixels in windows. */
 static double compulsory_bytes(const struct ll_work *work)
 {
     double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
     double table = (double)work->gather.table_bytes;
+    const struct ll_conv *c = &work->conv;
+    if (work->kind == LL_WORK_CONV) {
+        double image = (double)(c->pass == LL_CONV_DATA ? work->c_bytes : work->a_bytes);
+        double high = fmin(1, (double)c->kernel_h / (double)c->stride_h),
+               wide = fmin(1, (double)c->kernel_w / (double)c->stride_w);
+        bytes -= image - floor(image * high * wide);
+    }
     if (work->kind == LL_WORK_GATHER && table > 0)
         bytes -= fmax(0, (double)work->gather.rows * (double)work->gather.row_bytes - table);
     return bytes;

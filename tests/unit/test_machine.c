@@ -328,6 +328,22 @@ static void the_reference_has_a_row_for_each_key(void **state)
     ll_str_release(&text);
 }
 
+/* Levels grow from the fed one to the one that feeds it; weights and results do not feed each other. */
+static void buffers_of_different_operands_need_not_grow(void **state)
+{
+    static const char text[] =
+        "name: Apart\nclock: 1GHz\nunits: [{name: lanes, model: vector, lanes: 8, flops: {f32: 2}}]\n"
+        "memory:\n"
+        "  - {name: weights, size: 8MiB, bandwidth: 1TB/s, holds: [weight]}\n"
+        "  - {name: results, size: 512KiB, bandwidth: 1TB/s, holds: [input, output]}\n"
+        "  - {name: dram, size: 1GiB, bandwidth: 10GB/s}\n";
+    (void)state;
+    struct ll_machine *machine = ll_toy_machine(text);
+    assert_non_null(machine);
+    assert_int_equal(machine->level_count, 3);
+    ll_machine_free(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_kernel_may_be_for_rows_of_whole_vectors),
         cmocka_unit_test(a_kernel_may_be_for_one_type),
         cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
+        cmocka_unit_test(buffers_of_different_operands_need_not_grow),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),
     };
