@@ -239,13 +239,14 @@ static double kept_of(const struct asking *asking, const struct ll_reuse *reuse,
 /* Whether the level holds these bytes as what they are used as now, and were, or will be. */
 static bool is_held(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level)
 {
-    const struct ll_reuse *last = reuse->before > 0 ? &asking->residency->reuses[reuse->before - 1] : NULL;
-    bool all = ll_level_holds(level, reuse->operand);
     if (ll_level_holds_all(level))
         return true;
+    bool held = ll_level_holds(level, reuse->operand);
+    if (!reuse->written && reuse->before > 0)
+        held &= ll_level_holds(level, asking->residency->reuses[reuse->before - 1].operand);
     for (enum ll_operand i = 0; reuse->written && i < LL_OPERAND_COUNT; i++)
-        all = all && (!(reuse->readers >> i & 1) || ll_level_holds(level, i));
-    return all && (reuse->written || !last || ll_level_holds(level, last->operand));
+        held &= !(reuse->readers >> i & 1) || ll_level_holds(level, i);
+    return held;
 }
 
 /* Of what passes between level `to` and those further in, what passes through registers or is kept there. */
