@@ -5,14 +5,6 @@
 
 #include <math.h>
 
-int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
-{
-    int inside = (int)level - 1;
-    while (inside > LL_CATCHER_UNIT && !ll_level_holds(&machine->levels[inside], operand))
-        inside--;
-    return inside;
-}
-
 /* The block that a unit's passes over the operands tell of: so many rows and columns. */
 struct unit_block {
     double rows, columns;

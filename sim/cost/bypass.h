@@ -11,10 +11,6 @@
 #include "sim/cost/tiling.h"
 #include "sim/cost/unit_model.h"
 
-/* Where an operand goes that comes out of a level: a level further in, or LL_CATCHER_UNIT. */
-enum { LL_CATCHER_UNIT = -1 };
-int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
-
 /* Fills in what `toll` says of operands that pass by a memory. `way`: NULL where all that lies within is
  * shared by all units. */
 void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,

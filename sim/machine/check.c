@@ -230,16 +230,14 @@ static const char *whose(const struct ll_level *level)
 }
 
 /* Of the levels further in that this one feeds, each with some operand, the largest; NULL: it feeds none. */
-static const struct ll_level *largest_fed(const struct ll_level *levels, uint64_t index)
+static const struct ll_level *largest_fed(const struct ll_machine *machine, uint64_t index)
 {
-    const struct ll_level *largest = NULL;
+    const struct ll_level *levels = machine->levels, *largest = NULL;
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
-        uint64_t fed = index;
-        while (fed > 0 && !ll_level_holds(&levels[fed - 1], o))
-            fed--;
-        if (fed > 0 && ll_level_holds(&levels[index], o) &&
-            (!largest || levels[fed - 1].size_bytes > largest->size_bytes))
-            largest = &levels[fed - 1];
+        int fed = ll_catcher(machine, index, o);
+        if (fed != LL_CATCHER_UNIT && ll_level_holds(&levels[index], o) &&
+            (!largest || levels[fed].size_bytes > largest->size_bytes))
+            largest = &levels[fed];
     }
     return largest;
 }
@@ -261,7 +259,7 @@ static bool check_levels(struct ll_reading *reading)
         right &= check_level(reading, i);
     for (uint64_t i = 1; i < machine->level_count; i++) {
         const struct ll_node *item = item_node(reading, "memory", i);
-        const struct ll_level *fed = largest_fed(levels, i);
+        const struct ll_level *fed = largest_fed(machine, i);
         if (fed && levels[i].size_bytes < fed->size_bytes)
             right = ll_complain(
                 reading->diags, place_of(item, "size"),

@@ -207,6 +207,14 @@ uint64_t ll_level_instances(const struct ll_level *level, uint64_t units)
     return units > sharing ? ll_ceil_div(units, sharing) : 1;
 }
 
+int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+{
+    int inside = (int)level - 1;
+    while (inside > LL_CATCHER_UNIT && !ll_level_holds(&machine->levels[inside], operand))
+        inside--;
+    return inside;
+}
+
 uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level)
 {
     uint64_t instances = 1;

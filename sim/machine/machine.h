@@ -501,6 +501,11 @@ double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l);
 /* Watts that flow all the time: the given ones, or what leaks over the area. Pure. */
 double ll_machine_static_w(const struct ll_machine *machine);
 
+/* Where an operand goes that comes out of a level: the next level further in that holds it, or
+ * LL_CATCHER_UNIT. Pure. */
+enum { LL_CATCHER_UNIT = -1 };
+int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
+
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
 

@@ -320,6 +320,11 @@ static bool from_host(const struct ll_form *form)
            (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
 }
 
+static bool is_product(const struct ll_op_view *view)
+{
+    return view->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind));
+}
+
 /* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the
  * result's longer side (sim/cost/layout.c), of a convolution its filter, or both that a filter's gradient is
  * made of. */
@@ -327,8 +332,7 @@ static unsigned read_by_all(const struct ll_op_view *view)
 {
     enum { FIRST = 1, SECOND = 2 };
     struct ll_work work;
-    bool product = view->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind));
-    if (!product || !ll_op_lower(view, &work))
+    if (!is_product(view) || !ll_op_lower(view, &work))
         return 0;
     if (work.kind == LL_WORK_CONV)
         return work.conv.pass == LL_CONV_FILTER ? FIRST | SECOND : SECOND;
@@ -342,14 +346,13 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     unsigned by_all = read_by_all(&form->view);
-    bool product = form->view.kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(form->view.kind));
     for (int last = 0; last < 2; last++)
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             bool everywhere = i < 2 && (by_all >> i & 1);
             if (everywhere != last)
                 continue;
             reuses[i].everywhere = everywhere;
-            reuses[i].operand = product && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
+            reuses[i].operand = is_product(&form->view) && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
             read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, &reuses[i]);
         }
 }
