@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache is asked with a part of it in use, memory with many times what the largest cache holds, since that
- * may keep a part of what streams through it. */
+/* A cache is asked with a part of it in use: of the last one with no more than inner caches can do nothing
+ * for, since it may be large and only partly ours. Memory is asked with many times what the largest cache
+ * holds, since that may keep a part of what streams through it. */
 #include "models/micro/probe.h"
 
 #include "tracer/base/num.h"
@@ -66,6 +67,14 @@ static void add_rates(struct ll_facts *facts)
     add_figure(facts, "product", "f64", ll_probe_product_f64());
 }
 
+uint64_t ll_probe_past_l2(const struct ll_pool *pool, const struct ll_facts *facts)
+{
+    enum { TIMES_OVER = 4 };
+    uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
+    uint64_t past = TIMES_OVER * ll_pool_threads(pool) * l2;
+    return past > 0 ? ll_min(past, l3 / 4) : l3 / 4;
+}
+
 uint64_t ll_probe_beyond(const struct ll_pool *pool, const struct ll_facts *facts)
 {
     enum { LEAST_MEMORY = 1 << 27 };
@@ -91,7 +100,7 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
         add_invalidation(facts, pool, l2, l3);
     goes_on = goes_on && ll_tell(listener, what, 0.3);
     if (goes_on && l3)
-        add_level(facts, pool, "l3", l3, l3 / 4, l3 / 4);
+        add_level(facts, pool, "l3", l3, ll_probe_past_l2(pool, facts), ll_probe_past_l2(pool, facts));
     if (goes_on && ll_tell(listener, what, 0.6))
         add_level(facts, pool, "dram", all, largest, largest);
     ll_tell(listener, what, 1);

@@ -30,6 +30,10 @@ struct ll_streams {
 };
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes);
 
+/* Bytes of a stream, all threads' together, for which the second-level caches of the host that these facts
+ * describe do nothing, and which are a quarter of its last one at most. Pure. */
+uint64_t ll_probe_past_l2(const struct ll_pool *pool, const struct ll_facts *facts);
+
 /* Bytes of a stream of which no cache of the host that these facts describe keeps anything. Pure. */
 uint64_t ll_probe_beyond(const struct ll_pool *pool, const struct ll_facts *facts);
 

@@ -43,10 +43,10 @@ void ll_probe_release(void *memory, uint64_t bytes)
     munmap(memory, bytes);
 }
 
-/* As many sums as keep additions from waiting for each other. */
+/* As many sums as keep additions from waiting for each other, added up in pairs at the end. */
 LL_FAST float ll_probe_sum(const float *x, uint64_t count)
 {
-    enum { SUMS = 64 };
+    enum { SUMS = 128 };
     float sums[SUMS] = {0}, sum = 0;
     uint64_t i = 0;
     for (; i + SUMS <= count; i += SUMS)
@@ -54,7 +54,8 @@ LL_FAST float ll_probe_sum(const float *x, uint64_t count)
             sums[j] += x[i + j];
     for (; i < count; i++)
         sum += x[i];
-    for (int j = 0; j < SUMS; j++)
-        sum += sums[j];
-    return sum;
+    for (int half = SUMS / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            sums[j] += sums[j + half];
+    return sum + sums[0];
 }

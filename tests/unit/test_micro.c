@@ -94,12 +94,14 @@ static const char *fact(const struct ll_facts *facts, const char *key)
 /* Two looks of five see what is rare; in two of them memory ran out before there were any times. */
 static void what_most_looks_see_counts_rate_by_rate(void **state)
 {
-    struct ll_looks looks = {.level = "l3", .size = 64, .beyond = 1024, .count = 5, .timed = 3};
+    struct ll_looks looks = ll_looks_at("l3", 64, 16, 1024);
     static const double seen[] = {4e9, 90e9, 3e9, 80e9, 5e9}, timed[] = {4e9, 3e9, 80e9},
                         rested[] = {5e9, 3e9, 90e9};
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
     (void)state;
+    looks.count = 5;
+    looks.timed = 3;
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < LL_LOOK_ROUNDS; j++)
             looks.rounds[i][j] = seen[i] + j;
@@ -140,14 +142,15 @@ static void no_looks_tell_nothing(void **state)
 /* A look of a cache as small as that of any core; more than there is room for do not count. */
 static void looks_find_rates(void **state)
 {
-    struct ll_looks looks = {.level = "l3", .size = 1 << 14, .beyond = 1 << 18};
+    struct ll_looks looks = ll_looks_at("l3", 1 << 14, 1 << 12, 1 << 18);
     struct ll_pool *pool = ll_pool_new(1);
     (void)state;
     assert_non_null(pool);
     ll_look_at_shared(&looks, pool);
     assert_int_equal(looks.count, 1);
     assert_int_equal(looks.timed, 1);
-    for (int i = 0; i < LL_LOOK_ROUNDS; i++)
+    assert_int_equal(looks.round_bytes[0], 1 << 12);
+    for (size_t i = 0; i < looks.round_count; i++)
         assert_true(isfinite(looks.rounds[0][i]) && looks.rounds[0][i] > 0);
     assert_true(looks.times[0][0] > 0 && looks.rests[0][0] > 0);
     looks.count = LL_LOOKS;
