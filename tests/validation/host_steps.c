@@ -6,8 +6,9 @@
  *
  * The recorded times are the medians of a few steps, without what the recorder itself took. All workloads are
  * recorded three times, one after the other, and the middle recording of each counts: on a machine that
- * others use as well, one may have been disturbed as a whole. The error by kind is weighted with time: the
- * sum of |predicted - recorded| over the kinds, over the sum of recorded. */
+ * others use as well, one may have been disturbed as a whole. How far they are apart says how much of an
+ * error may be the machine's own unrest. The error by kind is weighted with time: the sum of
+ * |predicted - recorded| over the kinds, over the sum of recorded. */
 #define _GNU_SOURCE
 #include "models/model.h"
 #include "sim/replay/replay.h"
@@ -156,7 +157,7 @@ int main(int count, char **words)
 {
     struct ll_diags diags = {0};
     static struct score scores[RESULTS][ROUNDS];
-    double steps[RESULTS], kinds[RESULTS];
+    double steps[RESULTS], kinds[RESULTS], apart[RESULTS];
     unsigned threads = count > 2 ? (unsigned)strtoul(words[2], NULL, 10) : 0;
     const char *folder = count > 3 ? words[3] : NULL;
     struct ll_machine *machine = count > 1 ? ll_machine_read(words[1], NULL, NULL, 0, &diags) : NULL;
@@ -175,13 +176,19 @@ int main(int count, char **words)
         printf("%s", middle->text.text);
         steps[i] = fabs(middle->step);
         kinds[i] = middle->kinds;
+        apart[i] = scores[i][ROUNDS - 1].recorded_s / scores[i][0].recorded_s - 1;
         for (int round = 0; round < ROUNDS; round++)
             ll_str_release(&scores[i][round].text);
     }
-    double step = ll_median(steps, RESULTS), kind = ll_median(kinds, RESULTS); /* both are sorted now */
+    double step = ll_median(steps, RESULTS), kind = ll_median(kinds, RESULTS);
+    double noise = ll_median(apart, RESULTS); /* all are sorted now */
     printf("steps: error %.1f %% in the median, %.1f %% at most; by kind %.1f %% in the median, %.1f %% at "
            "most\n",
            step * 100, steps[RESULTS - 1] * 100, kind * 100, kinds[RESULTS - 1] * 100);
+    printf("the slowest of a step's %d recordings took %.1f %% longer than the fastest in the median, %.1f "
+           "%% at "
+           "most\n",
+           ROUNDS, noise * 100, apart[RESULTS - 1] * 100);
     ll_machine_free(machine);
     ll_diags_release(&diags);
     return 0;
