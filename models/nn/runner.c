@@ -342,12 +342,14 @@ static void carry_over(struct ll_runner *runner, uint32_t program, bool recorded
     }
 }
 
-/* As much of it as there is of most ops. */
+/* As much of it as there is of most ops. Without the empty asm, compilers see a function that returns nothing
+ * and changes nothing, and leave out its calls (gcc 12 did). */
 static void fetch(const void *from, uint64_t bytes)
 {
     enum { LINE = 64, MOST_BYTES = 32 * LINE };
     for (uint64_t at = 0; at < ll_min(bytes, MOST_BYTES); at += LINE)
         __builtin_prefetch((const char *)from + at);
+    __asm__ volatile("");
 }
 
 /* What is known of ops that come soon. In a network of thousands of ops it has left the caches since the last
