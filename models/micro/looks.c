@@ -48,10 +48,10 @@ void ll_look_at_rounds(struct ll_looks *looks, struct ll_pool *pool)
 
 void ll_look_at_shared(struct ll_looks *looks, struct ll_pool *pool)
 {
-    uint64_t bytes = timed_bytes(looks),
-             others = ll_min(looks->round_bytes[looks->round_count - 1], 4 * looks->size);
     if (looks->size == 0 || looks->count == LL_LOOKS)
         return;
+    uint64_t bytes = timed_bytes(looks), beyond = looks->round_bytes[looks->round_count - 1];
+    uint64_t others = ll_min(beyond, 4 * looks->size);
     looks->timed += ll_probe_times(pool, bytes, others, looks->times[looks->timed]) &&
                     ll_probe_rests(pool, bytes, others, LL_LOOK_RESTS, rests_s, looks->rests[looks->timed]);
     ll_look_at_rounds(looks, pool);
