@@ -23,7 +23,7 @@ struct ll_looks ll_looks_at_l2(const struct ll_pool *pool, const struct ll_facts
 {
     enum { TIMES_OVER = 8 };
     uint64_t size = ll_pool_threads(pool) * ll_facts_number(facts, "host.cache.l2");
-    return ll_looks_at("l2", size, size / 16 * 4, TIMES_OVER * size);
+    return ll_looks_at("l2", size, size / 4, TIMES_OVER * size);
 }
 
 struct ll_looks ll_looks_at_l3(const struct ll_pool *pool, const struct ll_facts *facts)

@@ -89,6 +89,7 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
     uint64_t threads = ll_pool_threads(pool), l1 = ll_facts_number(facts, "host.cache.l1d");
     uint64_t l2 = ll_facts_number(facts, "host.cache.l2"), l3 = ll_facts_number(facts, "host.cache.l3");
     uint64_t all = ll_facts_number(facts, "host.memory_bytes"), largest = ll_probe_beyond(pool, facts);
+    uint64_t past_l2 = ll_probe_past_l2(pool, facts);
     bool goes_on = ll_tell(listener, what, 0);
     add_rates(facts);
     goes_on = goes_on && ll_tell(listener, what, 0.1);
@@ -100,7 +101,7 @@ void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct l
         add_invalidation(facts, pool, l2, l3);
     goes_on = goes_on && ll_tell(listener, what, 0.3);
     if (goes_on && l3)
-        add_level(facts, pool, "l3", l3, ll_probe_past_l2(pool, facts), ll_probe_past_l2(pool, facts));
+        add_level(facts, pool, "l3", l3, past_l2, past_l2);
     if (goes_on && ll_tell(listener, what, 0.6))
         add_level(facts, pool, "dram", all, largest, largest);
     ll_tell(listener, what, 1);

@@ -185,10 +185,9 @@ int main(int count, char **words)
     printf("steps: error %.1f %% in the median, %.1f %% at most; by kind %.1f %% in the median, %.1f %% at "
            "most\n",
            step * 100, steps[RESULTS - 1] * 100, kind * 100, kinds[RESULTS - 1] * 100);
-    printf("the slowest of a step's %d recordings took %.1f %% longer than the fastest in the median, %.1f "
-           "%% at "
-           "most\n",
-           ROUNDS, noise * 100, apart[RESULTS - 1] * 100);
+    printf(
+        "of a step's %d recordings the slowest is %.1f %% above the fastest in the median, %.1f %% at most\n",
+        ROUNDS, noise * 100, apart[RESULTS - 1] * 100);
     ll_machine_free(machine);
     ll_diags_release(&diags);
     return 0;
