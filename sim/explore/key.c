@@ -6,19 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t ll_hash_bytes(uint64_t hash, const void *bytes, size_t length)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-uint64_t ll_hash_text(uint64_t hash, const char *text)
-{
-    return ll_hash_bytes(hash, text, strlen(text) + 1);
-}
-
 bool ll_hash_file(const char *path, uint64_t *hash)
 {
     unsigned char bytes[1 << 14];

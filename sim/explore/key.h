@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: hashes by which results are known again. FNV-1a, 64 bits; a text ends with its NUL. */
+/* Inside the room: hashes by which results are known again. */
 #ifndef LL_SIM_EXPLORE_KEY_H
 #define LL_SIM_EXPLORE_KEY_H
 
 #include "sim/explore/space.h"
-
-#define LL_HASH_START UINT64_C(0xcbf29ce484222325)
-
-/* The hash of what was hashed before and so many bytes more. Pure. */
-uint64_t ll_hash_bytes(uint64_t hash, const void *bytes, size_t length);
-/* Of a text and its NUL. Pure. */
-uint64_t ll_hash_text(uint64_t hash, const char *text);
+#include "tracer/base/hash.h"
 
 /* Of the whole content of a file; false when it cannot be read. */
 bool ll_hash_file(const char *path, uint64_t *hash);

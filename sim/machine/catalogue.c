@@ -11,6 +11,7 @@
 
 #include "sim/machine/schema_types.h"
 #include "sim/machine/steps.h"
+#include "tracer/base/hash.h"
 #include "tracer/retype.h"
 
 #include <math.h>
@@ -173,14 +174,6 @@ static struct ll_catalogue *settle(const struct list *list, struct ll_arena *are
     return catalogue->kernels && catalogue->sizes ? catalogue : NULL;
 }
 
-static uint32_t digest_of(const char *text, size_t length)
-{
-    uint32_t digest = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        digest = (digest ^ (unsigned char)text[i]) * 16777619u;
-    return digest;
-}
-
 static const struct ll_catalogue *read_file(const struct ll_node *node, struct ll_reading *reading,
                                             struct ll_arena *scratch)
 {
@@ -190,7 +183,7 @@ static const struct ll_catalogue *read_file(const struct ll_node *node, struct l
     const char *text = path ? ll_file_read(path, node->place, scratch, reading->diags, &length) : NULL;
     if (!text)
         return NULL;
-    struct list list = {.catalogue = {.digest = digest_of(text, length), .next = machine->catalogues}};
+    struct list list = {.catalogue = {.digest = ll_digest(text, length), .next = machine->catalogues}};
     struct scan scan = {
         .at = text, .line = text, .place = {.file = path, .line = 1}, .diags = reading->diags};
     struct ll_catalogue *catalogue = NULL;

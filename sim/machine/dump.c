@@ -2,6 +2,7 @@
 /* A resolved machine written out, as JSON and as YAML: one walk over the rows, two sets of verbs. */
 #include "sim/machine/schema.h"
 #include "sim/machine/steps.h"
+#include "tracer/base/hash.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -85,10 +86,7 @@ bool ll_machine_hash(struct ll_machine *machine)
     ll_json_open_object(&json);
     ll_field_table_write(&ll_machine_table, machine, machine, &dump);
     ll_json_close_object(&json);
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < text.length; i++)
-        hash = (hash ^ (unsigned char)text.text[i]) * 16777619u;
-    machine->config_hash = hash;
+    machine->config_hash = ll_digest(text.text, text.length);
     bool right = !text.failed;
     ll_str_release(&text);
     return right;

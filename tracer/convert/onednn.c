@@ -9,6 +9,7 @@
  * passed over. A log knows no tensors: weights are those of the same line in each repetition, and every op
  * waits for the one before it. */
 #include "tracer/convert/onednn.h"
+#include "tracer/base/hash.h"
 #include "tracer/base/plain.h"
 #include "tracer/convert/period.h"
 
@@ -134,8 +135,8 @@ static bool find_period(struct ll_dnnl_log *log, uint64_t *count, bool *trains)
             free(looks);
             return ll_import_no_memory(log->import);
         }
-        uint64_t look = ll_look_with_text(ll_look_with_text(LL_LOOK, log->line.primitive), log->line.pass);
-        looks[*count] = ll_look_with_text(look, log->line.problem);
+        uint64_t look = ll_hash_text(ll_hash_text(LL_HASH_START, log->line.primitive), log->line.pass);
+        looks[*count] = ll_hash_text(look, log->line.problem);
         *trains = *trains || ll_dnnl_backward(&log->line);
     }
     log->period = ll_max(1, ll_period(looks, *count));

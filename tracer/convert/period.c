@@ -3,18 +3,6 @@
 
 #include <stdlib.h>
 
-uint64_t ll_look_with(uint64_t look, uint64_t number)
-{
-    return (look ^ number) * UINT64_C(0x100000001b3);
-}
-
-uint64_t ll_look_with_text(uint64_t look, const char *text)
-{
-    for (; *text; text++)
-        look = ll_look_with(look, (uint8_t)*text);
-    return ll_look_with(look, 0);
-}
-
 /* border[i]: how long the longest beginning is that also ends at i, and is not all of it. */
 uint64_t ll_period(const uint64_t *looks, uint64_t count)
 {

@@ -10,11 +10,4 @@
  * Pratt, 1977). Pure. */
 uint64_t ll_period(const uint64_t *looks, uint64_t count);
 
-/* A look that grows with each text or number that belongs to it; starts as LL_LOOK (FNV-1a). Pure. */
-#define LL_LOOK UINT64_C(0xcbf29ce484222325)
-uint64_t ll_look_with_text(uint64_t look, const char *text);
-
-/* The same with a number. */
-uint64_t ll_look_with(uint64_t look, uint64_t number);
-
 #endif

@@ -5,6 +5,7 @@
  * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is
  * looked at instead, if that computes all that comes out. Before that, one pass finds which memory is a
  * weight or a gradient, how often the run repeats itself, and which operators nobody knows. */
+#include "tracer/base/hash.h"
 #include "tracer/convert/aten.h"
 #include "tracer/convert/period.h"
 #include "tracer/convert/series.h"
@@ -281,14 +282,18 @@ static void note_classes(struct record *r, uint64_t i)
     }
 }
 
+static uint64_t hash_shape(uint64_t hash, const struct ll_shape *shape)
+{
+    return ll_hash_bytes(hash, shape->dim, shape->rank * sizeof *shape->dim);
+}
+
 /* What a recorded operator looks like: its name and the shapes that it takes. */
 static uint64_t look_of(const struct ll_torch_node *node)
 {
-    uint64_t look = ll_look_with_text(LL_LOOK, node->name);
+    uint64_t look = ll_hash_text(LL_HASH_START, node->name);
     for (uint32_t i = 0; i < node->input_count; i++)
         for (uint32_t t = 0; node->inputs[i].kind == LL_TORCH_TENSORS && t < node->inputs[i].count; t++)
-            for (unsigned d = 0; d < node->inputs[i].tensors[t].shape.rank; d++)
-                look = ll_look_with(look, node->inputs[i].tensors[t].shape.dim[d]);
+            look = hash_shape(look, &node->inputs[i].tensors[t].shape);
     return look;
 }
 

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 
+#include "tracer/base/hash.h"
 #include "tracer/interpose/preload/api.h"
 #include "tracer/interpose/preload/preload.h"
 #include "tracer/interpose/ring.h"
@@ -37,10 +38,7 @@ static const struct ll_patch_target opener = {"dlopen", (void *)(uintptr_t)open_
 
 static uint32_t slot_of(const char *name)
 {
-    uint32_t hash = 2166136261u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash % WANTED_SLOTS;
+    return ll_digest(name, strlen(name)) % WANTED_SLOTS;
 }
 
 static void want(const struct ll_patch_target *it)

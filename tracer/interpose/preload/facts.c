@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/preload.h"
 
+#include "tracer/base/hash.h"
+
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,9 +68,7 @@ static bool is_new(uintptr_t begin, const char *path, uint64_t generation)
 {
     static struct known known[KNOWN];
     struct known *slot = &known[(begin >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
-    uint64_t look = begin;
-    while (*path)
-        look = (look ^ (unsigned char)*path++) * UINT64_C(0x100000001b3); /* FNV-1a */
+    uint64_t look = ll_hash_text(begin, path);
     bool said = atomic_load(&slot->generation) == generation && atomic_load(&slot->look) == look;
     atomic_store(&slot->look, look);
     atomic_store(&slot->generation, generation);
