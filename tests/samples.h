@@ -324,13 +324,16 @@ static inline struct ll_work random_work(struct dice *dice)
         struct ll_gemm step = work.gemm;
         work.sequence.steps = roll_size(dice, 64);
         work.sequence.step = step;
-        work.flops *= work.sequence.steps;
+        work.flops = work.sequence.steps * (work.flops + roll_between(dice, 0, 30) * step.m * step.n);
         work.a_bytes *= work.sequence.steps;
         work.c_bytes *= work.sequence.steps;
         return work;
     default:
-        return gemm_work(dtype, roll_size(dice, 32), roll_size(dice, 2048), roll_size(dice, 2048),
+        work = gemm_work(dtype, roll_size(dice, 32), roll_size(dice, 2048), roll_size(dice, 2048),
                          roll_size(dice, 2048));
+        work.between =
+            roll_between(dice, 0, 3) ? 0 : 6 * work.gemm.batch * work.gemm.m * work.gemm.n; /* a softmax */
+        return work;
     }
 }
 

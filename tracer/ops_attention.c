@@ -13,12 +13,18 @@
  *
  * Products alone are counted: of each score that is seen two of d terms forward, and five backward, since
  * scores are computed again. They lower to one product of depth 2 d, or 5 d, for all rows and as many keys as
- * a row sees on average, with the bytes of what is truly read and written. */
+ * a row sees on average, with the bytes of what is truly read and written, and the softmax beside it. */
+#include "tracer/attended.h"
 #include "tracer/ops_rules.h"
 
 #include <string.h>
 
 enum { FORWARD_PRODUCTS = 2, BACKWARD_PRODUCTS = 5 };
+
+/* Operations on a score beside its products. Forward those of a causal softmax: it is scaled, compared with
+ * the largest, which is taken off, its exponential added up and divided. Backward it is scaled, the row's
+ * log taken off and the exponential taken; its gradient is less the row's mean, times the score, scaled. */
+enum { FORWARD_OPERATIONS = 6, BACKWARD_OPERATIONS = 6 };
 
 static const char wants_inputs[] = "the number of inputs is not what this op takes";
 
@@ -58,15 +64,10 @@ const char *ll_shape_ATTENTION_GRAD(struct ll_op_view *op)
     return trouble ? trouble : ll_give(op, 3, op->in + 1);
 }
 
-/* Stacks of so many rows, each of which sees `seen` keys on average, rounded up. */
-struct attended {
-    uint64_t stacks, rows, seen, features;
-};
-
-static struct attended attended_of(const struct ll_op_view *op, const struct ll_shape *q,
-                                   const struct ll_shape *k)
+static struct ll_attended attended_of(const struct ll_op_view *op, const struct ll_shape *q,
+                                      const struct ll_shape *k, bool backward)
 {
-    struct attended a = {1, q->dim[q->rank - 2], 0, q->dim[q->rank - 1]};
+    struct ll_attended a = {1, q->dim[q->rank - 2], 0, q->dim[q->rank - 1], backward};
     uint64_t groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), keys = k->dim[k->rank - 2];
     uint64_t positions = ll_mul(a.rows / groups, (uint64_t)ll_attr_count(op, LL_ATTR_PARTS, 1));
     for (unsigned i = 0; i + 2 < q->rank; i++)
@@ -75,40 +76,68 @@ static struct attended attended_of(const struct ll_op_view *op, const struct ll_
     return a;
 }
 
-static uint64_t flops_of(struct attended a, uint64_t products)
+static struct ll_attended forward(const struct ll_op_view *op)
 {
-    return ll_mul(ll_mul(2 * products, a.features), ll_mul(ll_mul(a.stacks, a.rows), a.seen));
+    return attended_of(op, op->in, op->in + 1, false);
+}
+
+static struct ll_attended backward(const struct ll_op_view *op)
+{
+    return attended_of(op, op->in + 1, op->in + 2, true);
+}
+
+static uint64_t products_of(const struct ll_attended *a)
+{
+    return a->backward ? BACKWARD_PRODUCTS : FORWARD_PRODUCTS;
+}
+
+static uint64_t scores_of(const struct ll_attended *a)
+{
+    return ll_mul(ll_mul(a->stacks, a->rows), a->seen);
+}
+
+uint64_t ll_attended_flops(const struct ll_attended *a)
+{
+    return ll_mul(ll_mul(2 * products_of(a), a->features), scores_of(a));
+}
+
+bool ll_attended_lower(const struct ll_attended *a, struct ll_work *work)
+{
+    work->kind = LL_WORK_GEMM;
+    work->gemm = (struct ll_gemm){a->stacks, a->rows, a->seen, ll_mul(products_of(a), a->features)};
+    work->along_k = LL_LINES_ELSEWHERE;
+    work->between = ll_mul(a->backward ? BACKWARD_OPERATIONS : FORWARD_OPERATIONS, scores_of(a));
+    return ll_fits(a->stacks) && ll_fits(work->gemm.k) && ll_fits(work->between);
 }
 
 uint64_t ll_flops_ATTENTION(const struct ll_op_view *op)
 {
-    return flops_of(attended_of(op, op->in, op->in + 1), FORWARD_PRODUCTS);
+    const struct ll_attended a = forward(op);
+    return ll_attended_flops(&a);
 }
 
 uint64_t ll_flops_ATTENTION_GRAD(const struct ll_op_view *op)
 {
-    return flops_of(attended_of(op, op->in + 1, op->in + 2), BACKWARD_PRODUCTS);
+    const struct ll_attended a = backward(op);
+    return ll_attended_flops(&a);
 }
 
 /* Keys and values are the right operand; all else that is read goes with the rows. */
-static bool lower(struct attended a, uint64_t products, uint64_t key_bytes, struct ll_work *work)
+static bool lower(const struct ll_attended *a, uint64_t key_bytes, struct ll_work *work)
 {
-    work->kind = LL_WORK_GEMM;
-    work->gemm = (struct ll_gemm){a.stacks, a.rows, a.seen, ll_mul(products, a.features)};
-    work->along_k = LL_LINES_ELSEWHERE;
     work->a_bytes = ll_sub(work->a_bytes, key_bytes);
     work->b_bytes = key_bytes;
-    return ll_fits(a.stacks) && ll_fits(work->a_bytes);
+    return ll_attended_lower(a, work) && ll_fits(work->a_bytes);
 }
 
 bool ll_work_ATTENTION(const struct ll_op_view *op, struct ll_work *work)
 {
-    return lower(attended_of(op, op->in, op->in + 1), FORWARD_PRODUCTS, ll_mul(2, ll_size_bytes(&op->in[1])),
-                 work);
+    const struct ll_attended a = forward(op);
+    return lower(&a, ll_mul(2, ll_size_bytes(&op->in[1])), work);
 }
 
 bool ll_work_ATTENTION_GRAD(const struct ll_op_view *op, struct ll_work *work)
 {
-    return lower(attended_of(op, op->in + 1, op->in + 2), BACKWARD_PRODUCTS,
-                 ll_mul(2, ll_size_bytes(&op->in[2])), work);
+    const struct ll_attended a = backward(op);
+    return lower(&a, ll_mul(2, ll_size_bytes(&op->in[2])), work);
 }

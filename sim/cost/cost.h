@@ -85,7 +85,7 @@ struct ll_cost {
     double behind_s;    /* of that, what it takes while the device works already */
     double more_s;      /* beyond that, until the device begins what is done this way */
     double zeros;       /* multiplications by zero for each of the work's */
-    double utilization; /* algorithmic FLOPs over what the unit, all instances, could do meanwhile */
+    double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
 };
 
 /* False when no unit of this machine runs such work in this dtype, or when the work is a collective, which

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/memo.h"
 
+#include "sim/cost/between.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +26,12 @@ static struct ll_memo_entry *entry_of(struct ll_memo *memo, const struct key *ke
 }
 
 /* Refused work has no unit: why it was refused depends on what all units can do. */
-static uint64_t signature_of(const struct ll_memo *memo, const struct ll_memo_entry *entry)
+static uint64_t signature_of(const struct ll_memo *memo, const struct ll_work *work,
+                             const struct ll_memo_entry *entry)
 {
     bool none = entry->trouble || entry->cost.unit == LL_NO_UNIT;
-    return memo->signatures[none ? LL_MAX_UNITS : entry->cost.unit];
+    uint64_t signature = memo->signatures[none ? LL_MAX_UNITS : entry->cost.unit];
+    return ll_between_any(work) ? signature ^ memo->all_units : signature;
 }
 
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
@@ -38,11 +42,11 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     *trouble = NULL;
     if (!entry)
         return NULL;
-    if (is_new || entry->signature != signature_of(memo, entry)) {
+    if (is_new || entry->signature != signature_of(memo, work, entry)) {
         free(entry->ways);
         entry->ways = NULL;
         ll_cost_op(memo->machine, kind, work, &entry->cost, NULL, &entry->trouble);
-        entry->signature = signature_of(memo, entry);
+        entry->signature = signature_of(memo, work, entry);
     }
     *trouble = entry->trouble;
     return entry->trouble ? NULL : &entry->cost;
@@ -152,6 +156,9 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
         hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);
     }
     memo->signatures[LL_MAX_UNITS] = hash;
+    memo->all_units = 1;
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        memo->all_units = mix_unit(memo->all_units, &machine->units[i]);
     for (uint64_t i = 0; i < LL_MAX_UNITS; i++) /* of a unit that is not there no cost is good */
         memo->signatures[i] = i < machine->unit_count ? mix_unit(hash, &machine->units[i]) : UINT64_MAX;
 }

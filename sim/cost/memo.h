@@ -21,6 +21,7 @@ struct ll_memo_entry {
 struct ll_memo {
     const struct ll_machine *machine;
     uint64_t signatures[LL_MAX_UNITS + 1]; /* by unit, then of what needs none; 0 before any turn */
+    uint64_t all_units;                    /* what a signature is mixed with where another unit works, too */
     struct ll_map keys;
     struct ll_memo_entry *entries; /* by key */
     uint64_t capacity;

@@ -4,6 +4,7 @@
  * shortened too, so that the choice cannot make a better machine slower. */
 #include "sim/cost/sized.h"
 
+#include "sim/cost/between.h"
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/nested.h"
@@ -48,27 +49,13 @@ void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why)
         ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, work, passes);
 }
 
-/* Cycles of what a sequence computes beside its products (gates, activations), at the full rate. */
-static double cycles_beside(const struct ll_sized *s, double flops_per_cycle, struct ll_explain *why)
+/* Seconds on lanes, in cycles of the unit that computes. */
+static double in_cycles(const struct ll_sized *s, const char *what, double lanes_s, struct ll_explain *why)
 {
-    double steps = (double)s->task.steps, flops = (double)s->task.work->flops;
-    double products = 2 * steps * ll_gemm_macs(&s->task.problem.dims);
-    if (!s->task.is_product || flops <= products)
-        return 0;
-    double cycles = (flops - products) / flops_per_cycle;
-    ll_say(why, "beside the products: (%.10g - %.10g) / %.10g = %.10g cycles", flops, products,
-           flops_per_cycle, cycles);
-    return cycles;
-}
-
-/* Casting, in cycles of the unit that then computes. */
-static double casting_cycles(const struct ll_sized *s, struct ll_explain *why)
-{
-    double casting_s = ll_cast_s(s->machine, s->kernel, &s->task, why);
-    double cycles = casting_s * s->unit.clock_hz * s->unit.efficiency;
+    double cycles = lanes_s * s->unit.clock_hz * s->unit.efficiency;
     if (cycles > 0)
-        ll_say(why, "casting, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", s->unit.name,
-               casting_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+        ll_say(why, "%s, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", what, s->unit.name,
+               lanes_s, s->unit.clock_hz, s->unit.efficiency, cycles);
     return cycles;
 }
 
@@ -87,14 +74,28 @@ static double index_cycles(const struct ll_sized *s, double flops_per_cycle, str
     return cycles;
 }
 
+/* Lanes that work at the same time may be the slower ones. */
+static double slower_cycles(const struct ll_sized *s, double cycles, double meanwhile_s,
+                            struct ll_explain *why)
+{
+    double meanwhile = in_cycles(s, "between products, meanwhile", meanwhile_s, why);
+    if (meanwhile > cycles)
+        ll_say(why, "products wait for lanes: max(%.10g, %.10g) = %.10g cycles", cycles, meanwhile,
+               meanwhile);
+    return fmax(cycles, meanwhile);
+}
+
 static void time_compute(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
     double all_units = (double)s->unit.count * one_unit;
-    double beside =
-        cycles_beside(s, all_units, why) + casting_cycles(s, why) + index_cycles(s, all_units, why);
+    struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit,
+                                            s->kernel->grain > 0 || s->machine->software.grain > 0, why);
+    double beside = in_cycles(s, "between products", lanes.after_s, why) +
+                    in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why) +
+                    index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, way->at_work, why);
     cost->units_used = ll_min(way->units_used, layout.units);
     double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
@@ -105,11 +106,12 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
                "the busiest unit, and laying out in its clock: %.10g * %.10g + %.10g * (%.10g * %.10g) = "
                "%.10g cycles",
                way->cycles, work, layout.layout_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    cycles = slower_cycles(s, cycles, lanes.meanwhile_s, why);
     cost->compute_cycles = steps * cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
     double could = (double)s->all * one_unit * cost->compute_cycles;
-    cost->utilization = could > 0 ? (double)s->task.work->flops / could : 0;
+    cost->utilization = could > 0 ? ((double)s->task.work->flops - lanes.flops) / could : 0;
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, cycles,
            beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",

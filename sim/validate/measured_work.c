@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a measured row to work: one function a rule word of measured_ops.def. */
 #include "sim/validate/row.h"
+#include "tracer/attended.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +26,17 @@ static void works_BMM(struct ll_row_works *r)
     ll_row_product(r, dims)->along_k = LL_LINES_OF_A;
 }
 
-/* Heads of which each row sees, on average, so many keys; as tracer/ops_attention.c lowers them: `inputs`
- * of the queries' size come in beside keys and values, `outputs` go out. */
-static void add_attention(struct ll_row_works *r, uint64_t products, uint64_t inputs, uint64_t outputs)
+/* `inputs` of the queries' size come in beside keys and values, `outputs` go out. */
+static void add_attention(struct ll_row_works *r, bool backward, uint64_t inputs, uint64_t outputs)
 {
     uint64_t heads = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "heads")), seq = ll_row_dim(r, "seq"),
              features = ll_row_dim(r, "dim");
     uint64_t seen = ll_row_either(r, "causal", "0", "1") ? seq - (seq - 1) / 2 : seq;
     uint64_t tensor = ll_mul(r->element_bytes, ll_mul(heads, ll_mul(seq, features)));
     struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, r->kind);
-    work->gemm = (struct ll_gemm){heads, seq, seen, ll_mul(products, features)};
-    work->along_k = LL_LINES_ELSEWHERE;
-    work->flops = ll_mul(ll_mul(2 * products, features), ll_mul(ll_mul(heads, seq), seen));
+    const struct ll_attended attended = {heads, seq, seen, features, backward};
+    bool fits = ll_attended_lower(&attended, work);
+    work->flops = fits ? ll_attended_flops(&attended) : LL_NO_FIT;
     work->a_bytes = ll_mul(inputs, tensor);
     work->b_bytes = ll_mul(2, tensor);
     work->c_bytes = ll_mul(outputs, tensor);
@@ -44,13 +44,13 @@ static void add_attention(struct ll_row_works *r, uint64_t products, uint64_t in
 
 static void works_ATTENTION(struct ll_row_works *r)
 {
-    add_attention(r, 2, 1, 1);
+    add_attention(r, false, 1, 1);
 }
 
 /* dy, queries and results come in, three gradients go out; the scores are computed again. */
 static void works_ATTENTION_GRADS(struct ll_row_works *r)
 {
-    add_attention(r, 5, 3, 3);
+    add_attention(r, true, 3, 3);
 }
 
 /* Of y[m,n] = x[m,k] w[k,n]: dx = dy w^T, dw = x^T dy. */

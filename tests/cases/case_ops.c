@@ -6,8 +6,8 @@
  *
  * A tensor is NAME=DIMSxOFxIT:DTYPE (f32 when not said; `scalar` for no dimension). Outputs behind
  * the word `given` are told to the rule, all others must come out of it. Work is its name and its numbers, or
- * `too_large`; behind them, where the case is about it, `lines N`, or `right N`: the bytes of the right
- * operand. */
+ * `too_large`; behind them, where the case is about it, `lines N`, `right N`: the bytes of the right
+ * operand, or `between N`: operations on results meanwhile. */
 #include "case.h"
 #include "tracer/ops.h"
 
@@ -195,6 +195,8 @@ static void check_work(struct ll_case *c, const struct op *op, char *column)
         ll_case_expect(c, "a number of its work", numbers[i], word ? word : "");
     if (word && strcmp(word, "lines") == 0)
         ll_case_expect(c, "the number of its lines", work.lines, ll_case_word(&column));
+    else if (word && strcmp(word, "between") == 0)
+        ll_case_expect(c, "what is computed between its products", work.between, ll_case_word(&column));
     else if (word && strcmp(word, "right") == 0)
         ll_case_expect(c, "the bytes of its right operand", work.b_bytes, ll_case_word(&column));
     else if (word)
