@@ -342,6 +342,7 @@ struct ll_network {
     double group_port_Bps;           /* the same of a group of the levels before, over all its links */
     uint64_t links;                  /* of such a group into this level; 0: one per device */
     double oversubscription;         /* of a fat tree */
+    double j_per_byte;               /* of a byte over one link, with both its ends; 0: not described */
     double units_taken; /* share of a device's units that an exchange over this level keeps busy; below 1 */
     struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
     uint64_t sample_count;
@@ -485,8 +486,8 @@ static inline bool ll_level_waits(const struct ll_machine *machine, uint64_t lev
 /* Joules of one multiply-accumulate; 0 without figures. Pure. */
 double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype);
 
-/* Joules of a work's arithmetic, computed in dtype, and of a byte into or out of level l; 0 without figures.
- * Pure. */
+/* Joules of a work's arithmetic, computed in dtype, and of a byte that is read out of level l or written
+ * into it; 0 without figures. Pure. */
 double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work,
                             enum ll_dtype dtype);
 double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
@@ -505,6 +506,9 @@ double ll_machine_static_w(const struct ll_machine *machine);
  * LL_CATCHER_UNIT. Pure. */
 enum { LL_CATCHER_UNIT = -1 };
 int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
+
+/* Joules of a byte of an operand between a level and where it goes: both are accessed. Pure. */
+double ll_machine_crossing_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);

@@ -681,6 +681,9 @@ static const struct ll_field network_fields[] = {
              "device"},
     {.key = "oversubscription", .type = LL_TYPE_NUMBER, AT(oversubscription), .min = POSITIVE, .max = 1e6, .otherwise = "1",
      .help = "for a fat tree: how many times more a switch takes in from below than it can pass upwards"},
+    {.key = "pj_per_byte", .type = LL_TYPE_NUMBER, AT(j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
+     .help = "energy of a byte over one link, with both its ends, in pJ; what goes through a switch crosses two. "
+             "When not given, exchanges over this level take none"},
     {.key = "units_taken", .type = LL_TYPE_NUMBER, AT(units_taken), .min = 0, .max = MOST_TAKEN, .otherwise = "0",
      .help = "share of a device's units that an exchange over this level keeps busy while it goes on, so that "
              "what is computed meanwhile takes 1 / (1 - share) times as long; of an exchange over several levels "
@@ -704,10 +707,10 @@ static const struct ll_field energy_fields[] = {
              "`mac_pj`)"},
     {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
      .max = 1,
-     .help = "energy of a byte between that memory level and those further in, in pJ, as in `hbm_pj_per_byte: "
-             "31`; what fills the level from outside is charged to where it comes from alone"},
+     .help = "energy of a byte that is read out of that memory level or written into it, in pJ, as in "
+             "`hbm_pj_per_byte: 31`; one that goes from a level to the next is read in one and written in the other"},
     {.key = "on_chip_pj", .type = LL_TYPE_NUMBER, AT(on_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "energy of a byte between a level of 1 KiB and those further in, in pJ; every level but the outermost that "
+     .help = "energy of a byte out of a level of 1 KiB or into it, in pJ; every level but the outermost that "
              "has no figure of its own takes this times the square root of its KiB"},
     {.key = "on_chip_bank", .type = LL_TYPE_SIZE, AT(on_chip_bank_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
      .max = MOST_BYTES,

@@ -41,6 +41,7 @@ static void send_around(struct ll_steps *steps, double forward_bytes, double bac
                 ll_steps_send(steps, next, i, back_bytes / (double)rings);
         }
     steps->step_bytes *= (double)all / (double)n;
+    steps->step_j *= (double)all / (double)n;
 }
 
 double ll_turns_of_ring(const struct ll_exchange *e)

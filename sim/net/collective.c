@@ -41,6 +41,14 @@ static uint32_t level_of(const struct ll_net *net, uint64_t link)
     return link == UINT64_MAX ? LL_NO_LEVEL : (uint32_t)(ll_net_link_spec(net, link) - first);
 }
 
+static bool draws_energy(const struct ll_machine *machine)
+{
+    for (uint64_t l = 0; l < machine->network_count; l++)
+        if (machine->networks[l].j_per_byte > 0)
+            return true;
+    return false;
+}
+
 /* An algorithm that is not worth it is none. */
 static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const struct ll_exchange *exchange,
                                               enum ll_algorithm algorithm, struct ll_worth worth,
@@ -53,14 +61,18 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
                              .groups = ll_solver_groups(solver, exchange),
                              .busiest = UINT64_MAX,
                              .worth = worth,
+                             .draws = draws_energy(ll_net_machine(net)),
                              .told = told};
     steps.exchange.algorithm = algorithm;
     ll_solver_forget(solver);
-    if (!algorithms[algorithm].send(&steps) || steps.tired)
+    bool done = algorithms[algorithm].send(&steps) && !steps.tired;
+    free(steps.path.links);
+    if (!done)
         return LL_EXCHANGE_NO_WAY;
     *exchanged = (struct ll_exchanged){
         .time_s = steps.time_s,
         .sent_bytes = steps.sent_bytes,
+        .links_j = steps.links_j,
         .rounds = steps.rounds,
         .algorithm = steps.exchange.algorithm,
         .busiest = level_of(net, steps.busiest),
@@ -164,7 +176,9 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
     tell_nested(steps, exchange, &part);
     steps->time_s += part.time_s;
     steps->rounds += part.rounds;
-    steps->sent_bytes += part.sent_bytes * (double)exchange->groups / (double)steps->exchange.groups;
+    double parts = (double)exchange->groups / (double)steps->exchange.groups;
+    steps->sent_bytes += part.sent_bytes * parts;
+    steps->links_j += part.links_j * parts;
 }
 
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
@@ -220,16 +234,22 @@ static void find_samples(const struct ll_network *level, uint64_t devices,
 
 /* What was measured on the level, where that says something of so many devices. */
 static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_exchange *e,
-                    struct ll_exchanged *exchanged)
+                    struct ll_exchanged *exchanged, bool *failed)
 {
     const struct ll_network_sample *low = NULL, *high = NULL;
     find_samples(&ll_net_machine(net)->networks[place], e->size, &low, &high);
     if (!low || !high)
         return false;
+    struct ll_route path = {0};
+    double sent_bytes = 2 * (double)(e->size - 1) * e->bytes;
+    ll_net_route(net, e->members[0], e->members[1], &path);
     *exchanged = (struct ll_exchanged){.time_s = between(low, high, e->size, e->bytes),
-                                       .sent_bytes = 2 * (double)(e->size - 1) * e->bytes,
+                                       .sent_bytes = sent_bytes,
+                                       .links_j = sent_bytes * ll_net_path_j(net, &path),
                                        .algorithm = LL_ALGORITHM_COUNT,
                                        .busiest = (uint32_t)place};
+    *failed = path.failed;
+    free(path.links);
     return true;
 }
 
@@ -260,12 +280,13 @@ static void tell_samples(const struct ll_net *net, const struct ll_exchange *e, 
                 latency_s, n, n, e->bytes, bandwidth_Bps, between(low, high, e->size, e->bytes));
 }
 
-static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
+static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged,
+                       bool *failed)
 {
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
     uint64_t level = ll_joining_level(net, e);
-    return level != LL_NO_LEVEL && sampled(net, level, e, exchanged);
+    return level != LL_NO_LEVEL && sampled(net, level, e, exchanged, failed);
 }
 
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
@@ -274,8 +295,9 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
     const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
     struct ll_exchange way = *exchange;
-    if (is_sampled(net, exchange, exchanged))
-        return LL_EXCHANGE_DONE;
+    bool failed = false;
+    if (is_sampled(net, exchange, exchanged, &failed))
+        return failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
     way.algorithm = software->collectives;
     enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
     way.algorithm = LL_ALGORITHM_COUNT;

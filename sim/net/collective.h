@@ -42,6 +42,7 @@ struct ll_exchanged {
     double time_s;               /* with what starting costs */
     double overhead_s;           /* of that, what starting costs */
     double sent_bytes;           /* by all devices of one group together, over all steps */
+    double links_j;              /* what the links take that these cross */
     double rounds;               /* messages one behind the other, each with its latency */
     enum ll_algorithm algorithm; /* LL_ALGORITHM_COUNT where the time was measured; then rounds is 0 */
     uint32_t busiest;            /* the level whose link held the last step back; LL_NO_LEVEL: none */

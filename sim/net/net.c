@@ -212,3 +212,12 @@ double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct
     }
     return latency_s;
 }
+
+double ll_net_path_j(const struct ll_net *net, const struct ll_route *path)
+{
+    double each_j = 0;
+    for (uint64_t l = 0; l < path->count; l++)
+        if (ll_net_link_kind(net, path->links[l]) == LL_LINK)
+            each_j += ll_net_link_spec(net, path->links[l])->j_per_byte;
+    return each_j;
+}

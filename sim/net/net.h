@@ -50,6 +50,9 @@ uint64_t ll_net_level_between(const struct ll_net *net, uint64_t from, uint64_t 
 /* Adds the links that a message crosses to the path; its latency in seconds. */
 double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct ll_route *path);
 
+/* What a byte takes along these links, in J; ports of devices and groups take nothing. */
+double ll_net_path_j(const struct ll_net *net, const struct ll_route *path);
+
 /* The machine it was made of. */
 const struct ll_machine *ll_net_machine(const struct ll_net *net);
 

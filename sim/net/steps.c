@@ -12,6 +12,17 @@
 
 #include <math.h>
 
+/* What a byte takes between two ranks, in the mean over the groups. */
+static double path_j(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    steps->path.count = 0;
+    for (uint64_t first = 0; first < e->groups * e->size; first += e->size)
+        ll_net_route(steps->net, e->members[first + from_rank], e->members[first + to_rank], &steps->path);
+    steps->failed |= steps->path.failed;
+    return ll_net_path_j(steps->net, &steps->path) / (double)e->groups;
+}
+
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
 {
     const struct ll_exchange *e = &steps->exchange;
@@ -24,6 +35,8 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
         steps->chunk_bytes = level->chunk_bytes;
     steps->flagged = steps->messages == 0 ? level->flagged : fmin(steps->flagged, level->flagged);
     steps->step_bytes += bytes;
+    if (steps->draws)
+        steps->step_j += bytes * path_j(steps, from_rank, to_rank);
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;
     ll_solver_send(steps->solver, from_rank, to_rank, bytes);
@@ -33,6 +46,7 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
 struct step {
     struct ll_flow_times flow;
     double bytes;         /* that a device sends */
+    double links_j;       /* of all devices together */
     double pass_s;        /* what passing half a chunk on costs, on the average */
     uint64_t chunk_bytes; /* that a device has in flight at once; 0: all */
     double flagged;       /* share of the bandwidth that a protocol with flags reaches; 0: there is none */
@@ -41,7 +55,7 @@ struct step {
 /* What the messages added so far take; they are then forgotten. They are not worth more than most_s. */
 static struct step run(struct ll_steps *steps, double most_s)
 {
-    struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size};
+    struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size, .links_j = steps->step_j};
     struct ll_worth left = {steps->worth.links - ll_min(steps->links, steps->worth.links), most_s};
     struct ll_solved solved;
     steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups, &left, &solved);
@@ -54,7 +68,7 @@ static struct step run(struct ll_steps *steps, double most_s)
         step.chunk_bytes = steps->chunk_bytes;
         step.flagged = steps->flagged;
     }
-    steps->step_bytes = steps->pass_s = steps->flagged = 0;
+    steps->step_bytes = steps->step_j = steps->pass_s = steps->flagged = 0;
     steps->messages = steps->chunk_bytes = 0;
     return step;
 }
@@ -67,6 +81,7 @@ static struct step end(struct ll_steps *steps, double times)
     if (step.flow.busiest != UINT64_MAX)
         steps->busiest = step.flow.busiest;
     steps->sent_bytes += times * step.bytes * (double)steps->exchange.size;
+    steps->links_j += times * step.links_j;
     return step;
 }
 

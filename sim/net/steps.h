@@ -14,10 +14,13 @@ struct ll_steps {
     struct ll_solver *solver;
     struct ll_exchange exchange;
     uint32_t groups; /* their number, for the solver */
-    double time_s, sent_bytes, rounds;
-    /* Of the step under way: bytes of all messages, what passing half a chunk on costs them, their number; the
-     * least chunk and the least share with flags of the levels that they pass, 0 without. */
-    double step_bytes, pass_s;
+    double time_s, sent_bytes, links_j, rounds;
+    bool draws; /* its links take energy that somebody described */
+    struct ll_route path;
+    /* Of the step under way: bytes of all messages, what these take of their links, what passing half a chunk
+     * on costs them, their number; the least chunk and the least share with flags of the levels that they
+     * pass, 0 without. */
+    double step_bytes, step_j, pass_s;
     uint64_t messages, chunk_bytes;
     double flagged;
     uint64_t busiest;

@@ -103,6 +103,7 @@ static void add_energy(struct ll_energy_parts *sum, const struct ll_energy_parts
 {
     sum->compute_j += times * term->compute_j;
     sum->host_j += times * term->host_j;
+    sum->network_j += times * term->network_j;
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
         sum->level_j[l] += times * term->level_j[l];
 }
@@ -120,7 +121,7 @@ double ll_combined_energy_j(const struct ll_term *terms, size_t count, double ti
         parts->level_j[outermost] +=
             terms[t].times * terms[t].more_bytes * ll_machine_level_j(first->machine, outermost);
     }
-    double energy_j = parts->compute_j + parts->host_j + parts->static_j;
+    double energy_j = parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
         energy_j += parts->level_j[l];
     return isnan(first->energy_j) ? NAN : energy_j;

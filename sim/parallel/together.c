@@ -159,8 +159,9 @@ static void average_energy(double ranks, struct ll_result *result)
     struct ll_energy_parts *parts = &result->energy;
     parts->compute_j /= ranks;
     parts->host_j /= ranks;
+    parts->network_j /= ranks;
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
-    double energy_j = parts->compute_j + parts->host_j + parts->static_j;
+    double energy_j = parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
     for (uint64_t l = 0; l < result->machine->level_count; l++) {
         parts->level_j[l] /= ranks;
         energy_j += parts->level_j[l];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Energy to first order: so much for each multiply-accumulate or operation, so much for each byte out of a
- * memory level or from the host, and the power that flows all the time over the whole step. As in Accelergy
- * (Wu, Emer and Sze, ICCAD 2019), but a byte is charged where it comes from, not where it is filled in as
- * well. Area: arithmetic by the number of multiply-accumulators, on-chip memory by the byte, and what is
- * fixed. Both are NaN when the machine does not describe them. */
+ * memory level, from the host or over a link between devices, and the power that flows all the time over
+ * the whole step. As in Accelergy (Wu, Emer and Sze, ICCAD 2019) a byte is charged in both memories between
+ * which it goes, once in the innermost one. Area: arithmetic by the number of multiply-accumulators,
+ * on-chip memory by the byte, and what is fixed. Both are NaN when the machine does not describe them. */
 #include "sim/cost/task.h"
 #include "sim/replay/replay_parts.h"
 
 #include <math.h>
+#include <string.h>
 
 /* In the type in which the unit computes, which may be wider than what is stored; zeros that it multiplies
  * take as much as anything else. */
@@ -21,7 +22,13 @@ static double compute_j(const struct ll_machine *machine, const struct ll_work *
            ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
 }
 
-/* Arithmetic and the host's bytes, of all replayed steps together. */
+/* Of a device, by one exchange. */
+static double links_j(const struct ll_price *price)
+{
+    return price->exchanged.links_j / (double)price->devices;
+}
+
+/* Arithmetic, and bytes of the host and between devices, of all replayed steps together. */
 static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -36,27 +43,62 @@ static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
         if (work->kind == LL_WORK_SWAP)
             parts->host_j += (double)ll_max(work->a_bytes, work->c_bytes) * machine->energy.host_j_per_byte;
+        if (work->kind == LL_WORK_COLLECTIVE)
+            parts->network_j += links_j(&result->prices[form]);
+    }
+}
+
+/* Of what an op moves out of a level and back, each operand's bytes; of other work than products, what it
+ * reads and writes share them. */
+static void split_bytes(const struct ll_level *level, const struct ll_work *work,
+                        const struct ll_op_detail *detail, uint64_t l, double of[LL_OPERAND_COUNT])
+{
+    double read = ll_level_holds(level, LL_OPERAND_A) ? (double)work->a_bytes : 0;
+    double written = ll_level_holds(level, LL_OPERAND_C) ? (double)work->c_bytes : 0;
+    double each = read + written > 0 ? detail->traffic_bytes[l] / (read + written) : 0;
+    of[LL_OPERAND_A] = read * each;
+    of[LL_OPERAND_B] = 0;
+    of[LL_OPERAND_C] = written * each;
+    if (ll_is_product(work))
+        memcpy(of, detail->operand_bytes[l], sizeof detail->operand_bytes[l]);
+}
+
+void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
+                       const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS])
+{
+    for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
+        double of[LL_OPERAND_COUNT];
+        accessed_bytes[l] += detail->traffic_bytes[l];
+        split_bytes(&machine->levels[l], work, detail, l, of);
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+            int inside = ll_catcher(machine, l, i);
+            if (inside != LL_CATCHER_UNIT)
+                accessed_bytes[inside] += of[i];
+        }
     }
 }
 
 /* Fills the parts of a step and returns their sum. */
-static double sum_energy(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
+static double sum_energy(const struct ll_result *result, const bool *idle, const double *accessed_bytes,
+                         struct ll_energy_parts *parts)
 {
     double steps = (double)result->prepared->steps, total_j = 0;
     sum_ops(result, idle, parts);
     parts->compute_j /= steps;
     parts->host_j /= steps;
+    parts->network_j /= steps;
     for (uint64_t l = 0; l < result->machine->level_count; l++) {
-        parts->level_j[l] = result->level_bytes[l] * ll_machine_level_j(result->machine, l);
+        parts->level_j[l] = accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
         total_j += parts->level_j[l];
     }
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
-    return total_j + parts->compute_j + parts->host_j + parts->static_j;
+    return total_j + parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
 }
 
-void ll_sum_energy(struct ll_result *result, const bool *idle)
+void ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
 {
     const struct ll_machine *machine = result->machine;
     result->area_m2 = ll_machine_area_m2(machine);
-    result->energy_j = machine->energy_given ? sum_energy(result, idle, &result->energy) : NAN;
+    result->energy_j =
+        machine->energy_given ? sum_energy(result, idle, accessed_bytes, &result->energy) : NAN;
 }

@@ -70,6 +70,7 @@ struct run {
     struct ll_history *history;
     struct ll_so_far so_far; /* of both */
     double stream_end_s[STREAM_COUNT];
+    double accessed_bytes[LL_MAX_LEVELS];
     double end_s;                       /* of all that has been placed */
     double active_s, starting_s;        /* all that the device works, all that the software takes to start */
     double started_s;                   /* when the software has started the last op */
@@ -388,6 +389,7 @@ static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
             done = run_on_device(run, seq, &detail);
         for (uint64_t l = 0; l < run->machine->level_count; l++)
             result->level_bytes[l] += detail.traffic_bytes[l];
+        ll_count_accesses(run->machine, &prepared->works[form], &detail, run->accessed_bytes);
         ll_kind_sums_add(kinds, result, seq, &detail);
     }
     return done;
@@ -402,7 +404,7 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
     for (uint64_t l = 0; l < run->machine->level_count; l++)
         result->level_bytes[l] /= steps;
     ll_find_bottlenecks(result, run->parts, behind_s);
-    ll_sum_energy(result, run->among->idle);
+    ll_sum_energy(result, run->among->idle, run->accessed_bytes);
     ll_kind_sums_end(kinds, result);
     return ll_find_exposure(result);
 }

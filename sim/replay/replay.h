@@ -94,9 +94,9 @@ struct ll_kind_result {
     double rate, peak_share, bound_s;
 };
 
-/* What becomes of a step's energy, in J. */
+/* What becomes of a step's energy, in J; of what the network's links take, this device's share. */
 struct ll_energy_parts {
-    double compute_j, level_j[LL_MAX_LEVELS], host_j, static_j;
+    double compute_j, level_j[LL_MAX_LEVELS], host_j, network_j, static_j;
 };
 
 /* A level of the network, a step. */

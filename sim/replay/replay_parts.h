@@ -65,8 +65,13 @@ bool ll_find_exposure(struct ll_result *result);
 void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
                    const struct ll_price *price, struct ll_explain *why);
 
-/* Fills energy_j and area_m2; level_bytes are there. idle, by form: such ops take none; NULL: all do. */
-void ll_sum_energy(struct ll_result *result, const bool *idle);
+/* Adds the bytes that an op reads out of each level or writes into it, whether it moves them further in or
+ * fills it with them. Of a machine whose energy nobody described, none. */
+void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
+                       const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS]);
+
+/* Fills energy_j and area_m2; accessed_bytes: of all ops. idle, by form: such ops take none; NULL: all do. */
+void ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes);
 
 /* Op kinds, summed op by op while these are replayed. In the arena of the first call. */
 struct ll_kind_sums;

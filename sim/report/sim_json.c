@@ -264,6 +264,7 @@ static void energy(const struct ll_result *result, struct ll_json *json)
     for (uint64_t l = 0; l < result->machine->level_count; l++)
         ll_json_put_number(json, result->machine->levels[l].name, parts->level_j[l]);
     ll_json_put_number(json, "host", parts->host_j);
+    ll_json_put_number(json, "network", parts->network_j);
     ll_json_put_number(json, "static", parts->static_j);
     ll_json_close_object(json);
     ll_json_key(json, "pj_per_byte");

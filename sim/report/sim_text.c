@@ -290,12 +290,17 @@ static enum ll_dtype type_of_figure(const double figures[LL_DTYPE_COUNT], enum l
 
 /* What has no figure counts nothing, what has that of another type may count too little: who reads the sum
  * should know. */
-static void energy_gaps(const struct ll_machine *machine, enum ll_dtype dtype, struct ll_str *line)
+static void energy_gaps(const struct ll_result *result, struct ll_str *line)
 {
+    const struct ll_machine *machine = result->machine;
+    enum ll_dtype dtype = result->prepared->dtype;
     uint64_t gaps = 0;
     for (uint64_t l = 0; l < machine->level_count; l++)
         if (ll_machine_level_j(machine, l) == 0)
             ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes out of ", machine->levels[l].name);
+    for (uint64_t l = 0; l < machine->network_count; l++)
+        if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
+            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes over ", machine->networks[l].name);
     if (machine->energy.static_w == 0 && machine->energy.leakage_w_per_mm2 == 0)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)
@@ -322,10 +327,11 @@ static void energy_words(const struct ll_result *result, double energy_j, const 
     for (uint64_t l = 0; l < machine->level_count; l++)
         energy_part(machine->levels[l].name, parts->level_j[l], energy_j, &some, line);
     energy_part("host", parts->host_j, energy_j, &some, line);
+    energy_part("network", parts->network_j, energy_j, &some, line);
     energy_part("static", parts->static_j, energy_j, &some, line);
     if (some)
         ll_str_add(line, ")");
-    energy_gaps(machine, result->prepared->dtype, line);
+    energy_gaps(result, line);
 }
 
 static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COUNT])
