@@ -55,18 +55,19 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
                                               struct ll_told *told, struct ll_exchanged *exchanged)
 {
     const struct ll_net *net = ll_solver_net(solver);
+    struct ll_route path = {0};
     struct ll_steps steps = {.net = net,
                              .solver = solver,
                              .exchange = *exchange,
                              .groups = ll_solver_groups(solver, exchange),
                              .busiest = UINT64_MAX,
                              .worth = worth,
-                             .draws = draws_energy(ll_net_machine(net)),
+                             .path = draws_energy(ll_net_machine(net)) ? &path : NULL,
                              .told = told};
     steps.exchange.algorithm = algorithm;
     ll_solver_forget(solver);
     bool done = algorithms[algorithm].send(&steps) && !steps.tired;
-    free(steps.path.links);
+    free(path.links);
     if (!done)
         return LL_EXCHANGE_NO_WAY;
     *exchanged = (struct ll_exchanged){

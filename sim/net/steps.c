@@ -16,11 +16,11 @@
 static double path_j(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank)
 {
     const struct ll_exchange *e = &steps->exchange;
-    steps->path.count = 0;
+    steps->path->count = 0;
     for (uint64_t first = 0; first < e->groups * e->size; first += e->size)
-        ll_net_route(steps->net, e->members[first + from_rank], e->members[first + to_rank], &steps->path);
-    steps->failed |= steps->path.failed;
-    return ll_net_path_j(steps->net, &steps->path) / (double)e->groups;
+        ll_net_route(steps->net, e->members[first + from_rank], e->members[first + to_rank], steps->path);
+    steps->failed |= steps->path->failed;
+    return ll_net_path_j(steps->net, steps->path) / (double)e->groups;
 }
 
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
@@ -35,7 +35,7 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
         steps->chunk_bytes = level->chunk_bytes;
     steps->flagged = steps->messages == 0 ? level->flagged : fmin(steps->flagged, level->flagged);
     steps->step_bytes += bytes;
-    if (steps->draws)
+    if (steps->path)
         steps->step_j += bytes * path_j(steps, from_rank, to_rank);
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;

@@ -15,8 +15,7 @@ struct ll_steps {
     struct ll_exchange exchange;
     uint32_t groups; /* their number, for the solver */
     double time_s, sent_bytes, links_j, rounds;
-    bool draws; /* its links take energy that somebody described */
-    struct ll_route path;
+    struct ll_route *path; /* room for one, where links take energy that somebody described; else NULL */
     /* Of the step under way: bytes of all messages, what these take of their links, what passing half a chunk
      * on costs them, their number; the least chunk and the least share with flags of the levels that they
      * pass, 0 without. */
