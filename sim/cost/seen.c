@@ -92,7 +92,7 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
                cost->serial * serial);
     cost->serial *= serial;
     cost->compute_s *= compute;
-    cost->compute_first_s *= compute;
+    cost->compute_first_s *= ratios.near; /* of all, however well the unit is used then */
     cost->compute_cycles *= compute;
     cost->utilization /= compute;
     cost->overhead_s *= ratios.near;

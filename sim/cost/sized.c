@@ -8,6 +8,7 @@
 #include "sim/cost/cast.h"
 #include "sim/cost/layout.h"
 #include "sim/cost/nested.h"
+#include "sim/cost/numa.h"
 #include "sim/cost/power.h"
 #include "sim/cost/rows.h"
 #include "sim/cost/scatter.h"
@@ -136,7 +137,7 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
 /* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each
  * has to provide, one for each of its units that work. */
 struct feed {
-    double slowdown, share, one_Bps, all_Bps, pieces, least_bytes, first_bytes, finest_bytes;
+    double slowdown, share, one_Bps, all_Bps, nodes_Bps, pieces, least_bytes, first_bytes, finest_bytes;
     uint64_t instances;
 };
 
@@ -166,16 +167,23 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
     if (level->unit_Bps > 0)
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
+    feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * ll_kernel_share(s->machine, s->kernel, l);
+    feed.all_Bps = fmin(feed.all_Bps, feed.nodes_Bps);
     feed.finest_bytes = finest_bytes(level, way, why);
     feed.first_bytes = fmin(feed.finest_bytes, feed.least_bytes / used); /* of one unit */
     return feed;
 }
 
 /* How often an op waits for a level: once, or for near levels once in each step of a sequence. */
-static double wait_s(const struct ll_sized *s, uint64_t l)
+static double wait_s(const struct ll_sized *s, uint64_t l, uint64_t units, struct ll_explain *why)
 {
+    const struct ll_level *level = &s->machine->levels[l];
     double times = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
-    return times * s->machine->levels[l].latency_s;
+    double each_s = ll_numa_latency_s(level, units);
+    if (each_s > level->latency_s)
+        ll_say(why, "%s, latency with that of other nodes: %.10g + %.10g * %.10g = %.10g s", level->name,
+               level->latency_s, ll_numa_remote(level, units), level->numa.latency_s, each_s);
+    return times * each_s;
 }
 
 static double rewritten(const struct ll_sized *s, uint64_t l, double bytes, struct ll_explain *why)
@@ -218,10 +226,31 @@ static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct 
     return price;
 }
 
+static void tell_level(const struct ll_sized *s, uint64_t l, const struct feed *feed, double bytes,
+                       const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_level *level = &s->machine->levels[l];
+    uint64_t working = ll_numa_working(level, cost->units_used);
+    if (feed->share != level->efficiency)
+        ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
+               ll_kernel_share(s->machine, s->kernel, l), feed->slowdown, feed->share);
+    if (feed->all_Bps == feed->nodes_Bps)
+        ll_say(why,
+               "%s, between its nodes, %" PRIu64 " of which work: %.10g / (%.10g * %" PRIu64 " * %" PRIu64
+               " * %.10g) = %.10g s",
+               level->name, working, bytes, level->numa.link_Bps, level->numa.nodes, working,
+               ll_kernel_share(s->machine, s->kernel, l), cost->level_s[l]);
+    else if (feed->all_Bps < feed->one_Bps * (double)feed->instances)
+        ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
+               bytes, level->unit_Bps, feed->share, s->unit.count, cost->level_s[l]);
+    else
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes,
+               level->bandwidth_Bps, feed->share, feed->instances, cost->level_s[l]);
+}
+
 static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
                         struct ll_cost *cost, struct ll_explain *why)
 {
-    uint64_t count = s->unit.count;
     for (uint64_t l = first; l < end; l++) {
         const struct ll_level *level = &s->machine->levels[l];
         struct feed feed = feed_of(s, way, l, cost, why);
@@ -230,16 +259,8 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
         double first_s = feed.first_bytes / feed.one_Bps;
         cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(first_s, cost->level_s[l]);
-        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l) : 0;
-        if (feed.share != level->efficiency)
-            ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-                   ll_kernel_share(s->machine, s->kernel, l), feed.slowdown, feed.share);
-        if (feed.all_Bps < feed.one_Bps * (double)feed.instances)
-            ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-                   bytes, level->unit_Bps, feed.share, count, cost->level_s[l]);
-        else
-            ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes,
-                   level->bandwidth_Bps, feed.share, feed.instances, cost->level_s[l]);
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l, cost->units_used, why) : 0;
+        tell_level(s, l, &feed, bytes, cost, why);
         if (first_s > 0)
             ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
                    level->name, feed.finest_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
@@ -284,7 +305,7 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
         paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l, once) / feed.all_Bps;
         paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
                                              .pieces = feed.pieces,
-                                             .wait_s = wait_s(s, l),
+                                             .wait_s = wait_s(s, l, cost->units_used, NULL),
                                              .line_bytes = ll_line_inside(s->machine, l),
                                              .saved_bytes = s->found ? s->found->saved_bytes[l] : 0};
     }
@@ -330,10 +351,12 @@ static void all_traffic(const struct ll_sized *s, const struct ll_way *way, bool
     keep_traffic(&traffic, s->machine->level_count, cost);
 }
 
+/* Whether all stages overlap, and far ones take as long whichever way. */
 static bool overlaps_all(const struct ll_machine *machine)
 {
     for (uint64_t l = 0; l < machine->level_count; l++)
-        if (machine->levels[l].buffering == LL_BUFFER_SINGLE || ll_level_waits(machine, l))
+        if (machine->levels[l].buffering == LL_BUFFER_SINGLE || ll_level_waits(machine, l) ||
+            machine->levels[l].numa_given)
             return false;
     return true;
 }

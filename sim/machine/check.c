@@ -211,6 +211,15 @@ static bool check_level(struct ll_reading *reading, uint64_t index)
     if (level->scope == LL_SCOPE_CLUSTER && level->share == 0)
         right = ll_complain(reading->diags, place_of(item, "scope"),
                             "`%s` is of a cluster: `share` must say of how many units", level->name);
+    if (level->numa_given && ll_level_has_ports(level))
+        right = ll_complain(reading->diags, place_of(item, "numa"),
+                            "`%s` has `numa` and ports of its own (`read_bandwidth`, `write_bandwidth`); "
+                            "expected one or the other",
+                            level->name);
+    if (level->scope != LL_SCOPE_DEVICE && level->numa_given)
+        right = ll_complain(reading->diags, place_of(item, "numa"),
+                            "`%s` has `numa`, but there are several of it: its scope must be device",
+                            level->name);
     if (level->scope != LL_SCOPE_CLUSTER && level->share > 0)
         right = ll_complain(reading->diags, place_of(item, "share"),
                             "`%s` is not of a cluster: `share` means nothing here", level->name);

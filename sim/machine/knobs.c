@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KNOBS = LL_MAX_UNITS + 2 * LL_MAX_LEVELS + 4 * LL_MAX_LINKS + 3 };
+enum { MOST_KNOBS = LL_MAX_UNITS + 3 * LL_MAX_LEVELS + 4 * LL_MAX_LINKS + 3 };
 
 /* Where a knob's value is in the machine, and how it is called. */
 struct slot {
@@ -48,6 +48,17 @@ static size_t level_slots(const struct ll_machine *machine, struct slot *slots)
                           offset_in(machine, &level->bandwidth_Bps),
                           false,
                           2};
+    }
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        const struct ll_level *level = &machine->levels[i];
+        if (level->numa_given)
+            slots[count++] = (struct slot){"memory",
+                                           level->name,
+                                           "numa.bandwidth",
+                                           "bandwidth between nodes",
+                                           offset_in(machine, &level->numa.link_Bps),
+                                           false,
+                                           2};
     }
     for (uint64_t i = 0; i + 1 < machine->level_count; i++) {
         const struct ll_level *level = &machine->levels[i];

@@ -114,6 +114,18 @@ enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE };
 /* The left and the right operand and the result of a product; other work has inputs a and b, result c. */
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
+/* Where data lie of a memory in several nodes: page by page in each in turn, or with the units that first
+ * wrote them. */
+enum ll_placement { LL_PLACEMENT_INTERLEAVED, LL_PLACEMENT_LOCAL };
+
+/* A memory in nodes, each beside as many of the units (sim/cost/numa.h). */
+struct ll_numa {
+    uint64_t nodes;   /* at least 2 */
+    double link_Bps;  /* between any two, one direction */
+    double latency_s; /* that an access to another node takes more */
+    enum ll_placement placement;
+};
+
 struct ll_level {
     const char *name;
     uint64_t size_bytes;  /* of one instance; there are ll_level_instances */
@@ -134,6 +146,8 @@ struct ll_level {
     bool holds_given;
     struct ll_cache_level cache; /* as in the file, where ways may be 0; ask ll_machine_cache */
     bool cache_given;
+    struct ll_numa numa; /* where numa_given */
+    bool numa_given;
 };
 
 /* How the gradient of a convolution's input is computed: with no more work than it needs; of a strided one as

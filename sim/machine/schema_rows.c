@@ -265,6 +265,26 @@ static const struct ll_field cache_fields[] = {
 #undef AT
 static const struct ll_field_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
 
+static const char *const placements[] = {
+    [LL_PLACEMENT_INTERLEAVED] = "interleaved", [LL_PLACEMENT_LOCAL] = "local", NULL};
+
+#define AT(member) .offset = offsetof(struct ll_numa, member)
+static const struct ll_field numa_fields[] = {
+    {.key = "nodes", .type = LL_TYPE_WHOLE, AT(nodes), .required = true, .min = 2, .max = MOST_UNITS,
+     .help = "how many, each with as many of the units and as much of the bandwidth"},
+    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(link_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .required = true,
+     .min = 1, .max = MOST_BPS,
+     .help = "of the link between any two of them, in one direction"},
+    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "what an access to another node takes beside the memory's own latency"},
+    {.key = "placement", .type = LL_TYPE_CHOICE, AT(placement), .choices = placements, .otherwise = "interleaved",
+     .help = "where software has data lie: in all nodes in turn, page by page, or local, with the units that first "
+             "wrote them, so that what all nodes work on crosses no link"},
+};
+#undef AT
+static const struct ll_field_table numa_table = {TABLE("numa", numa_fields, struct ll_numa)};
+
 #define AT(member) .offset = offsetof(struct ll_level, member)
 static const struct ll_field level_fields[] = {
     {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
@@ -321,6 +341,10 @@ static const struct ll_field level_fields[] = {
      .given_offset = offsetof(struct ll_level, cache_given),
      .help = "what kind of cache it is, for `leadline cache` and for what ops find of earlier ones; when not "
              "given, software fills the level"},
+    {.key = "numa", .type = LL_TYPE_OBJECT, AT(numa), .table = &numa_table,
+     .given_offset = offsetof(struct ll_level, numa_given),
+     .help = "of a memory of the whole device that lies in several nodes, as with the sockets of a board: what "
+             "passes between them; when not given, it is in one piece"},
 };
 #undef AT
 static const struct ll_field_table level_table = {TABLE("memory level", level_fields, struct ll_level)};

@@ -249,6 +249,14 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
 }
 
+static void nearer_nodes(struct ll_machine *machine, struct dice *dice)
+{
+    struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
+    level->numa.link_Bps *= roll_real(dice, 1, 4);
+    level->numa.latency_s *= roll_real(dice, 0, 1);
+    level->numa.placement = LL_PLACEMENT_LOCAL;
+}
+
 static void larger_memory(struct ll_machine *machine, struct dice *dice)
 {
     struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
@@ -360,6 +368,7 @@ static void a_better_machine_is_never_slower(void **state)
         const char *text;
     } ways[] = {{more_bandwidth, "more bandwidth"},
                 {faster_ports, "faster ports"},
+                {nearer_nodes, "nearer nodes"},
                 {larger_memory, "a larger memory"},
                 {more_lanes, "more lanes"},
                 {higher_clock, "a higher clock"},
@@ -467,7 +476,7 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
-            s.machine.levels[l].latency_s = 0;
+            s.machine.levels[l].latency_s = s.machine.levels[l].numa.latency_s = 0;
         struct ll_machine twice = s.machine;
         double left_w = s.machine.energy.limit_w - s.machine.energy.static_w;
         if (s.machine.energy.limit_w > 0) /* the same energy in half the time */
@@ -479,6 +488,7 @@ static void twice_clock_and_bandwidth_without_latency_is_half_the_time(void **st
             twice.levels[l].read_Bps *= 2;
             twice.levels[l].write_Bps *= 2;
             twice.levels[l].unit_Bps *= 2;
+            twice.levels[l].numa.link_Bps *= 2;
         }
         double once_s = timing_of(&s.machine, &s.work, &s.found).time_s;
         assert_near(2 * timing_of(&twice, &s.work, &s.found).time_s, once_s, 1e-12);

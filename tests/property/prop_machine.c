@@ -256,17 +256,27 @@ static write_value *const writers[LL_TYPE_COUNT] = {
  * them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
-    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), a cluster's share its scope, a
+    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
      * power what flows all the time (tests/unit/test_power.c); a catalogue is a file of its own
      * (tests/unit/test_catalogue.c), what units draw and the share of reads go with no ports
      * (tests/unit/test_machine_errors.c), and a fat tree and levels of groups have keys of their own
      * (tests/unit/test_net.c). */
-    static const char *const fitted[] = {"cache",           "share",           "shape",
-                                         "edges",           "samples",         "limit_w",
-                                         "power_per_clock", "catalogue",       "unit_bandwidth",
-                                         "read_share",      "in_network",      "in_network_chunk",
-                                         "links",           "oversubscription"};
+    static const char *const fitted[] = {"cache",
+                                         "share",
+                                         "shape",
+                                         "edges",
+                                         "samples",
+                                         "limit_w",
+                                         "power_per_clock",
+                                         "catalogue",
+                                         "unit_bandwidth",
+                                         "read_share",
+                                         "in_network",
+                                         "in_network_chunk",
+                                         "links",
+                                         "oversubscription",
+                                         "numa"};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
         if (!strcmp(field->key, fitted[i]))
             return false;
