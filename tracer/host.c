@@ -122,6 +122,14 @@ static void add_cores(struct ll_facts *facts, hwloc_topology_t topology)
     ll_facts_add(facts, "host.cpus", "%u", ll_pool_usable_cpus());
 }
 
+/* Of a machine with its memory in one piece nothing is said. */
+static void add_nodes(struct ll_facts *facts, hwloc_topology_t topology)
+{
+    int nodes = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) : 0;
+    if (nodes > 1)
+        ll_facts_add(facts, "host.memory_nodes", "%d", nodes);
+}
+
 static const struct cache {
     const char *key;
     hwloc_obj_type_t type;
@@ -195,6 +203,7 @@ void ll_host_facts(struct ll_facts *facts)
     add_cpu(facts, topology);
     add_cores(facts, topology);
     add_memory(facts);
+    add_nodes(facts, topology);
     add_caches(facts, topology);
     ll_facts_add(facts, "clock.resolution_ns", "%" PRIu64, ll_clock_resolution_ns());
     if (topology)

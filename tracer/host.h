@@ -6,10 +6,10 @@
 #include "tracer/base/pool.h"
 #include "tracer/facts.h"
 
-/* Adds what can be found out of: leadline (version), host.cpu (model), host.cores (physical, of the machine),
- * host.cpus (logical, that this process may use), host.memory_bytes (MemTotal), host.cache.l1d, .l1i, .l2,
- * .l3 (bytes of one such cache), clock.resolution_ns. What the system does not tell is left out. Takes some
- * milliseconds. Thread-safe. */
+/* Adds what can be found out of: leadline (version), host.cpu (model), host.cores (physical, of the
+ * machine), host.cpus (logical, that this process may use), host.memory_bytes (MemTotal), host.memory_nodes
+ * (NUMA, where there are several), host.cache.l1d, .l1i, .l2, .l3 (bytes of one such cache),
+ * clock.resolution_ns. What the system does not tell is left out. Takes some milliseconds. Thread-safe. */
 void ll_host_facts(struct ll_facts *facts);
 
 /* Adds what this pool's looks saw of the processors under its threads, as far as it looked:

@@ -127,6 +127,17 @@ static void say_apart(double share)
             ll_percent(&text, share));
 }
 
+/* What passes between nodes is not measured. */
+static void say_nodes(double nodes)
+{
+    if (nodes > 1)
+        fprintf(
+            stderr,
+            "this machine's memory lies in %.0f nodes; it is described as one piece, as near as the measured "
+            "threads had it: `numa` of the level `dram` adds what passes between them\n",
+            nodes);
+}
+
 /* Who describes a machine should know that it was not left alone. Of a virtual machine whose neighbours were
  * quiet, times of an op differed by 9 % in the median over the kernels, and by 22 % when they were not; then
  * products of few rows were found 20 % slower than a few minutes before. */
@@ -208,6 +219,7 @@ static int write_machine(const struct ll_args *args, const struct ll_trace *trac
     if (status == LL_DONE)
         status = (ll_flag(args, "json") ? report_json : report)(&calibration);
     say_disturbed(trace, &calibration);
+    say_nodes(ll_trace_number(trace, "host.memory_nodes", 0));
     ll_machine_free(calibration.machine);
     return status;
 }

@@ -50,6 +50,21 @@ static void the_host_agrees_with_the_c_library(void **state)
         assert_true(number(&facts, "host.cache.l1d") <= number(&facts, "host.cache.l2"));
 }
 
+/* hwloc reads a topology out of the environment. */
+static void memory_in_several_nodes_is_counted(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {"package:1 core:4 pu:2", "package:2 [numa] core:4 pu:1"};
+    for (uint64_t i = 0; i < 2; i++) {
+        struct ll_facts facts = {.arena = &arena};
+        assert_int_equal(setenv("HWLOC_SYNTHETIC", machines[i], 1), 0);
+        ll_host_facts(&facts);
+        assert_int_equal(number(&facts, "host.memory_nodes"), i ? 2 : 0);
+        assert_int_equal(number(&facts, "host.cores"), i ? 8 : 4);
+    }
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+}
+
 static void put(const char *path, const char *words)
 {
     FILE *file = fopen(path, "w");
@@ -92,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_of_facts_grows_and_keeps_its_order),
         cmocka_unit_test(the_host_agrees_with_the_c_library),
+        cmocka_unit_test(memory_in_several_nodes_is_counted),
         cmocka_unit_test(the_least_limit_of_control_groups_counts),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
