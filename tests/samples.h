@@ -114,8 +114,9 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
         level->numa_given =
             level->scope == LL_SCOPE_DEVICE && !ll_level_has_ports(level) && !roll_between(dice, 0, 3);
         if (level->numa_given)
-            level->numa = (struct ll_numa){roll_between(dice, 2, 8), roll_real(dice, 1e8, 1e11),
-                                           roll_real(dice, 0, 1e-7), roll_between(dice, 0, 1)};
+            level->numa =
+                (struct ll_numa){roll_between(dice, 2, 8), roll_real(dice, 1e8, 1e11),
+                                 roll_real(dice, 0, 1e-7), (enum ll_placement)roll_between(dice, 0, 1)};
         level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
         level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
         for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)

@@ -25,6 +25,7 @@ static double steps_s(const struct ll_sized *s, struct ll_explain *why)
     ll_say(why, "between steps: %" PRIu64 " * %.10g = %.10g s", s->task.steps, each_s, all_s);
     return all_s;
 }
+
 /* Who does it: the unit, the kernel that drives it, the type in which it computes. */
 struct doer {
     const struct ll_machine *machine;
@@ -151,81 +152,109 @@ static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant
     return best;
 }
 
-/* Whichever is the fastest. */
+/* What is asked: of an op's work on a machine, one way or whichever is the fastest. */
+struct question {
+    const struct ll_machine *machine;
+    enum ll_op_kind kind;
+    const struct ll_work *work;
+    uint32_t way;
+    const struct ll_next_to *beside; /* NULL: on an empty machine */
+};
 static const uint32_t fastest = UINT32_MAX;
 
-static bool cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                    uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost,
-                    struct ll_bounds *bounds, struct ll_explain *why, const char **trouble)
+/* Of work that no unit does; true where it is such, and *cost is filled. */
+static bool needs_no_unit(const struct question *q, struct ll_cost *cost, struct ll_explain *why)
 {
-    assert(kind < LL_OP_COUNT && work->kind < LL_WORK_COUNT && machine->level_count > 0);
-    *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
-    *trouble = NULL;
-    if (work->kind == LL_WORK_WAIT) /* only the recording knows how long */
+    switch (q->work->kind) {
+    case LL_WORK_WAIT: /* only the recording knows how long */
         return true;
-    if (work->kind == LL_WORK_NOTHING) {
-        cost->overhead_s = machine->software.view_overhead_s;
+    case LL_WORK_NOTHING:
+        cost->overhead_s = q->machine->software.view_overhead_s;
         ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
         return true;
-    }
-    if (work->kind == LL_WORK_COLLECTIVE) {
-        *trouble = "devices exchange data here, which one device alone cannot be asked about";
+    case LL_WORK_SWAP:
+        ll_host_swaps(&q->machine->host, q->work, cost, why);
+        return true;
+    case LL_WORK_HOST:
+        ll_host_sends(&q->machine->host, q->kind, q->work, cost, why);
+        return true;
+    default:
         return false;
     }
-    if (work->kind == LL_WORK_SWAP) {
-        ll_host_swaps(&machine->host, work, cost, why);
-        return true;
+}
+
+/* The kernel, the unit and the type of number; false when no unit takes the work. */
+static bool find_doer(const struct question *q, struct doer *doer)
+{
+    *doer = (struct doer){
+        .machine = q->machine, .kernel = ll_machine_kernel(q->machine, q->kind, q->work), .work = q->work};
+    if (q->beside) {
+        doer->found = q->beside->found;
+        doer->alone = q->beside->alone;
     }
-    if (work->kind == LL_WORK_HOST) {
-        ll_host_sends(&machine->host, kind, work, cost, why);
-        return true;
-    }
-    struct doer doer = {.machine = machine, .kernel = ll_machine_kernel(machine, kind, work), .work = work};
-    if (beside) {
-        doer.found = beside->found;
-        doer.alone = beside->alone;
-    }
-    doer.unit = ll_choose_unit(machine, kind, work, &doer.dtype);
-    if (doer.unit == LL_NO_UNIT) {
-        *trouble = "no unit of this machine runs such work in this dtype or a wider one";
-        return false;
-    }
+    doer->unit = ll_choose_unit(q->machine, q->kind, q->work, &doer->dtype);
+    return doer->unit != LL_NO_UNIT;
+}
+
+static void cost_on_unit(const struct question *q, const struct doer *doer, struct ll_cost *cost,
+                         struct ll_bounds *bounds, struct ll_explain *why)
+{
     struct ll_variant variants[LL_MOST_VARIANTS];
-    uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
-    uint32_t taken = way == fastest ? fastest_variant(&doer, variants, count) : way;
+    uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, variants);
+    uint32_t taken = q->way == fastest ? fastest_variant(doer, variants, count) : q->way;
     const struct ll_variant *variant = &variants[taken];
-    ll_variant_tell(variant, work, why);
-    if (!cost_variant(&doer, variant, cost, bounds, why))
-        return true;
-    cost->next_to_found = beside != NULL;
+    ll_variant_tell(variant, q->work, why);
+    if (!cost_variant(doer, variant, cost, bounds, why))
+        return;
+    cost->next_to_found = q->beside != NULL;
     cost->way = taken;
     cost->ways = count;
     if (variant->name && variant->work.flops > 0)
-        cost->utilization *= (double)work->flops / (double)variant->work.flops;
-    return true;
+        cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
+}
+
+static bool cost_op(const struct question *q, struct ll_cost *cost, struct ll_bounds *bounds,
+                    struct ll_explain *why, const char **trouble)
+{
+    struct doer doer;
+    assert(q->kind < LL_OP_COUNT && q->work->kind < LL_WORK_COUNT && q->machine->level_count > 0);
+    *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
+    *trouble = NULL;
+    if (needs_no_unit(q, cost, why))
+        return true;
+    if (q->work->kind == LL_WORK_COLLECTIVE)
+        *trouble = "devices exchange data here, which one device alone cannot be asked about";
+    else if (!find_doer(q, &doer))
+        *trouble = "no unit of this machine runs such work in this dtype or a wider one";
+    else
+        cost_on_unit(q, &doer, cost, bounds, why);
+    return *trouble == NULL;
 }
 
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, struct ll_explain *why, const char **trouble)
 {
+    const struct question question = {machine, kind, work, fastest, NULL};
     struct ll_bounds bounds; /* an explanation tells of them too */
-    return cost_op(machine, kind, work, fastest, NULL, cost, why ? &bounds : NULL, why, trouble);
+    return cost_op(&question, cost, why ? &bounds : NULL, why, trouble);
 }
 
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                  uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost, struct ll_explain *why)
 {
+    const struct question question = {machine, kind, work, way, beside};
     struct ll_bounds bounds;
     const char *trouble;
-    cost_op(machine, kind, work, way, beside, cost, why ? &bounds : NULL, why, &trouble);
+    cost_op(&question, cost, why ? &bounds : NULL, why, &trouble);
 }
 
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
                                 const struct ll_work *work)
 {
+    const struct question question = {machine, kind, work, fastest, NULL};
     struct ll_bounds bounds = {0};
     struct ll_cost cost;
     const char *trouble;
-    cost_op(machine, kind, work, fastest, NULL, &cost, &bounds, NULL, &trouble);
+    cost_op(&question, &cost, &bounds, NULL, &trouble);
     return bounds;
 }
