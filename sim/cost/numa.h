@@ -11,8 +11,8 @@
  *
  *       L * n * w
  *
- * and as large a share of the accesses waits for another node. What takes the memory longer, as reads with a
- * `read_share`, is taken to hold up the links as much. Pure. */
+ * and an access takes the link's latency, too, as often as its data lie in another node. What takes the
+ * memory longer, as reads with a `read_share`, is taken to hold up the links as much. Pure. */
 #ifndef LL_SIM_COST_NUMA_H
 #define LL_SIM_COST_NUMA_H
 
