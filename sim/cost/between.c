@@ -51,19 +51,24 @@ struct ll_between ll_between_of(const struct ll_machine *machine, const struct l
     const struct ll_work *work = task->work;
     struct lanes products = {unit, unit->count, task->dtype};
     struct ll_between between = {0};
+    if (!task->is_product)
+        return between;
     double multiplying = 2 * (double)task->steps * ll_gemm_macs(&task->problem.dims);
     double gates = (double)work->flops - multiplying, softmax = (double)work->between;
-    if (task->is_product && gates > 0) {
+    if (gates > 0) {
         struct lanes lanes = products;
         if (work->kind == LL_WORK_SEQUENCE)
             lanes = lanes_for(machine, task, &products, LL_OP_SIGMOID, dealt);
         between.after_s = seconds_on(&lanes, gates, why);
         between.flops = lanes.unit == unit ? 0 : gates;
     }
-    if (task->is_product && softmax > 0) {
+    if (softmax > 0) {
         struct lanes lanes = lanes_for(machine, task, &products, LL_OP_CAUSAL_SOFTMAX, dealt);
-        bool waits = unit->model == LL_UNIT_VECTOR || lanes.unit == unit;
-        *(waits ? &between.after_s : &between.meanwhile_s) += seconds_on(&lanes, softmax, why);
+        double time_s = seconds_on(&lanes, softmax, why);
+        if (unit->model == LL_UNIT_VECTOR || lanes.unit == unit)
+            between.after_s += time_s;
+        else
+            between.meanwhile_s = time_s;
     }
     return between;
 }

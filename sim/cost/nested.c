@@ -50,9 +50,13 @@ static double fixed_j(const struct ll_machine *machine, const struct ll_task *ta
                       const struct ll_traffic *traffic, const struct ll_nested *nested)
 {
     double fixed_j = (1 + task->zeros) * ll_machine_compute_j(machine, task->work, task->dtype);
-    for (uint64_t l = 0; l < machine->level_count; l++)
-        for (enum ll_operand i = 0; (l < nested->first || l >= nested->end) && i < LL_OPERAND_COUNT; i++)
-            fixed_j += traffic->of[l][i] * ll_machine_crossing_j(machine, l, i);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        if (l >= nested->first && l < nested->end)
+            continue;
+        fixed_j += traffic->bytes[l] * ll_machine_level_j(machine, l);
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            fixed_j += traffic->of[l][i] * ll_machine_inside_j(machine, l, i);
+    }
     return fixed_j;
 }
 
@@ -77,7 +81,8 @@ void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const
                                                .s_per_byte = paces->s_per_byte[l],
                                                .intake = paces->intake[l],
                                                .group = ll_stage_group(machine, l),
-                                               .j_per_byte = ll_machine_crossing_j(machine, l, LL_OPERAND_A),
+                                               .j_per_byte = ll_machine_level_j(machine, l) +
+                                                             ll_machine_inside_j(machine, l, LL_OPERAND_A),
                                                .limits = limits[l]};
     }
     nested->mapping = ll_mapping_search(&h);

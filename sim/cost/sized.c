@@ -20,11 +20,16 @@
 #include <math.h>
 #include <string.h>
 
+/* Work that is worth an instance of the unit; 0: any is. */
+static double grain_of(const struct ll_sized *s)
+{
+    return s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain;
+}
+
 uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why)
 {
     const struct ll_task *task = &s->task;
-    double grain = s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain,
-           bytes = ll_work_bytes(s->op);
+    double grain = grain_of(s), bytes = ll_work_bytes(s->op);
     double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
     uint64_t most = ll_layout_most_units(s->kernel, s->op, s->all);
     double worth = grain > 0 ? floor(work / grain) : (double)most;
@@ -92,8 +97,7 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
     double all_units = (double)s->unit.count * one_unit;
-    struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit,
-                                            s->kernel->grain > 0 || s->machine->software.grain > 0, why);
+    struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit, grain_of(s) > 0, why);
     double beside = in_cycles(s, "between products", lanes.after_s, why) +
                     in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why) +
                     index_cycles(s, all_units, why);
@@ -312,13 +316,6 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     return paces;
 }
 
-/* Of levels that are not known yet. */
-static void move_nothing(struct ll_traffic *traffic)
-{
-    memset(traffic->bytes, 0, sizeof traffic->bytes);
-    memset(traffic->price, 0, sizeof traffic->price);
-}
-
 /* What a way asks at least, each level blocked for alone: of the near levels; of the far ones, what is asked
  * whichever way. */
 static void least_traffic(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *far,
@@ -341,9 +338,8 @@ static void far_traffic(const struct ll_sized *s, struct ll_traffic *far)
 static void all_traffic(const struct ll_sized *s, const struct ll_way *way, bool any_of_equals,
                         struct ll_cost *cost, struct ll_explain *why)
 {
-    struct ll_traffic traffic;
+    struct ll_traffic traffic = {0}; /* of levels that are not known yet: nothing */
     struct ll_paces paces = paces_of(s, way, cost, any_of_equals);
-    move_nothing(&traffic);
     if (ll_nest_chooses(s->machine, LL_SCOPE_UNIT) && !ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
         ll_far_traffic(s->machine, &s->task, &paces, &traffic, NULL);
     ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, why);

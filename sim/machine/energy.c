@@ -61,11 +61,10 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
     return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
 }
 
-double ll_machine_crossing_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
 {
     int catcher = ll_catcher(machine, level, operand);
-    double inside_j = catcher == LL_CATCHER_UNIT ? 0 : ll_machine_level_j(machine, (uint64_t)catcher);
-    return ll_machine_level_j(machine, level) + inside_j;
+    return catcher == LL_CATCHER_UNIT ? 0 : ll_machine_level_j(machine, (uint64_t)catcher);
 }
 
 static const double *unit_macs(const struct ll_unit *unit, double *per_count)

@@ -521,8 +521,9 @@ double ll_machine_static_w(const struct ll_machine *machine);
 enum { LL_CATCHER_UNIT = -1 };
 int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
 
-/* Joules of a byte of an operand between a level and where it goes: both are accessed. Pure. */
-double ll_machine_crossing_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
+/* Joules of a byte of an operand in the memory that it goes to from a level, which is accessed as well; 0
+ * where that is the unit. Pure. */
+double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
 
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);

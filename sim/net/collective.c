@@ -235,22 +235,16 @@ static void find_samples(const struct ll_network *level, uint64_t devices,
 
 /* What was measured on the level, where that says something of so many devices. */
 static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_exchange *e,
-                    struct ll_exchanged *exchanged, bool *failed)
+                    struct ll_exchanged *exchanged)
 {
     const struct ll_network_sample *low = NULL, *high = NULL;
     find_samples(&ll_net_machine(net)->networks[place], e->size, &low, &high);
     if (!low || !high)
         return false;
-    struct ll_route path = {0};
-    double sent_bytes = 2 * (double)(e->size - 1) * e->bytes;
-    ll_net_route(net, e->members[0], e->members[1], &path);
     *exchanged = (struct ll_exchanged){.time_s = between(low, high, e->size, e->bytes),
-                                       .sent_bytes = sent_bytes,
-                                       .links_j = sent_bytes * ll_net_path_j(net, &path),
+                                       .sent_bytes = 2 * (double)(e->size - 1) * e->bytes,
                                        .algorithm = LL_ALGORITHM_COUNT,
                                        .busiest = (uint32_t)place};
-    *failed = path.failed;
-    free(path.links);
     return true;
 }
 
@@ -281,13 +275,23 @@ static void tell_samples(const struct ll_net *net, const struct ll_exchange *e, 
                 latency_s, n, n, e->bytes, bandwidth_Bps, between(low, high, e->size, e->bytes));
 }
 
-static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged,
-                       bool *failed)
+static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
 {
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
     uint64_t level = ll_joining_level(net, e);
-    return level != LL_NO_LEVEL && sampled(net, level, e, exchanged, failed);
+    return level != LL_NO_LEVEL && sampled(net, level, e, exchanged);
+}
+
+/* What was measured says nothing of the way: all of a group's bytes go as from its first member to the next.
+ * False when memory ran out. */
+static bool add_links(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
+{
+    struct ll_route path = {0};
+    ll_net_route(net, e->members[0], e->members[1], &path);
+    exchanged->links_j = exchanged->sent_bytes * ll_net_path_j(net, &path);
+    free(path.links);
+    return !path.failed;
 }
 
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
@@ -296,9 +300,8 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
     const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
     struct ll_exchange way = *exchange;
-    bool failed = false;
-    if (is_sampled(net, exchange, exchanged, &failed))
-        return failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
+    if (is_sampled(net, exchange, exchanged))
+        return add_links(net, exchange, exchanged) ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_MEMORY;
     way.algorithm = software->collectives;
     enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
     way.algorithm = LL_ALGORITHM_COUNT;

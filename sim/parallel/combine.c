@@ -99,15 +99,6 @@ static void add_exposure(struct ll_exposure *sum, const struct ll_exposure *term
     }
 }
 
-static void add_energy(struct ll_energy_parts *sum, const struct ll_energy_parts *term, double times)
-{
-    sum->compute_j += times * term->compute_j;
-    sum->host_j += times * term->host_j;
-    sum->network_j += times * term->network_j;
-    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
-        sum->level_j[l] += times * term->level_j[l];
-}
-
 /* What flows all the time does so while the device waits too. */
 double ll_combined_energy_j(const struct ll_term *terms, size_t count, double time_s,
                             struct ll_energy_parts *parts)
@@ -115,16 +106,14 @@ double ll_combined_energy_j(const struct ll_term *terms, size_t count, double ti
     const struct ll_result *first = terms[0].result;
     double static_w = first->time_s > 0 ? first->energy.static_j / first->time_s : 0;
     uint64_t outermost = first->machine->level_count - 1;
-    *parts = (struct ll_energy_parts){.static_j = static_w * time_s};
+    *parts = (struct ll_energy_parts){0};
     for (size_t t = 0; t < count; t++) {
-        add_energy(parts, &terms[t].result->energy, terms[t].times);
+        ll_energy_add(parts, &terms[t].result->energy, terms[t].times);
         parts->level_j[outermost] +=
             terms[t].times * terms[t].more_bytes * ll_machine_level_j(first->machine, outermost);
     }
-    double energy_j = parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
-    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
-        energy_j += parts->level_j[l];
-    return isnan(first->energy_j) ? NAN : energy_j;
+    parts->static_j = static_w * time_s;
+    return isnan(first->energy_j) ? NAN : ll_energy_sum(parts);
 }
 
 /* Shares of the parts, each for as long as it takes, and of waiting; scaled so that they sum to 1. */

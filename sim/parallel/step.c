@@ -371,12 +371,7 @@ static void add_energy(const struct run *run, const struct ll_term *terms, size_
     double devices = (double)devices_of_stage(&run->spread->plan);
     struct ll_energy_parts parts;
     result->energy_j += devices * ll_combined_energy_j(terms, count, step_s, &parts);
-    result->energy.compute_j += devices * parts.compute_j;
-    result->energy.host_j += devices * parts.host_j;
-    result->energy.network_j += devices * parts.network_j;
-    result->energy.static_j += devices * parts.static_j;
-    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
-        result->energy.level_j[l] += devices * parts.level_j[l];
+    ll_energy_add(&result->energy, &parts, devices);
 }
 
 /* The result of a device of the slowest stage; that of a plain replay as it is. */

@@ -156,17 +156,11 @@ static uint32_t take_times(const struct building *b, struct ll_op_result *ops, s
 /* What flows all the time does so in each device until the last is done. */
 static void average_energy(double ranks, struct ll_result *result)
 {
-    struct ll_energy_parts *parts = &result->energy;
-    parts->compute_j /= ranks;
-    parts->host_j /= ranks;
-    parts->network_j /= ranks;
-    parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
-    double energy_j = parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
-    for (uint64_t l = 0; l < result->machine->level_count; l++) {
-        parts->level_j[l] /= ranks;
-        energy_j += parts->level_j[l];
-    }
-    result->energy_j = isnan(result->energy_j) ? NAN : energy_j;
+    struct ll_energy_parts all = result->energy;
+    result->energy = (struct ll_energy_parts){0};
+    ll_energy_add(&result->energy, &all, 1 / ranks);
+    result->energy.static_j = ll_machine_static_w(result->machine) * result->time_s;
+    result->energy_j = isnan(result->energy_j) ? NAN : ll_energy_sum(&result->energy);
 }
 
 /* What was summed over the ranks becomes that of a rank, on average; memory that of the fullest. False when

@@ -10,6 +10,24 @@
 #include <math.h>
 #include <string.h>
 
+void ll_energy_add(struct ll_energy_parts *sum, const struct ll_energy_parts *term, double times)
+{
+    sum->compute_j += times * term->compute_j;
+    sum->host_j += times * term->host_j;
+    sum->network_j += times * term->network_j;
+    sum->static_j += times * term->static_j;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
+        sum->level_j[l] += times * term->level_j[l];
+}
+
+double ll_energy_sum(const struct ll_energy_parts *parts)
+{
+    double sum_j = 0;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
+        sum_j += parts->level_j[l];
+    return sum_j + parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
+}
+
 /* In the type in which the unit computes, which may be wider than what is stored; zeros that it multiplies
  * take as much as anything else. */
 static double compute_j(const struct ll_machine *machine, const struct ll_work *work,
@@ -53,14 +71,16 @@ static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_
 static void split_bytes(const struct ll_level *level, const struct ll_work *work,
                         const struct ll_op_detail *detail, uint64_t l, double of[LL_OPERAND_COUNT])
 {
+    if (ll_is_product(work)) {
+        memcpy(of, detail->operand_bytes[l], sizeof detail->operand_bytes[l]);
+        return;
+    }
     double read = ll_level_holds(level, LL_OPERAND_A) ? (double)work->a_bytes : 0;
     double written = ll_level_holds(level, LL_OPERAND_C) ? (double)work->c_bytes : 0;
     double each = read + written > 0 ? detail->traffic_bytes[l] / (read + written) : 0;
     of[LL_OPERAND_A] = read * each;
     of[LL_OPERAND_B] = 0;
     of[LL_OPERAND_C] = written * each;
-    if (ll_is_product(work))
-        memcpy(of, detail->operand_bytes[l], sizeof detail->operand_bytes[l]);
 }
 
 void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
@@ -82,17 +102,15 @@ void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *w
 static double sum_energy(const struct ll_result *result, const bool *idle, const double *accessed_bytes,
                          struct ll_energy_parts *parts)
 {
-    double steps = (double)result->prepared->steps, total_j = 0;
+    double steps = (double)result->prepared->steps;
     sum_ops(result, idle, parts);
     parts->compute_j /= steps;
     parts->host_j /= steps;
     parts->network_j /= steps;
-    for (uint64_t l = 0; l < result->machine->level_count; l++) {
+    for (uint64_t l = 0; l < result->machine->level_count; l++)
         parts->level_j[l] = accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
-        total_j += parts->level_j[l];
-    }
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
-    return total_j + parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
+    return ll_energy_sum(parts);
 }
 
 void ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)

@@ -70,8 +70,8 @@ struct run {
     struct ll_history *history;
     struct ll_so_far so_far; /* of both */
     double stream_end_s[STREAM_COUNT];
-    double accessed_bytes[LL_MAX_LEVELS];
-    double end_s;                       /* of all that has been placed */
+    double accessed_bytes[LL_MAX_LEVELS]; /* ll_count_accesses, of all that has been placed */
+    double end_s;                         /* of all that has been placed */
     double active_s, starting_s;        /* all that the device works, all that the software takes to start */
     double started_s;                   /* when the software has started the last op */
     uint32_t *queued, queued_count;     /* ops that go through its queue: those of the device */

@@ -99,6 +99,12 @@ struct ll_energy_parts {
     double compute_j, level_j[LL_MAX_LEVELS], host_j, network_j, static_j;
 };
 
+/* Adds so many times a term. */
+void ll_energy_add(struct ll_energy_parts *sum, const struct ll_energy_parts *term, double times);
+
+/* All parts together. Pure. */
+double ll_energy_sum(const struct ll_energy_parts *parts);
+
 /* A level of the network, a step. */
 struct ll_network_use {
     double busy_s;    /* some exchange goes on that reaches it */

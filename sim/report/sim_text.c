@@ -300,7 +300,8 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
             ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes out of ", machine->levels[l].name);
     for (uint64_t l = 0; l < machine->network_count; l++)
         if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
-            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes over ", machine->networks[l].name);
+            ll_str_addf(line, "%s%s", gaps++ ? ", over " : " without what goes over ",
+                        machine->networks[l].name);
     if (machine->energy.static_w == 0 && machine->energy.leakage_w_per_mm2 == 0)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)

@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "array_and_lanes.h"
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/cost.h"
 #include "toy_machine.h"
 
 /* An array for f16 products, lanes for f32 and f16, a private memory, a shared one and the outermost. All
  * numbers round, so that times can be followed by hand. */
 static struct ll_machine simple(void)
 {
-    struct ll_machine machine = {.unit_count = 2, .level_count = 3};
-    machine.units[0] = (struct ll_unit){.name = "array",
-                                        .model = LL_UNIT_MATRIX,
-                                        .count = 4,
-                                        .clock_hz = 1e9,
-                                        .efficiency = 1,
-                                        .runs_listed = true};
-    machine.units[0].runs[LL_OP_MATMUL] = true;
-    machine.units[0].matrix.macs[LL_F16] = 1000;
-    machine.units[1] = (struct ll_unit){.name = "lanes",
-                                        .model = LL_UNIT_VECTOR,
-                                        .count = 4,
-                                        .clock_hz = 1e9,
-                                        .efficiency = 1,
-                                        .vector = {.lanes = 10}};
-    machine.units[1].vector.flops[LL_F32] = machine.units[1].vector.flops[LL_F16] = 1;
+    struct ll_machine machine = array_and_lanes();
+    machine.level_count = 3;
     machine.levels[0] = (struct ll_level){
         .name = "local", .size_bytes = 4000, .bandwidth_Bps = 1e9, .efficiency = 1, .scope = LL_SCOPE_UNIT};
     machine.levels[1] =
@@ -34,16 +20,6 @@ static struct ll_machine simple(void)
     machine.software.op_overhead_s = 3e-6;
     machine.host = (struct ll_host){.bandwidth_Bps = 1e9, .latency_s = 1e-6};
     return machine;
-}
-
-static struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind kind,
-                              const struct ll_work *work)
-{
-    struct ll_cost cost;
-    const char *trouble;
-    assert_true(ll_cost_op(machine, kind, work, &cost, NULL, &trouble));
-    assert_null(trouble);
-    return cost;
 }
 
 static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost,
