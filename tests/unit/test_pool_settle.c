@@ -287,7 +287,18 @@ static void a_pool_that_is_not_spread_is_not_looked_at(void **state)
     ll_pool_free(pool);
 }
 
-/* Where threads do not meet at once, on a busy machine, there is no answer; some time there is. */
+/* Additions at a time that a core may be seen to make, where there is code to count them. */
+static bool is_likely_width(double width)
+{
+#ifdef __x86_64__
+    return width > 0.5 && width < 20;
+#else
+    return width == 0;
+#endif
+}
+
+/* Where threads do not meet at once, on a busy machine, there is no answer, and one that is interrupted
+ * seems a narrow core; some time they meet undisturbed. */
 static void threads_meet(void **state)
 {
     (void)state;
@@ -295,12 +306,10 @@ static void threads_meet(void **state)
     for (unsigned threads = 1; threads <= 4; threads++) {
         struct ll_pool *pool = ll_pool_new(threads);
         struct ll_pool_look look = ll_pool_look(pool);
-        for (int i = 0; i < 10000 && threads > 1 && look.trip_s == 0; i++)
+        for (int i = 0; i < 10000 && threads > 1 && (look.trip_s == 0 || !is_likely_width(look.width)); i++)
             look = ll_pool_look(pool);
         assert_true(threads > 1 ? look.trip_s > 1e-9 && look.trip_s < 1 : look.trip_s == 0);
-#ifdef __x86_64__
-        assert_true(threads > 1 ? look.width > 0.5 && look.width < 20 : look.width == 0);
-#endif
+        assert_true(threads > 1 ? is_likely_width(look.width) : look.width == 0);
         ll_pool_free(pool);
     }
 }
