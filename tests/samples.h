@@ -79,6 +79,7 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
     random_rates(dice, unit->vector.flops);
     if (roll_between(dice, 0, 1))
         random_rates(dice, unit->vector.casts);
+    unit->vector.specials = roll_between(dice, 0, 1) ? roll_real(dice, 0.01, 2) : 0;
 }
 
 /* Some kind of dynamic memory, or accesses of some size, or neither. */
@@ -307,6 +308,7 @@ static inline struct ll_work random_work(struct dice *dice)
         work.flops = elements * roll_between(dice, 1, 12);
         work.vector.elements = elements;
         work.vector.row = roll_between(dice, 0, 1) ? roll_size(dice, elements) : 0;
+        work.specials = elements * roll_between(dice, 0, 3);
         return work;
     case 2:
         work.kind = LL_WORK_REDUCE;
@@ -331,6 +333,7 @@ static inline struct ll_work random_work(struct dice *dice)
         work.sequence.steps = roll_size(dice, 64);
         work.sequence.step = step;
         work.flops = work.sequence.steps * (work.flops + roll_between(dice, 0, 30) * step.m * step.n);
+        work.specials = work.sequence.steps * roll_between(dice, 0, 10) * step.m * step.n;
         work.a_bytes *= work.sequence.steps;
         work.c_bytes *= work.sequence.steps;
         return work;
@@ -339,6 +342,7 @@ static inline struct ll_work random_work(struct dice *dice)
                          roll_size(dice, 2048));
         work.between =
             roll_between(dice, 0, 3) ? 0 : 6 * work.gemm.batch * work.gemm.m * work.gemm.n; /* a softmax */
+        work.specials = work.between / 6;
         return work;
     }
 }

@@ -179,7 +179,11 @@ bool ll_op_lower(const struct ll_op_view *op, struct ll_work *work)
     work->a_bytes = ll_op_bytes_read(op);
     work->c_bytes = ll_op_bytes_written(op);
     work->in_place = op->output_count > 0 && ll_op_alias(op, 0) < op->input_count && work->a_bytes > 0;
-    return row_of(op->kind)->work(op, work) && ll_fits(work->flops) && ll_fits(work->a_bytes) &&
+    if (!row_of(op->kind)->work(op, work))
+        return false;
+    if (work->kind == LL_WORK_VECTOR)
+        work->specials = ll_mul(ll_op_specials(op->kind), work->vector.elements);
+    return ll_fits(work->flops) && ll_fits(work->specials) && ll_fits(work->a_bytes) &&
            ll_fits(work->b_bytes) && ll_fits(work->c_bytes);
 }
 

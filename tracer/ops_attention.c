@@ -24,7 +24,7 @@ enum { FORWARD_PRODUCTS = 2, BACKWARD_PRODUCTS = 5 };
 /* Operations on a score beside its products. Forward those of a causal softmax: it is scaled, compared with
  * the largest, which is taken off, its exponential added up and divided. Backward it is scaled, the row's
  * log taken off and the exponential taken; its gradient is less the row's mean, times the score, scaled. */
-enum { FORWARD_OPERATIONS = 6, BACKWARD_OPERATIONS = 6 };
+enum { FORWARD_OPERATIONS = 6, BACKWARD_OPERATIONS = 6 }; /* one of which is an exponential */
 
 static const char wants_inputs[] = "the number of inputs is not what this op takes";
 
@@ -107,6 +107,7 @@ bool ll_attended_lower(const struct ll_attended *a, struct ll_work *work)
     work->gemm = (struct ll_gemm){a->stacks, a->rows, a->seen, ll_mul(products_of(a), a->features)};
     work->along_k = LL_LINES_ELSEWHERE;
     work->between = ll_mul(a->backward ? BACKWARD_OPERATIONS : FORWARD_OPERATIONS, scores_of(a));
+    work->specials = scores_of(a);
     return ll_fits(a->stacks) && ll_fits(work->gemm.k) && ll_fits(work->between);
 }
 

@@ -37,6 +37,12 @@ static uint64_t cell_flops(uint64_t gates)
     return gates == 4 ? 4 + 3 * 4 + 2 * 6 + 3 + 1 : gates == 3 ? 3 + 2 * 4 + 6 + 1 + 4 : 1 + 6;
 }
 
+/* Of these, an exponential and a quotient for each logistic function and each tangent. */
+static uint64_t cell_specials(uint64_t gates)
+{
+    return gates == 4 ? 2 * (3 + 2) : gates == 3 ? 2 * (2 + 1) : 2;
+}
+
 uint64_t ll_flops_STEPS(const struct ll_op_view *op)
 {
     struct ll_gemm step = step_of(op);
@@ -49,8 +55,10 @@ bool ll_work_STEPS(const struct ll_op_view *op, struct ll_work *work)
 {
     work->kind = LL_WORK_SEQUENCE;
     work->sequence.steps = op->in[0].dim[0];
-    work->sequence.step = step_of(op);
+    const struct ll_gemm step = work->sequence.step = step_of(op);
+    work->specials =
+        ll_mul(ll_mul(work->sequence.steps, cell_specials(step.n / step.k)), ll_mul(step.m, step.k));
     work->b_bytes = ll_size_bytes(&op->in[1]);
     work->a_bytes = ll_sub(work->a_bytes, work->b_bytes);
-    return ll_fits(work->a_bytes);
+    return ll_fits(work->a_bytes); /* specials are fewer than FLOPs */
 }

@@ -61,6 +61,8 @@ struct ll_work {
     uint64_t in_place; /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
     uint64_t along_k;  /* of a product: enum ll_lines_along; 0: no operand's runs go along k */
     uint64_t between;  /* of a product: operations on its results while it goes on, not among its FLOPs */
+    uint64_t
+        specials; /* of operations on elements, or on results of a product: exponentials, quotients, ... */
     /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and are
      * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. Where unstructured is 1,
      * such a share of b is not zero, anywhere. */

@@ -19,6 +19,7 @@ static void row_json(struct ll_json *json, enum ll_op_kind kind)
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         ll_json_put_text(json, fields[i][0], fields[i][1]);
     }
+    ll_json_put_count(json, "special_functions", ll_op_specials(kind));
     ll_json_close_object(json);
 }
 

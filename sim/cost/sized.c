@@ -80,14 +80,13 @@ static double index_cycles(const struct ll_sized *s, double flops_per_cycle, str
     return cycles;
 }
 
-/* Lanes that work at the same time may be the slower ones. */
+/* What lanes compute at the same time, or their special functions, may be slower. */
 static double slower_cycles(const struct ll_sized *s, double cycles, double meanwhile_s,
                             struct ll_explain *why)
 {
-    double meanwhile = in_cycles(s, "between products, meanwhile", meanwhile_s, why);
+    double meanwhile = in_cycles(s, "meanwhile", meanwhile_s, why);
     if (meanwhile > cycles)
-        ll_say(why, "products wait for lanes: max(%.10g, %.10g) = %.10g cycles", cycles, meanwhile,
-               meanwhile);
+        ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", cycles, meanwhile, meanwhile);
     return fmax(cycles, meanwhile);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KNOBS = LL_MAX_UNITS + 3 * LL_MAX_LEVELS + 4 * LL_MAX_LINKS + 3 };
+enum { MOST_KNOBS = 2 * LL_MAX_UNITS + 3 * LL_MAX_LEVELS + 4 * LL_MAX_LINKS + 3 };
 
 /* Where a knob's value is in the machine, and how it is called. */
 struct slot {
@@ -31,7 +31,19 @@ static size_t unit_slots(const struct ll_machine *machine, struct slot *slots)
         slots[i] = (struct slot){"units", unit->name, "clock", "rate", offset_in(machine, &unit->clock_hz),
                                  false,   2};
     }
-    return machine->unit_count;
+    size_t count = machine->unit_count;
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        if (unit->model == LL_UNIT_VECTOR && unit->vector.specials > 0)
+            slots[count++] = (struct slot){"units",
+                                           unit->name,
+                                           "special_functions",
+                                           "special functions",
+                                           offset_in(machine, &unit->vector.specials),
+                                           false,
+                                           2};
+    }
+    return count;
 }
 
 static size_t level_slots(const struct ll_machine *machine, struct slot *slots)

@@ -84,6 +84,7 @@ struct ll_vector {
     uint64_t lanes;
     double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
     double casts[LL_DTYPE_COUNT]; /* conversions per cycle of a type that has no instructions; 0: free */
+    double specials;              /* special functions per lane and cycle, beside the rest; 0: as the rest */
 };
 
 struct ll_unit {

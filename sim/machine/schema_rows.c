@@ -170,6 +170,10 @@ static const struct ll_field vector_fields[] = {
     {.key = "casts", .type = LL_TYPE_DTYPES, AT(vector.casts), .min = POSITIVE, .max = MOST_RATE,
      .help = "elements per unit and cycle converted from or to a dtype that the machine stores but computes "
              "in a wider one; for dtypes not given, conversion takes no time"},
+    {.key = "special_functions", .type = LL_TYPE_NUMBER, AT(vector.specials), .min = 0, .max = MOST_RATE,
+     .otherwise = "0",
+     .help = "exponentials, logarithms, roots, quotients and sines per lane and cycle, in hardware of their own while "
+             "lanes do what is around them; 0: lanes do them, as operations like any other"},
 };
 
 const struct ll_field_table ll_fields_SYSTOLIC = {

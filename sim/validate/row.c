@@ -117,6 +117,7 @@ struct ll_work *ll_row_vector(struct ll_row_works *r, enum ll_op_kind op, uint64
     struct ll_work *work = ll_row_add(r, LL_WORK_VECTOR, op);
     work->vector.elements = count;
     work->flops = ll_mul(count, flops_each);
+    work->specials = ll_mul(count, ll_op_specials(op));
     work->a_bytes = bytes(r, ll_mul(count, inputs));
     work->c_bytes = bytes(r, count);
     return work;

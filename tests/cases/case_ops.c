@@ -4,10 +4,11 @@
  *   kind | inputs | attributes | outputs | flops=N read=N written=N | work | where from
  *   kind | inputs | attributes | refused: SENTENCE | what is wrong about it
  *
- * A tensor is NAME=DIMSxOFxIT:DTYPE (f32 when not said; `scalar` for no dimension). Outputs behind
- * the word `given` are told to the rule, all others must come out of it. Work is its name and its numbers, or
- * `too_large`; behind them, where the case is about it, `lines N`, `right N`: the bytes of the right
- * operand, or `between N`: operations on results meanwhile. */
+ * A tensor is NAME=DIMSxOFxIT:DTYPE (f32 when not said; `scalar` for no dimension). Outputs behind the word
+ * `given` are told to the rule, all others must come out of it. Work is its name and its numbers, or
+ * `too_large`; behind them `special N`: special functions, of which there are none where nothing is said,
+ * and where the case is about it, `lines N`, `right N`: the bytes of the right operand, or `between N`:
+ * operations on results meanwhile. */
 #include "case.h"
 #include "tracer/ops.h"
 
@@ -176,6 +177,32 @@ static uint32_t work_numbers(const struct ll_work *work, uint64_t numbers[static
     }
 }
 
+/* What a case says of work beside its shape. Special functions that it does not name there are none. */
+static void check_more(struct ll_case *c, const struct ll_work *work, char *word, char **column)
+{
+    const struct {
+        const char *word, *what;
+        uint64_t value;
+    } more[] = {{"special", "the number of its special functions", work->specials},
+                {"lines", "the number of its lines", work->lines},
+                {"between", "what is computed between its products", work->between},
+                {"right", "the bytes of its right operand", work->b_bytes}};
+    bool special = false;
+    for (; word; word = ll_case_word(column)) {
+        size_t i = 0;
+        while (i < sizeof more / sizeof *more && strcmp(word, more[i].word) != 0)
+            i++;
+        if (i == sizeof more / sizeof *more) {
+            ll_case_fail(c, "`%s` is no more of its work", word);
+            return;
+        }
+        special |= i == 0;
+        ll_case_expect(c, more[i].what, more[i].value, ll_case_word(column));
+    }
+    if (!special)
+        ll_case_expect(c, more[0].what, more[0].value, "0");
+}
+
 static void check_work(struct ll_case *c, const struct op *op, char *column)
 {
     struct ll_work work;
@@ -193,14 +220,7 @@ static void check_work(struct ll_case *c, const struct op *op, char *column)
         word || work.kind != LL_WORK_SEQUENCE; /* how a solver is cut into steps is its own business */
     for (uint64_t i = 0; numbered && i < count; i++, word = ll_case_word(&column))
         ll_case_expect(c, "a number of its work", numbers[i], word ? word : "");
-    if (word && strcmp(word, "lines") == 0)
-        ll_case_expect(c, "the number of its lines", work.lines, ll_case_word(&column));
-    else if (word && strcmp(word, "between") == 0)
-        ll_case_expect(c, "what is computed between its products", work.between, ll_case_word(&column));
-    else if (word && strcmp(word, "right") == 0)
-        ll_case_expect(c, "the bytes of its right operand", work.b_bytes, ll_case_word(&column));
-    else if (word)
-        ll_case_fail(c, "`%s` is no more of its work", word);
+    check_more(c, &work, word, &column);
     /* What holds of all work: nothing is lost on the way from the op. */
     if (work.flops != ll_op_flops(&op->view))
         ll_case_fail(c, "its work has other FLOPs than the op");

@@ -268,6 +268,11 @@ static void more_lanes(struct ll_machine *machine, struct dice *dice)
     machine->units[1].vector.lanes += roll_size(dice, 256);
 }
 
+static void faster_special_functions(struct ll_machine *machine, struct dice *dice)
+{
+    machine->units[1].vector.specials *= roll_real(dice, 1, 4);
+}
+
 static void more_macs(struct ll_machine *machine, struct dice *dice)
 {
     struct ll_unit *unit = &machine->units[0];
@@ -371,6 +376,7 @@ static void a_better_machine_is_never_slower(void **state)
                 {nearer_nodes, "nearer nodes"},
                 {larger_memory, "a larger memory"},
                 {more_lanes, "more lanes"},
+                {faster_special_functions, "faster special functions"},
                 {higher_clock, "a higher clock"},
                 {less_latency, "less latency"},
                 {higher_efficiency, "higher efficiency"},

@@ -33,6 +33,39 @@ static void the_softmax_within_an_attention_takes_its_lanes(void **state)
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 10e-9, 1e-12);
 }
 
+/* 800 exponentials on 4 x 10 lanes, one in 8 cycles each, are 160 ns. */
+static void exponentials_have_hardware_of_their_own(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = gemm_work(LL_F16, 1, 20, 40, 50);
+    work.between = 4800;
+    work.specials = 800;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 120e-9, 1e-12);
+    machine.units[1].vector.specials = 1. / 8;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 160e-9, 1e-12);
+    machine.units[1].vector.specials = 1. / 4;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 120e-9, 1e-12);
+}
+
+/* 1025 elements of 6 operations on 40 lanes take 26 * 6 = 156 ns; of 2 special functions, one in 4 cycles on
+ * each lane, 26 * 8 = 208. */
+static void elements_wait_for_slow_special_functions(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work work = {
+        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1025 * 6, .vector = {.elements = 1025}};
+    machine.units[1].vector.specials = 1. / 4;
+    assert_near(cost_of(&machine, LL_OP_SIGMOID, &work).compute_s, 156e-9, 1e-12);
+    work.specials = 1025 * 2;
+    assert_near(cost_of(&machine, LL_OP_SIGMOID, &work).compute_s, 208e-9, 1e-12);
+    machine.units[1].efficiency = 0.5;
+    assert_near(cost_of(&machine, LL_OP_SIGMOID, &work).compute_s, 416e-9, 1e-12);
+    machine.units[1].vector.specials = 1;
+    assert_near(cost_of(&machine, LL_OP_SIGMOID, &work).compute_s, 312e-9, 1e-12);
+}
+
 /* Lanes that multiply cannot do it meanwhile: 40000 multiply-adds and 4800 operations, all on 40 lanes. */
 static void lanes_that_multiply_do_the_softmax_behind_it(void **state)
 {
@@ -74,6 +107,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_softmax_within_an_attention_takes_its_lanes),
+        cmocka_unit_test(exponentials_have_hardware_of_their_own),
+        cmocka_unit_test(elements_wait_for_slow_special_functions),
         cmocka_unit_test(lanes_that_multiply_do_the_softmax_behind_it),
         cmocka_unit_test(gates_are_computed_on_lanes_when_products_are_done),
         cmocka_unit_test(few_units_have_few_lanes),
