@@ -8,7 +8,7 @@
 bool ll_dtype_is_floating(enum ll_dtype dtype)
 {
     return dtype == LL_F64 || dtype == LL_F32 || dtype == LL_TF32 || dtype == LL_F16 || dtype == LL_BF16 ||
-           dtype == LL_F8;
+           dtype == LL_F8 || dtype == LL_F4;
 }
 
 /* A complex number is of two f64 or two f32; no machine has smaller ones. */

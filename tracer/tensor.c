@@ -38,15 +38,37 @@ const char *ll_memory_name(enum ll_memory_class memory)
     return names[memory];
 }
 
-uint64_t ll_dtype_bytes(enum ll_dtype dtype)
+uint64_t ll_dtype_bits(enum ll_dtype dtype)
 {
-    static const uint64_t bytes[] = {
-#define X(word, name, size) size,
+    static const uint64_t bits[] = {
+#define X(word, name, bits) bits,
         LL_DTYPE_LIST(X)
 #undef X
     };
     assert(dtype < LL_DTYPE_COUNT);
-    return bytes[dtype];
+    return bits[dtype];
+}
+
+uint64_t ll_dtype_bytes(enum ll_dtype dtype)
+{
+    return ll_ceil_div(ll_dtype_bits(dtype), 8);
+}
+
+double ll_dtype_spread(enum ll_dtype dtype)
+{
+    return (double)ll_dtype_bits(dtype) / 8;
+}
+
+uint64_t ll_dtype_size(enum ll_dtype dtype, uint64_t elements)
+{
+    uint64_t bits = ll_dtype_bits(dtype);
+    return bits < 8 ? ll_ceil_div(elements, 8 / bits) : ll_mul(elements, bits / 8);
+}
+
+uint64_t ll_dtype_count(enum ll_dtype dtype, uint64_t bytes)
+{
+    uint64_t bits = ll_dtype_bits(dtype);
+    return bits < 8 ? ll_mul(bytes, 8 / bits) : ll_ceil_div(bytes, bits / 8);
 }
 
 enum ll_dtype ll_dtype_part(enum ll_dtype dtype)
@@ -152,7 +174,7 @@ static uint64_t places_bits(const struct ll_shape *shape, uint64_t kept)
 uint64_t ll_size_bytes(const struct ll_shape *shape)
 {
     uint64_t kept = ll_elements_kept(shape);
-    uint64_t bytes = ll_mul(kept, ll_dtype_bytes((enum ll_dtype)shape->dtype));
+    uint64_t bytes = ll_dtype_size((enum ll_dtype)shape->dtype, kept);
     if (shape->of == 0)
         return bytes;
     return ll_add(bytes, ll_ceil_div(places_bits(shape, kept), 8));

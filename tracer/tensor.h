@@ -10,22 +10,24 @@
 
 enum { LL_MAX_RANK = 8 };
 
-/* Element types: word, name in files and machine descriptions, bytes of an element. */
+/* Element types: word, name in files and machine descriptions, bits of an element. */
 #define LL_DTYPE_LIST(X)                                                                                     \
-    X(F64, "f64", 8)                                                                                         \
-    X(F32, "f32", 4)                                                                                         \
-    X(TF32, "tf32", 4)                                                                                       \
-    X(F16, "f16", 2)                                                                                         \
-    X(BF16, "bf16", 2)                                                                                       \
-    X(F8, "f8", 1)                                                                                           \
-    X(I64, "i64", 8)                                                                                         \
-    X(I32, "i32", 4)                                                                                         \
-    X(I16, "i16", 2)                                                                                         \
-    X(INT8, "int8", 1)                                                                                       \
-    X(U8, "u8", 1)                                                                                           \
-    X(BOOL, "bool", 1)                                                                                       \
-    X(C64, "c64", 8)                                                                                         \
-    X(C128, "c128", 16)
+    X(F64, "f64", 64)                                                                                        \
+    X(F32, "f32", 32)                                                                                        \
+    X(TF32, "tf32", 32)                                                                                      \
+    X(F16, "f16", 16)                                                                                        \
+    X(BF16, "bf16", 16)                                                                                      \
+    X(F8, "f8", 8)                                                                                           \
+    X(F4, "f4", 4)                                                                                           \
+    X(I64, "i64", 64)                                                                                        \
+    X(I32, "i32", 32)                                                                                        \
+    X(I16, "i16", 16)                                                                                        \
+    X(INT8, "int8", 8)                                                                                       \
+    X(INT4, "int4", 4)                                                                                       \
+    X(U8, "u8", 8)                                                                                           \
+    X(BOOL, "bool", 8)                                                                                       \
+    X(C64, "c64", 64)                                                                                        \
+    X(C128, "c128", 128)
 
 /* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. INNER: the
  * features inside of a feed-forward layer, which is wider than what it reads. */
@@ -74,7 +76,18 @@ enum ll_memory_class {
 const char *ll_dtype_name(enum ll_dtype dtype);
 const char *ll_role_name(enum ll_role role);
 const char *ll_memory_name(enum ll_memory_class memory);
+uint64_t ll_dtype_bits(enum ll_dtype dtype);
+
+/* Of one element by itself, which takes whole bytes; of many: ll_size_bytes, ll_dtype_spread. */
 uint64_t ll_dtype_bytes(enum ll_dtype dtype);
+
+/* Bytes of an element among many, which may share one: half a byte of types of 4 bits. */
+double ll_dtype_spread(enum ll_dtype dtype);
+
+/* Bytes of so many elements in a row, and how many elements take so many bytes, both rounded up; LL_NO_FIT
+ * past 64 bits. */
+uint64_t ll_dtype_size(enum ll_dtype dtype, uint64_t elements);
+uint64_t ll_dtype_count(enum ll_dtype dtype, uint64_t bytes);
 
 /* The type of the two parts of a complex number; any other type is its own. */
 enum ll_dtype ll_dtype_part(enum ll_dtype dtype);

@@ -74,13 +74,14 @@ struct ll_step {
 };
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
- * model, mode (train, infer), batch, pruned (the pattern of its weights), products (the type of those of
- * weights, where it is one of their own), native (yes, no), and param.KEY for each parameter, parameters,
- * seed, threads, host.cpu, host.cores, host.cpus, host.memory_bytes, host.cache.l1d and so on,
- * program.build_id, library.NAME (build id), blas.core, blas.better_core (what this CPU could run),
- * blas.config, blas.threads, clock.resolution_ns, leadline (version). A dry run has nothing
- * about the host. Behind the steps of a native run: what ll_pool_facts adds, and rehearsed (yes) where the
- * ops of the first step had run before it, so that it found what they leave. */
+ * model, mode (train, infer), batch, pruned (the pattern of its weights), weights (the type that they are
+ * stored in) and products (that of products of weights), each where it is one of their own, native (yes,
+ * no), and param.KEY for each parameter, parameters, seed, threads, host.cpu, host.cores, host.cpus,
+ * host.memory_bytes, host.cache.l1d and so on, program.build_id, library.NAME (build id), blas.core,
+ * blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns, leadline
+ * (version). A dry run has nothing about the host. Behind the steps of a native run: what ll_pool_facts
+ * adds, and rehearsed (yes) where the ops of the first step had run before it, so that it found what they
+ * leave. */
 struct ll_fact {
     const char *key, *value;
 };

@@ -3,8 +3,8 @@
 
 #include "models/nn/gradient.h"
 
-static const enum ll_dtype dtypes[] = {LL_F32, LL_TF32, LL_F16, LL_BF16, LL_F8, LL_INT8};
-const char *const ll_single_dtypes[] = {"f32", "tf32", "f16", "bf16", "f8", "int8", NULL};
+static const enum ll_dtype dtypes[] = {LL_F32, LL_TF32, LL_F16, LL_BF16, LL_F8, LL_INT8, LL_F4, LL_INT4};
+const char *const ll_single_dtypes[] = {"f32", "tf32", "f16", "bf16", "f8", "int8", "f4", "int4", NULL};
 
 struct ll_single ll_single_begin(struct ll_nn *nn, const struct ll_build *build, int64_t dtype)
 {

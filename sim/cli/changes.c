@@ -60,6 +60,15 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
                    : ll_failed("memory ran out");
 }
 
+static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
+{
+    const char *trouble;
+    if (ll_store_weights(trace, dtype, &trouble))
+        return LL_DONE;
+    return trouble ? ll_wrong("%s: no weight can be stored as %s: %s", path, ll_dtype_name(dtype), trouble)
+                   : ll_failed("memory ran out");
+}
+
 /* The trace with its products of weights in this type, in the place of the one given. */
 static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
 {
@@ -72,7 +81,7 @@ static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const c
 bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
 {
     return read_type(args, "as", &changes->dtype) && read_product_type(args, &changes->products) &&
-           read_pattern(args, &changes->pattern);
+           read_type(args, "weights-as", &changes->weights) && read_pattern(args, &changes->pattern);
 }
 
 int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const char *path)
@@ -80,5 +89,7 @@ int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const c
     int status = retype(*trace, changes->dtype, path);
     if (status == LL_DONE)
         status = prune(*trace, &changes->pattern, path);
-    return status == LL_DONE ? narrow_products(trace, changes->products, path) : status;
+    if (status == LL_DONE)
+        status = narrow_products(trace, changes->products, path);
+    return status == LL_DONE ? store(*trace, changes->weights, path) : status;
 }

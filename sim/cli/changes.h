@@ -9,8 +9,8 @@
 #include "tracer/trace.h"
 
 struct ll_changes {
-    enum ll_dtype dtype, products; /* LL_DTYPE_COUNT: as they are */
-    struct ll_pattern pattern;     /* of: 0: none */
+    enum ll_dtype dtype, products, weights; /* LL_DTYPE_COUNT: as they are */
+    struct ll_pattern pattern;              /* of: 0: none */
 };
 
 /* The options, for a command's list. */
@@ -18,6 +18,8 @@ struct ll_changes {
     {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},       \
         {"products-as", 0, "DTYPE",                                                                          \
          "simulate with products of weights alone in this type, such as f8, and the casts that takes"},      \
+        {"weights-as", 0, "DTYPE",                                                                           \
+         "simulate with weights that products read stored in this type, such as int4"},                      \
     {                                                                                                        \
         "prune", 0, "N:M|P%",                                                                                \
             "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4, or P "       \

@@ -293,7 +293,8 @@ static bool draw_footprints(const struct simulation *simulation)
 /* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
 static bool may_be_as_recorded(const struct simulation *simulation)
 {
-    static const char *const changing[] = {"as", "products-as", "prune", "batch", "batch-was", NULL};
+    static const char *const changing[] = {"as",    "products-as", "weights-as", "prune",
+                                           "batch", "batch-was",   NULL};
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "as-recorded"))
         return true;
@@ -422,6 +423,10 @@ const struct ll_command ll_command_sim = {
         "is, or as --as makes it. Operands are cast by ops of their own, weights once a step; those of a "
         "trace that only infers are held in the type. Products among activations stay, as does the "
         "projection onto a vocabulary.\n"
+        "\n"
+        "--weights-as stores weights that products and convolutions read, and nothing else does, in another "
+        "type, which takes less memory and moves fewer bytes; they are multiplied in the type of the other "
+        "operand. What turns one type into the other is not counted, nor are scales.\n"
         "\n"
         "--prune stores the weights of products and convolutions without their zeros, so that less "
         "memory is taken and moved; units that skip such zeros compute less: those of a pattern, as 2:4 (key "

@@ -58,13 +58,13 @@ struct compat {
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {"set",       "as",        "as-recorded", "products-as", "prune",
-                                           "batch-was", "plan",      "what-if",     "per-op",      "roofline",
-                                           "memory",    "footprint", "explain",
+    static const char *const not_here[] = {
+        "set",  "as",      "as-recorded", "products-as", "weights-as", "prune",     "batch-was",
+        "plan", "what-if", "per-op",      "roofline",    "memory",     "footprint", "explain",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
-                                           NULL};
+        NULL};
     const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
     if (strcmp(program, "scalesim2") != 0)
         return ll_wrong("--compat %s: expected scalesim2", program);

@@ -136,6 +136,14 @@ static struct ll_trace *bring_file(const struct ll_space_workload *workload, str
     return trace;
 }
 
+static bool store(const struct ll_space_workload *workload, struct ll_trace *trace, struct ll_diags *diags)
+{
+    const char *trouble;
+    return ll_store_weights(trace, workload->weights, &trouble) ||
+           ll_complain(diags, workload->place, "`%s`: no weight can be stored as %s: %s", workload->name,
+                       ll_dtype_name(workload->weights), trouble ? trouble : "memory ran out");
+}
+
 static bool prune(const struct ll_space_workload *workload, struct ll_trace *trace, struct ll_diags *diags)
 {
     const char *trouble;
@@ -154,10 +162,12 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
     if (workload->dtype != LL_DTYPE_COUNT && !ll_trace_retype(*trace, workload->dtype, &trouble))
         return ll_complain(diags, workload->place, "`%s` as %s: %s", workload->name,
                            ll_dtype_name(workload->dtype), trouble ? trouble : "memory ran out");
-    return prune(workload, *trace, diags) &&
-           (ll_narrow_products(trace, workload->products, &trouble) ||
-            ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
-                        ll_dtype_name(workload->products), trouble));
+    if (!prune(workload, *trace, diags))
+        return false;
+    if (!ll_narrow_products(trace, workload->products, &trouble))
+        return ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
+                           ll_dtype_name(workload->products), trouble);
+    return store(workload, *trace, diags);
 }
 
 struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,

@@ -3,6 +3,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/report/human.h"
+#include "tracer/stored.h"
 #include "tracer/products.h"
 #include "tracer/prune.h"
 #include "tracer/reader.h"
@@ -53,6 +54,17 @@ bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char
     *trace = narrow;
     *trouble = products > 0 ? NULL : "none is known to read a weight";
     return products > 0;
+}
+
+bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
+{
+    uint64_t weights = 0;
+    if (dtype == LL_DTYPE_COUNT)
+        return true;
+    if (!ll_trace_store_weights(trace, dtype, &weights, trouble))
+        return false;
+    *trouble = "none is there for products alone, as in a network that only infers";
+    return weights > 0;
 }
 
 bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, const char **trouble)

@@ -26,6 +26,11 @@ uint64_t ll_complete_steps(const struct ll_trace *trace);
  * none. False and *trouble, a part of a sentence: why not, as when no product is known to read a weight. */
 bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
 
+/* Stores the weights of a trace in a type (tracer/stored.h); LL_DTYPE_COUNT: as they are. False and
+ * *trouble, a part of a sentence: why not, as when no weight is for products alone; NULL when memory ran
+ * out. The trace is of no use then. */
+bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
+
 /* Prunes the weights of a trace (tracer/prune.h); 0 of 0: none. False and *trouble, a part of a sentence: why
  * not, as when no weight is what the pattern wants; NULL when memory ran out. The trace is of no use then. */
 bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, const char **trouble);

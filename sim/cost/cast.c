@@ -24,10 +24,10 @@ double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kerne
     bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
     double bytes =
         plain_product ? ll_compulsory_bytes(&task->problem) : ll_rows_bytes(kernel, task->work, why);
-    double each = unit->vector.casts[stored], elements = bytes / (double)ll_dtype_bytes(stored);
+    double each = unit->vector.casts[stored], size = ll_dtype_spread(stored), elements = bytes / size;
     double time_s = elements / (each * (double)unit->count * unit->clock_hz);
-    ll_say(why, "%s, %s to %s and back: %.10g / %" PRIu64 " / (%.10g * %" PRIu64 " * %.10g) = %.10g s",
-           unit->name, ll_dtype_name(stored), ll_dtype_name(task->dtype), bytes, ll_dtype_bytes(stored), each,
-           unit->count, unit->clock_hz, time_s);
+    ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", unit->name,
+           ll_dtype_name(stored), ll_dtype_name(task->dtype), bytes, size, each, unit->count, unit->clock_hz,
+           time_s);
     return time_s;
 }

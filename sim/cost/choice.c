@@ -34,10 +34,10 @@ static bool sides_suit(const struct ll_unit *unit, const struct ll_work *work)
 static bool lines_suit(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = work->kind == LL_WORK_SEQUENCE ? &work->sequence.step : &work->gemm;
-    uint64_t each = ll_dtype_bytes((enum ll_dtype)work->dtype), piece = unit->line_align;
+    uint64_t each = ll_dtype_bits((enum ll_dtype)work->dtype), piece = unit->line_align;
     bool asked = piece > 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
                  (work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE);
-    return !asked || (d->n * each % piece == 0 && d->k * each % piece == 0);
+    return !asked || (d->n * each % (8 * piece) == 0 && d->k * each % (8 * piece) == 0);
 }
 
 static bool suits(const struct ll_unit *unit, const struct ll_work *work)

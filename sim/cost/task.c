@@ -145,8 +145,7 @@ static void tell_element(const struct ll_task *task, enum ll_operand operand, ui
              batch = task->problem.dims.batch;
     double element = task->problem.element[operand];
     double even = (double)bytes / ((double)steps * (double)batch * (double)rows * (double)columns);
-    if (bytes == 0 ||
-        fabs(element - (double)ll_dtype_bytes((enum ll_dtype)task->work->dtype)) <= 1e-9 * element)
+    if (bytes == 0 || fabs(element - ll_dtype_spread((enum ll_dtype)task->work->dtype)) <= 1e-9 * element)
         return;
     char larger[32] = "";
     if (fabs(element - even) > 1e-9 * element)
@@ -176,9 +175,11 @@ size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
         [LL_F16] = {LL_TF32, LL_F32},
         [LL_BF16] = {LL_TF32, LL_F32},
         [LL_F8] = {LL_F16, LL_BF16, LL_TF32, LL_F32},
+        [LL_F4] = {LL_F8, LL_F16, LL_BF16, LL_TF32, LL_F32},
         [LL_I32] = {LL_I64, LL_F32},
         [LL_I16] = {LL_I32, LL_F32, LL_I64},
         [LL_INT8] = {LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
+        [LL_INT4] = {LL_INT8, LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
         [LL_U8] = {LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
         [LL_BOOL] = {LL_U8, LL_INT8, LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
     };

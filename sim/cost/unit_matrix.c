@@ -62,7 +62,7 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
 {
     const struct ll_matrix *matrix = &unit->matrix;
     double m = (double)l->tile.m, n = (double)l->tile.n, k = (double)l->tile.k;
-    double bytes = (m * task->a_each + n) * k * (double)ll_dtype_bytes(task->dtype);
+    double bytes = (m * task->a_each + n) * k * ll_dtype_spread(task->dtype);
     l->multiply_cycles = m * n * k / l->macs;
     l->feed_cycles = matrix->feed > 0 ? bytes / matrix->feed : 0;
     l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);
@@ -107,7 +107,7 @@ static double time_waits(const struct ll_unit *unit, const struct ll_task *task,
 {
     struct ll_tile_lines lines = {
         .count = lines_of(task, &l->tile),
-        .bytes = ll_mul(task->problem.dims.k, ll_dtype_bytes(task->dtype)),
+        .bytes = ll_dtype_size(task->dtype, task->problem.dims.k),
         .steps = l->steps,
         .depth = l->tile.k,
         .units = unit->count,
@@ -223,15 +223,14 @@ static struct start start_with(const struct ll_unit *unit, const struct ll_task 
 static void tell_feed(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                       const char *what, struct ll_explain *why)
 {
-    uint64_t size = ll_dtype_bytes(task->dtype);
+    double size = ll_dtype_spread(task->dtype);
     if (l->feed_cycles == 0)
         return;
     if (task->a_each == 1)
-        ll_say(why, "%s: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %" PRIu64 " / %.10g = %.10g cycles",
-               what, l->tile.m, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
+        ll_say(why, "%s: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %.10g / %.10g = %.10g cycles", what,
+               l->tile.m, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
     else
-        ll_say(why,
-               "%s: (%" PRIu64 " * %.10g + %" PRIu64 ") * %" PRIu64 " * %" PRIu64 " / %.10g = %.10g cycles",
+        ll_say(why, "%s: (%" PRIu64 " * %.10g + %" PRIu64 ") * %" PRIu64 " * %.10g / %.10g = %.10g cycles",
                what, l->tile.m, task->a_each, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
 }
 

@@ -46,12 +46,23 @@ static bool read_name(struct ll_space_reading *reading, const struct ll_node *no
     return true;
 }
 
+static bool read_type(struct ll_space_reading *reading, const struct ll_node *node, enum ll_dtype *dtype)
+{
+    *dtype = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
+    return *dtype < LL_DTYPE_COUNT ||
+           ll_space_expected(reading, node, "a type of number, such as bf16 or int8");
+}
+
 /* Read before the workloads, each of which takes it over. */
 static bool read_dtype(struct ll_space_reading *reading, const struct ll_node *node)
 {
-    reading->dtype = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
-    return reading->dtype < LL_DTYPE_COUNT ||
-           ll_space_expected(reading, node, "a type of number, such as bf16 or int8");
+    return read_type(reading, node, &reading->dtype);
+}
+
+/* The same of stored weights. */
+static bool read_weights(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    return read_type(reading, node, &reading->weights);
 }
 
 /* The same of products of weights. */
@@ -280,6 +291,7 @@ static const struct section {
     {"base", read_base, "the machine that is varied"},
     {"dtype", read_dtype, NULL},
     {"products", read_products, NULL},
+    {"weights", read_weights, NULL},
     {"pruned", read_pruned, NULL},
     {"traces", ll_space_read_traces, NULL},
     {"models", ll_space_read_models, NULL},
@@ -390,7 +402,8 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
                                        .arena = &space->arena,
                                        .diags = diags,
                                        .dtype = LL_DTYPE_COUNT,
-                                       .products = LL_DTYPE_COUNT};
+                                       .products = LL_DTYPE_COUNT,
+                                       .weights = LL_DTYPE_COUNT};
     space->folders = folders;
     space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);
     space->path = ll_copy_text(&space->arena, name, strlen(name));

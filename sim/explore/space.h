@@ -52,7 +52,7 @@ struct ll_space_workload {
     bool infer;
     /* That all its floating-point tensors are taken to be of, and what its products of weights read;
      * LL_DTYPE_COUNT: as they are. */
-    enum ll_dtype dtype, products;
+    enum ll_dtype dtype, products, weights;
     struct ll_pattern pruned; /* to which its weights are pruned; 0 of 0: to none */
     struct ll_space_setting {
         const char *key, *value;

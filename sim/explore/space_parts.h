@@ -13,9 +13,10 @@ struct ll_space_reading {
     struct ll_arena *arena; /* the space's */
     struct ll_diags *diags;
     const struct ll_node *root;
-    enum ll_dtype dtype, products; /* of all workloads, and of their products; LL_DTYPE_COUNT: none */
-    struct ll_pattern pruned;      /* weights of all workloads; 0 of 0: none are */
-    struct ll_design *design;      /* of the base; NULL when that could not be read */
+    enum ll_dtype dtype, products, weights; /* of all workloads, of their products, in which their weights are
+                                             * stored; LL_DTYPE_COUNT: none */
+    struct ll_pattern pruned;               /* weights of all workloads; 0 of 0: none are */
+    struct ll_design *design;               /* of the base; NULL when that could not be read */
     const struct ll_machine_number *numbers; /* of the base: names that may have been meant */
     size_t number_count;
 };

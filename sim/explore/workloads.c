@@ -20,6 +20,7 @@ static bool add(struct ll_space_reading *reading, struct ll_space_workload workl
                                workload.model ? "; give one another name with `as`" : "");
     workload.dtype = reading->dtype;
     workload.products = reading->products;
+    workload.weights = reading->weights;
     workload.pruned = reading->pruned;
     space->workloads[space->workload_count++] = workload;
     return true;

@@ -8,18 +8,18 @@
 
 /* The figure of the listed type that is as large or the next larger one, or of the largest; 0 when none is
  * listed. */
-static double nearest_j(const double listed_j[LL_DTYPE_COUNT], uint64_t wanted, bool floating_only)
+static double nearest_j(const double listed_j[LL_DTYPE_COUNT], uint64_t wanted_bits, bool floating_only)
 {
     double best_j = 0;
-    uint64_t best_bytes = UINT64_MAX, largest = 0;
+    uint64_t best_bits = UINT64_MAX, largest = 0;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
-        uint64_t bytes = ll_dtype_bytes((enum ll_dtype)i);
-        bool closer = bytes >= wanted ? bytes < best_bytes : best_bytes == UINT64_MAX && bytes > largest;
+        uint64_t bits = ll_dtype_bits((enum ll_dtype)i);
+        bool closer = bits >= wanted_bits ? bits < best_bits : best_bits == UINT64_MAX && bits > largest;
         if (listed_j[i] <= 0 || !closer || (floating_only && !ll_dtype_is_floating((enum ll_dtype)i)))
             continue;
         best_j = listed_j[i];
-        largest = ll_max(largest, bytes);
-        best_bytes = bytes >= wanted ? bytes : best_bytes;
+        largest = ll_max(largest, bits);
+        best_bits = bits >= wanted_bits ? bits : best_bits;
     }
     return best_j;
 }
@@ -31,8 +31,8 @@ static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtyp
     if (listed_j[dtype] > 0)
         return listed_j[dtype];
     bool floating = ll_dtype_is_floating(dtype);
-    double nearest = nearest_j(listed_j, ll_dtype_bytes(dtype), floating);
-    return nearest > 0 ? nearest : nearest_j(listed_j, ll_dtype_bytes(dtype), false);
+    double nearest = nearest_j(listed_j, ll_dtype_bits(dtype), floating);
+    return nearest > 0 ? nearest : nearest_j(listed_j, ll_dtype_bits(dtype), false);
 }
 
 double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype)

@@ -126,6 +126,21 @@ bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
     return !elsewhere && ll_work_bytes(work) > 0 && (!product || work->flops > 0);
 }
 
+static bool are_whole(const struct ll_shape *shapes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (ll_dtype_bits((enum ll_dtype)shapes[i].dtype) % 8 != 0)
+            return false;
+    return true;
+}
+
+bool ll_has_whole_bytes(const struct ll_prepared *prepared, uint32_t seq)
+{
+    const struct ll_trace *trace = prepared->trace;
+    const struct ll_op_view *op = &trace->forms[trace->ops[seq].form].view;
+    return are_whole(op->in, op->input_count) && are_whole(op->out, op->output_count);
+}
+
 /* The formula streams one element at a time past the block; a cache had better get whole lines where elements
  * lie side by side: along n, and along k of the left operand, or the channels of an image with all taps of a
  * window. As many of them, up to a line, as there is room for beside the block: LRU keeps what streams along
@@ -198,7 +213,8 @@ bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *
     const struct ll_op_view *op = &trace->forms[form].view;
     const struct ll_work *work = &prepared->works[form];
     struct ll_cache_level shapes[LL_MAX_LEVELS];
-    assert(machine->levels[level].cache_given && ll_has_loops(prepared, seq));
+    assert(machine->levels[level].cache_given && ll_has_loops(prepared, seq) &&
+           ll_has_whole_bytes(prepared, seq));
     *cached = (struct ll_cached_op){0};
     find_caches(machine, level, cached);
     for (size_t i = 0; i < cached->level_count; i++)

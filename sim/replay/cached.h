@@ -34,11 +34,15 @@ struct ll_cached_op {
 /* Whether the op has loops: a view, a collective, what the host does, and empty tensors have none. */
 bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq);
 
+/* Whether each of its elements has an address of its own. */
+bool ll_has_whole_bytes(const struct ll_prepared *prepared, uint32_t seq);
+
 /* Told every few thousand accesses how many were made; NULL: nobody. */
 typedef void (*ll_cached_progress)(void *context, uint64_t accesses);
 
-/* Replays op seq, which is among the prepared ones and has loops, with at most `most` accesses, blocked for
- * this level of the machine, which is a cache. False when memory ran out. Takes about 10 ns an access. */
+/* Replays op seq, which is among the prepared ones and has loops and whole bytes, with at most `most`
+ * accesses, blocked for this level of the machine, which is a cache. False when memory ran out. Takes about
+ * 10 ns an access. */
 bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                    uint64_t level, uint64_t most, ll_cached_progress progress, void *context,
                    struct ll_cached_op *cached);

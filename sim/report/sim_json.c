@@ -312,6 +312,8 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     ll_json_put_text(json, "trace", report->trace_name);
     ll_json_put_text(json, "machine", machine);
     ll_json_put_text(json, "model", ll_trace_fact(prepared->trace, "model"));
+    if (ll_trace_fact(prepared->trace, "weights"))
+        ll_json_put_text(json, "weights", ll_trace_fact(prepared->trace, "weights"));
     if (ll_trace_fact(prepared->trace, "pruned"))
         ll_json_put_text(json, "pruned", ll_trace_fact(prepared->trace, "pruned"));
     ll_json_put_number(json, "time_s", result->time_s);

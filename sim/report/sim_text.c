@@ -64,7 +64,9 @@ static void headline(const struct ll_result *result, struct ll_str *out)
                     strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
     ll_str_addf(out, "%.0f op%s, %s, %s a step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
-    const char *pruned = fact(result, "pruned", "");
+    const char *pruned = fact(result, "pruned", ""), *stored = fact(result, "weights", "");
+    if (*stored)
+        ll_str_addf(out, ", weights stored in %s", stored);
     if (*pruned)
         ll_str_addf(out, ", weights pruned to %s%s", pruned, strchr(pruned, '%') ? " zeros" : "");
 }

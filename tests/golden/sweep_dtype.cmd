@@ -29,3 +29,12 @@ for pruned in 2:4 90% 3:1; do
     leadline sim -c custom_example --set units.array.skips_unstructured=1 --prune $pruned --json \
         traces/alexnet_infer_b1.llt 2>&1 | grep -E 'time_s|expected' | head -1
 done
+# Weights stored in a type of their own, as --weights-as has them.
+for weights in int4 int5; do
+    printf '%s\n' 'base: a100_sxm4_80gb' "traces: [$PWD/traces/alexnet_infer_b1.llt]" "weights: $weights" \
+        'vary: {units.tensor.count: [108]}' 'objectives: [min time_s]' >sweep.yaml
+    leadline sweep sweep.yaml -o weights.db --fresh >/dev/null 2>out.txt || cat out.txt
+    leadline pareto weights.db --csv | cut -d, -f3
+    leadline sim -c a100_sxm4_80gb --weights-as $weights --json traces/alexnet_infer_b1.llt 2>&1 |
+        grep -E 'time_s|no type' | head -1
+done

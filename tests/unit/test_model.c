@@ -473,7 +473,8 @@ static void what_is_not_computed_here_is_only_recorded(void **state)
     options.settings = &half, options.setting_count = 1;
     expect_refusal("gemm", &options, "gemm: f16 is not computed here, only f32; --dry-run records it");
     options.settings = &other;
-    expect_refusal("gemm", &options, "-p dtype=f31: expected `f32`, `tf32`, `f16`, `bf16`, `f8` or `int8`");
+    expect_refusal("gemm", &options,
+                   "-p dtype=f31: expected `f32`, `tf32`, `f16`, `bf16`, `f8`, `int8`, `f4` or `int4`");
     options.settings = &rows, options.batch = 4;
     expect_refusal("gemm", &options, "--batch and -p m set the same: give one of them");
     options.setting_count = 0;

@@ -216,7 +216,7 @@ static bool record_sized(struct reader *r, uint64_t at, enum ll_op_kind kind, ui
 {
     const struct ll_attr attr = {.key = LL_ATTR_FLOPS, .count = (int64_t)flops};
     const struct ll_shape given = {
-        .rank = 1, .dtype = r->dtype, .dim = {ll_ceil_div(bytes, ll_dtype_bytes((enum ll_dtype)r->dtype))}};
+        .rank = 1, .dtype = r->dtype, .dim = {ll_dtype_count((enum ll_dtype)r->dtype, bytes)}};
     struct ll_import_op op = {
         .kind = kind, .attrs = &attr, .attr_count = flops > 0, .given = &given, .given_count = 1};
     return record_foreign(r, at, &op);

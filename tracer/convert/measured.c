@@ -159,7 +159,7 @@ bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic,
             return true;
         }
     enum ll_dtype ours = ll_dtype_find(row->dtype);
-    if (ours == LL_DTYPE_COUNT || ll_dtype_part(ours) != ours)
+    if (ours == LL_DTYPE_COUNT || ll_dtype_part(ours) != ours || ll_dtype_bits(ours) < 8)
         return false;
     *arithmetic = ours;
     *element_bytes = ll_dtype_bytes(ours);

@@ -18,7 +18,7 @@ static const char *name_of(struct onnx *o, uint32_t id)
 
 static bool is_number(uint8_t dtype)
 {
-    return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_U8;
+    return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_INT4 || dtype == LL_U8;
 }
 
 static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types of 4 bits, and weights that are stored in another type than they are multiplied in. */
+#include "array_and_lanes.h"
+#include "check.h"
+#include "samples.h"
+
+#include "toy_trace.h"
+#include "tracer/stored.h"
+
+static struct ll_shape vector_of(uint64_t elements, enum ll_dtype dtype)
+{
+    return (struct ll_shape){.dim = {elements}, .rank = 1, .dtype = (uint8_t)dtype};
+}
+
+static void two_elements_of_four_bits_share_a_byte(void **state)
+{
+    (void)state;
+    struct ll_shape odd = vector_of(7, LL_INT4), even = vector_of(8, LL_F4),
+                    many = vector_of(UINT64_C(1) << 63, LL_INT4), bytes = vector_of(7, LL_F8);
+    assert_int_equal(ll_size_bytes(&odd), 4);
+    assert_int_equal(ll_size_bytes(&even), 4);
+    assert_int_equal(ll_size_bytes(&many), UINT64_C(1) << 62);
+    assert_int_equal(ll_size_bytes(&bytes), 7);
+    assert_int_equal(ll_dtype_bytes(LL_INT4), 1);
+    assert_true(ll_dtype_spread(LL_INT4) == 0.5);
+    assert_true(ll_dtype_spread(LL_C128) == 16);
+    assert_int_equal(ll_dtype_count(LL_INT4, 4), 8);
+    assert_int_equal(ll_dtype_count(LL_F32, 7), 2);
+    assert_int_equal(ll_dtype_count(LL_INT4, UINT64_C(1) << 63), LL_NO_FIT);
+}
+
+enum { LOOKED_UP, TIED, INNER, UPDATED, UPDATE };
+
+/* Rows of a table, a product with this table, two layers, and a step of the second one's weights. */
+static struct ll_trace *record_network(void)
+{
+    static const struct ll_attr across = {LL_ATTR_TRANSPOSE_B, {.count = 1}},
+                                rate = {LL_ATTR_LEARNING_RATE, {.real = 0.1}};
+    struct toy *toy = calloc(1, sizeof *toy);
+    struct ll_shape indices = {.dim = {10}, .dtype = LL_I32, .rank = 1};
+    char path[64];
+    toy_open(toy, path);
+    uint32_t table = toy_bring(toy, toy_matrix(100, 64), LL_WEIGHT),
+             inner = toy_bring(toy, toy_matrix(64, 33), LL_WEIGHT),
+             updated = toy_bring(toy, toy_matrix(33, 20), LL_WEIGHT),
+             gradient = toy_bring(toy, toy_matrix(33, 20), LL_GRADIENT),
+             which = toy_bring(toy, indices, LL_INPUT);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t x = toy_op(toy, LL_OP_GATHER, LL_PHASE_FORWARD, (uint32_t[]){table, which}, 2, NULL, 0,
+                        LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, table}, 2, &across, 1, LL_ACTIVATION, NULL);
+    uint32_t y =
+        toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, inner}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){y, updated}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_SGD, LL_PHASE_UPDATE, (uint32_t[]){updated, gradient}, 2, &rate, 1, LL_WEIGHT, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+/* What is looked up or updated stays in 4 bytes; 64 x 33 weights take 4 bits each. */
+static void weights_of_products_alone_are_stored(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_network();
+    const struct ll_form *forms = trace->forms;
+    struct ll_arena arena = {0};
+    const char *trouble;
+    uint64_t weights, flops = forms[INNER].flops;
+    assert_true(ll_trace_store_weights(trace, LL_INT4, &weights, &trouble));
+    assert_null(trouble);
+    assert_int_equal(weights, 1);
+    assert_null(ll_trace_check(trace, &arena));
+    assert_string_equal(ll_trace_fact(trace, "weights"), "int4");
+    assert_int_equal(forms[TIED].bytes_read, 4 * (10 * 64 + 100 * 64));
+    assert_int_equal(forms[INNER].bytes_read, 4 * 10 * 64 + 64 * 33 / 2);
+    assert_int_equal(forms[INNER].view.out[0].dtype, LL_F32);
+    assert_int_equal(forms[INNER].flops, flops);
+    assert_int_equal(forms[UPDATED].bytes_read, 4 * (10 * 33 + 33 * 20));
+    assert_int_equal(forms[UPDATE].view.in[0].dtype, LL_F32);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+/* One row times 1000 x 1000: from a memory of 1 GB/s as many bytes as there are of the weights count. */
+static void they_are_read_as_stored_and_multiplied_as_before(void **state)
+{
+    (void)state;
+    struct ll_machine machine = array_and_lanes();
+    machine.level_count = 1;
+    machine.levels[0] =
+        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e9, .efficiency = 1};
+    struct ll_work work = gemm_work(LL_F16, 1, 1, 1000, 1000);
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_s[0], 2e-3 + 4e-6, 1e-12);
+    double compute_s = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
+    work.b_bytes = 500000;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_s[0], 0.5e-3 + 4e-6, 1e-12);
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, compute_s, 1e-12);
+}
+
+/* Products of f4 run as f16 where there is nothing nearer, and as f4 where there is. */
+static void four_bits_have_a_rate_of_their_own(void **state)
+{
+    (void)state;
+    struct ll_machine machine = array_and_lanes();
+    machine.level_count = 1;
+    machine.levels[0] =
+        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e18, .efficiency = 1};
+    struct ll_work work = gemm_work(LL_F16, 1, 100, 100, 100), narrow = work;
+    narrow.dtype = LL_F4;
+    double wide_s = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &narrow).compute_s, wide_s, 1e-12);
+    machine.units[0].matrix.macs[LL_F4] = 4000;
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &narrow).compute_s, wide_s / 4, 1e-12);
+    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, wide_s, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_elements_of_four_bits_share_a_byte),
+        cmocka_unit_test(weights_of_products_alone_are_stored),
+        cmocka_unit_test(they_are_read_as_stored_and_multiplied_as_before),
+        cmocka_unit_test(four_bits_have_a_rate_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
