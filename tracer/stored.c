@@ -9,6 +9,11 @@
 /* How a desc is used. */
 enum use { UNUSED, MULTIPLIED, OTHERWISE };
 
+struct usage {
+    uint8_t *uses;   /* enum use, by desc */
+    bool *of_weight; /* a weight, or one seen otherwise; by desc */
+};
+
 /* Whether input 1 is the right operand of a product, all of it. */
 static bool multiplies(const struct ll_op_view *view)
 {
@@ -17,9 +22,19 @@ static bool multiplies(const struct ll_op_view *view)
            ll_is_product(&work) && work.b_bytes == ll_size_bytes(&view->in[1]);
 }
 
+/* One tensor, seen otherwise. */
+static bool is_look(const struct ll_op_view *view)
+{
+    struct ll_work work;
+    return view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
+           ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
+}
+
 static void look_at(const struct ll_form *form, uint8_t *uses)
 {
     bool product = multiplies(&form->view);
+    if (is_look(&form->view))
+        return;
     for (uint32_t i = 0; i < form->view.input_count; i++) {
         uint8_t *use = &uses[form->inputs[i]];
         *use = product && i == 1 && *use != OTHERWISE ? MULTIPLIED : OTHERWISE;
@@ -28,25 +43,74 @@ static void look_at(const struct ll_form *form, uint8_t *uses)
         uses[form->outputs[i]] = OTHERWISE;
 }
 
-bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
-                            const char **trouble)
+/* A look at a weight is one. Whether anything is new. */
+static bool pass_weight(const struct ll_form *form, struct usage *usage)
 {
-    uint8_t *uses = calloc(trace->desc_count + 1, sizeof *uses);
-    bool right = uses != NULL;
-    *weights = 0;
-    *trouble = NULL;
-    for (uint64_t i = 0; right && i < trace->form_count; i++)
-        look_at(&trace->forms[i], uses);
-    for (uint64_t i = 0; right && i < trace->desc_count; i++) {
+    bool from = usage->of_weight[form->inputs[0]], *to = &usage->of_weight[form->outputs[0]];
+    bool new = from && !*to;
+    *to |= from;
+    return new;
+}
+
+/* A tensor and a look at it are used alike, and otherwise where the same desc is a look at something else,
+ * too. Whether anything is new. */
+static bool pass_use(const struct ll_form *form, struct usage *usage)
+{
+    uint32_t in = form->inputs[0], out = form->outputs[0];
+    uint8_t *of = &usage->uses[in], *as = &usage->uses[out], was_of = *of, was_as = *as;
+    bool alike = usage->of_weight[in] == usage->of_weight[out];
+    *of = *as = alike ? (uint8_t)ll_max(*of, *as) : OTHERWISE;
+    return *of != was_of || *as != was_as;
+}
+
+static void pass_on(const struct ll_trace *trace, struct usage *usage,
+                    bool (*pass)(const struct ll_form *form, struct usage *usage))
+{
+    for (bool new = true; new;) {
+        new = false;
+        for (uint64_t i = 0; i < trace->form_count; i++)
+            if (is_look(&trace->forms[i].view))
+                new |= pass(&trace->forms[i], usage);
+    }
+}
+
+static void find_uses(const struct ll_trace *trace, struct usage *usage)
+{
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        usage->of_weight[i] = trace->descs[i].memory == LL_WEIGHT;
+    for (uint64_t i = 0; i < trace->form_count; i++)
+        look_at(&trace->forms[i], usage->uses);
+    pass_on(trace, usage, pass_weight);
+    pass_on(trace, usage, pass_use);
+}
+
+static void retype(struct ll_trace *trace, const struct usage *usage, enum ll_dtype dtype, uint64_t *weights)
+{
+    for (uint64_t i = 0; i < trace->desc_count; i++) {
         struct ll_shape *shape = &trace->descs[i].shape;
-        if (trace->descs[i].memory != LL_WEIGHT || uses[i] != MULTIPLIED ||
+        if (!usage->of_weight[i] || usage->uses[i] != MULTIPLIED ||
             !ll_dtype_is_floating((enum ll_dtype)shape->dtype))
             continue;
         shape->dtype = (uint8_t)dtype;
-        (*weights)++;
+        *weights += trace->descs[i].memory == LL_WEIGHT;
+    }
+}
+
+bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
+                            const char **trouble)
+{
+    struct usage usage = {calloc(trace->desc_count + 1, sizeof *usage.uses),
+                          calloc(trace->desc_count + 1, sizeof *usage.of_weight)};
+    bool right = usage.uses && usage.of_weight;
+    *weights = 0;
+    *trouble = NULL;
+    if (right) {
+        find_uses(trace, &usage);
+        retype(trace, &usage, dtype, weights);
     }
     for (uint64_t i = 0; right && i < trace->form_count; i++)
         right = ll_form_renew(trace, &trace->forms[i], trouble);
-    free(uses);
+    free(usage.uses);
+    free(usage.of_weight);
     return right && ll_trace_note(trace, "weights", ll_dtype_name(dtype));
 }

@@ -10,11 +10,12 @@
 
 #include "tracer/trace.h"
 
-/* Takes every floating-point weight that products and convolutions have as their right operand to this type,
- * where nothing else reads or writes it (an optimizer does; a look-up of words whose table is also the last
- * layer's weight does); all others stay as they are. Counts bytes of all forms anew. *weights is how many
- * descs were taken. To be called before the trace is shared. False when memory ran out (*trouble is NULL) or
- * *trouble, a static sentence, says what does not work out; the trace is then of no use. */
+/* Takes every floating-point weight that products and convolutions have as their right operand, or look at
+ * otherwise shaped, to this type, where nothing else reads or writes it (an optimizer does; a look-up of
+ * words whose table is also the last layer's weight does); all others stay as they are. Counts bytes of all
+ * forms anew. *weights is how many descs were taken. To be called before the trace is shared. False when
+ * memory ran out (*trouble is NULL) or *trouble, a static sentence, says what does not work out; the trace
+ * is then of no use. */
 bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
                             const char **trouble);
 

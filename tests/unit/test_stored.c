@@ -81,6 +81,41 @@ static void weights_of_products_alone_are_stored(void **state)
     ll_trace_free(trace);
 }
 
+/* A weight, seen with 32 and 8 columns, and a product of each; a look at what was computed is none at a
+ * weight. */
+static void a_look_at_a_weight_is_one(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    struct ll_shape wide = toy_matrix(16, 32), narrow = toy_matrix(64, 8), square = toy_matrix(32, 32);
+    char path[64];
+    toy_open(toy, path);
+    uint32_t w = toy_bring(toy, toy_matrix(512, 1), LL_WEIGHT),
+             x = toy_bring(toy, toy_matrix(4, 16), LL_INPUT), z = toy_bring(toy, toy_matrix(4, 64), LL_INPUT),
+             v = toy_bring(toy, toy_matrix(64, 16), LL_INPUT);
+    ll_recorder_step_begin(toy->recorder);
+    uint32_t a = toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &w, 1, NULL, 0, LL_WEIGHT, &wide);
+    uint32_t b = toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &a, 1, NULL, 0, LL_ACTIVATION, &narrow);
+    uint32_t c = toy_op(toy, LL_OP_RESHAPE, LL_PHASE_FORWARD, &v, 1, NULL, 0, LL_ACTIVATION, &square);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, a}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){z, b}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){c, c}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    struct ll_trace *trace = toy_close(toy, path);
+    const struct ll_form *forms = trace->forms;
+    struct ll_arena arena = {0};
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_store_weights(trace, LL_INT4, &weights, &trouble));
+    assert_int_equal(weights, 2); /* the weight, and the first look, which the trace calls a weight */
+    assert_null(ll_trace_check(trace, &arena));
+    assert_int_equal(forms[3].bytes_read, 4 * 4 * 16 + 256);
+    assert_int_equal(forms[4].bytes_read, 4 * 4 * 64 + 256);
+    assert_int_equal(forms[5].bytes_read, 2 * 4 * 32 * 32);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
 /* One row times 1000 x 1000: from a memory of 1 GB/s as many bytes as there are of the weights count. */
 static void they_are_read_as_stored_and_multiplied_as_before(void **state)
 {
@@ -119,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_elements_of_four_bits_share_a_byte),
         cmocka_unit_test(weights_of_products_alone_are_stored),
+        cmocka_unit_test(a_look_at_a_weight_is_one),
         cmocka_unit_test(they_are_read_as_stored_and_multiplied_as_before),
         cmocka_unit_test(four_bits_have_a_rate_of_their_own),
     };
