@@ -29,6 +29,16 @@ static inline struct ll_machine array_and_lanes(void)
     return machine;
 }
 
+/* The same with one memory of this bandwidth, both directions together. */
+static inline struct ll_machine array_and_lanes_on(double bandwidth_Bps)
+{
+    struct ll_machine machine = array_and_lanes();
+    machine.level_count = 1;
+    machine.levels[0] = (struct ll_level){
+        .name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = bandwidth_Bps, .efficiency = 1};
+    return machine;
+}
+
 static inline struct ll_cost cost_of(const struct ll_machine *machine, enum ll_op_kind kind,
                                      const struct ll_work *work)
 {

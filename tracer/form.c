@@ -65,3 +65,15 @@ bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **tr
     form->bytes_written = counts.bytes_written;
     return !*trouble;
 }
+
+bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    bool *views = ll_alloc(arena, trace->form_count + 1, sizeof *views);
+    for (uint64_t i = 0; views && i < trace->form_count; i++) {
+        const struct ll_op_view *view = &trace->forms[i].view;
+        struct ll_work work;
+        views[i] = view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
+                   ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
+    }
+    return views;
+}

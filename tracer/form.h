@@ -15,4 +15,8 @@ const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *
  * or *trouble, a static sentence, says what does not work out. */
 bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **trouble);
 
+/* By form: whether it is another look at the same memory, which costs nothing. In the arena; NULL when memory
+ * ran out. */
+bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena);
+
 #endif

@@ -4,14 +4,13 @@
 #include "tracer/form.h"
 #include "tracer/retype.h"
 
-#include <stdlib.h>
-
 /* How a desc is used. */
 enum use { UNUSED, MULTIPLIED, OTHERWISE };
 
 struct usage {
-    uint8_t *uses;   /* enum use, by desc */
-    bool *of_weight; /* a weight, or one seen otherwise; by desc */
+    const bool *views; /* by form */
+    uint8_t *uses;     /* enum use, by desc */
+    bool *of_weight;   /* a weight, or one seen otherwise; by desc */
 };
 
 /* Whether input 1 is the right operand of a product, all of it. */
@@ -22,19 +21,9 @@ static bool multiplies(const struct ll_op_view *view)
            ll_is_product(&work) && work.b_bytes == ll_size_bytes(&view->in[1]);
 }
 
-/* One tensor, seen otherwise. */
-static bool is_look(const struct ll_op_view *view)
-{
-    struct ll_work work;
-    return view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
-           ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
-}
-
 static void look_at(const struct ll_form *form, uint8_t *uses)
 {
     bool product = multiplies(&form->view);
-    if (is_look(&form->view))
-        return;
     for (uint32_t i = 0; i < form->view.input_count; i++) {
         uint8_t *use = &uses[form->inputs[i]];
         *use = product && i == 1 && *use != OTHERWISE ? MULTIPLIED : OTHERWISE;
@@ -69,7 +58,7 @@ static void pass_on(const struct ll_trace *trace, struct usage *usage,
     for (bool new = true; new;) {
         new = false;
         for (uint64_t i = 0; i < trace->form_count; i++)
-            if (is_look(&trace->forms[i].view))
+            if (usage->views[i])
                 new |= pass(&trace->forms[i], usage);
     }
 }
@@ -79,7 +68,8 @@ static void find_uses(const struct ll_trace *trace, struct usage *usage)
     for (uint64_t i = 0; i < trace->desc_count; i++)
         usage->of_weight[i] = trace->descs[i].memory == LL_WEIGHT;
     for (uint64_t i = 0; i < trace->form_count; i++)
-        look_at(&trace->forms[i], usage->uses);
+        if (!usage->views[i])
+            look_at(&trace->forms[i], usage->uses);
     pass_on(trace, usage, pass_weight);
     pass_on(trace, usage, pass_use);
 }
@@ -99,9 +89,11 @@ static void retype(struct ll_trace *trace, const struct usage *usage, enum ll_dt
 bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
                             const char **trouble)
 {
-    struct usage usage = {calloc(trace->desc_count + 1, sizeof *usage.uses),
-                          calloc(trace->desc_count + 1, sizeof *usage.of_weight)};
-    bool right = usage.uses && usage.of_weight;
+    struct ll_arena arena = {0};
+    struct usage usage = {ll_views(trace, &arena),
+                          ll_alloc(&arena, trace->desc_count + 1, sizeof *usage.uses),
+                          ll_alloc(&arena, trace->desc_count + 1, sizeof *usage.of_weight)};
+    bool right = usage.views && usage.uses && usage.of_weight;
     *weights = 0;
     *trouble = NULL;
     if (right) {
@@ -110,7 +102,6 @@ bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_
     }
     for (uint64_t i = 0; right && i < trace->form_count; i++)
         right = ll_form_renew(trace, &trace->forms[i], trouble);
-    free(usage.uses);
-    free(usage.of_weight);
+    ll_arena_release(&arena);
     return right && ll_trace_note(trace, "weights", ll_dtype_name(dtype));
 }

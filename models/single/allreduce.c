@@ -48,7 +48,7 @@ static uint64_t part_of(uint64_t elements, uint64_t devices)
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     struct ll_single single = ll_single_begin(nn, build, build->params[DTYPE]);
-    uint64_t all = (uint64_t)build->params[BYTES] * 8 / ll_dtype_bits(nn->real);
+    uint64_t all = ll_dtype_count(nn->real, (uint64_t)build->params[BYTES]);
     uint64_t part = part_of(all, (uint64_t)build->params[DEVICES]);
     int64_t kind = build->params[KIND];
     uint64_t before = ops[kind].part_before ? part : all, after = ops[kind].part_after ? part : all;

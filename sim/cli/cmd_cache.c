@@ -216,13 +216,13 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
     if (!ll_value_count(args, "op", prepared->first_op, prepared->end_op - 1, 0, &asked))
         return LL_WRONG;
     *seq = (uint32_t)asked;
+    const char *kind = trace->strings[trace->forms[trace->ops[*seq].form].kind_name];
     if (!ll_has_loops(prepared, *seq))
-        return ll_wrong("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq,
-                        trace->strings[trace->forms[trace->ops[*seq].form].kind_name]);
+        return ll_wrong("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq, kind);
     if (!ll_has_whole_bytes(prepared, *seq))
         return ll_wrong("op %" PRIu32
                         ", %s, has elements of half a byte, which have no addresses of their own",
-                        *seq, trace->strings[trace->forms[trace->ops[*seq].form].kind_name]);
+                        *seq, kind);
     return LL_DONE;
 }
 

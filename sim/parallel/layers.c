@@ -314,15 +314,3 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
     free(finding.prefix);
     return found;
 }
-
-bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
-{
-    bool *views = ll_alloc(arena, trace->form_count + 1, sizeof *views);
-    for (uint64_t i = 0; views && i < trace->form_count; i++) {
-        const struct ll_op_view *view = &trace->forms[i].view;
-        struct ll_work work;
-        views[i] = view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
-                   ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
-    }
-    return views;
-}

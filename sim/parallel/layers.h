@@ -27,8 +27,4 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
-/* By form: whether it is another look at the same memory, which costs nothing. In the arena; NULL when memory
- * ran out. */
-bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena);
-
 #endif

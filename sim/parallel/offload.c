@@ -4,6 +4,7 @@
 #include "sim/parallel/offload.h"
 
 #include "sim/parallel/exchange_parts.h"
+#include "tracer/form.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "sim/parallel/pieces.h"
 
 #include "sim/parallel/layers.h"
+#include "tracer/form.h"
 
 #include <string.h>
 

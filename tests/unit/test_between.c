@@ -4,22 +4,14 @@
 #include "check.h"
 #include "samples.h"
 
-/* With a memory that holds nothing back. */
-static struct ll_machine simple(void)
-{
-    struct ll_machine machine = array_and_lanes();
-    machine.level_count = 1;
-    machine.levels[0] =
-        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e15, .efficiency = 1};
-    return machine;
-}
+static const double holds_nothing_back_Bps = 1e15;
 
 /* 4800 operations on 4 x 10 lanes of 32 bits, one a cycle of 1 ns each, are 120 ns. The product of 20 x 40
  * x 50 takes 10 ns beside them. */
 static void the_softmax_within_an_attention_takes_its_lanes(void **state)
 {
     (void)state;
-    struct ll_machine machine = simple();
+    struct ll_machine machine = array_and_lanes_on(holds_nothing_back_Bps);
     struct ll_work work = gemm_work(LL_F16, 1, 20, 40, 50);
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 10e-9, 1e-12);
     work.between = 4800;
@@ -37,7 +29,7 @@ static void the_softmax_within_an_attention_takes_its_lanes(void **state)
 static void exponentials_have_hardware_of_their_own(void **state)
 {
     (void)state;
-    struct ll_machine machine = simple();
+    struct ll_machine machine = array_and_lanes_on(holds_nothing_back_Bps);
     struct ll_work work = gemm_work(LL_F16, 1, 20, 40, 50);
     work.between = 4800;
     work.specials = 800;
@@ -53,7 +45,7 @@ static void exponentials_have_hardware_of_their_own(void **state)
 static void elements_wait_for_slow_special_functions(void **state)
 {
     (void)state;
-    struct ll_machine machine = simple();
+    struct ll_machine machine = array_and_lanes_on(holds_nothing_back_Bps);
     struct ll_work work = {
         .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1025 * 6, .vector = {.elements = 1025}};
     machine.units[1].vector.specials = 1. / 4;
@@ -70,7 +62,7 @@ static void elements_wait_for_slow_special_functions(void **state)
 static void lanes_that_multiply_do_the_softmax_behind_it(void **state)
 {
     (void)state;
-    struct ll_machine machine = simple();
+    struct ll_machine machine = array_and_lanes_on(holds_nothing_back_Bps);
     struct ll_work work = gemm_work(LL_F32, 1, 20, 40, 50);
     work.between = 4800;
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 2000e-9 + 120e-9, 1e-12);
@@ -80,7 +72,7 @@ static void lanes_that_multiply_do_the_softmax_behind_it(void **state)
 static void gates_are_computed_on_lanes_when_products_are_done(void **state)
 {
     (void)state;
-    struct ll_machine machine = simple();
+    struct ll_machine machine = array_and_lanes_on(holds_nothing_back_Bps);
     struct ll_work work = gemm_work(LL_F16, 1, 1, 1000, 100);
     struct ll_gemm step = work.gemm;
     work.kind = LL_WORK_SEQUENCE;
@@ -96,7 +88,7 @@ static void gates_are_computed_on_lanes_when_products_are_done(void **state)
 static void few_units_have_few_lanes(void **state)
 {
     (void)state;
-    struct ll_machine machine = simple();
+    struct ll_machine machine = array_and_lanes_on(holds_nothing_back_Bps);
     struct ll_work work = gemm_work(LL_F16, 1, 20, 40, 50);
     work.between = 4800;
     machine.software.grain = (double)work.flops;

@@ -120,10 +120,7 @@ static void a_look_at_a_weight_is_one(void **state)
 static void they_are_read_as_stored_and_multiplied_as_before(void **state)
 {
     (void)state;
-    struct ll_machine machine = array_and_lanes();
-    machine.level_count = 1;
-    machine.levels[0] =
-        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e9, .efficiency = 1};
+    struct ll_machine machine = array_and_lanes_on(1e9);
     struct ll_work work = gemm_work(LL_F16, 1, 1, 1000, 1000);
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_s[0], 2e-3 + 4e-6, 1e-12);
     double compute_s = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
@@ -136,10 +133,7 @@ static void they_are_read_as_stored_and_multiplied_as_before(void **state)
 static void four_bits_have_a_rate_of_their_own(void **state)
 {
     (void)state;
-    struct ll_machine machine = array_and_lanes();
-    machine.level_count = 1;
-    machine.levels[0] =
-        (struct ll_level){.name = "outer", .size_bytes = 1000000000, .bandwidth_Bps = 1e18, .efficiency = 1};
+    struct ll_machine machine = array_and_lanes_on(1e18);
     struct ll_work work = gemm_work(LL_F16, 1, 100, 100, 100), narrow = work;
     narrow.dtype = LL_F4;
     double wide_s = cost_of(&machine, LL_OP_MATMUL, &work).compute_s;
