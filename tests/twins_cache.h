@@ -32,10 +32,27 @@ struct twin_level {
     struct ll_cache_counts counts;
 };
 
+/* What memory was asked: sums, and a number that depends on each access and on their order. */
+struct twin_heard {
+    uint64_t read_bytes, written_bytes, single_writes, order;
+};
+
+/* An ll_cache_listener, for the real cache and the twin. */
+static inline void twin_hear(void *context, uint64_t address, uint64_t bytes, bool write)
+{
+    struct twin_heard *heard = context;
+    heard->read_bytes += write ? 0 : bytes;
+    heard->written_bytes += write ? bytes : 0;
+    heard->single_writes += bytes == 0;
+    heard->order = (heard->order + address + (bytes << 48) + write) * UINT64_C(0x9e3779b97f4a7c15);
+    heard->order ^= heard->order >> 29;
+}
+
 struct twin_cache {
     struct twin_level level[TWIN_LEVELS];
     size_t count;
     int64_t now;
+    struct twin_heard memory;
 };
 
 static inline bool *twin_upper(struct twin_level *level, uint64_t set, uint64_t from, uint64_t span)
@@ -130,8 +147,10 @@ static inline void twin_empty(struct twin_cache *cache, struct twin_way *way)
 
 static inline void twin_give_back(struct twin_cache *cache, size_t i, uint64_t address, uint64_t bytes)
 {
-    if (i == cache->count)
+    if (i == cache->count) {
+        twin_hear(&cache->memory, address, bytes, true);
         return;
+    }
     struct twin_way *way = twin_find(&cache->level[i], address);
     if (way && !cache->level[i].is.write_through) {
         way->written = true;
@@ -231,8 +250,11 @@ static inline bool twin_admits(struct twin_level *level)
 static inline struct twin_way *twin_ask(struct twin_cache *cache, size_t i, uint64_t address, bool write,
                                         bool *came_written)
 {
-    if (i == cache->count)
+    if (i == cache->count) {
+        uint64_t line = cache->level[i - 1].is.line_bytes;
+        twin_hear(&cache->memory, address / line * line, line, false);
         return NULL;
+    }
     struct twin_level *level = &cache->level[i];
     struct twin_way *way = twin_find(level, address);
     bool exclusive = level->is.inclusion == LL_CACHE_EXCLUSIVE, news = !way || way->ahead;
@@ -272,8 +294,10 @@ static inline struct twin_way *twin_ask(struct twin_cache *cache, size_t i, uint
 static inline void twin_access(struct twin_cache *cache, size_t i, uint64_t address, bool write)
 {
     bool came_written = false;
-    if (i == cache->count)
+    if (i == cache->count) {
+        twin_hear(&cache->memory, address, 0, true);
         return;
+    }
     struct twin_way *way = twin_ask(cache, i, address, write, &came_written);
     if (write && way && !cache->level[i].is.write_through) {
         way->written = true;

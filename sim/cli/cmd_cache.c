@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline cache: one op's loops, address by address, through a machine's caches. */
+/* leadline cache: one op's loops, address by address, through a machine's caches and its DRAM. */
+#include "sim/cli/accesses.h"
 #include "sim/cli/command.h"
+#include "sim/cli/interrupt.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/ticker.h"
@@ -110,6 +112,46 @@ static void compare(const struct shown *shown, struct ll_str *out)
                     outer, ll_si(&formula, cached->formula_bytes, "B"));
 }
 
+static const struct ll_level *memory_level(const struct shown *shown)
+{
+    return &shown->machine->levels[shown->cached->memory.level];
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* What the memory does with what the last cache asks of it. */
+static void tell_memory(const struct shown *shown, struct ll_str *out)
+{
+    const struct ll_cached_memory *memory = &shown->cached->memory;
+    const struct ll_dram_result *timed = &memory->timed;
+    const struct ll_level *level = memory_level(shown);
+    struct ll_human read, written, time, bandwidth, reached, formula, open, closed, other;
+    struct ll_str line = {0};
+    if (!level->dram)
+        return;
+    ll_str_addf(&line, "%s is asked to read %s and to write %s", level->name,
+                ll_si(&read, (double)memory->read_bytes, "B"),
+                ll_si(&written, (double)memory->written_bytes, "B"));
+    if (memory->is_timed && timed->bursts)
+        ll_str_addf(
+            &line,
+            "; %s on %" PRIu64 " channel%s takes at least %s: %s, %s of the peak, where the formula has %s; "
+            "rows found open %s, closed %s, another one open %s",
+            level->dram, level->channels, level->channels == 1 ? "" : "s", ll_si(&time, timed->time_s, "s"),
+            ll_si(&bandwidth, timed->moved_Bps, "B/s"), ll_percent(&reached, memory->efficiency),
+            ll_percent(&formula, memory->formula_efficiency),
+            ll_percent(&open, share(timed->hits, timed->bursts)),
+            ll_percent(&closed, share(timed->misses, timed->bursts)),
+            ll_percent(&other, share(timed->conflicts, timed->bursts)));
+    else if (!memory->is_timed)
+        ll_str_addf(&line, "; its %" PRIu64 " channels are more than the %d that can be timed",
+                    level->channels, LL_DRAM_MOST_CHANNELS);
+    ll_end_line(&line, ll_screen_width(), out);
+}
+
 #define COLUMNS                                                                                              \
     "  level|?sets x ways x line|?policy|>accesses|>misses|>of them|?>evictions|?>write-backs|>traffic"
 
@@ -124,6 +166,7 @@ static int show(const struct shown *shown)
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
     compare(shown, &out);
+    tell_memory(shown, &out);
     return ll_print(&out);
 }
 
@@ -148,6 +191,32 @@ static void level_json(const struct shown *shown, size_t i, struct ll_json *json
     ll_json_put_count(json, "prefetches_useful", c->useful);
     ll_json_put_count(json, "prefetches_useless", c->useless);
     ll_json_put_count(json, "traffic_bytes", level->traffic_bytes);
+    ll_json_close_object(json);
+}
+
+static void memory_json(const struct shown *shown, struct ll_json *json)
+{
+    const struct ll_cached_memory *memory = &shown->cached->memory;
+    const struct ll_level *level = memory_level(shown);
+    ll_json_key(json, "memory");
+    ll_json_open_object(json);
+    ll_json_put_text(json, "name", level->name);
+    ll_json_put_text(json, "dram", level->dram);
+    ll_json_put_count(json, "read_bytes", memory->read_bytes);
+    ll_json_put_count(json, "written_bytes", memory->written_bytes);
+    if (memory->is_timed) {
+        ll_json_put_count(json, "channels", level->channels);
+        ll_json_put_number(json, "time_s", memory->timed.time_s);
+        ll_json_put_number(json, "moved_Bps", memory->timed.moved_Bps);
+        ll_json_put_number(json, "timed_efficiency", memory->efficiency);
+        ll_json_put_number(json, "formula_efficiency", memory->formula_efficiency);
+        ll_json_put_count(json, "bursts", memory->timed.bursts);
+        ll_json_put_count(json, "row_hits", memory->timed.hits);
+        ll_json_put_count(json, "row_misses", memory->timed.misses);
+        ll_json_put_count(json, "row_conflicts", memory->timed.conflicts);
+        ll_json_put_count(json, "refreshes", memory->timed.refreshes);
+        ll_json_put_count(json, "turns", memory->timed.turns);
+    }
     ll_json_close_object(json);
 }
 
@@ -179,6 +248,7 @@ static int show_json(const struct shown *shown)
     for (size_t i = 0; i < cached->level_count; i++)
         level_json(shown, i, &json);
     ll_json_close_list(&json);
+    memory_json(shown, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
 }
@@ -226,13 +296,49 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
     return LL_DONE;
 }
 
-static void show_progress(void *context, uint64_t accesses)
+struct watch {
+    struct ll_ticker ticker;
+    const volatile sig_atomic_t *interrupted;
+    struct ll_access_file *file; /* or NULL */
+};
+
+static bool goes_on(void *context, uint64_t accesses)
 {
+    struct watch *watch = context;
     struct ll_human text;
-    if (!ll_ticker_due(context, false))
-        return;
-    fprintf(stderr, "%s accesses", ll_grouped(&text, accesses));
-    fflush(stderr);
+    if (ll_ticker_due(&watch->ticker, false)) {
+        fprintf(stderr, "%s accesses", ll_grouped(&text, accesses));
+        fflush(stderr);
+    }
+    return !*watch->interrupted && (!watch->file || ll_access_file_is_well(watch->file));
+}
+
+/* Runs it, and shows what it gave, of a part if it was interrupted. */
+static int run_and_show(struct shown *shown, uint64_t level, uint64_t most)
+{
+    struct ll_cached_op cached;
+    const char *path = ll_value(shown->args, "accesses", NULL);
+    struct watch watch = {.ticker = ll_ticker_new(true)};
+    if (path && !(watch.file = ll_access_file_open(path, shown->args->arena)))
+        return LL_FAILED;
+    watch.interrupted = ll_catch_interrupts();
+    bool done = ll_run_cached(shown->prepared, shown->machine,
+                              &(struct ll_cached_request){.seq = shown->seq,
+                                                          .level = level,
+                                                          .most = most,
+                                                          .progress = goes_on,
+                                                          .progress_context = &watch,
+                                                          .listener = path ? ll_access_file_add : NULL,
+                                                          .listener_context = watch.file},
+                              &cached);
+    ll_ticker_clear(&watch.ticker);
+    if (watch.file && !ll_access_file_close(watch.file))
+        return LL_FAILED;
+    if (!done)
+        return ll_failed("memory ran out");
+    shown->cached = &cached;
+    int status = ll_flag(shown->args, "json") ? show_json(shown) : show(shown);
+    return status == LL_DONE && *watch.interrupted ? LL_INTERRUPTED : status;
 }
 
 static int run_op(const struct ll_args *args, const struct ll_machine *machine, const struct ll_trace *trace)
@@ -249,17 +355,7 @@ static int run_op(const struct ll_args *args, const struct ll_machine *machine, 
     ll_diags_release(&diags);
     if (status == LL_DONE)
         status = pick_op(args, shown.prepared, &shown.seq);
-    if (status != LL_DONE)
-        return status;
-    struct ll_cached_op cached;
-    shown.cached = &cached;
-    struct ll_ticker ticker = ll_ticker_new(true);
-    bool done =
-        ll_run_cached(shown.prepared, machine, shown.seq, level, most, show_progress, &ticker, &cached);
-    ll_ticker_clear(&ticker);
-    if (!done)
-        return ll_failed("memory ran out");
-    return ll_flag(args, "json") ? show_json(&shown) : show(&shown);
+    return status == LL_DONE ? run_and_show(&shown, level, most) : status;
 }
 
 static int run(const struct ll_args *args)
@@ -290,22 +386,30 @@ static const struct ll_option options[] = {
     {"op", 0, "SEQ", "the op, by its number in leadline sim --per-op"},
     {"level", 0, "NAME", "the cache for which the op's loops are blocked (default: the outermost)"},
     {"most", 0, "COUNT", "stop after this many accesses (default: 10000000000)"},
+    {"accesses", 0, "FILE",
+     "write what memory is asked, a line for each 64 bytes (LD 0x1fc0), as Ramulator 2 reads it"},
     {0},
 };
 
 const struct ll_command ll_command_cache = {
     .name = "cache",
     .synopsis = "-c MACHINE --op SEQ TRACE",
-    .summary = "run the memory accesses of one op through a machine's caches",
+    .summary = "run the memory accesses of one op through a machine's caches and DRAM",
     .examples =
         "  leadline cache -c i7_6700k --op 23 alexnet.llt\n"
         "  leadline cache -c i7_6700k --op 23 --level l2 --set memory.l2.cache.prefetch=stride alexnet.llt\n",
     .details =
         "leadline sim derives traffic by formula, for the best blocking of an op. This command runs the op's "
-        "loops in that blocking, one access after the other, through each memory level that has a `cache`; "
-        "the last line compares what the caches moved with the formula. It simulates hundreds of "
+        "loops in that blocking, one access after the other, through each memory level that has a `cache`, "
+        "and "
+        "compares what the caches moved with the formula. It simulates hundreds of "
         "millions of accesses per second that hit the first cache, tens of millions that go through several; "
         "a matrix product has two or three for each multiplication.\n"
+        "\n"
+        "What the last cache asks is played, command by command, on the memory outside of it, where that "
+        "has a `dram`, as fast as it can serve: so the last line tells how much of its bandwidth an op that "
+        "asks "
+        "in this order can have at best, beside what the formula reckons with.\n"
         "\n"
         "The two differ for known reasons. A cache fetches a line before it is written (unless it writes "
         "around), where the formula counts a new result as written only: caches move up to one result more, "
@@ -314,6 +418,8 @@ const struct ll_command ll_command_cache = {
         "pack their operands.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
+    .writes = (const char *const[]){"accesses", NULL},
+    .reads = (const char *const[]){"machine", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Bursts that the timed mode plays of a pattern, all channels together. */
-enum { BURSTS = 1 << 20, MOST_CHANNELS = 4096 };
+enum { BURSTS = 1 << 20 };
 
 /* Of a pattern. */
 static const uint64_t most_bytes = UINT64_C(1) << 30;
@@ -304,7 +304,7 @@ static int run(const struct ll_args *args)
     asked.dram = ll_dram_find(args->words[0]);
     if (!asked.dram)
         return unknown_preset(args->words[0], args->arena);
-    if (!ll_value_count(args, "channels", 1, MOST_CHANNELS, 1, &asked.channels) ||
+    if (!ll_value_count(args, "channels", 1, LL_DRAM_MOST_CHANNELS, 1, &asked.channels) ||
         !take_patterns(args, &asked))
         return LL_WRONG;
     return as_json ? show_json(&asked) : show_text(&asked);

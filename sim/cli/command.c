@@ -215,7 +215,6 @@ bool ll_can_write(const char *path)
     return true;
 }
 
-/* Whether a file is a recorded trace or a database of results, either of which may have taken hours. */
 static bool is_irreplaceable(const char *path)
 {
     static const char database[] = "SQLite format 3";
@@ -233,10 +232,17 @@ static bool is_irreplaceable(const char *path)
            (length >= sizeof database && !memcmp(begin, database, sizeof database));
 }
 
+bool ll_may_replace(const char *path)
+{
+    bool may = !is_irreplaceable(path);
+    if (!may)
+        ll_failed("%s is a trace or a database: nothing is written over it", path);
+    return may;
+}
+
 bool ll_write_file(const char *path, struct ll_str *text)
 {
-    if (!text->failed && is_irreplaceable(path)) {
-        ll_failed("%s is a trace or a database: nothing is written over it", path);
+    if (!text->failed && !ll_may_replace(path)) {
         ll_str_release(text);
         return false;
     }

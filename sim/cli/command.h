@@ -94,6 +94,10 @@ bool ll_make_folder(const char *path);
  * why not. */
 bool ll_can_write(const char *path);
 
+/* Whether a file is neither a recorded trace nor a database of results, either of which may have taken
+ * hours. False after saying so. */
+bool ll_may_replace(const char *path);
+
 /* Writes a finished text to a file and releases it; false after saying why not, and what was there stays. So
  * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);

@@ -22,12 +22,23 @@
 /* A set of few ways is searched, a wide one's lines are found by a table; those in between by a table as long
  * as it is small enough to be at hand. */
 enum { FEW_WAYS = 8, MANY_WAYS = 32, SMALL_SLOTS = 4096 };
+
+/* Slots behind the last, where a search may look. */
+enum { BEHIND = 7 };
 enum { WRITTEN = 1, AHEAD = 2 };
 
 struct ll_cache {
     struct level *levels;
     size_t count;
+    ll_cache_listener *listener;
+    void *context;
 };
+
+static void tell(const struct ll_cache *cache, uint64_t address, uint64_t bytes, bool write)
+{
+    if (cache->listener)
+        cache->listener(cache->context, address, bytes, write);
+}
 
 static inline uint64_t set_of(const struct level *level, uint64_t line)
 {
@@ -49,12 +60,35 @@ static inline uint32_t look_up(const struct level *level, uint64_t line)
     }
 }
 
+/* Eight bits of a line's number, which tell it apart from most others. */
+static inline uint64_t tag_of(uint64_t line)
+{
+    return line * UINT64_C(0x9e3779b97f4a7c15) >> 56;
+}
+
+/* A line is looked at where its tag is. Bytes of `apart` that are zero have their top bit set in `maybe`;
+ * so may some above the lowest of them, and some behind the last way, whose slots are of another set, or of
+ * none. */
 static inline uint32_t search(const struct level *level, uint64_t set, uint64_t line)
 {
-    uint32_t first = (uint32_t)set * level->ways, found = NO_SLOT;
-    for (uint32_t way = 0; way < level->ways; way++)
-        found = level->lines[first + way] == line ? first + way : found;
-    return found;
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t first = set * level->ways, wanted = tag_of(line) * ones;
+    for (uint32_t word = 0; word < level->tag_words; word++) {
+        uint64_t apart = level->tags[set * level->tag_words + word] ^ wanted;
+        for (uint64_t maybe = (apart - ones) & ~apart & ones << 7; maybe; maybe &= maybe - 1) {
+            uint64_t slot = first + 8 * word + (unsigned)__builtin_ctzll(maybe) / 8;
+            if (level->lines[slot] == line)
+                return (uint32_t)slot;
+        }
+    }
+    return NO_SLOT;
+}
+
+static inline void tag(struct level *level, uint64_t set, uint32_t slot)
+{
+    uint32_t way = slot - (uint32_t)set * level->ways, shift = way % 8 * 8;
+    uint64_t *word = &level->tags[set * level->tag_words + way / 8];
+    *word = (*word & ~(UINT64_C(255) << shift)) | tag_of(level->lines[slot]) << shift;
 }
 
 static uint32_t find(const struct level *level, uint64_t line)
@@ -123,6 +157,7 @@ static void take_back(struct ll_cache *cache, size_t i, uint64_t address, uint64
         }
         level->counts.out_bytes += bytes;
     }
+    tell(cache, address, bytes, true);
 }
 
 /* A line of level i leaves the levels inside it as well. Whether one of them had written it. */
@@ -181,6 +216,8 @@ static uint32_t place(struct ll_cache *cache, size_t i, uint64_t line, uint8_t f
     level->flags[slot] = flags;
     if (level->table)
         enter_table(level, slot);
+    else
+        tag(level, set, slot);
     policy->filled(level, set, slot);
     return slot;
 }
@@ -239,8 +276,11 @@ static bool pass_by(struct ll_cache *cache, size_t i, uint64_t address)
 /* The level before i wants a line. Whether it comes written, given up by an exclusive level. */
 static bool fetch(struct ll_cache *cache, size_t i, uint64_t address)
 {
-    if (i == cache->count)
+    if (i == cache->count) {
+        uint64_t bytes = cache->levels[i - 1].is.line_bytes;
+        tell(cache, address & ~(bytes - 1), bytes, false);
         return false;
+    }
     struct level *level = &cache->levels[i];
     uint64_t line = address >> level->line_shift;
     uint32_t slot = find(level, line);
@@ -276,8 +316,10 @@ static bool allocates(struct level *level, bool write)
 /* What the stream asks of level 0, or a write that passed on. */
 static void access(struct ll_cache *cache, size_t i, uint64_t address, bool write)
 {
-    if (i == cache->count)
+    if (i == cache->count) {
+        tell(cache, address, 0, true);
         return;
+    }
     struct level *level = &cache->levels[i];
     uint64_t line = address >> level->line_shift;
     uint32_t slot = find(level, line);
@@ -330,7 +372,8 @@ struct verbs {
     uint32_t (*victim)(struct level *level, uint64_t set);
 };
 
-/* A miss of a level without neighbours: what bring, place and leave come to there, in a slot's place. */
+/* A miss of a level without neighbours or listener: what bring, place and leave come to there, in a slot's
+ * place. */
 static inline __attribute__((always_inline)) void replace(struct level *level, uint64_t set, uint64_t line,
                                                           bool write, bool tabled, struct verbs verbs)
 {
@@ -350,6 +393,8 @@ static inline __attribute__((always_inline)) void replace(struct level *level, u
     level->flags[slot] = write;
     if (tabled)
         enter_table(level, slot);
+    else
+        tag(level, set, slot);
     verbs.filled(level, set, slot);
 }
 static_assert(WRITTEN == 1, "the flag of a write counts and is put in as it is");
@@ -359,6 +404,7 @@ static inline __attribute__((always_inline)) void run(struct ll_cache *cache, co
 {
     struct level *level = &cache->levels[0];
     struct ll_cache_counts before = level->counts;
+    bool alone = cache->count == 1 && !cache->listener;
     uint64_t hits = 0;
     for (size_t n = 0; n < count; n++) {
         uint64_t address = accesses[n] & ~LL_CACHE_WRITE;
@@ -369,7 +415,7 @@ static inline __attribute__((always_inline)) void run(struct ll_cache *cache, co
             verbs.used(level, set, slot);
             level->flags[slot] |= write;
             hits++;
-        } else if (cache->count == 1) {
+        } else if (alone) {
             replace(level, set, line, write, tabled, verbs);
         } else {
             access(cache, 0, address, write);
@@ -377,7 +423,7 @@ static inline __attribute__((always_inline)) void run(struct ll_cache *cache, co
         }
     }
     level->counts.hits += hits;
-    if (cache->count > 1) {
+    if (!alone) {
         level->counts.accesses += hits;
         return;
     }
@@ -434,6 +480,12 @@ void ll_cache_flush(struct ll_cache *cache)
     }
 }
 
+void ll_cache_tell(struct ll_cache *cache, ll_cache_listener *listener, void *context)
+{
+    cache->listener = listener;
+    cache->context = context;
+}
+
 struct ll_cache_counts ll_cache_counts(const struct ll_cache *cache, size_t level)
 {
     assert(level < cache->count);
@@ -448,8 +500,6 @@ bool ll_cache_holds(const struct ll_cache *cache, size_t level, uint64_t address
 
 static bool prepare_table(struct level *level, uint64_t slots, struct ll_arena *arena)
 {
-    if (level->ways <= FEW_WAYS || (level->ways <= MANY_WAYS && slots > SMALL_SLOTS))
-        return true;
     /* Mostly empty: then a line is found, or not, at the first place. */
     for (level->table_bits = 1; UINT64_C(1) << level->table_bits < 16 * slots;)
         level->table_bits++;
@@ -458,6 +508,13 @@ static bool prepare_table(struct level *level, uint64_t slots, struct ll_arena *
     for (uint64_t place = 0; level->table && place < size; place++)
         level->table[place] = NO_SLOT;
     return level->table != NULL;
+}
+
+static bool prepare_tags(struct level *level, struct ll_arena *arena)
+{
+    level->tag_words = (level->ways + 7) / 8;
+    level->tags = ll_alloc(arena, level->is.sets * level->tag_words, sizeof *level->tags);
+    return level->tags != NULL;
 }
 
 static bool prepare_strides(struct level *level, struct ll_arena *arena)
@@ -475,7 +532,7 @@ static bool prepare(struct level *level, const struct ll_cache_level *is, struct
     level->line_shift = (uint32_t)__builtin_ctzll(is->line_bytes);
     level->set_mask = ll_is_power_of_two(is->sets) ? is->sets - 1 : 0;
     level->wish = NO_LINE;
-    level->lines = ll_alloc(arena, slots, sizeof *level->lines);
+    level->lines = ll_alloc(arena, slots + BEHIND, sizeof *level->lines);
     level->flags = ll_alloc(arena, slots, sizeof *level->flags);
     level->empty = ll_alloc(arena, slots, sizeof *level->empty);
     level->empty_count = ll_alloc(arena, is->sets, sizeof *level->empty_count);
@@ -486,10 +543,13 @@ static bool prepare(struct level *level, const struct ll_cache_level *is, struct
         level->lines[slot] = NO_LINE;
         level->empty[slot] = (uint32_t)(first + is->ways - 1 - way);
     }
+    for (uint64_t i = 0; i < BEHIND; i++)
+        level->lines[slots + i] = NO_LINE;
     for (uint64_t set = 0; set < is->sets; set++)
         level->empty_count[set] = level->ways;
-    return prepare_table(level, slots, arena) && prepare_strides(level, arena) &&
-           policies[is->policy].prepare(level, arena);
+    bool is_searched = is->ways <= FEW_WAYS || (is->ways <= MANY_WAYS && slots > SMALL_SLOTS);
+    bool done = is_searched ? prepare_tags(level, arena) : prepare_table(level, slots, arena);
+    return done && prepare_strides(level, arena) && policies[is->policy].prepare(level, arena);
 }
 
 struct ll_cache *ll_cache_new(const struct ll_cache_level *levels, size_t count, struct ll_arena *arena)

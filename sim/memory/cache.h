@@ -59,6 +59,14 @@ struct ll_cache_counts {
 struct ll_cache;
 struct ll_cache *ll_cache_new(const struct ll_cache_level *levels, size_t count, struct ll_arena *arena);
 
+/* Hears what the outermost level asks of memory, each in its turn: a line that is fetched, a line that goes
+ * back (of its own size, or of that of a level further in whose lines pass by), or the first byte of a
+ * single write that was passed on, with 0 bytes, since a cache does not know how wide it is. */
+typedef void ll_cache_listener(void *context, uint64_t address, uint64_t bytes, bool write);
+
+/* Has the listener told from now on; NULL: nobody. */
+void ll_cache_tell(struct ll_cache *cache, ll_cache_listener *listener, void *context);
+
 /* Feeds level 0 with accesses in their order. */
 void ll_cache_run(struct ll_cache *cache, const uint64_t *accesses, size_t count);
 

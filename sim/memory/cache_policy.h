@@ -3,9 +3,10 @@
  * sim/machine/cache_policies.def. Private to
  * cache.c, which puts them into its loops.
  *
- * A slot is a place for a line: slot = set * ways + way. LRU and FIFO keep the slots of a set in a ring,
- * newest first; the oldest stands just before it, so that a set which is swept turns its ring and moves
- * nothing. */
+ * A slot is a place for a line: slot = set * ways + way. LRU and FIFO keep the ways of a set in order,
+ * newest first: up to 16 of them as the digits of one word, the newest lowest, so that nothing is decided
+ * where none can be foreseen; more as a ring, where the oldest stands just before the newest, so that a set
+ * which is swept turns its ring and moves nothing. */
 #ifndef LL_SIM_MEMORY_CACHE_POLICY_H
 #define LL_SIM_MEMORY_CACHE_POLICY_H
 
@@ -13,6 +14,8 @@
 #include "tracer/base/random.h"
 
 #define NO_LINE UINT64_MAX
+
+enum { ORDERED_WAYS = 16 };
 
 struct ring {
     uint32_t older, newer;
@@ -32,10 +35,13 @@ struct level {
     uint8_t *flags;    /* of each slot: WRITTEN, AHEAD */
     uint32_t *empty;   /* ways of each set that are empty, as a stack: slots set * ways and up */
     uint32_t *empty_count;
+    uint64_t *tags; /* a byte a way, tag_words words a set; or NULL */
+    uint32_t tag_words;
     uint32_t *table;     /* finds the slot of a line where a set is too wide to be searched; or NULL */
     uint32_t table_bits; /* log2 of its size */
-    struct ring *rings;  /* LRU, FIFO: of each slot */
-    uint32_t *newest;    /* LRU, FIFO: slot, of each set */
+    uint64_t *orders;    /* LRU, FIFO, of each set: its ways; NULL where there are more than ORDERED_WAYS */
+    struct ring *rings;  /* then of each slot */
+    uint32_t *newest;    /* then of each set: slot */
     uint64_t *trees;     /* PLRU: bit i of a set's is where node i points; the root is node 1 */
     uint64_t *turned_away, *turns; /* PLRU: of each way, the bits to keep and to set when it is used */
     uint64_t draws;                /* of 32 bits, by RANDOM and for admission */
@@ -49,7 +55,15 @@ static inline uint64_t draw(struct level *level)
     return ll_random_bits(level->is.seed, level->draws++) >> 32;
 }
 
-static inline bool prepare_LRU(struct level *level, struct ll_arena *arena)
+static inline bool prepare_orders(struct level *level, struct ll_arena *arena)
+{
+    level->orders = ll_alloc(arena, level->is.sets, sizeof *level->orders);
+    for (uint64_t set = 0; level->orders && set < level->is.sets; set++)
+        level->orders[set] = UINT64_C(0xfedcba9876543210);
+    return level->orders != NULL;
+}
+
+static inline bool prepare_rings(struct level *level, struct ll_arena *arena)
 {
     uint64_t sets = level->is.sets, ways = level->ways;
     level->rings = ll_alloc(arena, sets * ways, sizeof *level->rings);
@@ -66,7 +80,18 @@ static inline bool prepare_LRU(struct level *level, struct ll_arena *arena)
     return true;
 }
 
-static inline void used_LRU(struct level *level, uint64_t set, uint32_t slot)
+/* The digit of the way is taken out, those below it move up. Where it stands: its digit alone is zero in
+ * `apart`, and the lowest zero digit is the lowest whose top bit is set in `zeros`. */
+static inline uint64_t put_first(uint64_t order, uint64_t way)
+{
+    const uint64_t ones = UINT64_C(0x1111111111111111);
+    uint64_t apart = order ^ way * ones, zeros = (apart - ones) & ~apart & ones << 3;
+    unsigned shift = (unsigned)__builtin_ctzll(zeros) - 3;
+    uint64_t below = (UINT64_C(1) << shift) - 1, up_to = below << 4 | 15;
+    return (order & ~up_to) | (order & below) << 4 | way;
+}
+
+static inline void put_first_in_ring(struct level *level, uint64_t set, uint32_t slot)
 {
     uint32_t newest = level->newest[set];
     if (slot == newest)
@@ -84,6 +109,19 @@ static inline void used_LRU(struct level *level, uint64_t set, uint32_t slot)
     rings[oldest].older = slot;
 }
 
+static inline bool prepare_LRU(struct level *level, struct ll_arena *arena)
+{
+    return level->ways <= ORDERED_WAYS ? prepare_orders(level, arena) : prepare_rings(level, arena);
+}
+
+static inline void used_LRU(struct level *level, uint64_t set, uint32_t slot)
+{
+    if (level->orders)
+        level->orders[set] = put_first(level->orders[set], slot - (uint32_t)set * level->ways);
+    else
+        put_first_in_ring(level, set, slot);
+}
+
 static inline void filled_LRU(struct level *level, uint64_t set, uint32_t slot)
 {
     used_LRU(level, set, slot);
@@ -91,6 +129,8 @@ static inline void filled_LRU(struct level *level, uint64_t set, uint32_t slot)
 
 static inline uint32_t victim_LRU(struct level *level, uint64_t set)
 {
+    if (level->orders)
+        return (uint32_t)set * level->ways + (level->orders[set] >> 4 * (level->ways - 1) & 15);
     return level->rings[level->newest[set]].newer;
 }
 

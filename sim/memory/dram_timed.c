@@ -17,7 +17,8 @@ struct ll_dram_timed {
 struct ll_dram_timed *ll_dram_timed_new(const struct ll_dram *dram, uint32_t channels,
                                         ll_dram_listener *listener, void *context)
 {
-    assert(channels > 0 && dram->groups * dram->banks <= LL_DRAM_MOST_BANKS);
+    assert(channels > 0 && channels <= LL_DRAM_MOST_CHANNELS &&
+           dram->groups * dram->banks <= LL_DRAM_MOST_BANKS);
     struct ll_dram_timed *timed = calloc(1, sizeof *timed + channels * sizeof timed->channels[0]);
     if (!timed)
         return NULL;

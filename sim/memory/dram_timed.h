@@ -61,8 +61,11 @@ struct ll_dram_result {
 
 struct ll_dram_timed;
 
-/* channels is at least 1. The listener may be NULL. NULL when memory ran out; free with ll_dram_timed_free.
- */
+/* A channel takes 10 kB here. */
+enum { LL_DRAM_MOST_CHANNELS = 4096 };
+
+/* channels is at least 1, at most LL_DRAM_MOST_CHANNELS. The listener may be NULL. NULL when memory ran
+ * out; free with ll_dram_timed_free. */
 struct ll_dram_timed *ll_dram_timed_new(const struct ll_dram *dram, uint32_t channels,
                                         ll_dram_listener *listener, void *context);
 void ll_dram_timed_free(struct ll_dram_timed *timed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/replay/cached.h"
 
+#include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
 
 #include <assert.h>
@@ -175,19 +176,38 @@ static void ask_formula(const struct ll_work *work, const struct ll_level *level
     stream_lines(&task, level, &cached->tiling);
 }
 
-static void feed(struct ll_cache *cache, const struct ll_nest *nest, uint64_t most,
-                 ll_cached_progress progress, void *context, struct ll_cached_op *cached)
+/* What the memory outside of the caches hears. */
+struct asked {
+    const struct ll_cached_request *request;
+    uint64_t element_bytes; /* of single writes */
+    struct ll_dram_timed *timed;
+    struct ll_cached_memory *memory;
+};
+
+static void ask_memory(void *context, uint64_t address, uint64_t bytes, bool write)
+{
+    struct asked *asked = context;
+    bytes = bytes ? bytes : asked->element_bytes;
+    *(write ? &asked->memory->written_bytes : &asked->memory->read_bytes) += bytes;
+    if (asked->timed)
+        ll_dram_timed_access(asked->timed, address, bytes, write);
+    if (asked->request->listener)
+        asked->request->listener(asked->request->listener_context, address, bytes, write);
+}
+
+static void feed(struct ll_cache *cache, const struct ll_nest *nest, const struct ll_cached_request *request,
+                 struct ll_cached_op *cached)
 {
     struct ll_stream stream;
     uint64_t accesses[ROOM];
     size_t count;
+    bool goes_on = true;
     ll_stream_begin(&stream, nest);
-    while ((count = ll_stream_fill(&stream, accesses, ROOM)) && cached->accesses < most) {
-        count = ll_min(count, most - cached->accesses);
+    while ((count = ll_stream_fill(&stream, accesses, ROOM)) && goes_on && cached->accesses < request->most) {
+        count = ll_min(count, request->most - cached->accesses);
         ll_cache_run(cache, accesses, count);
         cached->accesses += count;
-        if (progress)
-            progress(context, cached->accesses);
+        goes_on = !request->progress || request->progress(request->progress_context, cached->accesses);
     }
     cached->whole = count == 0;
     if (cached->whole)
@@ -204,29 +224,58 @@ static void collect(const struct ll_cache *cache, uint64_t element_bytes, struct
     }
 }
 
-bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                   uint64_t level, uint64_t most, ll_cached_progress progress, void *context,
-                   struct ll_cached_op *cached)
+/* The level outside of the caches, played where it is dynamic. False when memory ran out. */
+static bool find_memory(const struct ll_machine *machine, struct ll_cached_op *cached, struct asked *asked)
+{
+    struct ll_cached_memory *memory = asked->memory;
+    memory->level = cached->levels[cached->level_count - 1].level + 1;
+    const struct ll_level *level = &machine->levels[memory->level];
+    memory->is_timed = level->dram && level->channels <= LL_DRAM_MOST_CHANNELS;
+    if (memory->is_timed)
+        asked->timed = ll_dram_timed_new(ll_dram_find(level->dram), (uint32_t)level->channels, NULL, NULL);
+    return asked->timed || !memory->is_timed;
+}
+
+static void collect_memory(const struct ll_machine *machine, const struct ll_work *work,
+                           const struct asked *asked)
+{
+    struct ll_cached_memory *memory = asked->memory;
+    const struct ll_level *level = &machine->levels[memory->level];
+    if (!asked->timed)
+        return;
+    double peak_Bps = ll_dram_channel_Bps(ll_dram_find(level->dram)) * (double)level->channels;
+    ll_dram_timed_finish(asked->timed, &memory->timed);
+    memory->efficiency = memory->timed.moved_Bps / peak_Bps;
+    memory->formula_efficiency = level->efficiency / ll_scatter_slowdown(machine, work, memory->level, NULL);
+}
+
+bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                   const struct ll_cached_request *request, struct ll_cached_op *cached)
 {
     const struct ll_trace *trace = prepared->trace;
-    uint32_t form = trace->ops[seq].form;
+    uint32_t form = trace->ops[request->seq].form;
     const struct ll_op_view *op = &trace->forms[form].view;
     const struct ll_work *work = &prepared->works[form];
     struct ll_cache_level shapes[LL_MAX_LEVELS];
-    assert(machine->levels[level].cache_given && ll_has_loops(prepared, seq) &&
-           ll_has_whole_bytes(prepared, seq));
+    assert(machine->levels[request->level].cache_given && ll_has_loops(prepared, request->seq) &&
+           ll_has_whole_bytes(prepared, request->seq));
     *cached = (struct ll_cached_op){0};
-    find_caches(machine, level, cached);
+    find_caches(machine, request->level, cached);
     for (size_t i = 0; i < cached->level_count; i++)
         shapes[i] = cached->levels[i].shape;
-    ask_formula(work, &machine->levels[level], cached);
+    ask_formula(work, &machine->levels[request->level], cached);
     struct ll_nest nest = ll_nest_of_op(op, work, &cached->tiling);
+    struct asked asked = {request, ll_dtype_bytes((enum ll_dtype)op->out[0].dtype), NULL, &cached->memory};
     struct ll_arena arena = {0};
     struct ll_cache *cache = ll_cache_new(shapes, cached->level_count, &arena);
-    if (cache) {
-        feed(cache, &nest, most, progress, context, cached);
-        collect(cache, ll_dtype_bytes((enum ll_dtype)op->out[0].dtype), cached);
+    bool ready = cache && find_memory(machine, cached, &asked);
+    if (ready) {
+        ll_cache_tell(cache, ask_memory, &asked);
+        feed(cache, &nest, request, cached);
+        collect(cache, asked.element_bytes, cached);
+        collect_memory(machine, work, &asked);
     }
+    ll_dram_timed_free(asked.timed);
     ll_arena_release(&arena);
-    return cache != NULL;
+    return ready;
 }

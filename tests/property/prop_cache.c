@@ -28,6 +28,10 @@ static struct ll_cache_level random_level(uint64_t *seed, const struct ll_cache_
     level.line_bytes = inside ? inside->line_bytes << draw(seed, 0, 2) : UINT64_C(1) << draw(seed, 0, 6);
     if (draw(seed, 0, 7) == 0) /* wide enough for a table */
         level.ways = draw(seed, 33, 40);
+    if (draw(seed, 0, 31) == 0) { /* too large for one, and searched word by word */
+        level.ways = draw(seed, 9, 32);
+        level.sets = 4096 / level.ways + 1;
+    }
     if (level.policy == LL_CACHE_PLRU)
         level.ways = UINT64_C(1) << draw(seed, 0, 6);
     if (level.inclusion == LL_CACHE_EXCLUSIVE) {
@@ -77,6 +81,9 @@ static void every_count_is_that_of_the_dumb_twin(void **state)
         struct ll_arena arena = {0};
         struct ll_cache *cache = ll_cache_new(levels, count, &arena);
         struct twin_cache *twin = twin_cache_new(levels, count);
+        struct twin_heard heard = {0};
+        if (s % 4) /* without a listener there is a path of its own */
+            ll_cache_tell(cache, twin_hear, &heard);
         ll_cache_run(cache, accesses, half);
         ll_cache_run(cache, accesses + half, LENGTH - half);
         twin_cache_run(twin, accesses, LENGTH);
@@ -86,6 +93,8 @@ static void every_count_is_that_of_the_dumb_twin(void **state)
                 if (memcmp(&counts, &twin->level[i].counts, sizeof counts) != 0)
                     fail_msg("seed %llu: level %zu differs", (unsigned long long)s, i);
             }
+            if (s % 4 && memcmp(&heard, &twin->memory, sizeof heard) != 0)
+                fail_msg("seed %llu: memory is asked otherwise", (unsigned long long)s);
             ll_cache_flush(cache);
             twin_cache_flush(twin);
         }
@@ -102,6 +111,29 @@ static struct ll_cache_counts counts_of(struct ll_cache_level level, const uint6
     struct ll_cache_counts counts = ll_cache_counts(cache, 0);
     ll_arena_release(&arena);
     return counts;
+}
+
+/* What memory hears is what the outermost level counts. */
+static void memory_is_asked_what_the_last_level_counts(void **state)
+{
+    (void)state;
+    for (uint64_t s = first_seed; s < first_seed + ROUNDS; s++) {
+        uint64_t seed = s, accesses[LENGTH];
+        struct ll_cache_level levels[4];
+        size_t count = random_levels(&seed, levels);
+        struct twin_heard heard = {0};
+        random_stream(&seed, accesses, LENGTH);
+        struct ll_arena arena = {0};
+        struct ll_cache *cache = ll_cache_new(levels, count, &arena);
+        ll_cache_tell(cache, twin_hear, &heard);
+        ll_cache_run(cache, accesses, LENGTH);
+        ll_cache_flush(cache);
+        struct ll_cache_counts last = ll_cache_counts(cache, count - 1);
+        if (heard.read_bytes != last.in_bytes || heard.written_bytes != last.out_bytes ||
+            heard.single_writes != last.passed_writes)
+            fail_msg("seed %llu", (unsigned long long)s);
+        ll_arena_release(&arena);
+    }
 }
 
 /* Mattson et al., 1970: what n ways hold under LRU, n + 1 hold too. */
@@ -178,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_count_is_that_of_the_dumb_twin),
+        cmocka_unit_test(memory_is_asked_what_the_last_level_counts),
         cmocka_unit_test(more_ways_of_lru_never_miss_more),
         cmocka_unit_test(lines_are_conserved),
         cmocka_unit_test(inclusion_is_kept),

@@ -127,12 +127,13 @@ static void a_gather_reads_indices_and_writes_what_rows_it_reads(void **state)
     assert_true(read % 6 == 0 && read >= 6 && read <= 5 * 6);
 }
 
-/* The toy machine with a cache of 1 MiB, its shape changed by one setting. */
+/* The toy machine with a cache of 1 MiB, its shape changed by one setting, and two channels of DDR4. */
 static struct ll_machine *cached_machine(const char *path, const char *value)
 {
     struct ll_diags diags = {0};
-    struct ll_override set = {path, value};
-    struct ll_machine *machine = ll_toy_parse(LL_TOY_MACHINE, &set, 1, &diags);
+    struct ll_override set[] = {
+        {path, value}, {"memory.ram.dram", "ddr4-2400"}, {"memory.ram.channels", "2"}};
+    struct ll_machine *machine = ll_toy_parse(LL_TOY_MACHINE, set, 3, &diags);
     assert_non_null(machine);
     ll_diags_release(&diags);
     return machine;
@@ -175,6 +176,15 @@ static void unmake(struct world *world)
     ll_trace_free(world->trace);
 }
 
+static struct ll_cached_op run(const struct world *world, const struct ll_machine *machine, uint32_t seq,
+                               uint64_t most)
+{
+    struct ll_cached_op cached;
+    assert_true(ll_run_cached(world->prepared, machine, &(struct ll_cached_request){.seq = seq, .most = most},
+                              &cached));
+    return cached;
+}
+
 /* In a cache that holds everything an op moves each line of its operands in once, and those it wrote out. The
  * operands have 75, 93.75 and 125 lines of 64 bytes. */
 static void a_large_cache_moves_each_line_once(void **state)
@@ -182,15 +192,14 @@ static void a_large_cache_moves_each_line_once(void **state)
     (void)state;
     struct world world;
     struct ll_machine *machine = cached_machine("memory.sram.cache.policy", "lru");
-    struct ll_cached_op product, relu;
     make(&world);
-    assert_true(ll_run_cached(world.prepared, machine, 0, 0, UINT64_MAX, NULL, NULL, &product));
+    struct ll_cached_op product = run(&world, machine, 0, UINT64_MAX),
+                        relu = run(&world, machine, 1, UINT64_MAX);
     assert_true(product.whole && product.blocked);
     assert_int_equal(product.levels[0].traffic_bytes, 64 * (75 + 94 + 125 + 125));
     assert_near(product.formula_bytes, 4 * (1200 + 1500 + 2000), 0);
     assert_int_equal(product.tiling.stays, LL_OPERAND_C);
     assert_int_equal(product.tiling.block.k, 16); /* floats of a line */
-    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, NULL, NULL, &relu));
     assert_true(relu.whole && !relu.blocked);
     assert_int_equal(relu.accesses, 4000);
     assert_int_equal(relu.levels[0].traffic_bytes, 64 * (125 + 125 + 125));
@@ -205,10 +214,80 @@ static void writes_that_go_around_are_traffic(void **state)
     (void)state;
     struct world world;
     struct ll_machine *machine = cached_machine("memory.sram.cache.write_around", "true");
-    struct ll_cached_op relu;
     make(&world);
-    assert_true(ll_run_cached(world.prepared, machine, 1, 0, UINT64_MAX, NULL, NULL, &relu));
+    struct ll_cached_op relu = run(&world, machine, 1, UINT64_MAX);
     assert_int_equal(relu.levels[0].traffic_bytes, 64 * 125 + 4 * 2000);
+    assert_int_equal(relu.memory.read_bytes, 64 * 125);
+    assert_int_equal(relu.memory.written_bytes, 4 * 2000);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
+/* The relu written out: a line of x and one of y in turn, y behind 8000 bytes of x at the next multiple of
+ * 4096, and at the end all lines of y. Formula: a stream. */
+static void memory_serves_what_the_caches_ask(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.ways", "4");
+    struct ll_dram_timed *ram = ll_dram_timed_new(ll_dram_find("ddr4-2400"), 2, NULL, NULL);
+    struct ll_dram_result by_hand;
+    make(&world);
+    struct ll_cached_memory memory = run(&world, machine, 1, UINT64_MAX).memory;
+    for (uint64_t line = 0; line < 125; line++) {
+        ll_dram_timed_access(ram, 64 * line, 64, false);
+        ll_dram_timed_access(ram, 8192 + 64 * line, 64, false);
+    }
+    for (uint64_t line = 0; line < 125; line++)
+        ll_dram_timed_access(ram, 8192 + 64 * line, 64, true);
+    ll_dram_timed_finish(ram, &by_hand);
+    ll_dram_timed_free(ram);
+    assert_true(memory.is_timed && memory.level == 1);
+    assert_int_equal(memory.read_bytes, 64 * 250);
+    assert_int_equal(memory.written_bytes, 64 * 125);
+    assert_memory_equal(&memory.timed, &by_hand, sizeof by_hand);
+    assert_near(memory.efficiency, 64 * 375 / by_hand.time_s / (2 * 19.2e9), 1e-12);
+    assert_near(memory.formula_efficiency, ll_dram_stream_efficiency(ll_dram_find("ddr4-2400")), 1e-12);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
+struct listener {
+    uint64_t reads, writes, calls;
+};
+
+static void hear(void *context, uint64_t address, uint64_t bytes, bool write)
+{
+    struct listener *heard = context;
+    (void)address;
+    *(write ? &heard->writes : &heard->reads) += bytes;
+}
+
+static bool stop_after_two(void *context, uint64_t accesses)
+{
+    struct listener *heard = context;
+    (void)accesses;
+    return ++heard->calls < 2;
+}
+
+static void who_watches_hears_everything_and_may_stop_it(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.write_around", "true");
+    struct ll_cached_op cached;
+    struct listener heard = {0};
+    struct ll_cached_request request = {
+        .seq = 1, .most = UINT64_MAX, .listener = hear, .listener_context = &heard};
+    make(&world);
+    assert_true(ll_run_cached(world.prepared, machine, &request, &cached));
+    assert_int_equal(heard.reads, cached.memory.read_bytes);
+    assert_int_equal(heard.writes, 4 * 2000);
+    request = (struct ll_cached_request){
+        .seq = 0, .most = UINT64_MAX, .progress = stop_after_two, .progress_context = &heard};
+    assert_true(ll_run_cached(world.prepared, machine, &request, &cached));
+    assert_int_equal(heard.calls, 2);
+    assert_false(cached.whole);
     unmake(&world);
     ll_machine_free(machine);
 }
@@ -218,9 +297,8 @@ static void a_replay_may_stop_early(void **state)
     (void)state;
     struct world world;
     struct ll_machine *machine = cached_machine("memory.sram.cache.ways", "4");
-    struct ll_cached_op part;
     make(&world);
-    assert_true(ll_run_cached(world.prepared, machine, 0, 0, 5000, NULL, NULL, &part));
+    struct ll_cached_op part = run(&world, machine, 0, 5000);
     assert_false(part.whole);
     assert_int_equal(part.accesses, 5000);
     assert_int_equal(part.levels[0].counts.accesses, 5000);
@@ -237,6 +315,8 @@ int main(void)
         cmocka_unit_test(a_gather_reads_indices_and_writes_what_rows_it_reads),
         cmocka_unit_test(a_large_cache_moves_each_line_once),
         cmocka_unit_test(writes_that_go_around_are_traffic),
+        cmocka_unit_test(memory_serves_what_the_caches_ask),
+        cmocka_unit_test(who_watches_hears_everything_and_may_stop_it),
         cmocka_unit_test(a_replay_may_stop_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
