@@ -3,19 +3,11 @@
 
 #include <math.h>
 
-/* The level behind which the first memory lies that belongs to the scope, and how many follow it, each
- * feeding the one before it with all operands; of shared ones, those of which the near traffic says
- * nothing. */
 struct ll_nested ll_to_nest(const struct ll_machine *machine, enum ll_scope scope)
 {
-    uint64_t l = scope == LL_SCOPE_DEVICE ? ll_near_levels(machine) : 1, end;
-    while (l < machine->level_count && machine->levels[l - 1].scope != scope)
-        l++;
-    for (end = l; end < machine->level_count && machine->levels[end - 1].scope == scope; end++)
-        if (!ll_level_holds_all(&machine->levels[end - 1]) || !ll_level_holds_all(&machine->levels[end]))
-            break;
+    struct ll_levels levels = ll_nested_levels(machine, scope);
     bool searched = machine->software.mapping == LL_MAPPED_SEARCH;
-    return (struct ll_nested){.first = l, .end = searched ? end : l};
+    return (struct ll_nested){.first = levels.first, .end = searched ? levels.end : levels.first};
 }
 
 bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope)

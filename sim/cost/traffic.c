@@ -44,21 +44,6 @@ struct flow {
     double of[LL_OPERAND_COUNT]; /* each operand's bytes */
 };
 
-static bool is_shared(const struct ll_machine *machine, int catcher)
-{
-    return catcher > LL_CATCHER_UNIT && machine->levels[catcher].scope == LL_SCOPE_DEVICE;
-}
-
-uint64_t ll_near_levels(const struct ll_machine *machine)
-{
-    uint64_t near = 1;
-    for (uint64_t l = 1; l < machine->level_count; l++)
-        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-            if (ll_level_holds(&machine->levels[l], i) && !is_shared(machine, ll_catcher(machine, l, i)))
-                near = l + 1;
-    return near;
-}
-
 struct ll_toll ll_level_toll(const struct ll_level *level)
 {
     double port = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0;
@@ -470,8 +455,9 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
     for (int catcher = LL_CATCHER_UNIT; catcher < (int)level; catcher++) {
         if (!group_of(machine, level, catcher, &group))
             continue;
-        struct flow flow = is_shared(machine, catcher) ? into_shared(machine, task, way, nested, &group, why)
-                                                       : near_flow(machine, task, way, nested, &group, why);
+        struct flow flow = ll_catcher_is_shared(machine, catcher)
+                               ? into_shared(machine, task, way, nested, &group, why)
+                               : near_flow(machine, task, way, nested, &group, why);
         traffic->bytes[level] += flow.bytes;
         traffic->written[level] += flow.written;
         traffic->price[level] += flow.price;

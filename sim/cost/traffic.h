@@ -25,11 +25,6 @@ struct ll_paces {
     bool apart; /* nothing is searched: each level is blocked for alone, which bounds all that nests */
 };
 
-/* The number of near levels: those whose traffic depends on how the unit does the task, because some operand
- * comes to them from nothing that all units share. Without `holds` that is every level up to and including
- * the first of device scope. */
-uint64_t ll_near_levels(const struct ll_machine *machine);
-
 /* What bytes of a level are charged by: its ports. */
 struct ll_toll ll_level_toll(const struct ll_level *level);
 

@@ -215,6 +215,33 @@ int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand
     return inside;
 }
 
+bool ll_catcher_is_shared(const struct ll_machine *machine, int catcher)
+{
+    return catcher > LL_CATCHER_UNIT && machine->levels[catcher].scope == LL_SCOPE_DEVICE;
+}
+
+uint64_t ll_near_levels(const struct ll_machine *machine)
+{
+    uint64_t near = 1;
+    for (uint64_t l = 1; l < machine->level_count; l++)
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            if (ll_level_holds(&machine->levels[l], i) &&
+                !ll_catcher_is_shared(machine, ll_catcher(machine, l, i)))
+                near = l + 1;
+    return near;
+}
+
+struct ll_levels ll_nested_levels(const struct ll_machine *machine, enum ll_scope scope)
+{
+    uint64_t l = scope == LL_SCOPE_DEVICE ? ll_near_levels(machine) : 1, end;
+    while (l < machine->level_count && machine->levels[l - 1].scope != scope)
+        l++;
+    for (end = l; end < machine->level_count && machine->levels[end - 1].scope == scope; end++)
+        if (!ll_level_holds_all(&machine->levels[end - 1]) || !ll_level_holds_all(&machine->levels[end]))
+            break;
+    return (struct ll_levels){l, end};
+}
+
 uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level)
 {
     uint64_t instances = 1;

@@ -522,6 +522,22 @@ double ll_machine_static_w(const struct ll_machine *machine);
 enum { LL_CATCHER_UNIT = -1 };
 int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
 
+/* Whether that is a level which all units share. Pure. */
+bool ll_catcher_is_shared(const struct ll_machine *machine, int catcher);
+
+/* The number of near levels: those whose traffic depends on how the unit does the task, because some operand
+ * comes to them from nothing that all units share. Without `holds` that is every level up to and including
+ * the first of device scope. Pure. */
+uint64_t ll_near_levels(const struct ll_machine *machine);
+
+/* The levels [first, end) out of which nested tiles can pass, each into the one before it: of a scope, unit or
+ * device, those behind which a memory of that scope lies, as long as all of them hold all operands; of shared
+ * ones, those of which the near traffic says nothing. Pure. */
+struct ll_levels {
+    uint64_t first, end;
+};
+struct ll_levels ll_nested_levels(const struct ll_machine *machine, enum ll_scope scope);
+
 /* Joules of a byte of an operand in the memory that it goes to from a level, which is accessed as well; 0
  * where that is the unit. Pure. */
 double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
