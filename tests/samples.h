@@ -137,6 +137,24 @@ static inline void random_turns(struct dice *dice, struct ll_machine *machine)
     }
 }
 
+/* Software that brings tiles in an order of its own, and keeps tiles of its own in the innermost level:
+ * given to one further out, a larger one can make more tiles further in (sim/cost/mapping.h). */
+static inline void random_tiles(struct dice *dice, struct ll_machine *machine)
+{
+    static const char *const orders[] = {"mnk", "mkn", "nmk", "nkm", "kmn", "knm"};
+    for (enum ll_scope scope = LL_SCOPE_DEVICE; scope <= LL_SCOPE_UNIT; scope++) {
+        struct ll_levels levels = ll_nested_levels(machine, scope);
+        for (uint64_t l = levels.first; l < levels.end; l++) {
+            struct ll_level *inside = &machine->levels[l - 1];
+            if (l == levels.first && roll_between(dice, 0, 3) == 0)
+                inside->tile =
+                    (struct ll_tile){roll_size(dice, 1000), roll_size(dice, 1000), roll_size(dice, 1000)};
+            if (roll_between(dice, 0, 3) == 0)
+                inside->loops = orders[roll_between(dice, 0, 5)];
+        }
+    }
+}
+
 /* A search is complete where no memory is tiny. */
 static inline bool can_search(const struct ll_machine *machine)
 {
@@ -189,6 +207,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
     }
     if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
         machine.software.mapping = LL_MAPPED_SEARCH;
+    if (machine.software.mapping == LL_MAPPED_SEARCH)
+        random_tiles(dice, &machine);
     return machine;
 }
 

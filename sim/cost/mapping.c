@@ -64,13 +64,17 @@ struct search {
     uint64_t evaluations;
 };
 
-static struct ll_mapping_loops nest_of(const uint64_t tile[LL_DIM_COUNT], enum ll_dim innermost)
+/* A tile of the memory behind a boundary, which comes in the order that is given, or with this loop
+ * innermost. */
+static struct ll_mapping_loops nest_of(const struct search *s, uint64_t index,
+                                       const uint64_t tile[LL_DIM_COUNT], enum ll_dim innermost)
 {
     static const enum ll_dim orders[LL_DIM_COUNT][LL_DIM_COUNT] = {
         {LL_DIM_N, LL_DIM_K, LL_DIM_M}, {LL_DIM_M, LL_DIM_K, LL_DIM_N}, {LL_DIM_M, LL_DIM_N, LL_DIM_K}};
     struct ll_mapping_loops nest;
     memcpy(nest.tile, tile, sizeof nest.tile);
-    memcpy(nest.order, orders[innermost], sizeof nest.order);
+    const enum ll_dim *given = s->h->boundaries[index].loops;
+    memcpy(nest.order, given ? given : orders[innermost], sizeof nest.order);
     return nest;
 }
 
@@ -349,7 +353,7 @@ static void walk_x(const struct walk *w, uint64_t tile_p, uint64_t tile_q)
     for (uint64_t x = most >= 1 ? even_size(w->outer->tile[w->x], most) : 0; x;
          x = smaller_size(w->outer->tile[w->x], x)) {
         tile[w->x] = x;
-        struct ll_mapping_loops nest = nest_of(tile, w->x);
+        struct ll_mapping_loops nest = nest_of(w->s, w->index, tile, w->x);
         if (fits(&w->s->h->problem, tile, w->capacity))
             consider(w->s, w->index, w->outer, &nest, descend);
         if (simple_end(w))
@@ -382,15 +386,53 @@ static void walk_p(const struct walk *w)
     }
 }
 
-/* All tiles for the memory behind a boundary: none smaller than what is outside, then each loop innermost;
- * and when nothing fits, a product at a time. */
+/* The tile that a memory is given: of the whole problem, halved until it fits, and no larger than what is
+ * outside. Not cut down from there: a smaller tile outside, with no more of them, leaves no larger one
+ * here. */
+static void given_tile(const struct search *s, uint64_t index, const struct state *outer,
+                       uint64_t tile[LL_DIM_COUNT])
+{
+    const struct ll_boundary *b = &s->h->boundaries[index];
+    const struct ll_gemm *whole = &s->h->problem.dims;
+    tile[LL_DIM_M] = ll_min(b->tile.m, whole->m);
+    tile[LL_DIM_N] = ll_min(b->tile.n, whole->n);
+    tile[LL_DIM_K] = ll_min(b->tile.k, whole->k);
+    while (!fits(&s->h->problem, tile, b->capacity_bytes)) {
+        enum ll_dim longer = tile[LL_DIM_M] >= tile[LL_DIM_N] ? LL_DIM_M : LL_DIM_N;
+        enum ll_dim cut = tile[LL_DIM_K] > 1 ? LL_DIM_K : longer;
+        if (tile[cut] == 1)
+            break;
+        tile[cut] = ll_ceil_div(tile[cut], 2);
+    }
+    for (enum ll_dim d = 0; d < LL_DIM_COUNT; d++)
+        tile[d] = ll_min(tile[d], outer->tile[d]);
+}
+
+/* It, with each loop innermost. */
+static void try_given(struct search *s, uint64_t index, const struct state *outer,
+                      void further(struct search *, uint64_t, const struct state *))
+{
+    uint64_t tile[LL_DIM_COUNT];
+    given_tile(s, index, outer, tile);
+    for (enum ll_dim x = 0; x < LL_DIM_COUNT; x++) {
+        struct ll_mapping_loops nest = nest_of(s, index, tile, x);
+        consider(s, index, outer, &nest, further);
+    }
+}
+
+/* All tiles for the memory behind a boundary: the one it is given, or none smaller than what is outside,
+ * then each loop innermost; and when nothing fits, a product at a time. */
 static void descend(struct search *s, uint64_t index, const struct state *outer)
 {
     const struct ll_problem *problem = &s->h->problem;
     const double *element = problem->element;
     double capacity = s->h->boundaries[index].capacity_bytes;
-    struct ll_mapping_loops whole = nest_of(outer->tile, LL_DIM_K);
-    const struct ll_mapping_loops single = nest_of((const uint64_t[]){1, 1, 1}, LL_DIM_K);
+    struct ll_mapping_loops whole = nest_of(s, index, outer->tile, LL_DIM_K);
+    const struct ll_mapping_loops single = nest_of(s, index, (const uint64_t[]){1, 1, 1}, LL_DIM_K);
+    if (s->h->boundaries[index].tile.m > 0) {
+        try_given(s, index, outer, descend);
+        return;
+    }
     if (fits(problem, outer->tile, capacity))
         consider(s, index, outer, &whole, descend);
     else if (s->too_small[index])
@@ -416,6 +458,10 @@ static void descend(struct search *s, uint64_t index, const struct state *outer)
 static void nest_closed_form(struct search *s, uint64_t index, const struct state *outer)
 {
     struct ll_problem inside = s->h->problem;
+    if (s->h->boundaries[index].tile.m > 0) {
+        try_given(s, index, outer, nest_closed_form);
+        return;
+    }
     inside.windows.overlap = false;
     inside.toll = s->h->boundaries[index].toll;
     inside.dims.m = outer->tile[LL_DIM_M];
@@ -423,7 +469,7 @@ static void nest_closed_form(struct search *s, uint64_t index, const struct stat
     inside.dims.k = outer->tile[LL_DIM_K];
     struct ll_tiling t = ll_tile(&inside, s->h->boundaries[index].capacity_bytes);
     struct ll_mapping_loops nest =
-        nest_of((const uint64_t[]){t.block.m, t.block.n, t.block.k}, lacks[t.stays]);
+        nest_of(s, index, (const uint64_t[]){t.block.m, t.block.n, t.block.k}, lacks[t.stays]);
     consider(s, index, outer, &nest, nest_closed_form);
 }
 

@@ -13,6 +13,11 @@
  * Partial sums that leave come back: of `passes` all but one are partial sums, written and read, as wide as
  * problem.sum_width says.
  *
+ * A memory may be given its tile, which is no larger than the product, is halved until it fits, along k,
+ * then along the longer of m and n, and is no larger than the tile around it. Of a given tile, which is not
+ * chosen for what lies further in, more memory can have more pass there: where 100 are cut at 70, two tiles
+ * of 35 count for each, at 35 three in all.
+ *
  * Sizes need not divide; the last tile of a loop counts as a whole one for the memories further in. Unlike
  * ll_tile, which blocks for one memory and is the bound that no tiling of several beats, tiles nest here.
  * All functions are pure and deterministic. */
@@ -37,11 +42,13 @@ struct ll_limits {
 
 /* From a memory into the next one further in. */
 struct ll_boundary {
-    double capacity_bytes;   /* of the memory further in, for tiles of all operands */
-    struct ll_toll toll;     /* counts both directions, and all operands */
-    double s_per_byte;       /* what moving takes, by the price of the bytes, */
-    struct ll_intake intake; /* but for what does not depend on how many they are */
-    uint32_t group;          /* of stages that overlap (stage.h) */
+    double capacity_bytes;    /* of the memory further in, for tiles of all operands */
+    struct ll_toll toll;      /* counts both directions, and all operands */
+    double s_per_byte;        /* what moving takes, by the price of the bytes, */
+    struct ll_intake intake;  /* but for what does not depend on how many they are */
+    uint32_t group;           /* of stages that overlap (stage.h) */
+    struct ll_tile tile;      /* that software keeps in that memory, in ll_mapping_search; m 0: any */
+    const enum ll_dim *loops; /* the order, outermost first, in which its tiles pass there; NULL: any */
     double j_per_byte;
     struct ll_limits limits;
 };
@@ -92,12 +99,12 @@ struct ll_mapping {
 void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
 
 /* The tiling with the least objective (the op's time; the boundaries' energy and what flows meanwhile; or
- * time times all energy), and
- * among equals with the least sum of the boundaries' times. For products, when it is complete, it is the
- * optimum over all whole tile sizes and loop orders; so more capacity or bandwidth never makes it worse,
- * and it is never worse than blocking each memory on its own within the block of the next one further out.
- * For convolutions tiles are cut evenly (see mapping.c), which need not hold the optimum. In a memory too
- * small for anything, each product fetches its own operands. */
+ * time times all energy), and among equals with the least sum of the boundaries' times, of those that the
+ * boundaries allow (tile, loops). For products, when it is complete, it is the optimum over all whole tile
+ * sizes and loop orders; so more capacity or bandwidth never makes it worse, and it is never worse than
+ * blocking each memory on its own within the block of the next one further out. For convolutions tiles are
+ * cut evenly (see mapping.c), which need not hold the optimum. In a memory too small for anything, each
+ * product fetches its own operands. */
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
 
 /* "m", "n" or "k". */

@@ -52,6 +52,15 @@ static double fixed_j(const struct ll_machine *machine, const struct ll_task *ta
     return fixed_j;
 }
 
+/* "nmk" as dimensions; NULL: nothing is given. */
+static const enum ll_dim *loops_of(const struct ll_level *level, enum ll_dim order[LL_DIM_COUNT])
+{
+    for (int i = 0; level->loops && i < LL_DIM_COUNT; i++)
+        for (enum ll_dim d = 0; d < LL_DIM_COUNT; d++)
+            order[i] = level->loops[i] == *ll_dim_name(d) ? d : order[i];
+    return level->loops ? order : NULL;
+}
+
 void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
              const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested)
 {
@@ -66,9 +75,13 @@ void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const
                              .elsewhere = find_elsewhere(machine, paces, traffic, nested),
                              .fixed_j = fixed_j(machine, task, traffic, nested),
                              .static_w = ll_machine_static_w(machine)};
+    enum ll_dim orders[LL_MAX_LEVELS][LL_DIM_COUNT] = {0};
     for (uint64_t i = 0; i < h.count; i++) {
         uint64_t l = nested->first + i;
-        h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(&machine->levels[l - 1]),
+        const struct ll_level *inside = &machine->levels[l - 1];
+        h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(inside),
+                                               .tile = inside->tile,
+                                               .loops = loops_of(inside, orders[i]),
                                                .toll = ll_level_toll(&machine->levels[l]),
                                                .s_per_byte = paces->s_per_byte[l],
                                                .intake = paces->intake[l],

@@ -334,8 +334,8 @@ static void far_traffic(const struct ll_sized *s, struct ll_traffic *far)
 
 /* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
  * levels' comes first, without the far ones. */
-static void all_traffic(const struct ll_sized *s, const struct ll_way *way, bool any_of_equals,
-                        struct ll_cost *cost, struct ll_explain *why)
+static struct ll_traffic all_traffic(const struct ll_sized *s, const struct ll_way *way, bool any_of_equals,
+                                     struct ll_cost *cost, struct ll_explain *why)
 {
     struct ll_traffic traffic = {0}; /* of levels that are not known yet: nothing */
     struct ll_paces paces = paces_of(s, way, cost, any_of_equals);
@@ -344,6 +344,7 @@ static void all_traffic(const struct ll_sized *s, const struct ll_way *way, bool
     ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, why);
     ll_far_traffic(s->machine, &s->task, &paces, &traffic, why);
     keep_traffic(&traffic, s->machine->level_count, cost);
+    return traffic;
 }
 
 /* Whether all stages overlap, and far ones take as long whichever way. */
@@ -480,8 +481,8 @@ static enum ll_heed heed_of(const struct ll_sized *s, uint32_t count, const stru
 }
 
 /* The way once more, tile by tile. */
-static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
-                         struct ll_bounds *bounds, struct ll_explain *why)
+static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *traffic,
+                         const struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why)
 {
     struct ll_tile_nest nest;
     struct ll_timing timing;
@@ -489,7 +490,8 @@ static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, con
     bounds->bound_s = bounds->pipelined_s = timing.time_s;
     if (ll_is_product(s->task.work) && !s->task.is_product)
         return;
-    if (ll_outer_tiles(s->machine, &s->task, way, &nest, why))
+    const struct ll_mapping_loops *searched = traffic->nested ? &traffic->tiles : NULL;
+    if (ll_outer_tiles(s->machine, &s->task, way, searched, &nest, why))
         bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
 }
 
@@ -517,11 +519,11 @@ void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_b
     ask_way(s, count > 1 ? fastest_way(s, count, &least, &range) : 0, &way, why);
     time_compute(s, &way, cost, why);
     cost->heed = heed_of(s, count, &way, &least, &range, cost->units_used);
-    all_traffic(s, &way, false, cost, why);
+    const struct ll_traffic traffic = all_traffic(s, &way, false, cost, why);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);
     cost->compute_s = powered_s(s, &way, cost, why);
     if (bounds)
-        follow_tiles(s, &way, cost, bounds, why);
+        follow_tiles(s, &way, &traffic, cost, bounds, why);
 }

@@ -49,42 +49,54 @@ static double piece(const struct ll_problem *p, const struct ll_tiling *t, doubl
     return fmin(size, fmax(least, fits));
 }
 
-static void nest_of_product(const struct ll_problem *p, const struct ll_tiling *t, double room, double rounds,
-                            struct ll_tile_nest *nest, struct ll_explain *why)
+/* Loops over tiles, `rounds` times. */
+static void nest_of_loops(const struct ll_problem *p, const struct ll_mapping_loops *loops, double rounds,
+                          struct ll_tile_nest *nest, struct ll_explain *why)
 {
-    double streams = piece(p, t, room), m = (double)t->block.m, n = (double)t->block.n,
-           k = (double)t->block.k;
-    const char *order = "m, n, k";
+    const uint64_t whole[LL_DIM_COUNT] = {p->dims.m, p->dims.n, p->dims.k};
     set_loop(nest, 0, rounds, 1);
-    if (t->stays == LL_OPERAND_C) {
-        k = streams;
-        set_loop(nest, 1, (double)p->dims.m, m);
-        set_loop(nest, 2, (double)p->dims.n, n);
-        set_loop(nest, 3, (double)p->dims.k, k);
-        nest->gathers = true;
-    } else if (t->stays == LL_OPERAND_A) {
-        n = streams;
-        order = "m, k, n";
-        set_loop(nest, 1, (double)p->dims.m, m);
-        set_loop(nest, 2, (double)p->dims.k, k);
-        set_loop(nest, 3, (double)p->dims.n, n);
-    } else {
-        m = streams;
-        order = "k, n, m";
-        set_loop(nest, 1, (double)p->dims.k, k);
-        set_loop(nest, 2, (double)p->dims.n, n);
-        set_loop(nest, 3, (double)p->dims.m, m);
-    }
-    ll_say(why,
-           "tiles of %.10g x %.10g x %.10g, loops over %s from the outside in, %.10g times: "
-           "%.10g * %.10g * %.10g * %.10g = %.10g tiles",
-           m, n, k, order, rounds, (double)nest->whole[0] + nest->edge[0],
-           (double)nest->whole[1] + nest->edge[1], (double)nest->whole[2] + nest->edge[2],
-           (double)nest->whole[3] + nest->edge[3], ll_tile_volume(nest));
+    for (int i = 0; i < LL_DIM_COUNT; i++)
+        set_loop(nest, i + 1, (double)whole[loops->order[i]], (double)loops->tile[loops->order[i]]);
+    nest->gathers = loops->order[LL_DIM_COUNT - 1] == LL_DIM_K;
+    ll_say(
+        why,
+        "tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ", loops over %s, %s, %s from the outside in, %.10g "
+        "times: %.10g * %.10g * %.10g * %.10g = %.10g tiles",
+        loops->tile[LL_DIM_M], loops->tile[LL_DIM_N], loops->tile[LL_DIM_K], ll_dim_name(loops->order[0]),
+        ll_dim_name(loops->order[1]), ll_dim_name(loops->order[2]), rounds,
+        (double)nest->whole[0] + nest->edge[0], (double)nest->whole[1] + nest->edge[1],
+        (double)nest->whole[2] + nest->edge[2], (double)nest->whole[3] + nest->edge[3], ll_tile_volume(nest));
+}
+
+/* The same loops, those that run once outermost, where they matter as little. */
+static struct ll_mapping_loops running_last(const struct ll_problem *p, const struct ll_mapping_loops *loops)
+{
+    const uint64_t whole[LL_DIM_COUNT] = {p->dims.m, p->dims.n, p->dims.k};
+    struct ll_mapping_loops sorted = *loops;
+    int count = 0;
+    for (int runs = 0; runs < 2; runs++)
+        for (int i = 0; i < LL_DIM_COUNT; i++)
+            if ((loops->tile[loops->order[i]] < whole[loops->order[i]]) == runs)
+                sorted.order[count++] = loops->order[i];
+    return sorted;
+}
+
+/* Around the block that stays, loops over blocks; within, what streams past in pieces. */
+static struct ll_mapping_loops loops_of_blocks(const struct ll_problem *p, const struct ll_tiling *t,
+                                               double room)
+{
+    static const enum ll_dim orders[LL_OPERAND_COUNT][LL_DIM_COUNT] = {
+        {LL_DIM_M, LL_DIM_K, LL_DIM_N}, {LL_DIM_K, LL_DIM_N, LL_DIM_M}, {LL_DIM_M, LL_DIM_N, LL_DIM_K}};
+    const enum ll_dim *order = orders[t->stays];
+    struct ll_mapping_loops loops = {.tile = {t->block.m, t->block.n, t->block.k},
+                                     .order = {order[0], order[1], order[2]}};
+    loops.tile[order[2]] = (uint64_t)piece(p, t, room);
+    return loops;
 }
 
 bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    struct ll_tile_nest *nest, struct ll_explain *why)
+                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest,
+                    struct ll_explain *why)
 {
     if (machine->level_count < 2)
         return false;
@@ -103,6 +115,12 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
         p.dims = way->share;
         shares = way->shares / (double)way->units_used;
     }
+    double rounds = shares * (double)task->steps * (double)p.dims.batch;
+    if (searched) {
+        struct ll_mapping_loops running = running_last(&p, searched);
+        nest_of_loops(&p, &running, rounds, nest, why);
+        return true;
+    }
     ll_bind_blocks(machine, task, way, machine->level_count - 2, &p.toll);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         if (p.toll.roomless[i]) {
@@ -113,8 +131,8 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
     blocked.dims = p.dims;
     blocked.toll = p.toll;
     struct ll_tiling t = ll_tile(&blocked, room);
-    double rounds = shares * (double)task->steps * (double)p.dims.batch;
-    nest_of_product(&p, &t, room, rounds, nest, why);
+    struct ll_mapping_loops loops = loops_of_blocks(&p, &t, room);
+    nest_of_loops(&p, &loops, rounds, nest, why);
     return true;
 }
 

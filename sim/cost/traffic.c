@@ -543,6 +543,16 @@ static struct ll_nested nest_whole(const struct ll_machine *machine, const struc
     return nested;
 }
 
+/* Of the outermost level, where they are searched. */
+static void keep_tiles(const struct ll_machine *machine, const struct ll_nested *nested,
+                       struct ll_traffic *traffic)
+{
+    if (nested->first == nested->end || nested->end < machine->level_count)
+        return;
+    traffic->nested = true;
+    traffic->tiles = nested->mapping.nests[nested->end - nested->first - 1];
+}
+
 static void tell_search(const struct ll_nested *nested, struct ll_explain *why)
 {
     if (nested->first < nested->end && !nested->mapping.complete)
@@ -560,6 +570,7 @@ void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *tas
     }
     struct ll_nested nested = nest_share(machine, task, way, paces, traffic);
     tell_search(&nested, why);
+    keep_tiles(machine, &nested, traffic);
     for (uint64_t l = 0; l < near; l++)
         out_of(machine, task, way, &nested, l, traffic, why);
 }
@@ -574,6 +585,7 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
     }
     struct ll_nested nested = nest_whole(machine, task, paces, traffic);
     tell_search(&nested, why);
+    keep_tiles(machine, &nested, traffic);
     for (uint64_t l = near; l < machine->level_count; l++)
         out_of(machine, task, NULL, &nested, l, traffic, why);
 }

@@ -3,6 +3,7 @@
 #ifndef LL_SIM_COST_TRAFFIC_H
 #define LL_SIM_COST_TRAFFIC_H
 
+#include "sim/cost/mapping.h"
 #include "sim/cost/stage.h"
 #include "sim/cost/unit_model.h"
 
@@ -12,6 +13,8 @@
 struct ll_traffic {
     double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
     double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's bytes, each operand's; of other work 0 */
+    bool nested;                   /* a search has found the tiles that pass out of the outermost level: */
+    struct ll_mapping_loops tiles; /* these */
 };
 
 /* What a search chooses by: how long a byte out of each level takes, what else its stage has, how long the

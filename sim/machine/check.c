@@ -226,6 +226,37 @@ static bool check_level(struct ll_reading *reading, uint64_t index)
     return right;
 }
 
+/* Whether a search nests tiles for the level. */
+static bool is_nested(const struct ll_machine *machine, uint64_t index)
+{
+    enum ll_scope scope = machine->levels[index].scope;
+    struct ll_levels levels = ll_nested_levels(machine, scope);
+    return scope != LL_SCOPE_CLUSTER && index + 1 >= levels.first && index + 1 < levels.end;
+}
+
+static bool check_tiles(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    bool right = true;
+    for (uint64_t i = 0; i < machine->level_count; i++) {
+        const struct ll_level *level = &machine->levels[i];
+        const char *key = level->tile.m > 0 ? "tile" : "loops";
+        struct ll_place place = place_of(item_node(reading, "memory", i), key);
+        if (level->tile.m == 0 && !level->loops)
+            continue;
+        if (machine->software.mapping != LL_MAPPED_SEARCH)
+            right = ll_complain(reading->diags, place,
+                                "`%s` means nothing without the software's `mapping: search`", key);
+        else if (!is_nested(machine, i))
+            right = ll_complain(
+                reading->diags, place,
+                "`%s`: no search nests tiles in `%s`; expected a memory of the device or of a unit "
+                "with another one outside of it, and all operands in `holds` of both",
+                key, level->name);
+    }
+    return right;
+}
+
 /* How widely a level is shared: by one unit, a cluster, the device. */
 static int width_of(const struct ll_level *level)
 {
@@ -482,6 +513,8 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= check_levels(reading);
         right &= check_caches(reading);
     }
+    if (ll_read_well(reading, "memory") && ll_read_well(reading, "software"))
+        right &= check_tiles(reading);
     if (ll_read_well(reading, "network"))
         right &= ll_check_networks(reading);
     if (ll_read_well(reading, "units")) {

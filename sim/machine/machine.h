@@ -145,6 +145,8 @@ struct ll_level {
     enum ll_buffering buffering;
     bool holds[LL_OPERAND_COUNT]; /* operands that it keeps, where holds_given; ask ll_level_holds */
     bool holds_given;
+    struct ll_tile tile;         /* of a product that software keeps in it; m 0: any */
+    const char *loops;           /* that bring such tiles, outermost first, as "nmk"; NULL: any order */
     struct ll_cache_level cache; /* as in the file, where ways may be 0; ask ll_machine_cache */
     bool cache_given;
     struct ll_numa numa; /* where numa_given */
@@ -530,9 +532,9 @@ bool ll_catcher_is_shared(const struct ll_machine *machine, int catcher);
  * the first of device scope. Pure. */
 uint64_t ll_near_levels(const struct ll_machine *machine);
 
-/* The levels [first, end) out of which nested tiles can pass, each into the one before it: of a scope, unit or
- * device, those behind which a memory of that scope lies, as long as all of them hold all operands; of shared
- * ones, those of which the near traffic says nothing. Pure. */
+/* The levels [first, end) out of which nested tiles can pass, each into the one before it: of a scope, unit
+ * or device, those behind which a memory of that scope lies, as long as all of them hold all operands; of
+ * shared ones, those of which the near traffic says nothing. Pure. */
 struct ll_levels {
     uint64_t first, end;
 };

@@ -28,6 +28,7 @@
     X(LEVELS, "number", always)                   /* double [LL_MAX_LEVELS]; one key a level */              \
     X(NUMBERS, "list of numbers", any_item)       /* double [LL_MAX_NUMBERS], the count at count_offset */   \
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
+    X(TILE, "tile, as 128x64x32", any_tile)       /* struct ll_tile */                                       \
     X(SEEN, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_seen *, likewise */         \
     X(CATALOGUE, "file", not_null)              /* const struct ll_catalogue *, read from that file */       \
     X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \

@@ -86,6 +86,7 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 /* --- lists --- */
 
 enum { LARGEST_SIDE = 65536 };
+#define TILE_WANTED "a tile m x n x k with sides of 1 to 65536, as 128x128x32"
 static const uint64_t MOST_SEEN = UINT64_C(1) << 50; /* elements or bytes */
 
 /* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or too large. */
@@ -194,6 +195,27 @@ void ll_write_NUMBERS(const struct ll_field *field, const void *object, const st
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }
 
+bool ll_read_TILE(const struct ll_field *field, const struct ll_node *node, void *object,
+                  struct ll_reading *reading)
+{
+    return (node->text && ll_tile_parse(node->text, LARGEST_SIDE, ll_at(object, field->offset))) ||
+           ll_expected(node, reading, TILE_WANTED);
+}
+
+static void write_tile(const struct ll_tile *tile, struct ll_dump *dump)
+{
+    char text[72];
+    snprintf(text, sizeof text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, tile->m, tile->n, tile->k);
+    dump->verbs->word(dump->out, text);
+}
+
+void ll_write_TILE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                   struct ll_dump *dump)
+{
+    (void)machine;
+    write_tile(ll_at_const(object, field->offset), dump);
+}
+
 bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, void *object,
                    struct ll_reading *reading)
 {
@@ -206,7 +228,7 @@ bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, voi
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {
         if (!child->text || !ll_tile_parse(child->text, LARGEST_SIDE, &tiles[*count]))
-            right = ll_expected(child, reading, "a tile m x n x k with sides of 1 to 65536, as 128x128x32");
+            right = ll_expected(child, reading, TILE_WANTED);
         ++*count;
     }
     return right;
@@ -218,11 +240,8 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
     const struct ll_tile *tiles = ll_at_const(object, field->offset);
     (void)machine;
     dump->verbs->open(dump->out, LL_NODE_LIST, true);
-    for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
-        char text[72];
-        snprintf(text, sizeof text, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, tiles[i].m, tiles[i].n, tiles[i].k);
-        dump->verbs->word(dump->out, text);
-    }
+    for (uint64_t i = 0; i < ll_count_of(field, object); i++)
+        write_tile(&tiles[i], dump);
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }
 

@@ -26,6 +26,7 @@ static const char *const fusions[] = {"none", "elementwise", "chains", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", "phases", NULL};
 static const char *const mappings[] = {"closed_form", "search", NULL};
+static const char *const loop_orders[] = {"mnk", "mkn", "nmk", "nkm", "kmn", "knm", NULL};
 static const char *const objectives[] = {"time", "energy", "edp", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
@@ -341,6 +342,13 @@ static const struct ll_field level_fields[] = {
      .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others bypass it; when not "
              "given, all. What is kept for the next op is what it holds then, too: results for a layer that "
              "takes them as input, in a memory of [input, output]"},
+    {.key = "tile", .type = LL_TYPE_TILE, AT(tile),
+     .help = "m x n x k of a product that software keeps in it, with `mapping: search`, which then looks for the rest "
+             "alone: no larger than the product, halved until it fits, first k, then the longer of m and n, and no "
+             "larger than the tile around it; of a convolution m are pixels of the result, n channels of the result, k taps times "
+             "channels of the image; when not given, any"},
+    {.key = "loops", .type = LL_TYPE_TEXT, AT(loops), .choices = loop_orders,
+     .help = "order of the loops that bring such tiles, outermost first; when not given, any"},
     {.key = "cache", .type = LL_TYPE_OBJECT, AT(cache), .table = &cache_table,
      .given_offset = offsetof(struct ll_level, cache_given),
      .help = "what kind of cache it is, for `leadline cache` and for what ops find of earlier ones; when not "

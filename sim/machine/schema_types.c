@@ -98,6 +98,12 @@ static bool any_extent(const struct ll_field *field, const void *object)
     return ((const struct ll_extents *)ll_at_const(object, field->offset))->count > 0;
 }
 
+static bool any_tile(const struct ll_field *field, const void *object)
+{
+    const struct ll_tile *tile = ll_at_const(object, field->offset);
+    return tile->m > 0;
+}
+
 static bool any_pattern(const struct ll_field *field, const void *object)
 {
     const struct ll_pattern *pattern = ll_at_const(object, field->offset);

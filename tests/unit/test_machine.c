@@ -330,6 +330,29 @@ static void the_reference_has_a_row_for_each_key(void **state)
 }
 
 /* Levels grow from the fed one to the one that feeds it; weights and results do not feed each other. */
+static void a_tile_and_its_loops_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    static const struct ll_override sets[] = {
+        {"software.mapping", "search"}, {"memory.sram.tile", "64x512x100"}, {"memory.sram.loops", "nmk"}};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine = ll_toy_parse(LL_TOY_MACHINE, sets, 3, &diags);
+    struct ll_str text = {0};
+    assert_non_null(machine);
+    assert_int_equal(machine->levels[0].tile.n, 512);
+    assert_string_equal(machine->levels[0].loops, "nmk");
+    ll_machine_yaml(machine, &text);
+    assert_non_null(strstr(text.text, "tile: 64x512x100"));
+    struct ll_machine *again = ll_toy_machine(text.text);
+    assert_int_equal(again->config_hash, machine->config_hash);
+    assert_int_equal(again->levels[0].tile.k, 100);
+    assert_string_equal(again->levels[0].loops, "nmk");
+    ll_str_release(&text);
+    ll_diags_release(&diags);
+    ll_machine_free(machine);
+    ll_machine_free(again);
+}
+
 static void buffers_of_different_operands_need_not_grow(void **state)
 {
     static const char text[] =
@@ -363,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_kernel_may_be_for_rows_of_whole_vectors),
         cmocka_unit_test(a_kernel_may_be_for_one_type),
         cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
+        cmocka_unit_test(a_tile_and_its_loops_are_written_as_they_are_read),
         cmocka_unit_test(buffers_of_different_operands_need_not_grow),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),
         cmocka_unit_test(the_reference_has_a_row_for_each_key),

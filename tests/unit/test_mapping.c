@@ -5,6 +5,13 @@
 #include "sim/cost/mapping.h"
 #include "sim/cost/task.h"
 
+/* As much as that of bytes, at a price that more of them cannot have. */
+static struct ll_crossing random_crossing(struct dice *dice, const struct ll_boundary *b, double most_bytes)
+{
+    double bytes = roll_real(dice, 1, most_bytes);
+    return (struct ll_crossing){bytes, ll_toll_price(&b->toll, bytes, 0)};
+}
+
 /* What does not depend on how much passes, and what limits it. */
 static void random_stage(struct dice *dice, struct ll_boundary *b)
 {
@@ -13,11 +20,11 @@ static void random_stage(struct dice *dice, struct ll_boundary *b)
                                    .line_bytes = roll_real(dice, 0, 64),
                                    .saved_bytes = roll_real(dice, 0, 1000)};
     if (roll_between(dice, 0, 3) == 0)
-        b->limits.most = (struct ll_crossing){roll_real(dice, 1, 1e4), roll_real(dice, 1, 1e4)};
+        b->limits.most = random_crossing(dice, b, 1e4);
     if (roll_between(dice, 0, 3) == 0)
-        b->limits.least = (struct ll_crossing){roll_real(dice, 1, 1e3), roll_real(dice, 1, 1e3)};
+        b->limits.least = random_crossing(dice, b, 1e3);
     if (roll_between(dice, 0, 3) == 0)
-        b->limits.beside = (struct ll_crossing){roll_real(dice, 1, 1e3), roll_real(dice, 1, 1e3)};
+        b->limits.beside = random_crossing(dice, b, 1e3);
 }
 
 /* Some stages follow others, some overlap in part. */
@@ -64,10 +71,58 @@ static struct ll_hierarchy random_hierarchy(struct dice *dice, uint64_t side, ui
     return h;
 }
 
+static const enum ll_dim all_orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                             {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+/* Some boundaries are given an order, and of the first so many some a tile. */
+static void give_some(struct dice *dice, uint64_t side, uint64_t tiles, struct ll_hierarchy *h)
+{
+    for (uint64_t i = 0; i < h->count; i++) {
+        if (roll_between(dice, 0, 2) == 0)
+            h->boundaries[i].loops = all_orders[roll_between(dice, 0, 5)];
+        if (i < tiles && roll_between(dice, 0, 2) == 0)
+            h->boundaries[i].tile = (struct ll_tile){roll_between(dice, 1, side), roll_between(dice, 1, side),
+                                                     roll_between(dice, 1, side)};
+    }
+}
+
 static double footprint(const struct ll_problem *p, const uint64_t *t)
 {
     double m = (double)t[0], n = (double)t[1], k = (double)t[2];
     return m * k * p->element[0] + k * n * p->element[1] + m * n * p->element[2];
+}
+
+/* What a given tile has become: no larger than the product, k over 2, rounded up, then the longer of m and
+ * n, until it fits; no larger than outside. */
+static bool is_given_tile(const struct ll_hierarchy *h, uint64_t boundary, const uint64_t *outer,
+                          const uint64_t *tile)
+{
+    const struct ll_boundary *b = &h->boundaries[boundary];
+    const uint64_t whole[] = {h->problem.dims.m, h->problem.dims.n, h->problem.dims.k};
+    uint64_t t[] = {b->tile.m, b->tile.n, b->tile.k};
+    for (int d = 0; d < 3; d++)
+        t[d] = t[d] < whole[d] ? t[d] : whole[d];
+    while (t[0] * t[1] * t[2] > 1 && footprint(&h->problem, t) > b->capacity_bytes) {
+        if (t[2] > 1)
+            t[2] = (t[2] + 1) / 2;
+        else if (t[1] > t[0])
+            t[1] = (t[1] + 1) / 2;
+        else
+            t[0] = (t[0] + 1) / 2;
+    }
+    for (int d = 0; d < 3; d++)
+        t[d] = t[d] < outer[d] ? t[d] : outer[d];
+    return memcmp(t, tile, sizeof t) == 0;
+}
+
+static bool is_allowed(const struct ll_hierarchy *h, uint64_t boundary, const uint64_t *outer,
+                       const struct ll_mapping_loops *nest)
+{
+    const struct ll_boundary *b = &h->boundaries[boundary];
+    bool single = nest->tile[0] * nest->tile[1] * nest->tile[2] == 1;
+    return (single || footprint(&h->problem, nest->tile) <= b->capacity_bytes) &&
+           (!b->loops || memcmp(b->loops, nest->order, sizeof nest->order) == 0) &&
+           (!b->tile.m || is_given_tile(h, boundary, outer, nest->tile));
 }
 
 /* The dumb twin: every tile that fits, of every size and loop order, at each boundary; a product at a time
@@ -75,8 +130,6 @@ static double footprint(const struct ll_problem *p, const uint64_t *t)
 static double least_of_all(const struct ll_hierarchy *h, uint64_t boundary, const uint64_t *outer,
                            struct ll_mapping *mapping)
 {
-    static const enum ll_dim orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                             {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     struct ll_mapping_loops *nest = &mapping->nests[boundary];
     double least = INFINITY;
     for (uint64_t m = 1; m <= outer[0]; m++)
@@ -84,9 +137,8 @@ static double least_of_all(const struct ll_hierarchy *h, uint64_t boundary, cons
             for (uint64_t k = 1; k <= outer[2]; k++)
                 for (int i = 0; i < 6; i++) {
                     *nest = (struct ll_mapping_loops){.tile = {m, n, k}};
-                    memcpy(nest->order, orders[i], sizeof nest->order);
-                    if ((m * n * k > 1 || i > 0) &&
-                        footprint(&h->problem, nest->tile) > h->boundaries[boundary].capacity_bytes)
+                    memcpy(nest->order, all_orders[i], sizeof nest->order);
+                    if (!is_allowed(h, boundary, outer, nest))
                         continue;
                     if (boundary > 0) {
                         least = fmin(least, least_of_all(h, boundary - 1, (uint64_t[]){m, n, k}, mapping));
@@ -106,6 +158,8 @@ static void the_search_finds_what_trying_everything_finds(void **state)
         bool one = i % 2;
         struct ll_hierarchy h = random_hierarchy(&dice, one ? 14 : 5, one ? 1 : 2);
         const struct ll_gemm *d = &h.problem.dims;
+        if (i % 4 > 1)
+            give_some(&dice, one ? 14 : 5, h.count, &h);
         struct ll_mapping any = {0};
         double least = least_of_all(&h, h.count - 1, (uint64_t[]){d->m, d->n, d->k}, &any);
         assert_near(ll_mapping_search(&h).objective, least, 1e-12);
@@ -166,12 +220,45 @@ static void for_one_memory_the_search_is_the_closed_form(void **state)
     }
 }
 
+/* 64 x 48 x 100 in tiles of 16 x 12 x 160, of which 1592 elements of 2000 remain: 16 x 12 x 50. Results
+ * stay while k runs: A comes for each of four columns of tiles, B for each of four rows. With m innermost,
+ * B comes once, and the results twice, since two tiles lie along k: out twice, in once. */
+static void a_given_tile_is_taken_as_far_as_it_fits(void **state)
+{
+    (void)state;
+    static const enum ll_dim results_stay[] = {LL_DIM_M, LL_DIM_N, LL_DIM_K},
+                             b_stays[] = {LL_DIM_K, LL_DIM_N, LL_DIM_M};
+    struct ll_work work = gemm_work(LL_F32, 1, 64, 48, 100);
+    struct ll_hierarchy h = {
+        .count = 1, .times = 1, .groups = 1, .problem = ll_task_of(&work, LL_F32).problem};
+    h.boundaries[0] = (struct ll_boundary){
+        .capacity_bytes = 4 * 2000, .s_per_byte = 1, .tile = {16, 12, 160}, .loops = results_stay};
+    struct ll_mapping mapping = ll_mapping_search(&h);
+    assert_int_equal(mapping.nests[0].tile[LL_DIM_K], 50);
+    assert_near(mapping.reads[0], 4 * (4 * 64 * 100 + 4 * 48 * 100), 0);
+    assert_near(mapping.writes[0], 4 * 64 * 48, 0);
+    h.boundaries[0].loops = b_stays;
+    mapping = ll_mapping_search(&h);
+    assert_near(mapping.reads[0], 4 * (4 * 64 * 100 + 48 * 100 + 64 * 48), 0);
+    assert_near(mapping.writes[0], 4 * 2 * 64 * 48, 0);
+    h.boundaries[0].loops = NULL; /* the best, in which A stays while n runs */
+    assert_near(ll_mapping_search(&h).objective, 4 * (64 * 100 + 4 * 48 * 100 + 3 * 64 * 48), 0);
+    h.boundaries[0].capacity_bytes =
+        4 * 100; /* 16 x 12 x 1 does not fit, 8 x 6 x 1 would, 8 x 12 x 1 does not */
+    mapping = ll_mapping_search(&h);
+    assert_int_equal(mapping.nests[0].tile[LL_DIM_M], 8);
+    assert_int_equal(mapping.nests[0].tile[LL_DIM_N], 6);
+    assert_int_equal(mapping.nests[0].tile[LL_DIM_K], 1);
+}
+
 static void more_capacity_or_bandwidth_is_never_worse(void **state)
 {
     (void)state;
     struct dice dice = {ll_seed(53)};
     for (int i = 0; i < 1000; i++) {
         struct ll_hierarchy h = random_hierarchy(&dice, 100, 3);
+        if (i % 2)
+            give_some(&dice, 100, 1, &h);
         double before = ll_mapping_search(&h).objective;
         struct ll_boundary *b = &h.boundaries[roll_between(&dice, 0, h.count - 1)];
         b->capacity_bytes *= roll_real(&dice, 1, 3);
@@ -253,6 +340,7 @@ int main(void)
         cmocka_unit_test(the_search_finds_what_trying_everything_finds),
         cmocka_unit_test(the_passes_are_those_of_the_loops),
         cmocka_unit_test(for_one_memory_the_search_is_the_closed_form),
+        cmocka_unit_test(a_given_tile_is_taken_as_far_as_it_fits),
         cmocka_unit_test(more_capacity_or_bandwidth_is_never_worse),
         cmocka_unit_test(no_boundary_moves_less_than_the_closed_form_for_its_memory),
         cmocka_unit_test(it_is_never_worse_than_the_closed_form_nested),
