@@ -214,6 +214,7 @@ static void measure(const struct ll_result *result, struct ll_readings *measured
     double throughput_Hz = ll_metrics_of(result).throughput_Hz, time_s = result->time_s;
     double peak = (double)result->footprint->peak_bytes;
     double *of = measured->of;
+    struct ll_priced priced;
     of[LL_MEASURE_TIME] = time_s;
     of[LL_MEASURE_ENERGY] = result->energy_j;
     of[LL_MEASURE_EDP] = result->energy_j * time_s;
@@ -223,6 +224,7 @@ static void measure(const struct ll_result *result, struct ll_readings *measured
     of[LL_MEASURE_UTILIZATION] = result->flop_utilization;
     of[LL_MEASURE_ACTIVE] = time_s > 0 ? result->device_active_s / time_s : 0;
     of[LL_MEASURE_AREA] = result->area_m2 * 1e6;
+    of[LL_MEASURE_PRICE] = ll_machine_price(machine, &priced) ? priced.all_usd : NAN;
     of[LL_MEASURE_PEAK] = peak;
     of[LL_MEASURE_CAPACITY] = (double)machine->levels[machine->level_count - 1].size_bytes;
     of[LL_MEASURE_DEVICES] = 1;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Word, name, dimension, what it is. All are doubles, NaN where the machine does not say (energy, area).
- * Expressions and databases know them by name. */
+/* Word, name, dimension, what it is. All are doubles, NaN where the machine does not say (energy, area,
+ * price). Expressions and databases know them by name. */
 #define LL_MEASURE_LIST(X)                                                                                   \
     X(TIME, "time_s", TIME, "of a step")                                                                     \
     X(ENERGY, "energy_j", ENERGY, "of a step")                                                               \
@@ -24,8 +24,9 @@
     X(PEAK, "memory.peak_bytes", SIZE, "the footprint at its worst moment")                                  \
     X(CAPACITY, "memory.capacity_bytes", SIZE, "of the outermost level")                                     \
     X(DEVICES, "devices", NUMBER,                                                                            \
-      "that the step is spread over; time and throughput are of all, energy and area of one")                \
-    X(FITS, "memory.fits", NUMBER, "1 when the footprint fits the outermost level, else 0")
+      "that the step is spread over; time and throughput are of all, energy, area and price of one")         \
+    X(FITS, "memory.fits", NUMBER, "1 when the footprint fits the outermost level, else 0")                  \
+    X(PRICE, "price_usd", NUMBER, "of making the design, whatever the workload")
 
 enum ll_measure {
 #define X(word, ...) LL_MEASURE_##word,

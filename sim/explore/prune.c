@@ -29,6 +29,13 @@ static double area(const struct ll_least *least, const struct ll_machine *machin
     return ll_machine_area_m2(machine) * 1e6 * (1 - 1e-12);
 }
 
+static double price(const struct ll_least *least, const struct ll_machine *machine)
+{
+    struct ll_priced priced;
+    (void)least;
+    return ll_machine_price(machine, &priced) ? priced.all_usd * (1 - 1e-12) : NAN;
+}
+
 /* Measures with a bound from below. */
 static const struct bound {
     enum ll_measure measure;
@@ -36,7 +43,8 @@ static const struct bound {
 } bounds[] = {{LL_MEASURE_TIME, least_time},
               {LL_MEASURE_ENERGY, least_energy},
               {LL_MEASURE_EDP, least_edp},
-              {LL_MEASURE_AREA, area}};
+              {LL_MEASURE_AREA, area},
+              {LL_MEASURE_PRICE, price}};
 
 static const struct bound *bound_of(const struct ll_objective_row *objective)
 {

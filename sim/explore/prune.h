@@ -2,9 +2,9 @@
 /* Inside the room: points that need not be evaluated, because what is known beats whatever they could be.
  *
  * A point's bound (least.h, area as it is) is compared with the front of the points known before its batch
- * (archive.h). Objectives that have a bound are time_s, energy_j, edp and area_mm2, to be least; a space with
- * another one cannot be pruned. Steps that are spread over devices have no bound, nor have traces of several
- * ranks, and none of them is left out. */
+ * (archive.h). Objectives that have a bound are time_s, energy_j, edp, area_mm2 and price_usd, to be least;
+ * a space with another one cannot be pruned. Steps that are spread over devices have no bound, nor have
+ * traces of several ranks, and none of them is left out. */
 #ifndef LL_SIM_EXPLORE_PRUNE_H
 #define LL_SIM_EXPLORE_PRUNE_H
 

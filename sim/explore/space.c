@@ -274,10 +274,10 @@ static bool read_search(struct ll_space_reading *reading, const struct ll_node *
     right &= read_prune(reading, ll_node_get(node, "prune"), &search->prune);
     right &= read_search_count(reading, ll_node_get(node, "seed"), 0, &search->seed);
     if (search->prune && !ll_has_bounds(reading->space))
-        right = ll_complain(
-            reading->diags, ll_node_get(node, "prune")->place,
-            "every objective needs a bound to leave points out by; time_s, energy_j, edp and area_mm2 have "
-            "one, to be least");
+        right = ll_complain(reading->diags, ll_node_get(node, "prune")->place,
+                            "every objective needs a bound to leave points out by; time_s, energy_j, edp, "
+                            "area_mm2 and price_usd have "
+                            "one, to be least");
     return right;
 }
 

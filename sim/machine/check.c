@@ -149,6 +149,22 @@ static bool check_objective(struct ll_reading *reading)
                                                 "machine an `energy` section");
 }
 
+/* A wafer is divided into dies. */
+static bool check_price(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    struct ll_priced priced;
+    struct ll_place place = place_of(ll_node_get(reading->root, "price"), "wafer_usd");
+    if (machine->pricing.wafer_usd == 0 || ll_machine_price(machine, &priced))
+        return true;
+    double area_mm2 = ll_machine_area_m2(machine) * 1e6;
+    if (!(area_mm2 > 0))
+        return ll_complain(reading->diags, place,
+                           "dies cannot be counted without an area; give the machine an `area` section");
+    return ll_complain(reading->diags, place, "no wafer of %.10g mm holds a die of %.10g mm2",
+                       machine->pricing.wafer_mm, area_mm2 / (double)machine->pricing.dies);
+}
+
 /* Nothing would ever end where standing still takes all power. */
 static bool check_power(struct ll_reading *reading)
 {
@@ -524,5 +540,7 @@ bool ll_machine_check(struct ll_reading *reading)
     }
     if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)
         right &= check_power(reading);
+    if (ll_read_well(reading, "price") && ll_read_well(reading, "area") && right)
+        right &= check_price(reading);
     return right;
 }

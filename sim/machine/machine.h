@@ -385,6 +385,15 @@ struct ll_area {
     double fixed_m2;
 };
 
+struct ll_pricing {
+    double wafer_usd, wafer_mm; /* of a processed wafer; its diameter */
+    double defects_per_cm2;
+    double clustering; /* of defects; 0: none */
+    uint64_t dies;     /* equal ones, of which the area consists */
+    double memory_usd_per_GiB;
+    double fixed_usd;
+};
+
 /* Where a value comes from: a path as --set takes it, and words. */
 struct ll_source {
     const char *path, *text;
@@ -411,6 +420,8 @@ struct ll_machine {
     bool energy_given;
     struct ll_area area;
     bool area_given;
+    struct ll_pricing pricing;
+    bool pricing_given;
     const struct ll_catalogue *catalogues; /* those that were read, the newest first */
     struct ll_source *sources;
     uint64_t source_count;
@@ -515,6 +526,22 @@ double ll_machine_area_m2(const struct ll_machine *machine);
 /* Of that, the arithmetic of all instances of a unit, and all instances of a level (not of the outermost). */
 double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u);
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l);
+
+/* What a device costs to make, in USD: its dies, each its share of the good ones of a wafer, the outermost
+ * memory, and what is fixed. With a wafer of diameter d and dies of area A, of which D A defects hit each
+ * and cluster by alpha,
+ *
+ * dies per wafer = floor(pi (d / 2)^2 / A - pi d / sqrt(2 A))       (Hennessy and Patterson, Computer
+ * Architecture, 1.6) yield = (1 + D A / alpha)^-alpha, or e^(-D A) where none cluster  (Stapper, Armstrong
+ * and Saji, Proc. IEEE 71, 1983)
+ *
+ * False where the machine does not say, or a wafer is priced and the area is not known, or no wafer holds a
+ * die. Pure. */
+struct ll_priced {
+    double dies_per_wafer, yield; /* 0 where no wafer is priced */
+    double dies_usd, memory_usd, fixed_usd, all_usd;
+};
+bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced);
 
 /* Watts that flow all the time: the given ones, or what leaks over the area. Pure. */
 double ll_machine_static_w(const struct ll_machine *machine);

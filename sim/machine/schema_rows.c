@@ -784,6 +784,28 @@ static const struct ll_field area_fields[] = {
 #undef AT
 static const struct ll_field_table area_table = {TABLE("area section", area_fields, struct ll_area)};
 
+#define AT(member) .offset = offsetof(struct ll_pricing, member)
+static const struct ll_field pricing_fields[] = {
+    {.key = "wafer_usd", .type = LL_TYPE_NUMBER, AT(wafer_usd), .min = POSITIVE, .max = 1e9,
+     .help = "price of a processed wafer, in USD; when not given, no silicon is paid for"},
+    {.key = "wafer_mm", .type = LL_TYPE_NUMBER, AT(wafer_mm), .min = 1, .max = 10000, .otherwise = "300",
+     .help = "its diameter, in mm"},
+    {.key = "defects_per_cm2", .type = LL_TYPE_NUMBER, AT(defects_per_cm2), .min = 0, .max = 10000, .otherwise = "0",
+     .help = "defects that spoil a die, per cm2"},
+    {.key = "clustering", .type = LL_TYPE_NUMBER, AT(clustering), .min = POSITIVE, .max = 1e6,
+     .help = "alpha of the negative binomial yield, the smaller the more of the defects lie on the same dies; when not "
+             "given, they lie anywhere"},
+    {.key = "dies", .type = LL_TYPE_WHOLE, AT(dies), .min = 1, .max = MOST_UNITS, .otherwise = "1",
+     .help = "equal dies of which the area consists"},
+    {.key = "memory_usd_per_GiB", .type = LL_TYPE_NUMBER, AT(memory_usd_per_GiB), .min = 0, .max = 1e9,
+     .otherwise = "0",
+     .help = "price of the outermost memory, in USD per GiB"},
+    {.key = "fixed_usd", .type = LL_TYPE_NUMBER, AT(fixed_usd), .min = 0, .max = 1e9, .otherwise = "0",
+     .help = "price of everything else, as packaging and test, in USD"},
+};
+#undef AT
+static const struct ll_field_table pricing_table = {TABLE("price section", pricing_fields, struct ll_pricing)};
+
 #define AT(member) .offset = offsetof(struct ll_machine, member)
 #define LISTED(member, how_many) \
     AT(member), .count_offset = offsetof(struct ll_machine, how_many)
@@ -819,6 +841,9 @@ static const struct ll_field machine_fields[] = {
     {.key = "area", .type = LL_TYPE_OBJECT, AT(area), .table = &area_table,
      .given_offset = offsetof(struct ll_machine, area_given),
      .help = "silicon area; when not given, none is reported"},
+    {.key = "price", .type = LL_TYPE_OBJECT, AT(pricing), .table = &pricing_table,
+     .given_offset = offsetof(struct ll_machine, pricing_given),
+     .help = "what a device costs to make; when not given, no price is reported"},
     {.key = "sources", .type = LL_TYPE_SOURCES, LISTED(sources, source_count), .wording = true,
      .help = "where each value comes from, by path, as in `hbm.efficiency: \"assumed: typical\"`"},
 };

@@ -291,6 +291,23 @@ static void area(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
+static void price(const struct ll_machine *machine, struct ll_json *json)
+{
+    struct ll_priced priced;
+    bool known = ll_machine_price(machine, &priced);
+    ll_json_put_number(json, "price_usd", known ? priced.all_usd : NAN);
+    if (!known)
+        return;
+    ll_json_key(json, "price_parts_usd");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "dies", priced.dies_usd);
+    ll_json_put_number(json, "memory", priced.memory_usd);
+    ll_json_put_number(json, "fixed", priced.fixed_usd);
+    ll_json_close_object(json);
+    ll_json_put_number(json, "dies_per_wafer", priced.dies_per_wafer);
+    ll_json_put_number(json, "die_yield", priced.yield);
+}
+
 static void all_ops(const struct ll_result *result, struct ll_json *json)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -334,6 +351,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     memory(report, json);
     energy(result, json);
     area(result, json);
+    price(result->machine, json);
     if (report->parallel)
         ll_report_parallel_json(report->parallel, json);
     if (report->together)

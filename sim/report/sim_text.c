@@ -374,6 +374,23 @@ static void area_words(const struct ll_machine *machine, double area_m2, uint64_
         area_gaps(machine, line);
 }
 
+static void price_words(const struct ll_machine *machine, uint64_t devices, struct ll_str *line)
+{
+    struct ll_priced priced;
+    struct ll_human dies, yield, memory;
+    if (!ll_machine_price(machine, &priced))
+        return;
+    ll_str_addf(line, ", price %.0f USD%s", priced.all_usd, devices > 1 ? " a device" : "");
+    if (priced.dies_usd > 0)
+        ll_str_addf(line, " (dies %s, of which %s are good",
+                    ll_percent(&dies, priced.dies_usd / priced.all_usd), ll_percent(&yield, priced.yield));
+    if (priced.memory_usd > 0)
+        ll_str_addf(line, "%smemory %s", priced.dies_usd > 0 ? ", " : " (",
+                    ll_percent(&memory, priced.memory_usd / priced.all_usd));
+    if (priced.dies_usd > 0 || priced.memory_usd > 0)
+        ll_str_add(line, ")");
+}
+
 /* With a plan energy is that of all devices; of several ranks that of one, on average. */
 static void footer(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
@@ -389,6 +406,7 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
                  &line);
     area_words(result->machine, result->area_m2, devices, &line);
+    price_words(result->machine, devices, &line);
     if (result->prepared->as_recorded)
         ll_str_add(&line, ", ops as long as recorded: only exchanges are simulated");
     if (result->network.count == 0 && devices == 1)

@@ -260,8 +260,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
      * power what flows all the time (tests/unit/test_power.c); a catalogue is a file of its own
      * (tests/unit/test_catalogue.c), what units draw and the share of reads go with no ports
-     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), and a fat
-     * tree and levels of groups have keys of their own (tests/unit/test_net.c). */
+     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), wafers
+     * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
                                          "shape",
@@ -278,7 +278,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "oversubscription",
                                          "numa",
                                          "tile",
-                                         "loops"};
+                                         "loops",
+                                         "price"};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
         if (!strcmp(field->key, fitted[i]))
             return false;
