@@ -51,10 +51,10 @@ struct spent {
 
 struct search {
     const struct ll_hierarchy *h;
-    double pass[LL_OPERAND_COUNT];           /* bytes of one pass, all batch products */
-    double again[LL_OPERAND_COUNT];          /* of one more: of results, partial sums that go and come back */
-    double apart[LL_OPERAND_COUNT];          /* passes when each product fetches its own operands */
-    bool too_small[LL_MAX_LEVELS];           /* for the operands of one product */
+    double pass[LL_OPERAND_COUNT];  /* bytes of one pass, all batch products */
+    double again[LL_OPERAND_COUNT]; /* of one more: of results, partial sums that go and come back */
+    double apart[LL_OPERAND_COUNT]; /* passes when each product fetches its own operands, in any order */
+    bool too_small[LL_MAX_LEVELS];  /* for the operands of one product */
     struct spent so_far[LL_MAX_LEVELS + 1];  /* at a boundary, those further out, and all that is elsewhere */
     struct spent inside[LL_MAX_LEVELS + 1];  /* at a boundary, those further in, at least */
     struct ll_crossing least[LL_MAX_LEVELS]; /* of one problem, by the closed form */
@@ -98,8 +98,9 @@ static struct state enter(const struct search *search, uint64_t index, const str
                 s.passes[o] = s.count[lacks[o]];
         s.count[d] *= (double)ll_ceil_div(outer->tile[d], nest->tile[d]);
     }
-    if (search->too_small[index])
-        memcpy(s.passes, search->apart, sizeof s.passes);
+    bool ordered = search->h->boundaries[index].loops;
+    for (int o = 0; search->too_small[index] && o < LL_OPERAND_COUNT; o++)
+        s.passes[o] = ordered ? fmax(s.passes[o], search->apart[o]) : search->apart[o];
     return s;
 }
 
@@ -399,10 +400,10 @@ static void given_tile(const struct search *s, uint64_t index, const struct stat
     tile[LL_DIM_K] = ll_min(b->tile.k, whole->k);
     while (!fits(&s->h->problem, tile, b->capacity_bytes)) {
         enum ll_dim longer = tile[LL_DIM_M] >= tile[LL_DIM_N] ? LL_DIM_M : LL_DIM_N;
-        enum ll_dim cut = tile[LL_DIM_K] > 1 ? LL_DIM_K : longer;
-        if (tile[cut] == 1)
+        enum ll_dim longest = tile[LL_DIM_K] >= tile[longer] ? LL_DIM_K : longer;
+        if (tile[longest] == 1)
             break;
-        tile[cut] = ll_ceil_div(tile[cut], 2);
+        tile[longest] = ll_ceil_div(tile[longest], 2);
     }
     for (enum ll_dim d = 0; d < LL_DIM_COUNT; d++)
         tile[d] = ll_min(tile[d], outer->tile[d]);

@@ -13,8 +13,8 @@
  * Partial sums that leave come back: of `passes` all but one are partial sums, written and read, as wide as
  * problem.sum_width says.
  *
- * A memory may be given its tile, which is no larger than the product, is halved until it fits, along k,
- * then along the longer of m and n, and is no larger than the tile around it. Of a given tile, which is not
+ * A memory may be given its tile, which is no larger than the product, is halved along its longest side (of
+ * equals k, then m) until it fits, and is no larger than the tile around it. Of a given tile, which is not
  * chosen for what lies further in, more memory can have more pass there: where 100 are cut at 70, two tiles
  * of 35 count for each, at 35 three in all.
  *

@@ -86,7 +86,6 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 /* --- lists --- */
 
 enum { LARGEST_SIDE = 65536 };
-#define TILE_WANTED "a tile m x n x k with sides of 1 to 65536, as 128x128x32"
 static const uint64_t MOST_SEEN = UINT64_C(1) << 50; /* elements or bytes */
 
 /* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or too large. */
@@ -198,8 +197,8 @@ void ll_write_NUMBERS(const struct ll_field *field, const void *object, const st
 bool ll_read_TILE(const struct ll_field *field, const struct ll_node *node, void *object,
                   struct ll_reading *reading)
 {
-    return (node->text && ll_tile_parse(node->text, LARGEST_SIDE, ll_at(object, field->offset))) ||
-           ll_expected(node, reading, TILE_WANTED);
+    return (node->text && ll_tile_parse(node->text, MOST_SEEN, ll_at(object, field->offset))) ||
+           ll_expected(node, reading, "a tile m x n x k, as 128x128x32, with sides of at least 1");
 }
 
 static void write_tile(const struct ll_tile *tile, struct ll_dump *dump)
@@ -228,7 +227,7 @@ bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, voi
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {
         if (!child->text || !ll_tile_parse(child->text, LARGEST_SIDE, &tiles[*count]))
-            right = ll_expected(child, reading, TILE_WANTED);
+            right = ll_expected(child, reading, "a tile m x n x k with sides of 1 to 65536, as 128x128x32");
         ++*count;
     }
     return right;

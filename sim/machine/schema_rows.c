@@ -344,8 +344,8 @@ static const struct ll_field level_fields[] = {
              "takes them as input, in a memory of [input, output]"},
     {.key = "tile", .type = LL_TYPE_TILE, AT(tile),
      .help = "m x n x k of a product that software keeps in it, with `mapping: search`, which then looks for the rest "
-             "alone: no larger than the product, halved until it fits, first k, then the longer of m and n, and no "
-             "larger than the tile around it; of a convolution m are pixels of the result, n channels of the result, k taps times "
+             "alone: no larger than the product, its longest side halved until it fits, and no larger than the tile "
+             "around it; of a convolution m are pixels of the result, n channels of the result, k taps times "
              "channels of the image; when not given, any"},
     {.key = "loops", .type = LL_TYPE_TEXT, AT(loops), .choices = loop_orders,
      .help = "order of the loops that bring such tiles, outermost first; when not given, any"},
