@@ -125,22 +125,28 @@ static void add_rest(char *sum, size_t size, const struct ll_stage *stage)
                     stage->first_s);
 }
 
-static void tell_time(const struct ll_machine *machine, const struct ll_stage *stages, uint64_t count,
-                      uint64_t slowest, const bool sets_pace[MAX_STAGES], double apart_s, double time_s,
+/* The stages of an op; those that set the pace follow one another, one of them is the slowest of all. */
+struct paced {
+    const struct ll_stage *stages;
+    const bool *sets_pace;
+    uint64_t count, slowest;
+};
+
+static void tell_time(const struct ll_machine *machine, const struct paced *p, double apart_s, double time_s,
                       struct ll_explain *why)
 {
     char sum[(2 * MAX_STAGES + 1) * 24] = "";
     add_term(sum, sizeof sum, apart_s);
-    for (uint64_t i = 0; i < count; i++)
-        add_term(sum, sizeof sum, stages[i].wait_s);
-    for (uint64_t i = 0; i < count; i++)
-        if (i != slowest)
-            add_term(sum, sizeof sum, sets_pace[i] ? stages[i].whole_s : stages[i].first_s);
+    for (uint64_t i = 0; i < p->count; i++)
+        add_term(sum, sizeof sum, p->stages[i].wait_s);
+    for (uint64_t i = 0; i < p->count; i++)
+        if (i != p->slowest)
+            add_term(sum, sizeof sum, p->sets_pace[i] ? p->stages[i].whole_s : p->stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
            apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
            : *sum      ? "latencies and first pieces, then the slowest, "
                        : "the slowest, ",
-           ll_bound_name(machine, bound_of(slowest)), sum, stages[slowest].whole_s, time_s);
+           ll_bound_name(machine, bound_of(p->slowest)), sum, p->stages[p->slowest].whole_s, time_s);
 }
 
 /* What the stages beside those that set the pace take and do not hide behind them. Of a level's time, that
@@ -246,5 +252,5 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                     : fed_late                        ? LL_BOUND_LEVEL + (uint32_t)feeding
                                                       : bound_of(most);
     if (why)
-        tell_time(machine, stages, count, slowest, sets_pace, apart_s, timing->time_s, why);
+        tell_time(machine, &(struct paced){stages, sets_pace, count, slowest}, apart_s, timing->time_s, why);
 }

@@ -61,18 +61,25 @@ static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, d
     return true;
 }
 
-static bool element_way(const struct ll_unit *unit, uint64_t count, const char *what, double elements,
-                        double flops, double rate, struct ll_way *way, struct ll_explain *why)
+/* What lanes do one by one. */
+struct items {
+    const char *what;
+    double count, flops;
+};
+
+/* By so many of the units. */
+static bool item_way(const struct ll_unit *unit, uint64_t units, const struct items *items, double rate,
+                     struct ll_way *way, struct ll_explain *why)
 {
-    double each = elements > 0 ? flops / elements : 0;
-    double vectors = ceil(elements / ((double)unit->vector.lanes * (double)count));
-    way->units_used = elements < (double)count ? (uint64_t)fmax(1, elements) : count;
+    double each = items->count > 0 ? items->flops / items->count : 0;
+    double vectors = ceil(items->count / ((double)unit->vector.lanes * (double)units));
+    way->units_used = items->count < (double)units ? (uint64_t)fmax(1, items->count) : units;
     way->at_work = (double)way->units_used;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
     ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * (%.10g / %.10g) / %.10g = %.10g cycles",
-           unit->name, what, elements, unit->vector.lanes, count, flops, fmax(1, elements), rate,
-           way->cycles);
+           unit->name, items->what, items->count, unit->vector.lanes, units, items->flops,
+           fmax(1, items->count), rate, way->cycles);
     return true;
 }
 
@@ -91,7 +98,7 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
     way->shares = (double)split.used;
     way->macs = products;
     way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes, way->asked_bytes);
-    return element_way(unit, count, "products", products, 2 * products, rate, way, why);
+    return item_way(unit, count, &(struct items){"products", products, 2 * products}, rate, way, why);
 }
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
@@ -110,8 +117,9 @@ static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, u
     if (work->kind == LL_WORK_REDUCE)
         return reduce_way(unit, work, rate, way, why);
     if (work->kind == LL_WORK_VECTOR)
-        return element_way(unit, unit->count, "elements", (double)work->vector.elements, (double)work->flops,
-                           rate, way, why);
+        return item_way(unit, unit->count,
+                        &(struct items){"elements", (double)work->vector.elements, (double)work->flops}, rate,
+                        way, why);
     ll_say(why, "%s: bytes only move, no lane computes", unit->name);
     return true;
 }

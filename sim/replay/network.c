@@ -99,10 +99,17 @@ static double covered_s(const struct ll_result *result, const struct looked *loo
     return covered;
 }
 
-/* Adds the times of the exchanges that use one of these levels. What shows of each is added to that of its
- * kind, where there are kinds: by form. */
+/* Where times of exchanges are added up: all of them, what shows, and what shows of each kind, where forms
+ * have kinds. */
+struct sums {
+    double *busy_s, *exposed_s;
+    const uint8_t *kinds;
+    double *by_kind_s;
+};
+
+/* Adds the times of the exchanges that use one of these levels. */
 static void sweep(const struct ll_result *result, const struct looked *looked, const struct spans *exchanged,
-                  uint32_t levels, double *busy_s, double *exposed_s, const uint8_t *kinds, double *by_kind_s)
+                  uint32_t levels, const struct sums *sums)
 {
     double behind_s = 0, per_step = 1 / (double)result->prepared->steps;
     uint32_t next = 0;
@@ -111,12 +118,12 @@ static void sweep(const struct ll_result *result, const struct looked *looked, c
         double start_s = fmax(behind_s, span->start_s);
         if (!(result->prices[span->form].levels & levels) || span->end_s <= start_s)
             continue;
-        *busy_s += (span->end_s - start_s) * per_step;
+        *sums->busy_s += (span->end_s - start_s) * per_step;
         double covered = covered_s(result, looked, &next, start_s, span->end_s);
         double shown_s = (span->end_s - start_s - covered) * per_step;
-        *exposed_s += shown_s;
-        if (kinds)
-            by_kind_s[kinds[span->form]] += shown_s;
+        *sums->exposed_s += shown_s;
+        if (sums->kinds)
+            sums->by_kind_s[sums->kinds[span->form]] += shown_s;
         behind_s = span->end_s;
     }
 }
@@ -140,10 +147,12 @@ static void forget_times(struct ll_exposure *network)
 static void sweep_levels(struct ll_result *result, const struct looked *looked, const struct spans *exchanged)
 {
     struct ll_exposure *network = &result->network;
-    sweep(result, looked, exchanged, UINT32_MAX, &network->busy_s, &network->exposed_s, NULL, NULL);
+    sweep(result, looked, exchanged, UINT32_MAX,
+          &(struct sums){.busy_s = &network->busy_s, .exposed_s = &network->exposed_s});
     for (uint32_t l = 0; l < result->machine->network_count; l++)
-        sweep(result, looked, exchanged, 1u << l, &network->levels[l].busy_s, &network->levels[l].exposed_s,
-              NULL, NULL);
+        sweep(
+            result, looked, exchanged, 1u << l,
+            &(struct sums){.busy_s = &network->levels[l].busy_s, .exposed_s = &network->levels[l].exposed_s});
 }
 
 /* All ops as they stand. False when memory ran out. */
@@ -218,7 +227,7 @@ bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, do
         return true;
     bool found = look_at_all(result, &all) && find_exchanges(result, &all, &exchanged);
     if (found)
-        sweep(result, &all, &exchanged, UINT32_MAX, &busy_s, &exposed_s, kinds, by_kind_s);
+        sweep(result, &all, &exchanged, UINT32_MAX, &(struct sums){&busy_s, &exposed_s, kinds, by_kind_s});
     free(exchanged.at);
     free(all.at);
     return found;
