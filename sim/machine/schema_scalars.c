@@ -35,9 +35,12 @@ bool ll_read_TEXT(const struct ll_field *field, const struct ll_node *node, void
         return false;
     if (!*node->text)
         return ll_expected(node, reading, "a text; there is none");
-    if (field->choices && !field->choices[choose(field, node, reading)])
+    /* Of choices, the one itself: the same word lies at the same place, as who compares levels byte by byte
+     * expects. */
+    const char *text = field->choices ? field->choices[choose(field, node, reading)]
+                                      : ll_copy_text(reading->arena, node->text, strlen(node->text));
+    if (field->choices && !text)
         return false;
-    const char *text = ll_copy_text(reading->arena, node->text, strlen(node->text));
     *(const char **)ll_at(object, field->offset) = text;
     return text || ll_no_memory(node, reading);
 }

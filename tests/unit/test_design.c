@@ -130,6 +130,28 @@ static void what_the_file_does_not_say_can_be_put(void **state)
     ll_design_free(design);
 }
 
+/* Costs that are remembered are told apart by the bytes of levels: another order of loops is another pointer,
+ * and the same one the same. */
+static void a_word_of_several_is_the_word_itself(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"mnk", "nkm", "mnk"};
+    static const char *const changes[][2] = {{"software.mapping", "search"}, {"memory.sram.loops", "kmn"}};
+    struct ll_diags diags = {0};
+    struct ll_design *design = ll_design_new("custom_example", folders, &diags);
+    const char *loops[3];
+    assert_non_null(changed(design, changes, 2));
+    for (size_t i = 0; i < 3; i++) {
+        struct ll_node node = {.type = LL_NODE_SCALAR, .text = words[i]};
+        ll_design_put(design, 1, ll_design_value(design, 1, &node, &diags));
+        loops[i] = ll_design_read(design, &diags)->levels[0].loops;
+        assert_string_equal(loops[i], words[i]);
+    }
+    assert_ptr_not_equal(loops[0], loops[1]);
+    assert_ptr_equal(loops[0], loops[2]);
+    ll_design_free(design);
+}
+
 static void a_part_is_laid_over_what_the_file_says_not_over_another_part(void **state)
 {
     (void)state;
@@ -267,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_changed_machine_is_the_one_that_set_gives),
         cmocka_unit_test(the_clock_reaches_all_that_counts_by_it),
         cmocka_unit_test(what_the_file_does_not_say_can_be_put),
+        cmocka_unit_test(a_word_of_several_is_the_word_itself),
         cmocka_unit_test(a_part_is_laid_over_what_the_file_says_not_over_another_part),
         cmocka_unit_test(a_machine_that_cannot_be_is_refused_and_the_next_one_read),
         cmocka_unit_test(values_are_tried_in_any_order),
