@@ -16,7 +16,7 @@ struct ll_speech {
     float *sound;               /* of the tone that is heard: why one thread at a time */
 };
 
-/* Of a set that outlives it. */
+/* Makes it of spoken utterances, a set that outlives it; what a part holds follows from the seed. */
 void ll_speech_of_utterances(struct ll_speech *speech, const struct ll_utterances *spoken, uint64_t seed);
 
 /* Of so many kinds of tones, from 2 to LL_MOST_TONES, at most so many labels in an utterance, one at least;
@@ -24,7 +24,8 @@ void ll_speech_of_utterances(struct ll_speech *speech, const struct ll_utterance
 bool ll_speech_of_tones(struct ll_speech *speech, uint64_t kinds, uint64_t most_labels, uint64_t seed,
                         struct ll_arena *arena);
 
-/* Writes what is said, at most most_labels labels from 0, and returns how many they are. */
+/* Writes what utterance i of a part says, labels[most_labels] counted from 0, and returns how many there are,
+ * at least one of tones. */
 uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_data_part part, uint64_t i,
                           int32_t *labels);
 

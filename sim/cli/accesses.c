@@ -45,11 +45,11 @@ bool ll_access_file_is_well(const struct ll_access_file *file)
     return !file->error;
 }
 
-bool ll_access_file_close(struct ll_access_file *file)
+bool ll_access_file_close(struct ll_access_file *file, bool done)
 {
     if (fclose(file->stream) != 0 && !file->error)
         file->error = errno;
-    enum ll_status kept = ll_path_keep(file->part, file->path, !file->error);
+    enum ll_status kept = ll_path_keep(file->part, file->path, done && !file->error);
     if (file->error)
         ll_failed("%s: %s", file->path, strerror(file->error));
     else if (kept != LL_OK)

@@ -20,7 +20,8 @@ void ll_access_file_add(void *file, uint64_t address, uint64_t bytes, bool write
 /* Whether nothing was lost so far. */
 bool ll_access_file_is_well(const struct ll_access_file *file);
 
-/* Ends the file, which is kept if all of it could be written. False after saying why not. */
-bool ll_access_file_close(struct ll_access_file *file);
+/* Ends the file, which is kept if it is done and all of it could be written; what was there stays otherwise.
+ * False after saying what could not be written. */
+bool ll_access_file_close(struct ll_access_file *file, bool done);
 
 #endif

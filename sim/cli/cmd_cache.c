@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline cache: one op's loops, address by address, through a machine's caches and its DRAM. */
 #include "sim/cli/accesses.h"
+#include "sim/cli/bursts.h"
 #include "sim/cli/command.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/load.h"
@@ -117,11 +118,6 @@ static const struct ll_level *memory_level(const struct shown *shown)
     return &shown->machine->levels[shown->cached->memory.level];
 }
 
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
 /* What the memory does with what the last cache asks of it. */
 static void tell_memory(const struct shown *shown, struct ll_str *out)
 {
@@ -143,9 +139,9 @@ static void tell_memory(const struct shown *shown, struct ll_str *out)
             level->dram, level->channels, level->channels == 1 ? "" : "s", ll_si(&time, timed->time_s, "s"),
             ll_si(&bandwidth, timed->moved_Bps, "B/s"), ll_percent(&reached, memory->efficiency),
             ll_percent(&formula, memory->formula_efficiency),
-            ll_percent(&open, share(timed->hits, timed->bursts)),
-            ll_percent(&closed, share(timed->misses, timed->bursts)),
-            ll_percent(&other, share(timed->conflicts, timed->bursts)));
+            ll_percent(&open, ll_share_of_bursts(timed, timed->hits)),
+            ll_percent(&closed, ll_share_of_bursts(timed, timed->misses)),
+            ll_percent(&other, ll_share_of_bursts(timed, timed->conflicts)));
     else if (!memory->is_timed)
         ll_str_addf(&line, "; its %" PRIu64 " channels are more than the %d that can be timed",
                     level->channels, LL_DRAM_MOST_CHANNELS);
@@ -210,11 +206,7 @@ static void memory_json(const struct shown *shown, struct ll_json *json)
         ll_json_put_number(json, "moved_Bps", memory->timed.moved_Bps);
         ll_json_put_number(json, "timed_efficiency", memory->efficiency);
         ll_json_put_number(json, "formula_efficiency", memory->formula_efficiency);
-        ll_json_put_count(json, "bursts", memory->timed.bursts);
-        ll_json_put_count(json, "row_hits", memory->timed.hits);
-        ll_json_put_count(json, "row_misses", memory->timed.misses);
-        ll_json_put_count(json, "row_conflicts", memory->timed.conflicts);
-        ll_json_put_count(json, "refreshes", memory->timed.refreshes);
+        ll_bursts_json(&memory->timed, json);
         ll_json_put_count(json, "turns", memory->timed.turns);
     }
     ll_json_close_object(json);
@@ -332,7 +324,7 @@ static int run_and_show(struct shown *shown, uint64_t level, uint64_t most)
                                                           .listener_context = watch.file},
                               &cached);
     ll_ticker_clear(&watch.ticker);
-    if (watch.file && !ll_access_file_close(watch.file))
+    if (watch.file && !ll_access_file_close(watch.file, done))
         return LL_FAILED;
     if (!done)
         return ll_failed("memory ran out");
@@ -401,15 +393,13 @@ const struct ll_command ll_command_cache = {
     .details =
         "leadline sim derives traffic by formula, for the best blocking of an op. This command runs the op's "
         "loops in that blocking, one access after the other, through each memory level that has a `cache`, "
-        "and "
-        "compares what the caches moved with the formula. It simulates hundreds of "
-        "millions of accesses per second that hit the first cache, tens of millions that go through several; "
+        "and compares what the caches moved with the formula. It simulates hundreds of millions of accesses "
+        "per second that hit the first cache, tens of millions that go through several; "
         "a matrix product has two or three for each multiplication.\n"
         "\n"
         "What the last cache asks is played, command by command, on the memory outside of it, where that "
         "has a `dram`, as fast as it can serve: so the last line tells how much of its bandwidth an op that "
-        "asks "
-        "in this order can have at best, beside what the formula reckons with.\n"
+        "asks in this order can have at best, beside what the formula reckons with.\n"
         "\n"
         "The two differ for known reasons. A cache fetches a line before it is written (unless it writes "
         "around), where the formula counts a new result as written only: caches move up to one result more, "

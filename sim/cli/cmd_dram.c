@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline dram [PRESET]: kinds of dynamic memory, and how much of one's peak a pattern of accesses has. */
+#include "sim/cli/bursts.h"
 #include "sim/cli/command.h"
-#include "sim/memory/dram_timed.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -89,11 +89,6 @@ static bool find_answer(const struct asked *asked, size_t i, struct answer *answ
                         &answer->timed, &answer->efficiency);
 }
 
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
 static void answer_row(const struct asked *asked, const char *text, const struct answer *a,
                        struct ll_table *table)
 {
@@ -101,9 +96,9 @@ static void answer_row(const struct asked *asked, const char *text, const struct
     struct ll_human simple, timed, bandwidth, hits, misses, conflicts, refresh;
     ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", text, ll_percent(&simple, a->simple.efficiency),
                  ll_percent(&timed, a->efficiency), ll_si(&bandwidth, a->efficiency * peak_Bps, "B/s"),
-                 ll_percent(&hits, share(a->timed.hits, a->timed.bursts)),
-                 ll_percent(&misses, share(a->timed.misses, a->timed.bursts)),
-                 ll_percent(&conflicts, share(a->timed.conflicts, a->timed.bursts)),
+                 ll_percent(&hits, ll_share_of_bursts(&a->timed, a->timed.hits)),
+                 ll_percent(&misses, ll_share_of_bursts(&a->timed, a->timed.misses)),
+                 ll_percent(&conflicts, ll_share_of_bursts(&a->timed, a->timed.conflicts)),
                  ll_percent(&refresh, a->timed.refresh_share));
 }
 
@@ -117,11 +112,7 @@ static void answer_json(const char *text, const struct answer *a, struct ll_json
     ll_json_put_number(json, "simple_efficiency", a->simple.efficiency);
     ll_json_put_number(json, "timed_efficiency", a->efficiency);
     ll_json_put_number(json, "moved_Bps", a->timed.moved_Bps);
-    ll_json_put_count(json, "bursts", a->timed.bursts);
-    ll_json_put_count(json, "row_hits", a->timed.hits);
-    ll_json_put_count(json, "row_misses", a->timed.misses);
-    ll_json_put_count(json, "row_conflicts", a->timed.conflicts);
-    ll_json_put_count(json, "refreshes", a->timed.refreshes);
+    ll_bursts_json(&a->timed, json);
     ll_json_put_number(json, "refresh_share", a->timed.refresh_share);
     ll_json_put_count(json, "turns", a->timed.turns);
     ll_json_put_count(json, "cycles", a->timed.cycles);
