@@ -34,10 +34,17 @@ static inline char *ll_random_machine(uint64_t *random, struct ll_arena *arena, 
     static const char *const dataflows[] = {"os", "ws", "is"};
     char unit[256];
     uint64_t count = 1 + ll_random_below(random, 8);
-    if (ll_random_below(random, 2))
+    uint64_t model = ll_random_below(random, 3);
+    if (model == 0)
         snprintf(unit, sizeof unit, "model: systolic, rows: %d, cols: %d, dataflow: %s, overlap_folds: %s",
                  1 << ll_random_below(random, 8), 1 << ll_random_below(random, 8),
                  dataflows[ll_random_below(random, 3)], ll_random_below(random, 2) ? "true" : "false");
+    else if (model == 1)
+        snprintf(unit, sizeof unit,
+                 "model: spatial, elements: 4096, unroll: [K%d C%d, OY%d OX%d / K%d FX3], dataflow: %s",
+                 1 << ll_random_below(random, 7), 1 << ll_random_below(random, 7),
+                 1 << ll_random_below(random, 7), 1 << ll_random_below(random, 7),
+                 1 << ll_random_below(random, 7), dataflows[ll_random_below(random, 3)]);
     else
         snprintf(unit, sizeof unit, "model: matrix, tiles: [%dx%dx8, 8x8x1]", 8 << ll_random_below(random, 5),
                  8 << ll_random_below(random, 5));

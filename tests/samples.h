@@ -73,6 +73,24 @@ static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
             (struct ll_tile){roll_size(dice, 256), roll_size(dice, 256), roll_size(dice, 64)};
 }
 
+static inline void random_spatial(struct dice *dice, struct ll_unit *unit)
+{
+    struct ll_spatial *spatial = &unit->spatial;
+    *spatial = (struct ll_spatial){.unroll_count = roll_between(dice, 1, 4),
+                                   .dataflow = (enum ll_dataflow)roll_between(dice, 0, 2),
+                                   .fill_cycles = (double)roll_between(dice, 0, 100)};
+    for (uint64_t i = 0; i < spatial->unroll_count; i++) {
+        uint64_t all = 1;
+        for (int l = 0; l < LL_LOOP_COUNT; l++) {
+            all *= spatial->unrolls[i].by[l] = (uint32_t)(roll_between(dice, 0, 2) ? 1 : roll_size(dice, 32));
+            spatial->unrolls[i].each[l] = (uint32_t)(roll_between(dice, 0, 3) ? 1 : roll_size(dice, 32));
+        }
+        spatial->elements = all > spatial->elements ? all : spatial->elements;
+    }
+    spatial->accumulators = roll_between(dice, 0, 1) ? roll_size(dice, 1 << 16) : 0;
+    random_rates(dice, spatial->macs);
+}
+
 static inline void random_vector(struct dice *dice, struct ll_unit *unit)
 {
     unit->vector.lanes = roll_size(dice, 512);
@@ -80,6 +98,25 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
     if (roll_between(dice, 0, 1))
         random_rates(dice, unit->vector.casts);
     unit->vector.specials = roll_between(dice, 0, 1) ? roll_real(dice, 0.01, 2) : 0;
+}
+
+/* A unit for products, of one model or another. */
+static inline void random_products(struct dice *dice, struct ll_unit *unit)
+{
+    static const enum ll_unit_kind models[] = {LL_UNIT_SYSTOLIC, LL_UNIT_MATRIX, LL_UNIT_SPATIAL};
+    static void (*const fill[])(struct dice *, struct ll_unit *) = {random_systolic, random_matrix,
+                                                                    random_spatial};
+    uint64_t which = roll_between(dice, 0, 2);
+    unit->model = models[which];
+    fill[which](dice, unit);
+}
+
+/* Its multiply-accumulates per cycle, by dtype. */
+static inline double *macs_of(struct ll_unit *unit)
+{
+    return unit->model == LL_UNIT_SYSTOLIC ? unit->systolic.macs
+           : unit->model == LL_UNIT_MATRIX ? unit->matrix.macs
+                                           : unit->spatial.macs;
 }
 
 /* Some kind of dynamic memory, or accesses of some size, or neither. */
@@ -169,15 +206,12 @@ static inline struct ll_machine random_machine(struct dice *dice)
     for (uint64_t i = 0; i < machine.unit_count; i++) {
         struct ll_unit *unit = &machine.units[i];
         unit->name = i ? "lanes" : "products";
-        unit->model = i ? LL_UNIT_VECTOR : roll_between(dice, 0, 1) ? LL_UNIT_SYSTOLIC : LL_UNIT_MATRIX;
+        unit->model = LL_UNIT_VECTOR;
         unit->count = roll_size(dice, 128);
         unit->clock_hz = roll_real(dice, 1e8, 3e9);
         unit->efficiency = roll_real(dice, 0.3, 1);
     }
-    if (machine.units[0].model == LL_UNIT_SYSTOLIC)
-        random_systolic(dice, &machine.units[0]);
-    else
-        random_matrix(dice, &machine.units[0]);
+    random_products(dice, &machine.units[0]);
     random_vector(dice, &machine.units[1]);
     machine.level_count = roll_between(dice, 1, 4);
     uint64_t private_levels = roll_between(dice, 0, machine.level_count - 1);

@@ -125,9 +125,7 @@ static uint64_t mix_ability(uint64_t hash, const struct ll_unit *unit)
     hash = mix(hash, &unit->runs_listed, sizeof unit->runs_listed);
     hash = mix(hash, &unit->align, sizeof unit->align);
     hash = mix(hash, &unit->line_align, sizeof unit->line_align);
-    const double *rates = unit->model == LL_UNIT_SYSTOLIC ? unit->systolic.macs
-                          : unit->model == LL_UNIT_MATRIX ? unit->matrix.macs
-                                                          : unit->vector.flops;
+    const double *rates = ll_unit_arithmetic(unit).rates;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
         bool able = rates[i] > 0;
         hash = mix(hash, &able, sizeof able);

@@ -479,6 +479,29 @@ static bool check_windows(struct ll_reading *reading)
     return right;
 }
 
+/* Loops side by side take an element for each iteration. */
+static bool check_unrolls(struct ll_reading *reading)
+{
+    bool right = true;
+    for (uint64_t i = 0; i < reading->machine->unit_count; i++) {
+        const struct ll_unit *unit = &reading->machine->units[i];
+        const struct ll_spatial *spatial = &unit->spatial;
+        for (uint64_t u = 0; unit->model == LL_UNIT_SPATIAL && u < spatial->unroll_count; u++) {
+            uint64_t all = 1;
+            char text[LL_UNROLL_TEXT];
+            for (int l = 0; l < LL_LOOP_COUNT; l++)
+                all = ll_mul(all, spatial->unrolls[u].by[l]);
+            ll_unroll_print(&spatial->unrolls[u], text);
+            if (all > spatial->elements)
+                right = ll_complain(reading->diags, place_of(item_node(reading, "units", i), "unroll"),
+                                    "`%s` runs %" PRIu64 " iterations side by side, but `%s` has %" PRIu64
+                                    " elements",
+                                    text, all, unit->name ? unit->name : "", spatial->elements);
+        }
+    }
+    return right;
+}
+
 static bool anyone_runs(const struct ll_machine *machine, enum ll_op_kind kind)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++) {
@@ -536,6 +559,7 @@ bool ll_machine_check(struct ll_reading *reading)
     if (ll_read_well(reading, "units")) {
         right &= check_runs(reading);
         right &= check_windows(reading);
+        right &= check_unrolls(reading);
         right &= check_coverage(reading);
     }
     if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)

@@ -67,30 +67,15 @@ double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enu
     return catcher == LL_CATCHER_UNIT ? 0 : ll_machine_level_j(machine, (uint64_t)catcher);
 }
 
-static const double *unit_macs(const struct ll_unit *unit, double *per_count)
-{
-    switch (unit->model) {
-    case LL_UNIT_SYSTOLIC:
-        *per_count = (double)unit->systolic.rows * (double)unit->systolic.cols;
-        return unit->systolic.macs;
-    case LL_UNIT_MATRIX:
-        *per_count = 1;
-        return unit->matrix.macs;
-    default:
-        *per_count = (double)unit->vector.lanes / 2; /* a multiply-accumulator gives two operations */
-        return unit->vector.flops;
-    }
-}
-
 /* The arithmetic of a unit is as large as its largest type needs: the types share multipliers. */
 double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u)
 {
     const struct ll_unit *unit = &machine->units[u];
-    double per_count, largest_m2 = 0;
-    const double *macs = unit_macs(unit, &per_count);
+    struct ll_arithmetic arithmetic = ll_unit_arithmetic(unit);
+    double macs = arithmetic.elements * arithmetic.flops / 2, largest_m2 = 0;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
-        largest_m2 = fmax(largest_m2, machine->area.pe_m2[i] * macs[i]);
-    return largest_m2 * per_count * (double)unit->count;
+        largest_m2 = fmax(largest_m2, machine->area.pe_m2[i] * arithmetic.rates[i]);
+    return largest_m2 * macs * (double)unit->count;
 }
 
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l)

@@ -129,32 +129,6 @@ void ll_machine_free(struct ll_machine *machine)
     free(machine);
 }
 
-/* By model: a multiply-accumulate is two. */
-static double flops_per_cycle_SYSTOLIC(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    return 2 * (double)unit->systolic.rows * (double)unit->systolic.cols * unit->systolic.macs[dtype];
-}
-
-static double flops_per_cycle_MATRIX(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    return 2 * unit->matrix.macs[dtype];
-}
-
-static double flops_per_cycle_VECTOR(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    return (double)unit->vector.lanes * unit->vector.flops[dtype];
-}
-
-double ll_unit_flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
-{
-    static double (*const flops_per_cycle[])(const struct ll_unit *, enum ll_dtype) = {
-#define LL_UNIT_MODEL(word, ...) flops_per_cycle_##word,
-#include "sim/machine/unit_models.def"
-#undef LL_UNIT_MODEL
-    };
-    return flops_per_cycle[unit->model](unit, dtype);
-}
-
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
 {
     double peak = 0;

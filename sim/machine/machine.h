@@ -8,7 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
-#include "sim/machine/catalogue.h"
+#include "sim/machine/unit.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -22,7 +22,6 @@
 enum {
     LL_MAX_LEVELS = 16,
     LL_MAX_UNITS = 16,
-    LL_MAX_TILES = 16,
     LL_MAX_LINKS = 8,
     LL_MAX_EXTENTS = 6,
     LL_MAX_NETWORK_SAMPLES = 16,
@@ -30,81 +29,6 @@ enum {
     LL_MAX_TRANSFORMS = 8,
     LL_MAX_EXPECTED = 8,
     LL_MAX_NUMBERS = 32
-};
-
-enum ll_unit_kind {
-#define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
-#include "sim/machine/unit_models.def"
-#undef LL_UNIT_MODEL
-    LL_UNIT_MODEL_COUNT
-};
-
-enum ll_dataflow { LL_OUTPUT_STATIONARY, LL_WEIGHT_STATIONARY, LL_INPUT_STATIONARY };
-
-struct ll_systolic {
-    uint64_t rows, cols;
-    enum ll_dataflow dataflow;
-    bool overlap_folds;          /* the next stationary tile loads while this one computes */
-    uint64_t accumulators;       /* partial sums that a column keeps below the array; 0: as many as needed */
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per processing element and cycle; 0: cannot */
-};
-
-/* The output is cut into tiles, each computed by one unit (sim/cost/unit_matrix.c). The kernels offer a menu
- * of tiles, of which the fastest is used, unless the library goes by a catalogue. */
-struct ll_matrix {
-    struct ll_tile tiles[LL_MAX_TILES];
-    uint64_t tile_count;
-    const struct ll_catalogue *catalogue; /* of products of its dtype, not of convolutions; NULL: none */
-
-    /* Of kernels that read a convolution's windows in place. */
-    struct ll_tile conv_tiles[LL_MAX_TILES];
-    uint64_t conv_tile_count;              /* 0: they have the same menu */
-    double whole_channels[LL_DTYPE_COUNT]; /* channels of a window element processed at once; 0: any */
-    bool whole_filters; /* where that is given, filter gradients take a whole tile of channels */
-    double windows;     /* share of the rate that remains for convolutions; 0: all */
-
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
-    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
-    double feed;                 /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
-    double step_cycles;          /* least cycles of a step along a tile's k */
-    uint64_t resident;           /* elements of results of the tiles in progress at once; 0: one tile */
-    double join_cycles;          /* to start adding up partial sums, when units share k */
-    uint64_t most_parts;         /* of k, for as many units: 1, 2, 4, ... */
-    uint64_t filter_waves;       /* of tiles, that the parts of a filter's gradient may take; at least 1 */
-
-    /* Waits for operand lines that run along k, of each of which a step reads a piece. */
-    double line_cycles;     /* for each line out of reach */
-    uint64_t line_reach;    /* longest line, in bytes, of which all lines of a tile are in reach */
-    uint64_t line_drift;    /* products along k until tiles that began together are out of step; 0: at once */
-    uint64_t line_channels; /* of the memory, in which lines may begin; 0 or 1: not looked at */
-    uint64_t line_interleave; /* bytes in a row that one channel holds, at least 1 */
-};
-
-struct ll_vector {
-    uint64_t lanes;
-    double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
-    double casts[LL_DTYPE_COUNT]; /* conversions per cycle of a type that has no instructions; 0: free */
-    double specials;              /* special functions per lane and cycle, beside the rest; 0: as the rest */
-};
-
-struct ll_unit {
-    const char *name;
-    enum ll_unit_kind model;
-    uint64_t count;
-    double clock_hz;         /* its own, or the machine's */
-    double efficiency;       /* sustained share of the peak rate; 1 when not given */
-    bool runs[LL_OP_COUNT];  /* op kinds that it runs */
-    bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
-    uint64_t align;          /* runs unbatched products with two sides divisible by this; 0: any work */
-    uint64_t line_align;     /* runs products whose n and k are multiples of so many bytes; 0: any work */
-    struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
-    /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all */
-    uint64_t skips_unstructured;
-    union {
-        struct ll_systolic systolic;
-        struct ll_matrix matrix;
-        struct ll_vector vector;
-    };
 };
 
 enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
@@ -461,9 +385,6 @@ void ll_machine_reference(struct ll_str *out);
 
 /* Names of the machines in the folders: stems, sorted, each once; in the arena. False on no memory. */
 bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count);
-
-/* FLOPs per cycle of one instance, without efficiency; 0: it cannot compute in this type. Pure. */
-double ll_unit_flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype);
 
 /* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s (multiply and add are
  * two), without efficiency; vector units count their flops. Zero when no unit computes this dtype. */

@@ -29,6 +29,7 @@
     X(NUMBERS, "list of numbers", any_item)       /* double [LL_MAX_NUMBERS], the count at count_offset */   \
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
     X(TILE, "tile, as 128x64x32", any_tile)       /* struct ll_tile */                                       \
+    X(UNROLLS, "list of loops, as C32 K32", any_item) /* struct ll_unroll [LL_MAX_UNROLLS], likewise */      \
     X(SEEN, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_seen *, likewise */         \
     X(CATALOGUE, "file", not_null)              /* const struct ll_catalogue *, read from that file */       \
     X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \
@@ -57,7 +58,7 @@ struct ll_field {
     const char *key; /* LEVELS: "<level>_suffix", which stands for one key a level */
     enum ll_field_type type;
     size_t offset;       /* in the struct of the table */
-    size_t count_offset; /* LIST, NUMBERS, TILES, TEXTS, SEEN, SOURCES: where the uint64_t count is */
+    size_t count_offset; /* LIST, NUMBERS, TEXTS, ..., which have several: where the uint64_t count is */
     size_t given_offset; /* OBJECT, RUNS, OPERANDS: where the bool is; 0: nobody asks */
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */

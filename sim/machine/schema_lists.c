@@ -157,9 +157,8 @@ void ll_write_PATTERN(const struct ll_field *field, const void *object, const st
     dump->verbs->word(dump->out, text);
 }
 
-/* The length of a list of at least one and at most so many; 0 after a complaint. */
-static size_t length_of(const struct ll_field *field, const struct ll_node *node, size_t most,
-                        const char *items, struct ll_reading *reading)
+size_t ll_length_of(const struct ll_field *field, const struct ll_node *node, size_t most, const char *items,
+                    struct ll_reading *reading)
 {
     if (node->count > 0 && node->count <= most)
         return node->count;
@@ -175,7 +174,7 @@ bool ll_read_NUMBERS(const struct ll_field *field, const struct ll_node *node, v
     uint64_t *count = ll_at(object, field->count_offset);
     bool right = true;
     if (!ll_is_type(node, LL_NODE_LIST, "a list of numbers, as [1, 0.8, 0.5]", reading) ||
-        !length_of(field, node, LL_MAX_NUMBERS, "numbers", reading))
+        !ll_length_of(field, node, LL_MAX_NUMBERS, "numbers", reading))
         return false;
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next)
@@ -222,7 +221,7 @@ bool ll_read_TILES(const struct ll_field *field, const struct ll_node *node, voi
     uint64_t *count = ll_at(object, field->count_offset);
     bool right = true;
     if (!ll_is_type(node, LL_NODE_LIST, "a list of tiles, as [128x128x32, 64x64x32]", reading) ||
-        !length_of(field, node, LL_MAX_TILES, "tiles", reading))
+        !ll_length_of(field, node, LL_MAX_TILES, "tiles", reading))
         return false;
     *count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next) {

@@ -163,6 +163,29 @@ static const struct ll_field matrix_fields[] = {
              "as they go; 0: all of it"},
 };
 
+static const struct ll_field spatial_fields[] = {
+    {.key = "elements", .type = LL_TYPE_WHOLE, AT(spatial.elements), .required = true, .min = 1, .max = MOST_UNITS,
+     .help = "processing elements"},
+    {.key = "unroll", .type = LL_TYPE_UNROLLS, AT(spatial.unrolls),
+     .count_offset = offsetof(struct ll_unit, spatial.unroll_count), .required = true,
+     .help = "loops of a convolution that run side by side, as [C32 K32, C8 OX8 OY8]: how many iterations of which, "
+             "one on each element; behind a slash those that each element runs with what its registers hold, as "
+             "FY3 OY13 / FX3 K16. Of several ways the fastest is used. G are groups, B images, K filters, C channels, "
+             "OY and OX rows and columns of the output, FY and FX those of a filter. A matrix product is a "
+             "convolution with 1x1 filters, its rows the pixels, or one with filters as large as its images"},
+    {.key = "dataflow", .type = LL_TYPE_CHOICE, AT(spatial.dataflow), .choices = dataflows, .otherwise = "os",
+     .help = "operand that stays in the elements while loops that do not concern it run: output, weight or input "
+             "stationary"},
+    {.key = "accumulators", .type = LL_TYPE_WHOLE, AT(spatial.accumulators), .min = 0, .max = MOST_BYTES,
+     .otherwise = "0",
+     .help = "partial sums that a unit keeps where outputs are not stationary; further ones go to memory and back, or "
+             "what stays comes again for each piece of the others, whichever is faster; 0: as many as needed"},
+    {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(spatial.fill_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "cycles before the first sum leaves the unit"},
+    {.key = "macs", .type = LL_TYPE_DTYPES, AT(spatial.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
+     .help = "multiply-accumulates per processing element and cycle, by dtype"},
+};
+
 static const struct ll_field vector_fields[] = {
     {.key = "lanes", .type = LL_TYPE_WHOLE, AT(vector.lanes), .required = true, .min = 1, .max = MOST_UNITS,
      .help = "elements processed in parallel"},
@@ -181,6 +204,8 @@ const struct ll_field_table ll_fields_SYSTOLIC = {
     TABLE("systolic unit", systolic_fields, struct ll_unit), .products_only = true};
 const struct ll_field_table ll_fields_MATRIX = {
     TABLE("matrix unit", matrix_fields, struct ll_unit), .products_only = true};
+const struct ll_field_table ll_fields_SPATIAL = {
+    TABLE("spatial unit", spatial_fields, struct ll_unit), .products_only = true};
 const struct ll_field_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
 static const struct ll_field_table *const unit_variants[] = {

@@ -35,6 +35,10 @@ bool ll_is_type(const struct ll_node *node, enum ll_node_type type, const char *
 /* Reads "128x64x32", with sides of 1 to largest; false when the text is no such thing. */
 bool ll_tile_parse(const char *text, uint64_t largest, struct ll_tile *tile);
 
+/* The length of a list of at least one and at most so many items; 0 after a complaint. */
+size_t ll_length_of(const struct ll_field *field, const struct ll_node *node, size_t most, const char *items,
+                    struct ll_reading *reading);
+
 /* A number without unit within the bounds of the row, meant in its unit. False after a complaint. */
 bool ll_read_number(const struct ll_field *field, const struct ll_node *node, struct ll_reading *reading,
                     double *value);

@@ -275,12 +275,8 @@ static void faster_special_functions(struct ll_machine *machine, struct dice *di
 
 static void more_macs(struct ll_machine *machine, struct dice *dice)
 {
-    struct ll_unit *unit = &machine->units[0];
-    double factor = roll_real(dice, 1, 4);
-    double *macs = unit->model == LL_UNIT_SYSTOLIC ? unit->systolic.macs
-                   : unit->model == LL_UNIT_MATRIX ? unit->matrix.macs
-                                                   : NULL;
-    for (int i = 0; macs && i < LL_DTYPE_COUNT; i++)
+    double factor = roll_real(dice, 1, 4), *macs = macs_of(&machine->units[0]);
+    for (int i = 0; i < LL_DTYPE_COUNT; i++)
         macs[i] *= factor;
 }
 
@@ -301,18 +297,28 @@ static void less_energy(struct ll_machine *machine, struct dice *dice)
     machine->energy.off_chip_j_per_byte *= roll_real(dice, 0, 1);
 }
 
+/* NULL where a unit has none. */
+static uint64_t *accumulators_of(struct ll_unit *unit)
+{
+    return unit->model == LL_UNIT_SYSTOLIC  ? &unit->systolic.accumulators
+           : unit->model == LL_UNIT_SPATIAL ? &unit->spatial.accumulators
+                                            : NULL;
+}
+
 /* As many as needed are more than any number. */
 static void more_accumulators(struct ll_machine *machine, struct dice *dice)
 {
-    if (machine->units[0].model == LL_UNIT_SYSTOLIC && machine->units[0].systolic.accumulators)
-        machine->units[0].systolic.accumulators += roll_size(dice, 4096);
+    uint64_t *accumulators = accumulators_of(&machine->units[0]);
+    if (accumulators && *accumulators)
+        *accumulators += roll_size(dice, 4096);
 }
 
 static void unlimited_accumulators(struct ll_machine *machine, struct dice *dice)
 {
     (void)dice;
-    if (machine->units[0].model == LL_UNIT_SYSTOLIC)
-        machine->units[0].systolic.accumulators = 0;
+    uint64_t *accumulators = accumulators_of(&machine->units[0]);
+    if (accumulators)
+        *accumulators = 0;
 }
 
 static void higher_clock(struct ll_machine *machine, struct dice *dice)

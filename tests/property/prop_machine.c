@@ -243,6 +243,19 @@ static void write_levels(struct writer *w, const struct ll_field *field)
     }
 }
 
+/* Nothing side by side, for which any number of elements suffices (tests/unit/test_machine_errors.c has
+ * others). */
+static void write_UNROLLS(struct writer *w, const struct ll_field *field)
+{
+    uint64_t ways = 1 + ll_random_below(&w->random, LL_MAX_UNROLLS);
+    (void)field;
+    ll_str_add(&w->out, "[");
+    for (uint64_t i = 0; i < ways; i++)
+        ll_str_addf(&w->out, "OY1 / K%" PRIu64 " FX%" PRIu64 ", ", 1 + ll_random_below(&w->random, 65536),
+                    1 + ll_random_below(&w->random, 65536));
+    ll_str_add(&w->out, "]");
+}
+
 static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_TEXT] = write_TEXT,         [LL_TYPE_NAME] = write_NAME,       [LL_TYPE_CHOICE] = write_CHOICE,
     [LL_TYPE_BOOL] = write_BOOL,         [LL_TYPE_WHOLE] = write_WHOLE,     [LL_TYPE_SIZE] = write_SIZE,
@@ -250,6 +263,7 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_TILES] = write_TILES,       [LL_TYPE_RUNS] = write_RUNS,       [LL_TYPE_TEXTS] = write_TEXTS,
     [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES, [LL_TYPE_OBJECT] = write_OBJECT,
     [LL_TYPE_SEEN] = write_SEEN,         [LL_TYPE_LIST] = write_LIST,       [LL_TYPE_NUMBERS] = write_NUMBERS,
+    [LL_TYPE_UNROLLS] = write_UNROLLS,
 };
 
 /* Whether this key is written now. The machine's clock, all scopes and tiles of windows are: others lean on

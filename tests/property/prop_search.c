@@ -50,15 +50,9 @@ static struct ll_machine random_searched(struct dice *dice, const char *kernel)
 {
     struct ll_machine machine = {.name = "random", .unit_count = 1, .clock_hz = 1e9};
     struct ll_unit *unit = &machine.units[0];
-    *unit = (struct ll_unit){.name = "products",
-                             .model = roll_between(dice, 0, 1) ? LL_UNIT_SYSTOLIC : LL_UNIT_MATRIX,
-                             .count = roll_size(dice, 16),
-                             .clock_hz = 1e9,
-                             .efficiency = 1};
-    if (unit->model == LL_UNIT_SYSTOLIC)
-        random_systolic(dice, unit);
-    else
-        random_matrix(dice, unit);
+    *unit =
+        (struct ll_unit){.name = "products", .count = roll_size(dice, 16), .clock_hz = 1e9, .efficiency = 1};
+    random_products(dice, unit);
     random_levels(dice, &machine);
     machine.software.mapping = LL_MAPPED_SEARCH;
     machine.software.kernel_count = roll_between(dice, 0, 1);
