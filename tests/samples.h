@@ -210,6 +210,7 @@ static inline struct ll_machine random_machine(struct dice *dice)
         unit->count = roll_size(dice, 128);
         unit->clock_hz = roll_real(dice, 1e8, 3e9);
         unit->efficiency = roll_real(dice, 0.3, 1);
+        unit->sum_bytes = roll_between(dice, 0, 3) ? 0 : roll_between(dice, 1, 8);
     }
     random_products(dice, &machine.units[0]);
     random_vector(dice, &machine.units[1]);

@@ -98,6 +98,8 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
                          doer->work, doer->found};
     const struct ll_software *software = &machine->software;
     s.task.instances = unit->count;
+    if (unit->sum_bytes > 0 && s.task.is_product)
+        ll_sum_in(&s.task, unit->sum_bytes);
     s.unit.efficiency *= s.kernel->compute * variant->rate;
     tell_rate(unit, variant->rate, ll_variant_lends(variant, &s.unit, &s.task, why), why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),

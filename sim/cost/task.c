@@ -62,13 +62,15 @@ static void overlap_windows(const struct ll_conv *conv, struct ll_task *task)
 }
 
 /* Windows are added up in the pixels of their image. */
-static double sum_width(const struct ll_problem *problem)
+void ll_sum_in(struct ll_task *task, uint64_t bytes)
 {
+    struct ll_problem *problem = &task->problem;
     const struct ll_windows *w = &problem->windows;
     double result_bytes = problem->element[LL_OPERAND_C];
     if (w->overlap && w->image == LL_OPERAND_C)
         result_bytes *= w->expansion;
-    return result_bytes > 0 ? fmax(1, LL_SUM_BYTES / result_bytes) : 1;
+    task->sum_bytes = (double)bytes;
+    problem->sum_width = result_bytes > 0 ? fmax(1, task->sum_bytes / result_bytes) : 1;
 }
 
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
@@ -88,7 +90,7 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     spread_bytes(work, &task);
     if (work->kind == LL_WORK_CONV)
         overlap_windows(&work->conv, &task);
-    task.problem.sum_width = sum_width(&task.problem);
+    ll_sum_in(&task, LL_SUM_BYTES);
     return task;
 }
 

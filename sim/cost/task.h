@@ -5,11 +5,15 @@
 
 #include "sim/cost/unit_model.h"
 
-/* Narrow results are summed in 32 bits, integers as well as floats, and kept so until they are whole. */
+/* Narrow results are summed in 32 bits, integers as well as floats, and kept so until they are whole,
+ * unless a unit has it otherwise. */
 enum { LL_SUM_BYTES = 4 };
 
 /* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
+
+/* Partial sums of so many bytes. */
+void ll_sum_in(struct ll_task *task, uint64_t bytes);
 
 /* Makes the matrices of a plain product as large as tiles of rows x columns store them, the last ones whole;
  * says so. Products behind convolutions and sequences stay as they are. At least 1 each; 1 x 1 changes

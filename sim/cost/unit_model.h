@@ -21,6 +21,7 @@ struct ll_task {
     uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
     bool b_stays;              /* the same b in all of several steps */
     struct ll_problem problem; /* of one step */
+    double sum_bytes;          /* of a partial sum, where its result has fewer */
     bool whole_k;              /* its kernels do not share k among instances */
     double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
     double zeros;   /* multiplications by zero for each of the work's */

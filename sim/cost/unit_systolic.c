@@ -87,7 +87,7 @@ static double output_passes(const struct ll_systolic *array, const struct ll_tas
     double room = (double)array->accumulators, element = task->problem.element[LL_OPERAND_C];
     if (array->dataflow == LL_OUTPUT_STATIONARY || room == 0 || room * f->pieces >= f->length || element == 0)
         return 1;
-    return 1 + 2 * (f->rows - 1) * (1 - room / f->length) * fmax(LL_SUM_BYTES, element) / element;
+    return 1 + 2 * (f->rows - 1) * (1 - room / f->length) * fmax(task->sum_bytes, element) / element;
 }
 
 static double unit_bytes(const struct ll_systolic *array, const struct ll_task *task,

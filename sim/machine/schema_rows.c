@@ -235,6 +235,9 @@ static const struct ll_field unit_fields[] = {
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
      .help = "it only takes unbatched matrix products with at least two of m, n and k divisible by this; "
              "other work goes to the next unit. When not given, it takes all work"},
+    {.key = "sum_bytes", .type = LL_TYPE_WHOLE, AT(sum_bytes), .min = 1, .max = 16,
+     .help = "bytes of a partial sum, wherever it is kept until it is whole, but no fewer than its result has; when not "
+             "given, 4"},
     {.key = "skips", .type = LL_TYPE_PATTERN, AT(skips),
      .help = "of each so many neighbours of the right operand along k it multiplies only so many, and takes as "
              "long as for these: 2:4 is two of four. It serves operands of which as few are left (sim --prune)"},
