@@ -290,14 +290,12 @@ static bool is_inside(const struct ll_machine *machine, const struct group *grou
     return all;
 }
 
-/* Whether one has no more room than the other for as many units, and gives some of it to operands that the
- * other lets by. */
+/* Whether one has no more room than the other for as many units, where nothing passes by either: what does
+ * bounds the blocks, by what lies further in. */
 static bool is_no_better(const struct ll_level *one, const struct ll_level *other)
 {
-    bool no_better = one->share == other->share && ll_level_room(one) <= ll_level_room(other);
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        no_better = no_better && (ll_level_holds(one, i) || !ll_level_holds(other, i));
-    return no_better;
+    return one->share == other->share && ll_level_room(one) <= ll_level_room(other) &&
+           ll_level_holds_all(one) && ll_level_holds_all(other);
 }
 
 /* The next level from `level` on for which a blocking of the group may be the best; -1 behind the last. Of
