@@ -282,6 +282,8 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d)
         ll_nn_fail(nn, "heads that ask must be shared out evenly among those that answer");
     if (d->train && d->fused && d->dropout > 0)
         ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
+    if (d->train && d->pass != LL_PASS_FORWARD)
+        ll_nn_fail(nn, "prefill and decode are inferences; expected --infer with -p pass");
     if (d->steps > d->context)
         ll_nn_fail(nn, "more new words than there are; expected -p words=N of at most -p context=N");
     if (d->letters > s->vocabulary)

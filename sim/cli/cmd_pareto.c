@@ -125,9 +125,33 @@ static const char *value_text(const struct ll_data_frame *frame, size_t axis, ui
     return column->values[column->choices[row]].text;
 }
 
-static bool is_share(const struct ll_data_column *column)
+/* What a share of the time is of, where the column is one of this workload's ("resnet.", "": of their
+ * means); else NULL. */
+static const char *share_of(const struct ll_data_column *column, const char *workload)
 {
-    return !strncmp(column->name, LL_SHARE_PREFIX, strlen(LL_SHARE_PREFIX));
+    size_t whose = strlen(workload), prefix = strlen(LL_SHARE_PREFIX);
+    bool is_one =
+        !strncmp(column->name, workload, whose) && !strncmp(column->name + whose, LL_SHARE_PREFIX, prefix);
+    return is_one ? column->name + whose + prefix : NULL;
+}
+
+/* Of several workloads the one that an objective names, as "resnet."; "": none; in the arena. *several:
+ * whether there are others. */
+static const char *workload_named(const struct answer *a, const char *objective, bool *several)
+{
+    static const char share[] = "." LL_SHARE_PREFIX;
+    const struct ll_data_frame *frame = a->frame;
+    const char *named = "";
+    *several = false;
+    for (size_t c = frame->axis_count; c < frame->column_count; c++) {
+        const char *name = frame->columns[c].name, *at = strstr(name, share);
+        size_t length = at ? (size_t)(at - name) + 1 : 0;
+        *several |= at != NULL;
+        if (at && !strncmp(objective, name, length) &&
+            !objective[length + strcspn(objective + length, " +-*/^()")])
+            named = ll_format(a->args->arena, "%.*s", (int)length, name);
+    }
+    return named ? named : "";
 }
 
 /* The largest share of a row's time. */
@@ -136,10 +160,10 @@ static const char *bound_of(const struct ll_data_frame *frame, uint64_t row)
     const struct ll_data_column *largest = NULL;
     for (size_t c = frame->axis_count; c < frame->column_count; c++) {
         const struct ll_data_column *column = &frame->columns[c];
-        if (is_share(column) && (!largest || column->numbers[row] > largest->numbers[row]))
+        if (share_of(column, "") && (!largest || column->numbers[row] > largest->numbers[row]))
             largest = column;
     }
-    return largest ? largest->name + strlen(LL_SHARE_PREFIX) : "";
+    return largest ? share_of(largest, "") : "";
 }
 
 /* --- for people --- */
@@ -151,8 +175,10 @@ static void show_front(const struct answer *a, struct ll_str *out)
     uint64_t shown = ll_flag(a->args, "all") ? found->front_count : ll_min(found->front_count, SHOWN);
     struct ll_str head = {0}, line = {0};
     struct ll_human count, valid;
-    ll_str_addf(out, "front: %s of %s valid points\n", ll_grouped(&count, found->front_count),
-                ll_grouped(&valid, found->valid_count));
+    bool several;
+    workload_named(a, "", &several);
+    ll_str_addf(out, "front: %s of %s valid points%s\n", ll_grouped(&count, found->front_count),
+                ll_grouped(&valid, found->valid_count), several ? ", by means over the workloads, geometric ones" : "");
     for (size_t i = 0; i < frame->axis_count; i++)
         ll_str_addf(&head, "%s>%s", i ? "|" : "", short_name(frame, i));
     for (size_t k = 0; k < frame->objective_count; k++)
@@ -177,13 +203,14 @@ static void show_front(const struct answer *a, struct ll_str *out)
 }
 
 /* The largest share of a point's time that is not shown yet, and matters to it or to the base. */
-static size_t next_share(const struct ll_data_frame *frame, uint64_t row, const bool *shown)
+static size_t next_share(const struct ll_data_frame *frame, const char *workload, uint64_t row,
+                         const bool *shown)
 {
     size_t largest = frame->column_count;
     for (size_t c = frame->axis_count; c < frame->column_count; c++) {
         const struct ll_data_column *column = &frame->columns[c];
         bool matters = column->numbers[row] >= 0.005 || column->base >= 0.005;
-        if (!shown[c] && is_share(column) && matters &&
+        if (!shown[c] && share_of(column, workload) && matters &&
             (largest == frame->column_count || column->numbers[row] > frame->columns[largest].numbers[row]))
             largest = c;
     }
@@ -191,19 +218,27 @@ static size_t next_share(const struct ll_data_frame *frame, uint64_t row, const 
 }
 
 /* What a point's time goes to, the largest share first, beside the base's. */
-static void show_shares(const struct answer *a, uint64_t row, struct ll_str *out)
+static void show_shares(const struct answer *a, size_t k, uint64_t row, struct ll_str *out)
 {
     const struct ll_data_frame *frame = a->frame;
-    bool *shown = ll_alloc(a->args->arena, frame->column_count, sizeof *shown);
+    bool *shown = ll_alloc(a->args->arena, frame->column_count, sizeof *shown), several;
+    const char *workload = workload_named(a, frame->objectives[k].name, &several);
     struct ll_str line = {0};
     struct ll_human now, before;
-    for (size_t c; shown && (c = next_share(frame, row, shown)) < frame->column_count; shown[c] = true) {
+    ll_str_add(&line, "its time ");
+    if (*workload)
+        ll_str_addf(&line, "in %.*s ", (int)strlen(workload) - 1, workload);
+    ll_str_addf(&line, "goes to%s", several && !*workload ? ", in the mean of the workloads," : "");
+    bool any = false;
+    for (size_t c; shown && (c = next_share(frame, workload, row, shown)) < frame->column_count;
+         shown[c] = true) {
         const struct ll_data_column *column = &frame->columns[c];
-        ll_str_addf(&line, "%s%s %s (base %s)", line.length ? ", " : "its time goes to ",
-                    column->name + strlen(LL_SHARE_PREFIX), ll_percent(&now, column->numbers[row]),
+        ll_str_addf(&line, "%s %s %s (base %s)", any ? "," : "", share_of(column, workload),
+                    ll_percent(&now, column->numbers[row]),
                     isnan(column->base) ? "-" : ll_percent(&before, column->base));
+        any = true;
     }
-    if (line.length && !line.failed)
+    if (any && !line.failed)
         ll_wrap(out, line.text, ll_screen_width());
     ll_str_release(&line);
 }
@@ -223,7 +258,7 @@ static void show_winner(const struct answer *a, size_t k, struct ll_str *out)
         ll_str_addf(&line, "%s%s %s", c ? ", " : "", short_name(frame, c), value_text(frame, c, row));
     ll_wrap(out, line.failed ? "" : line.text, ll_screen_width());
     ll_str_release(&line);
-    show_shares(a, row, out);
+    show_shares(a, k, row, out);
 }
 
 /* Rounded, so that what is next to nothing has no sign. */

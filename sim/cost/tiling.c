@@ -179,7 +179,8 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
     }
     double written = ll_passes_outwards(s->problem, blocks_k) * s->pass[LL_OPERAND_C];
     double price = ll_toll_price(&s->problem->toll, bytes, written);
-    if (price >= best->price)
+    bool cheaper = price < best->price || (price == best->price && bytes < best->bytes);
+    if (!cheaper)
         return;
     *best = (struct ll_tiling){
         .bytes = bytes, .written = written, .price = price, .stays = stays, .block = block};

@@ -181,9 +181,11 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
                          times[LL_OPERAND_B] * once[LL_OPERAND_B], times[LL_OPERAND_C] * once[LL_OPERAND_C]);
 }
 
+/* Of equals that which moves less: where ports are shared with other operands, it leaves them more. */
 static struct flow cheaper(struct flow one, struct flow other)
 {
-    return other.price < one.price ? other : one;
+    bool less = other.price == one.price && other.bytes < one.bytes;
+    return other.price < one.price || less ? other : one;
 }
 
 /* Whether the tiling says what a group moves: not where weights of a sequence stay inside altogether. */

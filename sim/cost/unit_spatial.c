@@ -18,18 +18,21 @@
  * computed as products, too.
  *
  * Loops side by side leave steps, the last of each loop with idle elements. Of these an element may do some
- * with what it has in its registers, a block of them; and units share the blocks of the result:
+ * with what it has in its registers, a block of them:
  *
  *       steps = product over loops of ceil(iterations / side by side)
  *       blocks = product over loops of ceil(iterations / (side by side * in each element))
- *       tiles = blocks of the loops G, B, K, OY and OX
- *       cycles = ceil(steps * (ceil(tiles / count) / tiles) / macs) + fill
+ *       rows = blocks of B, OY and OX; columns = blocks of K; reductions = blocks of C, FY and FX
+ *       cycles = ceil(steps / macs) + fill
+ *
+ * Several units share the groups, then rows and columns (of phases, rows are dealt as if all were one behind
+ * the other, and who gets those with the most taps is waited for). How rows and columns are cut, and how many
+ * units work, are ways to do it.
  *
  * In a block an operand goes to all elements that need it at once: what its loops share counts once, as do
  * the pixels that windows share where both OY and FY, or OX and FX, are among them. From block to block one
- * operand stays in the elements while loops run that do not concern it. With rows = blocks of B, OY and OX,
- * columns = blocks of K, reductions = blocks of C, FY and FX (of one phase), and share = distinct pixels of
- * all blocks over those in windows, operands come
+ * operand stays in the elements while loops run that do not concern it. With share = distinct pixels of all
+ * blocks over those in windows, and rows, columns and reductions of one unit, its operands come
  *
  *       stationary   a                  b       c
  *       output       columns * share    rows    1
@@ -59,14 +62,20 @@ struct axis {
 struct nest {
     uint64_t of[LL_LOOP_COUNT], aside[LL_LOOP_COUNT], by[LL_LOOP_COUNT];
     struct axis axis[AXES];
+    uint64_t channels;   /* with those that are all zero */
     bool windows;        /* pixels are shared by windows */
     double taps_in_pass; /* of an axis pair (Y and X), in one pass over a: 1, or as many as windows have */
     const char *as;      /* what it is seen as; NULL: a convolution, as it is */
 };
 
-/* A way is so many units at work, one of their unrollings, one of the views of a task, whole or in pieces. */
+/* How rows and columns are dealt to units: rows as far as they go, columns as far as they go, or both. */
+enum deal { DEAL_ROWS, DEAL_COLUMNS, DEAL_BOTH, DEALS };
+
+/* A way is so many units at work, how they are dealt the work, one of their unrollings, one of the views of a
+ * task, whole or in pieces. */
 struct choice {
     uint64_t units;
+    enum deal deal;
     uint32_t unroll, view;
     bool in_pieces;
 };
@@ -76,11 +85,15 @@ struct plan {
     struct choice choice;
     struct nest nest;
     double steps[LL_LOOP_COUNT], all_steps;
-    double blocks[LL_LOOP_COUNT];     /* of steps that an element does with what it has */
-    double rows, columns, reductions; /* of blocks: of B, OY and OX, of K, of C, FY and FX */
-    double phases;                    /* that results come in, each with taps of its own */
-    double tiles, waves;              /* blocks of the result, of all units and of one */
-    double share;                     /* distinct pixels of all steps, over those of one pass over a */
+    double blocks[LL_LOOP_COUNT];                /* of steps that an element does with what it has */
+    double rows, columns;                        /* blocks of B, OY and OX, in all phases; of K */
+    double phases;                               /* that results come in, each with taps of its own */
+    double reductions;                           /* blocks of C, FY and FX, in the mean of phases */
+    double most_taps, taps;                      /* steps of FY and FX: in the largest phase, in all */
+    double groups_each, rows_each, columns_each; /* blocks that a unit gets at most */
+    double group_parts, row_parts, column_parts; /* into which all are cut, for a unit each */
+    double unit_steps;
+    double share; /* distinct pixels of all blocks, over those of one pass over a */
     double distinct[AXES];
     double sums, pieces, kept;
     double passes[LL_OPERAND_COUNT];
@@ -101,14 +114,15 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 /* --- nests --- */
 
-static struct axis window_axis(uint64_t pass, uint64_t stride, uint64_t dilation)
+/* Of phases without a tap nothing is computed. */
+static struct axis window_axis(uint64_t pass, uint64_t taps, uint64_t stride, uint64_t dilation)
 {
     uint64_t shared = common_divisor(stride, dilation);
     switch (pass) {
     case LL_CONV_FORWARD:
         return (struct axis){1, stride, dilation};
     case LL_CONV_DATA:
-        return (struct axis){stride / shared, 1, dilation / shared};
+        return (struct axis){ll_max(1, ll_min(stride / shared, taps)), 1, dilation / shared};
     default:
         return (struct axis){1, dilation, stride};
     }
@@ -125,11 +139,12 @@ static struct nest convolution_nest(const struct ll_conv *c)
     nest.of[LL_LOOP_B] = filter ? in_c : c->batch;
     nest.of[LL_LOOP_K] = data ? in_c : out_c;
     nest.of[LL_LOOP_C] = data ? out_c : filter ? c->batch : in_c;
+    nest.channels = nest.of[LL_LOOP_C];
     nest.taps_in_pass = 1;
     for (int i = 0; i < AXES; i++) {
         nest.of[pixel_loop[i]] = filter ? kernel[i] : out[i];
         nest.of[tap_loop[i]] = filter ? out[i] : kernel[i];
-        nest.axis[i] = window_axis(c->pass, ll_max(1, stride[i]), ll_max(1, dilation[i]));
+        nest.axis[i] = window_axis(c->pass, kernel[i], ll_max(1, stride[i]), ll_max(1, dilation[i]));
         nest.taps_in_pass *= data ? 1 : (double)nest.of[tap_loop[i]];
     }
     return nest;
@@ -225,10 +240,17 @@ static struct cut cut_loop(uint64_t of, uint64_t by)
     return (struct cut){of / by, by, of % by};
 }
 
-/* Of the taps of a phase. */
-static uint64_t taps_of(uint64_t taps, const struct axis *axis, uint64_t phase)
+/* The taps of a phase: in some one more than in the others. */
+struct phase {
+    uint64_t taps, count; /* so many phases have so many */
+};
+
+static void phases_of(const struct nest *nest, enum ll_loop loop, struct phase of[2])
 {
-    return taps > phase ? ll_ceil_div(taps - phase, axis->phases) : 0;
+    const struct axis *axis = &nest->axis[loop == LL_LOOP_FY ? Y : X];
+    uint64_t taps = nest->of[loop], more = taps % axis->phases;
+    of[0] = (struct phase){taps / axis->phases + 1, more};
+    of[1] = (struct phase){taps / axis->phases, axis->phases - more};
 }
 
 /* Pixels that all blocks along an axis take in, each distinct one of a block once. */
@@ -236,13 +258,16 @@ static double distinct_along(const struct nest *nest, int axis)
 {
     const struct axis *a = &nest->axis[axis];
     struct cut pixels = cut_loop(nest->of[pixel_loop[axis]], nest->by[pixel_loop[axis]]);
+    struct phase phases[2];
     double sum = 0;
-    for (uint64_t phase = 0; phase < a->phases; phase++) {
-        struct cut taps = cut_loop(taps_of(nest->of[tap_loop[axis]], a, phase), nest->by[tap_loop[axis]]);
-        sum += (double)pixels.whole * (double)taps.whole * distinct_of(a, pixels.size, taps.size) +
-               (double)taps.whole * distinct_of(a, pixels.rest, taps.size) +
-               (double)pixels.whole * distinct_of(a, pixels.size, taps.rest) +
-               distinct_of(a, pixels.rest, taps.rest);
+    phases_of(nest, tap_loop[axis], phases);
+    for (int i = 0; i < 2; i++) {
+        struct cut taps = cut_loop(phases[i].taps, nest->by[tap_loop[axis]]);
+        double of_phase = (double)pixels.whole * (double)taps.whole * distinct_of(a, pixels.size, taps.size) +
+                          (double)taps.whole * distinct_of(a, pixels.rest, taps.size) +
+                          (double)pixels.whole * distinct_of(a, pixels.size, taps.rest) +
+                          distinct_of(a, pixels.rest, taps.rest);
+        sum += (double)phases[i].count * of_phase;
     }
     return sum;
 }
@@ -250,20 +275,26 @@ static double distinct_along(const struct nest *nest, int axis)
 /* In how many pieces a loop is run; the taps of each phase apart. */
 static double pieces_of(const struct nest *nest, enum ll_loop loop, uint64_t by)
 {
-    const struct axis *axis = loop == LL_LOOP_FY   ? &nest->axis[Y]
-                              : loop == LL_LOOP_FX ? &nest->axis[X]
-                                                   : NULL;
+    struct phase phases[2];
     double sum = 0;
-    if (!axis)
+    if (loop != LL_LOOP_FY && loop != LL_LOOP_FX)
         return (double)ll_ceil_div(nest->of[loop], by);
-    for (uint64_t phase = 0; phase < axis->phases; phase++)
-        sum += (double)ll_ceil_div(taps_of(nest->of[loop], axis, phase), by);
+    phases_of(nest, loop, phases);
+    for (int i = 0; i < 2; i++)
+        sum += (double)phases[i].count * (double)ll_ceil_div(phases[i].taps, by);
     return sum;
+}
+
+/* Steps of the taps of the largest phase. */
+static double most_tap_steps(const struct nest *nest, enum ll_loop loop)
+{
+    uint64_t phases = nest->axis[loop == LL_LOOP_FY ? Y : X].phases;
+    return (double)ll_ceil_div(ll_ceil_div(nest->of[loop], phases), nest->aside[loop]);
 }
 
 /* --- plans --- */
 
-static void count_steps(const struct ll_unit *unit, const struct ll_task *task, struct plan *plan)
+static void count_steps(struct plan *plan)
 {
     const struct nest *nest = &plan->nest;
     const double *blocks = plan->blocks;
@@ -273,14 +304,50 @@ static void count_steps(const struct ll_unit *unit, const struct ll_task *task, 
         plan->blocks[i] = pieces_of(nest, i, nest->by[i]);
         plan->all_steps *= plan->steps[i];
     }
-    plan->rows = blocks[LL_LOOP_B] * blocks[LL_LOOP_OY] * blocks[LL_LOOP_OX];
-    plan->columns = blocks[LL_LOOP_K];
     plan->phases = (double)nest->axis[Y].phases * (double)nest->axis[X].phases;
-    plan->tiles = blocks[LL_LOOP_G] * plan->rows * plan->columns * plan->phases;
+    plan->rows = blocks[LL_LOOP_B] * blocks[LL_LOOP_OY] * blocks[LL_LOOP_OX] * plan->phases;
+    plan->columns = blocks[LL_LOOP_K];
     plan->reductions = fmax(1, blocks[LL_LOOP_C] * blocks[LL_LOOP_FY] * blocks[LL_LOOP_FX] / plan->phases);
-    plan->waves = ceil(plan->tiles / (double)plan->choice.units);
-    double steps = plan->all_steps * (plan->waves / plan->tiles);
-    plan->cycles = ceil(steps / unit->spatial.macs[task->dtype]) + unit->spatial.fill_cycles;
+    plan->taps = plan->steps[LL_LOOP_FY] * plan->steps[LL_LOOP_FX];
+    plan->most_taps = most_tap_steps(nest, LL_LOOP_FY) * most_tap_steps(nest, LL_LOOP_FX);
+}
+
+static double part_of(double blocks, double parts)
+{
+    return ceil(blocks / parts);
+}
+
+/* Blocks of the result to units. */
+static void deal_blocks(struct plan *plan)
+{
+    double groups = plan->blocks[LL_LOOP_G], units = (double)plan->choice.units, batch = fmin(groups, units);
+    double each = floor(units / batch), rows, columns;
+    if (plan->choice.deal == DEAL_ROWS) {
+        rows = fmin(plan->rows, each);
+        columns = fmin(plan->columns, floor(each / rows));
+    } else {
+        double most = plan->choice.deal == DEAL_COLUMNS ? each : floor(sqrt(each));
+        columns = fmin(plan->columns, most);
+        rows = fmin(plan->rows, floor(each / columns));
+    }
+    plan->groups_each = part_of(groups, batch);
+    plan->rows_each = part_of(plan->rows, rows);
+    plan->columns_each = part_of(plan->columns, columns);
+    plan->group_parts = part_of(groups, plan->groups_each);
+    plan->row_parts = part_of(plan->rows, plan->rows_each);
+    plan->column_parts = part_of(plan->columns, plan->columns_each);
+}
+
+/* Those of the unit that gets the rows with the most taps. */
+static void time_steps(const struct ll_unit *unit, const struct ll_task *task, struct plan *plan)
+{
+    const double *steps = plan->steps, *blocks = plan->blocks;
+    double rows = plan->rows / plan->phases; /* of a phase */
+    double row_steps = steps[LL_LOOP_B] * steps[LL_LOOP_OY] * steps[LL_LOOP_OX] / rows;
+    plan->unit_steps = steps[LL_LOOP_G] / blocks[LL_LOOP_G] * plan->groups_each *
+                       (steps[LL_LOOP_K] / blocks[LL_LOOP_K] * plan->columns_each) * steps[LL_LOOP_C] *
+                       (row_steps * fmin(rows * plan->taps, plan->rows_each * plan->most_taps));
+    plan->cycles = ceil(plan->unit_steps / unit->spatial.macs[task->dtype]) + unit->spatial.fill_cycles;
 }
 
 static void share_pixels(struct plan *plan)
@@ -302,12 +369,12 @@ static uint64_t at_once(const struct nest *nest, enum ll_loop loop)
 }
 
 /* Sums under way in a unit, and which of them it keeps. False where pieces make no sense. */
-static bool keep_sums(const struct ll_spatial *spatial, bool in_pieces, struct plan *plan)
+static bool keep_sums(const struct ll_spatial *spatial, struct plan *plan)
 {
     const struct nest *nest = &plan->nest;
-    bool weights_stay = spatial->dataflow == LL_WEIGHT_STATIONARY;
+    bool weights_stay = spatial->dataflow == LL_WEIGHT_STATIONARY, in_pieces = plan->choice.in_pieces;
     double room = (double)spatial->accumulators;
-    double steps = weights_stay ? plan->rows : plan->columns;
+    double steps = weights_stay ? fmin(plan->rows_each, plan->rows / plan->phases) : plan->columns_each;
     plan->pieces = plan->kept = 1;
     plan->sums = steps * (double)at_once(nest, LL_LOOP_G) * (double)at_once(nest, LL_LOOP_K) *
                  (double)at_once(nest, LL_LOOP_B) * (double)at_once(nest, LL_LOOP_OY) *
@@ -323,19 +390,32 @@ static bool keep_sums(const struct ll_spatial *spatial, bool in_pieces, struct p
     return plan->pieces <= steps;
 }
 
+/* Of all units together. Each needs the weights of the phases of which it has rows. */
 static void count_passes(const struct ll_spatial *spatial, const struct ll_task *task, struct plan *plan)
 {
     enum ll_dataflow stays = spatial->dataflow;
+    double columns = plan->column_parts * plan->columns_each, rows = plan->row_parts * plan->rows_each;
+    double phases_each = ceil(plan->rows_each * plan->phases / plan->rows);
     double out_and_back = 2 * (plan->reductions - 1) * (1 - plan->kept) * task->problem.sum_width;
-    plan->passes[LL_OPERAND_A] = plan->share * (stays == LL_INPUT_STATIONARY ? plan->pieces : plan->columns);
-    plan->passes[LL_OPERAND_B] = stays == LL_WEIGHT_STATIONARY ? plan->pieces : plan->rows;
+    plan->passes[LL_OPERAND_A] =
+        plan->share * (stays == LL_INPUT_STATIONARY ? plan->column_parts * plan->pieces : columns);
+    plan->passes[LL_OPERAND_B] =
+        (stays == LL_WEIGHT_STATIONARY ? plan->row_parts * phases_each * plan->pieces : rows) / plan->phases;
     plan->passes[LL_OPERAND_C] = 1 + out_and_back;
+}
+
+/* One unit is dealt everything. */
+static uint32_t deals_of(const struct ll_unit *unit, const struct ll_task *task)
+{
+    return ll_counts_at_work(unit, task) > 1 ? DEALS : 1;
 }
 
 static struct choice decode(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
-    uint32_t views = views_of(task), unrolls = (uint32_t)unit->spatial.unroll_count;
-    return (struct choice){.units = ll_count_at_work(unit, task, index / (2 * views * unrolls)),
+    uint32_t views = views_of(task), unrolls = (uint32_t)unit->spatial.unroll_count,
+             deals = deals_of(unit, task), mapped = 2 * views * unrolls;
+    return (struct choice){.units = ll_count_at_work(unit, task, index / (mapped * deals)),
+                           .deal = (enum deal)(index / mapped % deals),
                            .unroll = index / (2 * views) % unrolls,
                            .view = index / 2 % views,
                            .in_pieces = index % 2 == 1};
@@ -346,9 +426,11 @@ static bool make_plan(const struct ll_unit *unit, const struct ll_task *task, ui
 {
     *plan = (struct plan){.choice = decode(unit, task, index)};
     plan->nest = nest_of(unit, task, plan->choice.view, plan->choice.unroll);
-    count_steps(unit, task, plan);
+    count_steps(plan);
+    deal_blocks(plan);
+    time_steps(unit, task, plan);
     share_pixels(plan);
-    if (!keep_sums(&unit->spatial, plan->choice.in_pieces, plan))
+    if (!keep_sums(&unit->spatial, plan))
         return false;
     count_passes(&unit->spatial, task, plan);
     return true;
@@ -415,12 +497,16 @@ static const char *const loop_words[] = {
 static void tell_pieces(const struct nest *nest, enum ll_loop loop, const char *how, uint64_t by,
                         double pieces, struct ll_explain *why)
 {
-    const struct axis *axis = loop == LL_LOOP_FY   ? &nest->axis[Y]
-                              : loop == LL_LOOP_FX ? &nest->axis[X]
-                                                   : NULL;
-    if (axis && axis->phases > 1)
-        ll_say(why, "%s, %" PRIu64 " %s, those of %" PRIu64 " phases apart: %.10g = %.10g", loop_words[loop],
-               by, how, axis->phases, pieces, pieces);
+    struct phase phases[2] = {{0, 0}, {0, 0}};
+    bool is_tap = loop == LL_LOOP_FY || loop == LL_LOOP_FX;
+    if (is_tap)
+        phases_of(nest, loop, phases);
+    if (is_tap && phases[0].count + phases[1].count > 1)
+        ll_say(why,
+               "%s, %" PRIu64 " %s, those of each phase apart: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64
+               ") + %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %.10g",
+               loop_words[loop], by, how, phases[0].count, phases[0].taps, by, phases[1].count,
+               phases[1].taps, by, pieces);
     else if (by > 1)
         ll_say(why, "%s, %" PRIu64 " %s: ceil(%" PRIu64 " / %" PRIu64 ") = %.10g", loop_words[loop], by, how,
                nest->of[loop], by, pieces);
@@ -456,18 +542,9 @@ static void tell_loops(const struct plan *plan, struct ll_explain *why)
     tell_product("blocks that elements have in turn", plan->blocks, all, why);
 }
 
-static void tell_operands(const struct ll_spatial *spatial, const struct ll_task *task,
-                          const struct plan *plan, struct ll_explain *why)
+static void tell_sums(const struct ll_spatial *spatial, const struct ll_task *task, const struct plan *plan,
+                      struct ll_explain *why)
 {
-    static const char *const names[] = {"output", "weight", "input"};
-    const struct nest *nest = &plan->nest;
-    bool inputs_stay = spatial->dataflow == LL_INPUT_STATIONARY;
-    if (nest->windows)
-        ll_say(why,
-               "distinct pixels of all blocks over those of one pass: %.10g * %.10g / (%" PRIu64 " * %" PRIu64
-               " * %.10g) = %.10g",
-               plan->distinct[Y], plan->distinct[X], nest->of[LL_LOOP_OY], nest->of[LL_LOOP_OX],
-               nest->taps_in_pass, plan->share);
     if (plan->pieces > 1)
         ll_say(why,
                "accumulators hold %" PRIu64 " of %.10g sums, which come in pieces: ceil(%.10g / %" PRIu64
@@ -476,8 +553,6 @@ static void tell_operands(const struct ll_spatial *spatial, const struct ll_task
     if (plan->kept < 1)
         ll_say(why, "accumulators keep of the sums: %" PRIu64 " / %.10g = %.10g", spatial->accumulators,
                plan->sums, plan->kept);
-    ll_say(why, "%s stationary, a comes so many times: %.10g * %.10g = %.10g", names[spatial->dataflow],
-           inputs_stay ? plan->pieces : plan->columns, plan->share, plan->passes[LL_OPERAND_A]);
     ll_say(why, "blocks that are summed up in a result: max(1, %.10g * %.10g * %.10g / %.10g) = %.10g",
            plan->blocks[LL_LOOP_C], plan->blocks[LL_LOOP_FY], plan->blocks[LL_LOOP_FX], plan->phases,
            plan->reductions);
@@ -485,64 +560,113 @@ static void tell_operands(const struct ll_spatial *spatial, const struct ll_task
            plan->reductions, plan->kept, task->problem.sum_width, plan->passes[LL_OPERAND_C]);
 }
 
+static void tell_operands(const struct ll_spatial *spatial, const struct plan *plan, struct ll_explain *why)
+{
+    static const char *const names[] = {"output", "weight", "input"};
+    const struct nest *nest = &plan->nest;
+    double times[] = {plan->columns_each, plan->columns_each, plan->pieces};
+    double phases_each = ceil(plan->rows_each * plan->phases / plan->rows);
+    if (nest->windows)
+        ll_say(why,
+               "distinct pixels of all blocks over those of one pass: %.10g * %.10g / (%" PRIu64 " * %" PRIu64
+               " * %.10g) = %.10g",
+               plan->distinct[Y], plan->distinct[X], nest->of[LL_LOOP_OY], nest->of[LL_LOOP_OX],
+               nest->taps_in_pass, plan->share);
+    ll_say(why, "%s stationary, a comes so many times: %.10g * %.10g * %.10g = %.10g",
+           names[spatial->dataflow], plan->column_parts, times[spatial->dataflow], plan->share,
+           plan->passes[LL_OPERAND_A]);
+    if (spatial->dataflow == LL_WEIGHT_STATIONARY)
+        ll_say(why, "b comes so many times: %.10g * %.10g * %.10g / %.10g = %.10g", plan->row_parts,
+               phases_each, plan->pieces, plan->phases, plan->passes[LL_OPERAND_B]);
+    else
+        ll_say(why, "b comes so many times: %.10g * %.10g / %.10g = %.10g", plan->row_parts, plan->rows_each,
+               plan->phases, plan->passes[LL_OPERAND_B]);
+}
+
+static void tell_units(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
+                       struct ll_explain *why)
+{
+    const double *b = plan->blocks, *s = plan->steps;
+    double rows = plan->rows / plan->phases;
+    double row_steps = s[LL_LOOP_B] * s[LL_LOOP_OY] * s[LL_LOOP_OX] / rows;
+    if (unit->count > 1) {
+        ll_say(why, "blocks of rows, in all phases: %.10g * %.10g * %.10g * %.10g = %.10g", b[LL_LOOP_B],
+               b[LL_LOOP_OY], b[LL_LOOP_OX], plan->phases, plan->rows);
+        ll_say(why,
+               "%" PRIu64 " of %" PRIu64
+               " units work, each with as many blocks of groups, rows and columns: %.10g "
+               "* %.10g * %.10g = %.10g",
+               (uint64_t)(plan->group_parts * plan->row_parts * plan->column_parts), unit->count,
+               plan->groups_each, plan->rows_each, plan->columns_each,
+               plan->groups_each * plan->rows_each * plan->columns_each);
+    }
+    ll_say(why,
+           "steps of a unit: (%.10g / %.10g * %.10g) * (%.10g / %.10g * %.10g) * %.10g * %.10g * min(%.10g * "
+           "%.10g, "
+           "%.10g * %.10g) = %.10g",
+           s[LL_LOOP_G], b[LL_LOOP_G], plan->groups_each, s[LL_LOOP_K], b[LL_LOOP_K], plan->columns_each,
+           s[LL_LOOP_C], row_steps, rows, plan->taps, plan->rows_each, plan->most_taps, plan->unit_steps);
+    ll_say(why, "all of them: ceil(%.10g / %.10g) + %.10g = %.10g cycles", plan->unit_steps,
+           unit->spatial.macs[task->dtype], unit->spatial.fill_cycles, plan->cycles);
+}
+
 static void tell(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
                  struct ll_explain *why)
 {
     char loops[LL_UNROLL_TEXT];
-    const double *b = plan->blocks;
     ll_unroll_print(&unit->spatial.unrolls[plan->choice.unroll], loops);
     ll_say(why, "%s, %" PRIu64 " elements, loops side by side: %s%s%s", unit->name, unit->spatial.elements,
            loops, plan->nest.as ? "; the product is taken for a convolution, " : "",
            plan->nest.as ? plan->nest.as : "");
+    if (plan->nest.windows && plan->nest.of[LL_LOOP_C] < plan->nest.channels)
+        ll_say(why,
+               "channels of which something is not zero: ceil(%" PRIu64 " * %" PRIu64 " / %" PRIu64
+               ") = %" PRIu64,
+               plan->nest.channels, task->problem.dims.k, ll_conv_as_gemm(&task->work->conv).k,
+               plan->nest.of[LL_LOOP_C]);
     tell_loops(plan, why);
-    ll_say(why, "blocks of the result: %.10g * (%.10g * %.10g * %.10g) * %.10g * %.10g = %.10g", b[LL_LOOP_G],
-           b[LL_LOOP_B], b[LL_LOOP_OY], b[LL_LOOP_OX], b[LL_LOOP_K], plan->phases, plan->tiles);
-    ll_say(why, "dealt to %" PRIu64 " of %" PRIu64 " units: ceil(%.10g / %" PRIu64 ") = %.10g",
-           plan->choice.units, unit->count, plan->tiles, plan->choice.units, plan->waves);
-    ll_say(why, "steps of a unit: ceil(%.10g * (%.10g / %.10g) / %.10g) + %.10g = %.10g cycles",
-           plan->all_steps, plan->waves, plan->tiles, unit->spatial.macs[task->dtype],
-           unit->spatial.fill_cycles, plan->cycles);
-    tell_operands(&unit->spatial, task, plan, why);
+    tell_units(unit, task, plan, why);
+    tell_operands(&unit->spatial, plan, why);
+    tell_sums(&unit->spatial, task, plan, why);
 }
 
 /* --- ways --- */
 
-/* What one unit gets: a block of the tiles. */
-static struct ll_gemm block_of(const struct plan *plan, const struct ll_gemm *dims, double *tiles)
+/* A part of a side, cut where blocks end or a little behind. */
+static uint64_t cut_side(uint64_t side, double blocks, double all)
 {
-    double all_rows = plan->rows * plan->phases, plane = all_rows * plan->columns;
-    double batch = fmax(1, floor(plan->waves / plane)), mine = fmin(plane, plan->waves);
-    double columns = fmin(plan->columns, mine), rows = fmax(1, floor(mine / columns));
-    double groups = plan->blocks[LL_LOOP_G];
-    *tiles = batch * rows * columns;
-    return (struct ll_gemm){.batch =
-                                ll_min(dims->batch, (uint64_t)ceil((double)dims->batch * batch / groups)),
-                            .m = ll_min(dims->m, (uint64_t)ceil((double)dims->m * rows / all_rows)),
-                            .n = ll_min(dims->n, (uint64_t)ceil((double)dims->n * columns / plan->columns)),
+    return ll_min(side, (uint64_t)ceil((double)side * (blocks / all)));
+}
+
+static struct ll_gemm share_of(const struct plan *plan, const struct ll_gemm *dims)
+{
+    return (struct ll_gemm){.batch = cut_side(dims->batch, plan->groups_each, plan->blocks[LL_LOOP_G]),
+                            .m = cut_side(dims->m, plan->rows_each, plan->rows),
+                            .n = cut_side(dims->n, plan->columns_each, plan->columns),
                             .k = dims->k};
 }
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    return ll_counts_at_work(unit, task) * (uint32_t)unit->spatial.unroll_count * views_of(task) * 2;
+    uint32_t mapped = (uint32_t)unit->spatial.unroll_count * views_of(task) * 2;
+    return ll_counts_at_work(unit, task) * deals_of(unit, task) * mapped;
 }
 
 static bool spatial_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                         struct ll_way *way, struct ll_explain *why)
 {
     struct plan plan;
-    double tiles_of_share;
     if (!make_plan(unit, task, index, &plan))
         return false;
-    uint64_t units = plan.choice.units;
+    double shares = plan.group_parts * plan.row_parts * plan.column_parts;
     *way = (struct ll_way){
-        .units_used = plan.tiles < (double)units ? (uint64_t)plan.tiles : units,
-        .at_work = plan.tiles / plan.waves,
+        .units_used = (uint64_t)shares,
+        .at_work = fmin(shares, plan.all_steps / plan.unit_steps),
         .cycles = plan.cycles,
-        .share = block_of(&plan, &task->problem.dims, &tiles_of_share),
+        .share = share_of(&plan, &task->problem.dims),
+        .shares = shares,
         .macs = ll_gemm_macs(&task->problem.dims),
     };
-    way->shares = plan.tiles / tiles_of_share;
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, plan.passes, way->asked_bytes);
     if (why)
         tell(unit, task, &plan, why);

@@ -286,8 +286,19 @@ static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation
     have_no_results(evaluator, evaluation);
 }
 
-/* Of all that a step is spread over; energy and area stay those of a device of the slowest stage. Samples for
- * a joule are for one of all devices: those of other stages take more or less. */
+/* Of all devices that a step is spread over, whose energy is given, where the rest is: as many times the
+ * price, whereas the area stays a device's. */
+static void measure_all(double energy_j, double devices, struct ll_readings *measured)
+{
+    double *of = measured->of, time_s = of[LL_MEASURE_TIME];
+    of[LL_MEASURE_ENERGY] = energy_j;
+    of[LL_MEASURE_EDP] = energy_j * time_s;
+    of[LL_MEASURE_POWER] = energy_j / time_s;
+    of[LL_MEASURE_THROUGHPUT_PER_W] = of[LL_MEASURE_THROUGHPUT] / (energy_j / time_s);
+    of[LL_MEASURE_PRICE] *= devices;
+    of[LL_MEASURE_DEVICES] = devices;
+}
+
 static void measure_spread(const struct ll_parallel_result *result, struct ll_readings *measured)
 {
     const struct ll_plan_sizes *sizes = &result->spread->sizes;
@@ -296,9 +307,8 @@ static void measure_spread(const struct ll_parallel_result *result, struct ll_re
     of[LL_MEASURE_TIME] = result->step_s;
     if (sizes->micro_batch > 0) /* which is what a program's trace has of the batch */
         of[LL_MEASURE_THROUGHPUT] *= (double)sizes->batch / (double)sizes->micro_batch;
-    of[LL_MEASURE_THROUGHPUT_PER_W] = of[LL_MEASURE_THROUGHPUT] / (result->energy_j / result->step_s);
+    measure_all(result->energy_j, (double)sizes->devices, measured);
     of[LL_MEASURE_PEAK] = peak;
-    of[LL_MEASURE_DEVICES] = (double)sizes->devices;
     of[LL_MEASURE_FITS] = peak <= of[LL_MEASURE_CAPACITY];
 }
 
@@ -317,7 +327,7 @@ static bool replay_spread(const struct ll_spread *spread, const struct ll_machin
     return result != NULL;
 }
 
-/* Ranks wait for one another; energy and area stay those of a device. */
+/* Ranks wait for one another, and each takes about as much energy. */
 static bool replay_together(const struct ll_prepared *prepared, const struct ll_machine *machine,
                             struct worker *worker, struct ll_readings *measured)
 {
@@ -326,8 +336,8 @@ static bool replay_together(const struct ll_prepared *prepared, const struct ll_
     if (!together)
         return false;
     measure(together->result, measured);
-    measured->of[LL_MEASURE_DEVICES] = together->rank_count;
-    measured->of[LL_MEASURE_THROUGHPUT_PER_W] /= together->rank_count;
+    double ranks = together->rank_count;
+    measure_all(together->result->energy_j * ranks, ranks, measured);
     return true;
 }
 

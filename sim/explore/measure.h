@@ -13,20 +13,20 @@
  * price). Expressions and databases know them by name. */
 #define LL_MEASURE_LIST(X)                                                                                   \
     X(TIME, "time_s", TIME, "of a step")                                                                     \
-    X(ENERGY, "energy_j", ENERGY, "of a step")                                                               \
+    X(ENERGY, "energy_j", ENERGY, "of a step, all devices together")                                         \
     X(EDP, "edp", NUMBER, "energy of a step times its time")                                                 \
     X(POWER, "power_w", POWER, "energy over time")                                                           \
     X(THROUGHPUT, "throughput", FREQUENCY, "samples a second; of speech, seconds of audio a second")         \
     X(THROUGHPUT_PER_W, "throughput_per_w", NUMBER, "samples for a joule")                                   \
     X(UTILIZATION, "flop_utilization", NUMBER, "FLOPs over what the peak rate would allow")                  \
     X(ACTIVE, "device_utilization", NUMBER, "share of the step in which the device works")                   \
-    X(AREA, "area_mm2", AREA, "of the design, whatever the workload")                                        \
+    X(AREA, "area_mm2", AREA, "of a device, whatever the workload")                                          \
     X(PEAK, "memory.peak_bytes", SIZE, "the footprint at its worst moment")                                  \
     X(CAPACITY, "memory.capacity_bytes", SIZE, "of the outermost level")                                     \
     X(DEVICES, "devices", NUMBER,                                                                            \
-      "that the step is spread over; time and throughput are of all, energy, area and price of one")         \
+      "that the step is spread over; energy, power and price are of all, area and memory of one")            \
     X(FITS, "memory.fits", NUMBER, "1 when the footprint fits the outermost level, else 0")                  \
-    X(PRICE, "price_usd", NUMBER, "of making the design, whatever the workload")
+    X(PRICE, "price_usd", NUMBER, "of making all devices of the design, whatever the workload")
 
 enum ll_measure {
 #define X(word, ...) LL_MEASURE_##word,

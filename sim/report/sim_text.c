@@ -17,7 +17,7 @@
 
 enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, WIDE = 100 };
 
-/* A share of waiting for input that is worth a line. */
+/* A share of the step, waiting for input, that is worth a line. */
 static const double SOME_INFEED = 0.05;
 
 static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
@@ -153,18 +153,28 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     ll_end_line(&line, width, out);
 }
 
-/* Where many steps would wait for their input. */
-static void infeed_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+/* Where many steps would wait for their input; or where only the first of those that are here does. */
+static void infeed_line(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
+    const struct ll_result *result = report->result;
     struct ll_infeed infeed = {0};
-    struct ll_human host, device;
+    struct ll_human host, device, step;
     struct ll_str line = {0};
-    if (!ll_infeed_of(result, &infeed) || infeed.share < SOME_INFEED)
+    if (!ll_infeed_of(result, &infeed))
         return;
-    ll_str_addf(&line, "infeed %.0f %%: the host takes %s for a step's input, the device %s for the rest",
-                100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
-                ll_si(&device, infeed.device_s, "s"));
-    ll_end_line(&line, width, out);
+    bool at_first = !report->parallel && infeed.step_s < result->time_s * (1 - SOME_INFEED);
+    if (infeed.share >= SOME_INFEED)
+        ll_str_addf(&line, "infeed %.0f %%: the host takes %s for a step's input, the device %s for the rest",
+                    100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
+                    ll_si(&device, infeed.device_s, "s"));
+    else if (at_first)
+        ll_str_addf(&line,
+                    "the first step waits %s for its input; of many steps, whose input comes meanwhile, each "
+                    "takes %s",
+                    ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
+                    ll_si(&step, infeed.step_s, "s"));
+    if (line.length > 0)
+        ll_end_line(&line, width, out);
 }
 
 /* "network: 12 ms of 30 ms in which devices exchange data are waited for: nvlink 2 ms, cards 10 ms". */
@@ -435,7 +445,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     resident_bar(result, width, out);
     ll_str_add(out, "\n");
     cause_line(result, width, out);
-    infeed_line(result, width, out);
+    infeed_line(report, width, out);
     network_line(result, width, out);
     if (report->parallel)
         ll_report_parallel(report->parallel, width, out);

@@ -385,6 +385,50 @@ static void units_share_blocks_of_the_result(void **state)
     assert_true(plain_way(&unit, &task).cycles == 2 * 3 * 4 + 5);
 }
 
+/* Each of 16 units needs all weights for its rows; dealt columns, each needs all pixels. */
+static void what_units_share_comes_for_each(void **state)
+{
+    (void)state;
+    struct ll_unroll unroll = {{1, 1, 4, 8, 1, 2, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}};
+    struct ll_unit unit = elements(unroll, LL_WEIGHT_STATIONARY);
+    struct ll_work work = gemm_work(LL_F32, 1, 64, 64, 32);
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    const struct ll_unit_model *model = ll_unit_model(LL_UNIT_SPATIAL);
+    double a = 64 * 32 * 4, b = 32 * 64 * 4;
+    struct ll_way rows, columns;
+    unit.count = 16;
+    unit.spatial.accumulators = 4 * 2 * 2; /* of two blocks of rows, which a unit has */
+    assert_true(model->way(&unit, &task, 0, &rows, NULL));
+    assert_near(rows.asked_bytes[LL_OPERAND_A], 16 * a, 1e-15);
+    assert_near(rows.asked_bytes[LL_OPERAND_B], 16 * b, 1e-15);
+    assert_near(rows.asked_bytes[LL_OPERAND_C], 64 * 64 * 4, 1e-15);
+    assert_int_equal(rows.share.m, 4);
+    assert_true(model->way(&unit, &task, 4, &columns, NULL));
+    assert_near(columns.asked_bytes[LL_OPERAND_A], 16 * a, 1e-15);
+    assert_near(columns.asked_bytes[LL_OPERAND_B], b, 1e-15);
+    assert_int_equal(columns.share.n, 4);
+    assert_true(rows.cycles == columns.cycles);
+}
+
+/* Of nine taps of a gradient of stride 2, phases have 4, 2, 2 and 1: four units wait for the first. */
+static void the_largest_phase_is_waited_for(void **state)
+{
+    (void)state;
+    struct ll_unroll unroll = {{1, 1, 4, 1, 4, 4, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1}};
+    struct ll_unit unit = elements(unroll, LL_OUTPUT_STATIONARY);
+    struct ll_conv conv = {1, 8, 8, 4, 4, 4, 8, 3, 3, 2, 2, 1, LL_CONV_DATA, 1, 1};
+    struct ll_work work = conv_work(LL_F32, conv);
+    struct ll_task task = ll_task_of(&work, LL_F32);
+    assert_true(plain_way(&unit, &task).cycles == 8 * 9);
+    unit.count = 4;
+    assert_true(plain_way(&unit, &task).cycles == 8 * 4);
+    conv.kernel_h = conv.kernel_w = 1;
+    work = conv_work(LL_F32, conv);
+    task = ll_task_of(&work, LL_F32);
+    assert_true(plain_way(&unit, &task).cycles == 8);
+    assert_int_equal(plain_way(&unit, &task).units_used, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +436,8 @@ int main(void)
         cmocka_unit_test(sums_that_are_not_kept_go_out_and_come_back),
         cmocka_unit_test(a_product_is_seen_in_the_way_that_suits_it),
         cmocka_unit_test(units_share_blocks_of_the_result),
+        cmocka_unit_test(what_units_share_comes_for_each),
+        cmocka_unit_test(the_largest_phase_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
