@@ -178,7 +178,8 @@ static void show_front(const struct answer *a, struct ll_str *out)
     bool several;
     workload_named(a, "", &several);
     ll_str_addf(out, "front: %s of %s valid points%s\n", ll_grouped(&count, found->front_count),
-                ll_grouped(&valid, found->valid_count), several ? ", by means over the workloads, geometric ones" : "");
+                ll_grouped(&valid, found->valid_count),
+                several ? ", by means over the workloads, geometric ones" : "");
     for (size_t i = 0; i < frame->axis_count; i++)
         ll_str_addf(&head, "%s>%s", i ? "|" : "", short_name(frame, i));
     for (size_t k = 0; k < frame->objective_count; k++)

@@ -41,6 +41,16 @@ static void spread_bytes(const struct ll_work *work, struct ll_task *task)
         task->unit_pass[i] = ll_operand_bytes(&task->problem, i);
 }
 
+static double share_along(uint64_t kernel, uint64_t stride)
+{
+    return kernel < stride ? (double)kernel / (double)stride : 1;
+}
+
+double ll_share_in_windows(const struct ll_conv *conv)
+{
+    return share_along(conv->kernel_h, conv->stride_h) * share_along(conv->kernel_w, conv->stride_w);
+}
+
 /* The image is A of the forward pass and of the filter's gradient, and C of the input's gradient, whose
  * windows are added up where they overlap. There the sums are formed inside the unit; elsewhere the unit
  * reads each window in full. */
@@ -49,6 +59,7 @@ static void overlap_windows(const struct ll_conv *conv, struct ll_task *task)
     const struct ll_gemm *d = &task->problem.dims;
     bool data = conv->pass == LL_CONV_DATA;
     double image = (double)conv->batch * (double)conv->in_h * (double)conv->in_w * (double)conv->in_c;
+    image *= conv->pass == LL_CONV_FORWARD ? ll_share_in_windows(conv) : 1;
     double unrolled = (double)d->batch * (double)d->m * (double)(data ? d->n : d->k);
     struct ll_windows *w = &task->problem.windows;
     *w = (struct ll_windows){.overlap = true,

@@ -12,6 +12,9 @@ enum { LL_SUM_BYTES = 4 };
 /* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
 
+/* Of the pixels of an image those that lie in some window: strides may leave pixels between. Pure. */
+double ll_share_in_windows(const struct ll_conv *conv);
+
 /* Partial sums of so many bytes. */
 void ll_sum_in(struct ll_task *task, uint64_t bytes);
 

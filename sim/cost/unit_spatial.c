@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spatial units: processing elements that run some loops of a convolution side by side, the others in turn.
  *
- * A convolution is a nest of eight loops (LL_LOOP_LIST), each iteration of which is one
- * multiply-accumulate. Its gradients are such nests as well, in which other loops do what these do:
- *
- *       loop     forward               input's gradient      filter's gradient
- *       K        filters               channels              filters
- *       C        channels              filters               images
- *       B        images                images                channels
- *       OY, OX   output                output                filter
- *       FY, FX   filter                filter, by phases     output
- *
- * (of a strided convolution, each pixel of the input's gradient sums the taps of one remainder by the
- * stride, so that a window's taps come in as many phases). A matrix product is a convolution with filters
- * of 1x1, its rows the pixels of images of whatever form suits; or one with filters as large as its images,
- * its rows the images and the terms of its sums channels and taps as suits. Gradients of filters may be
- * computed as products, too.
+ * What a convolution, its gradients and a product are as loops is told in sim/cost/loop_nest.h.
  *
  * Loops side by side leave steps, the last of each loop with idle elements. Of these an element may do some
  * with what it has in its registers, a block of them:
@@ -45,28 +31,11 @@
  *
  * The names and the counting are those of ZigZag (Mei et al., IEEE TC 70, 2021) and Timeloop (Parashar et
  * al., ISPASS 2019). */
-#include "sim/cost/unit_model.h"
+#include "sim/cost/loop_nest.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-enum { Y, X, AXES };
-
-/* One direction of the windows: pixel p and tap t of a phase meet at pixel_step * p + tap_step * t. */
-struct axis {
-    uint64_t phases, pixel_step, tap_step;
-};
-
-/* The nest of a task: how much of it lies side by side, and how much with what elements do in turn. */
-struct nest {
-    uint64_t of[LL_LOOP_COUNT], aside[LL_LOOP_COUNT], by[LL_LOOP_COUNT];
-    struct axis axis[AXES];
-    uint64_t channels;   /* with those that are all zero */
-    bool windows;        /* pixels are shared by windows */
-    double taps_in_pass; /* of an axis pair (Y and X), in one pass over a: 1, or as many as windows have */
-    const char *as;      /* what it is seen as; NULL: a convolution, as it is */
-};
 
 /* How rows and columns are dealt to units: rows as far as they go, columns as far as they go, or both. */
 enum deal { DEAL_ROWS, DEAL_COLUMNS, DEAL_BOTH, DEALS };
@@ -83,7 +52,7 @@ struct choice {
 /* How units do it. */
 struct plan {
     struct choice choice;
-    struct nest nest;
+    struct ll_loop_nest nest;
     double steps[LL_LOOP_COUNT], all_steps;
     double blocks[LL_LOOP_COUNT];                /* of steps that an element does with what it has */
     double rows, columns;                        /* blocks of B, OY and OX, in all phases; of K */
@@ -94,222 +63,29 @@ struct plan {
     double group_parts, row_parts, column_parts; /* into which all are cut, for a unit each */
     double unit_steps;
     double share; /* distinct pixels of all blocks, over those of one pass over a */
-    double distinct[AXES];
+    double distinct[LL_NEST_AXES];
     double sums, pieces, kept;
     double passes[LL_OPERAND_COUNT];
     double cycles;
 };
-
-static const enum ll_loop pixel_loop[] = {LL_LOOP_OY, LL_LOOP_OX}, tap_loop[] = {LL_LOOP_FY, LL_LOOP_FX};
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-/* --- nests --- */
-
-/* Of phases without a tap nothing is computed. */
-static struct axis window_axis(uint64_t pass, uint64_t taps, uint64_t stride, uint64_t dilation)
-{
-    uint64_t shared = common_divisor(stride, dilation);
-    switch (pass) {
-    case LL_CONV_FORWARD:
-        return (struct axis){1, stride, dilation};
-    case LL_CONV_DATA:
-        return (struct axis){ll_max(1, ll_min(stride / shared, taps)), 1, dilation / shared};
-    default:
-        return (struct axis){1, dilation, stride};
-    }
-}
-
-static struct nest convolution_nest(const struct ll_conv *c)
-{
-    uint64_t in_c = c->in_c / c->groups, out_c = c->out_c / c->groups;
-    uint64_t out[] = {c->out_h, c->out_w}, kernel[] = {c->kernel_h, c->kernel_w};
-    uint64_t stride[] = {c->stride_h, c->stride_w}, dilation[] = {c->dilation_h, c->dilation_w};
-    bool data = c->pass == LL_CONV_DATA, filter = c->pass == LL_CONV_FILTER;
-    struct nest nest = {.windows = true};
-    nest.of[LL_LOOP_G] = c->groups;
-    nest.of[LL_LOOP_B] = filter ? in_c : c->batch;
-    nest.of[LL_LOOP_K] = data ? in_c : out_c;
-    nest.of[LL_LOOP_C] = data ? out_c : filter ? c->batch : in_c;
-    nest.channels = nest.of[LL_LOOP_C];
-    nest.taps_in_pass = 1;
-    for (int i = 0; i < AXES; i++) {
-        nest.of[pixel_loop[i]] = filter ? kernel[i] : out[i];
-        nest.of[tap_loop[i]] = filter ? out[i] : kernel[i];
-        nest.axis[i] = window_axis(c->pass, kernel[i], ll_max(1, stride[i]), ll_max(1, dilation[i]));
-        nest.taps_in_pass *= data ? 1 : (double)nest.of[tap_loop[i]];
-    }
-    return nest;
-}
-
-/* Zeros that are skipped leave fewer channels. */
-static void skip_channels(const struct ll_task *task, struct nest *nest)
-{
-    uint64_t all = ll_conv_as_gemm(&task->work->conv).k, left = task->problem.dims.k;
-    double channels = (double)nest->of[LL_LOOP_C];
-    if (left < all)
-        nest->of[LL_LOOP_C] = (uint64_t)ceil(channels * (double)left / (double)all);
-}
-
-/* All rows of a product as pixels of one row, or as images. */
-static struct nest product_nest(const struct ll_gemm *dims, bool as_windows)
-{
-    struct nest nest = {.of = {[LL_LOOP_G] = dims->batch, [LL_LOOP_K] = dims->n, [LL_LOOP_C] = dims->k},
-                        .axis = {{1, 1, 1}, {1, 1, 1}},
-                        .taps_in_pass = 1,
-                        .as =
-                            as_windows ? "one with filters as large as its images" : "one with 1x1 filters"};
-    nest.of[LL_LOOP_OX] = as_windows ? 1 : dims->m;
-    nest.of[LL_LOOP_B] = as_windows ? dims->m : 1;
-    nest.of[LL_LOOP_OY] = nest.of[LL_LOOP_FY] = nest.of[LL_LOOP_FX] = 1;
-    return nest;
-}
-
-static void join_loops(uint64_t by[LL_LOOP_COUNT], enum ll_loop into, enum ll_loop from)
-{
-    by[into] = ll_mul(by[into], by[from]);
-    by[from] = 1;
-}
-
-/* What is seen as pixels, or as taps, may be cut into rows and columns, images and channels at will. */
-static void unroll(const struct ll_unroll *unroll, bool as_pixels, bool as_windows, struct nest *nest)
-{
-    uint64_t *const both[] = {nest->aside, nest->by};
-    for (int i = 0; i < LL_LOOP_COUNT; i++) {
-        nest->aside[i] = unroll->by[i];
-        nest->by[i] = ll_mul(unroll->by[i], unroll->each[i]);
-    }
-    for (int i = 0; i < 2; i++) {
-        if (as_pixels) {
-            join_loops(both[i], LL_LOOP_OX, LL_LOOP_OY);
-            join_loops(both[i], LL_LOOP_OX, LL_LOOP_B);
-        }
-        if (as_windows) {
-            join_loops(both[i], LL_LOOP_C, LL_LOOP_FY);
-            join_loops(both[i], LL_LOOP_C, LL_LOOP_FX);
-        }
-    }
-}
-
-static uint32_t views_of(const struct ll_task *task)
-{
-    const struct ll_work *work = task->work;
-    return work->kind != LL_WORK_CONV ? 2 : work->conv.pass == LL_CONV_FILTER ? 3 : 1;
-}
-
-static struct nest nest_of(const struct ll_unit *unit, const struct ll_task *task, uint32_t view,
-                           uint32_t way)
-{
-    bool conv = task->work->kind == LL_WORK_CONV, as_it_is = conv && view == 0;
-    bool as_windows = !as_it_is && view == (conv ? 2u : 1u), as_pixels = !as_it_is && !as_windows;
-    struct nest nest =
-        as_it_is ? convolution_nest(&task->work->conv) : product_nest(&task->problem.dims, as_windows);
-    if (as_it_is)
-        skip_channels(task, &nest);
-    unroll(&unit->spatial.unrolls[way], as_pixels, as_windows, &nest);
-    return nest;
-}
-
-/* --- windows --- */
-
-/* Distinct values of pixel_step * p + tap_step * t, p and t below so many: steps without a common divisor
- * repeat a value wherever p grows by the one and t falls by the other. */
-static double distinct_of(const struct axis *axis, uint64_t pixels, uint64_t taps)
-{
-    uint64_t shared = common_divisor(axis->pixel_step, axis->tap_step);
-    uint64_t p = axis->tap_step / shared, t = axis->pixel_step / shared;
-    double again = pixels > p && taps > t ? (double)(pixels - p) * (double)(taps - t) : 0;
-    return (double)pixels * (double)taps - again;
-}
-
-/* A loop in blocks: so many whole ones, and a last one of the rest. */
-struct cut {
-    uint64_t whole, size, rest;
-};
-
-static struct cut cut_loop(uint64_t of, uint64_t by)
-{
-    return (struct cut){of / by, by, of % by};
-}
-
-/* The taps of a phase: in some one more than in the others. */
-struct phase {
-    uint64_t taps, count; /* so many phases have so many */
-};
-
-static void phases_of(const struct nest *nest, enum ll_loop loop, struct phase of[2])
-{
-    const struct axis *axis = &nest->axis[loop == LL_LOOP_FY ? Y : X];
-    uint64_t taps = nest->of[loop], more = taps % axis->phases;
-    of[0] = (struct phase){taps / axis->phases + 1, more};
-    of[1] = (struct phase){taps / axis->phases, axis->phases - more};
-}
-
-/* Pixels that all blocks along an axis take in, each distinct one of a block once. */
-static double distinct_along(const struct nest *nest, int axis)
-{
-    const struct axis *a = &nest->axis[axis];
-    struct cut pixels = cut_loop(nest->of[pixel_loop[axis]], nest->by[pixel_loop[axis]]);
-    struct phase phases[2];
-    double sum = 0;
-    phases_of(nest, tap_loop[axis], phases);
-    for (int i = 0; i < 2; i++) {
-        struct cut taps = cut_loop(phases[i].taps, nest->by[tap_loop[axis]]);
-        double of_phase = (double)pixels.whole * (double)taps.whole * distinct_of(a, pixels.size, taps.size) +
-                          (double)taps.whole * distinct_of(a, pixels.rest, taps.size) +
-                          (double)pixels.whole * distinct_of(a, pixels.size, taps.rest) +
-                          distinct_of(a, pixels.rest, taps.rest);
-        sum += (double)phases[i].count * of_phase;
-    }
-    return sum;
-}
-
-/* In how many pieces a loop is run; the taps of each phase apart. */
-static double pieces_of(const struct nest *nest, enum ll_loop loop, uint64_t by)
-{
-    struct phase phases[2];
-    double sum = 0;
-    if (loop != LL_LOOP_FY && loop != LL_LOOP_FX)
-        return (double)ll_ceil_div(nest->of[loop], by);
-    phases_of(nest, loop, phases);
-    for (int i = 0; i < 2; i++)
-        sum += (double)phases[i].count * (double)ll_ceil_div(phases[i].taps, by);
-    return sum;
-}
-
-/* Steps of the taps of the largest phase. */
-static double most_tap_steps(const struct nest *nest, enum ll_loop loop)
-{
-    uint64_t phases = nest->axis[loop == LL_LOOP_FY ? Y : X].phases;
-    return (double)ll_ceil_div(ll_ceil_div(nest->of[loop], phases), nest->aside[loop]);
-}
-
 /* --- plans --- */
 
 static void count_steps(struct plan *plan)
 {
-    const struct nest *nest = &plan->nest;
+    const struct ll_loop_nest *nest = &plan->nest;
     const double *blocks = plan->blocks;
     plan->all_steps = 1;
     for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++) {
-        plan->steps[i] = pieces_of(nest, i, nest->aside[i]);
-        plan->blocks[i] = pieces_of(nest, i, nest->by[i]);
+        plan->steps[i] = ll_nest_pieces(nest, i, nest->aside[i]);
+        plan->blocks[i] = ll_nest_pieces(nest, i, nest->by[i]);
         plan->all_steps *= plan->steps[i];
     }
-    plan->phases = (double)nest->axis[Y].phases * (double)nest->axis[X].phases;
+    plan->phases = (double)nest->axis[LL_NEST_Y].phases * (double)nest->axis[LL_NEST_X].phases;
     plan->rows = blocks[LL_LOOP_B] * blocks[LL_LOOP_OY] * blocks[LL_LOOP_OX] * plan->phases;
     plan->columns = blocks[LL_LOOP_K];
     plan->reductions = fmax(1, blocks[LL_LOOP_C] * blocks[LL_LOOP_FY] * blocks[LL_LOOP_FX] / plan->phases);
     plan->taps = plan->steps[LL_LOOP_FY] * plan->steps[LL_LOOP_FX];
-    plan->most_taps = most_tap_steps(nest, LL_LOOP_FY) * most_tap_steps(nest, LL_LOOP_FX);
+    plan->most_taps = ll_nest_most_taps(nest, LL_LOOP_FY) * ll_nest_most_taps(nest, LL_LOOP_FX);
 }
 
 static double part_of(double blocks, double parts)
@@ -352,18 +128,18 @@ static void time_steps(const struct ll_unit *unit, const struct ll_task *task, s
 
 static void share_pixels(struct plan *plan)
 {
-    const struct nest *nest = &plan->nest;
+    const struct ll_loop_nest *nest = &plan->nest;
     double in_pass = nest->taps_in_pass;
     plan->share = 1;
-    for (int i = 0; nest->windows && i < AXES; i++) {
-        plan->distinct[i] = distinct_along(nest, i);
-        in_pass *= (double)nest->of[pixel_loop[i]];
+    for (int i = 0; nest->windows && i < LL_NEST_AXES; i++) {
+        plan->distinct[i] = ll_nest_distinct_along(nest, i);
+        in_pass *= (double)nest->of[ll_pixel_loops[i]];
     }
     if (nest->windows)
-        plan->share = plan->distinct[Y] * plan->distinct[X] / in_pass;
+        plan->share = plan->distinct[LL_NEST_Y] * plan->distinct[LL_NEST_X] / in_pass;
 }
 
-static uint64_t at_once(const struct nest *nest, enum ll_loop loop)
+static uint64_t at_once(const struct ll_loop_nest *nest, enum ll_loop loop)
 {
     return ll_min(nest->of[loop], nest->by[loop]);
 }
@@ -371,7 +147,7 @@ static uint64_t at_once(const struct nest *nest, enum ll_loop loop)
 /* Sums under way in a unit, and which of them it keeps. False where pieces make no sense. */
 static bool keep_sums(const struct ll_spatial *spatial, struct plan *plan)
 {
-    const struct nest *nest = &plan->nest;
+    const struct ll_loop_nest *nest = &plan->nest;
     bool weights_stay = spatial->dataflow == LL_WEIGHT_STATIONARY, in_pieces = plan->choice.in_pieces;
     double room = (double)spatial->accumulators;
     double steps = weights_stay ? fmin(plan->rows_each, plan->rows / plan->phases) : plan->columns_each;
@@ -412,7 +188,7 @@ static uint32_t deals_of(const struct ll_unit *unit, const struct ll_task *task)
 
 static struct choice decode(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
-    uint32_t views = views_of(task), unrolls = (uint32_t)unit->spatial.unroll_count,
+    uint32_t views = ll_nest_views(task), unrolls = (uint32_t)unit->spatial.unroll_count,
              deals = deals_of(unit, task), mapped = 2 * views * unrolls;
     return (struct choice){.units = ll_count_at_work(unit, task, index / (mapped * deals)),
                            .deal = (enum deal)(index / mapped % deals),
@@ -425,7 +201,7 @@ static bool make_plan(const struct ll_unit *unit, const struct ll_task *task, ui
                       struct plan *plan)
 {
     *plan = (struct plan){.choice = decode(unit, task, index)};
-    plan->nest = nest_of(unit, task, plan->choice.view, plan->choice.unroll);
+    plan->nest = ll_nest_of(unit, task, plan->choice.view, plan->choice.unroll);
     count_steps(plan);
     deal_blocks(plan);
     time_steps(unit, task, plan);
@@ -439,7 +215,8 @@ static bool make_plan(const struct ll_unit *unit, const struct ll_task *task, ui
 /* --- the first piece --- */
 
 /* What one block takes in and gives, at most. */
-static double block_bytes(const struct ll_task *task, const struct nest *nest, double of[LL_OPERAND_COUNT])
+static double block_bytes(const struct ll_task *task, const struct ll_loop_nest *nest,
+                          double of[LL_OPERAND_COUNT])
 {
     const struct ll_windows *windows = &task->problem.windows;
     double pixels = (double)at_once(nest, LL_LOOP_B) * (double)at_once(nest, LL_LOOP_G);
@@ -448,11 +225,11 @@ static double block_bytes(const struct ll_task *task, const struct nest *nest, d
     double weights = (double)at_once(nest, LL_LOOP_G) * (double)at_once(nest, LL_LOOP_K) *
                      (double)at_once(nest, LL_LOOP_C),
            bytes = 0;
-    for (int i = 0; i < AXES; i++) {
-        uint64_t side = at_once(nest, pixel_loop[i]), taps = at_once(nest, tap_loop[i]);
+    for (int i = 0; i < LL_NEST_AXES; i++) {
+        uint64_t side = at_once(nest, ll_pixel_loops[i]), taps = at_once(nest, ll_tap_loops[i]);
         sums *= (double)side;
         weights *= (double)taps;
-        inputs *= nest->windows ? distinct_of(&nest->axis[i], side, taps) : (double)side;
+        inputs *= nest->windows ? ll_nest_distinct(&nest->axis[i], side, taps) : (double)side;
     }
     of[LL_OPERAND_A] = inputs;
     of[LL_OPERAND_B] = weights;
@@ -470,8 +247,8 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
 {
     double least = INFINITY, of[LL_OPERAND_COUNT];
     for (uint32_t u = 0; u < unit->spatial.unroll_count; u++)
-        for (uint32_t view = 0; view < views_of(task); view++) {
-            struct nest nest = nest_of(unit, task, view, u);
+        for (uint32_t view = 0; view < ll_nest_views(task); view++) {
+            struct ll_loop_nest nest = ll_nest_of(unit, task, view, u);
             double bytes = block_bytes(task, &nest, of);
             if (bytes >= least)
                 continue;
@@ -494,13 +271,13 @@ static const char *const loop_words[] = {
 #undef X
 };
 
-static void tell_pieces(const struct nest *nest, enum ll_loop loop, const char *how, uint64_t by,
+static void tell_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, const char *how, uint64_t by,
                         double pieces, struct ll_explain *why)
 {
-    struct phase phases[2] = {{0, 0}, {0, 0}};
+    struct ll_loop_phase phases[2] = {{0, 0}, {0, 0}};
     bool is_tap = loop == LL_LOOP_FY || loop == LL_LOOP_FX;
     if (is_tap)
-        phases_of(nest, loop, phases);
+        ll_nest_phases(nest, loop, phases);
     if (is_tap && phases[0].count + phases[1].count > 1)
         ll_say(why,
                "%s, %" PRIu64 " %s, those of each phase apart: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64
@@ -525,7 +302,7 @@ static void tell_product(const char *what, const double factors[LL_LOOP_COUNT], 
 
 static void tell_loops(const struct plan *plan, struct ll_explain *why)
 {
-    const struct nest *nest = &plan->nest;
+    const struct ll_loop_nest *nest = &plan->nest;
     bool in_turn = false;
     for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++) {
         tell_pieces(nest, i, "side by side", nest->aside[i], plan->steps[i], why);
@@ -563,15 +340,15 @@ static void tell_sums(const struct ll_spatial *spatial, const struct ll_task *ta
 static void tell_operands(const struct ll_spatial *spatial, const struct plan *plan, struct ll_explain *why)
 {
     static const char *const names[] = {"output", "weight", "input"};
-    const struct nest *nest = &plan->nest;
+    const struct ll_loop_nest *nest = &plan->nest;
     double times[] = {plan->columns_each, plan->columns_each, plan->pieces};
     double phases_each = ceil(plan->rows_each * plan->phases / plan->rows);
     if (nest->windows)
         ll_say(why,
                "distinct pixels of all blocks over those of one pass: %.10g * %.10g / (%" PRIu64 " * %" PRIu64
                " * %.10g) = %.10g",
-               plan->distinct[Y], plan->distinct[X], nest->of[LL_LOOP_OY], nest->of[LL_LOOP_OX],
-               nest->taps_in_pass, plan->share);
+               plan->distinct[LL_NEST_Y], plan->distinct[LL_NEST_X], nest->of[LL_LOOP_OY],
+               nest->of[LL_LOOP_OX], nest->taps_in_pass, plan->share);
     ll_say(why, "%s stationary, a comes so many times: %.10g * %.10g * %.10g = %.10g",
            names[spatial->dataflow], plan->column_parts, times[spatial->dataflow], plan->share,
            plan->passes[LL_OPERAND_A]);
@@ -648,7 +425,7 @@ static struct ll_gemm share_of(const struct plan *plan, const struct ll_gemm *di
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    uint32_t mapped = (uint32_t)unit->spatial.unroll_count * views_of(task) * 2;
+    uint32_t mapped = (uint32_t)unit->spatial.unroll_count * ll_nest_views(task) * 2;
     return ll_counts_at_work(unit, task) * deals_of(unit, task) * mapped;
 }
 
