@@ -75,6 +75,22 @@ static int list(const struct ll_args *args, const char *const *folders)
     return status == LL_DONE ? printed : status;
 }
 
+/* What one looks for first, as a comment before the file: each type that something computes. */
+static void verdict(const struct ll_machine *machine, struct ll_str *out)
+{
+    const struct ll_level *memory = &machine->levels[machine->level_count - 1];
+    double bandwidth = ll_machine_memory_Bps(machine);
+    struct ll_human rate_text, bandwidth_text;
+    ll_str_addf(out, "# no mistakes; %s sustains %s", memory->name, ll_si(&bandwidth_text, bandwidth, "B/s"));
+    for (int d = 0; d < LL_DTYPE_COUNT; d++) {
+        double peak = ll_machine_peak_flops(machine, (enum ll_dtype)d);
+        if (peak > 0)
+            ll_str_addf(out, "\n#   %-5s %s at most, ridge at %.3g FLOP/B", ll_dtype_name((enum ll_dtype)d),
+                        ll_si(&rate_text, peak, "FLOP/s"), peak / bandwidth);
+    }
+    ll_str_add(out, "\n\n");
+}
+
 static int show(const struct ll_args *args, const char *const *folders)
 {
     size_t override_count;
@@ -85,10 +101,12 @@ static int show(const struct ll_args *args, const char *const *folders)
         return LL_WRONG;
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    if (ll_flag(args, "json"))
+    if (ll_flag(args, "json")) {
         ll_machine_json(machine, &json);
-    else
+    } else {
+        verdict(machine, &out);
         ll_machine_yaml(machine, &out);
+    }
     ll_machine_free(machine);
     return ll_print(&out);
 }

@@ -397,6 +397,16 @@ static void weigh(struct ll_evaluator *evaluator, struct worker *worker, struct 
         fail(evaluator);
 }
 
+/* The reason of a constraint on what the machine does not tell, such as areas; the constraint where memory ran
+ * out. */
+static const char *unknown_number(struct ll_evaluator *evaluator, struct worker *worker,
+                                  const char *constraint)
+{
+    const char *text = ll_format(&worker->arena, "%s: there is no such number for this machine", constraint);
+    const char *kept = text ? keep_reason(evaluator, text) : NULL;
+    return kept ? kept : constraint;
+}
+
 static void judge(struct ll_evaluator *evaluator, struct worker *worker, const struct ll_machine *machine,
                   struct ll_evaluation *evaluation, const uint32_t *point)
 {
@@ -412,8 +422,9 @@ static void judge(struct ll_evaluator *evaluator, struct worker *worker, const s
             const struct ll_rule *rule = &space->constraints[i];
             double missed = ll_expression_violation(rule->expression, value_of, &asked);
             outcome->violation += missed;
+            bool unknown = missed > 0 && isnan(ll_expression_value(rule->expression, value_of, &asked));
             if (missed > 0 && !evaluation->why)
-                evaluation->why = rule->text;
+                evaluation->why = unknown ? unknown_number(evaluator, worker, rule->text) : rule->text;
         }
         for (size_t i = 0; i < space->objective_count; i++)
             wanted[i][w] = ll_expression_value(space->objectives[i].expression, value_of, &asked);

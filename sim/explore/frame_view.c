@@ -21,10 +21,28 @@ static bool is_number(const struct ll_data_column *column)
     return true;
 }
 
+/* The parameter whose path ends so, as headings have it; NULL where there is none, or several. */
+static const struct ll_data_column *ending(const struct ll_data_frame *frame, const char *name)
+{
+    const struct ll_data_column *found = NULL;
+    size_t length = strlen(name), count = 0;
+    for (size_t a = 0; a < frame->axis_count; a++) {
+        const struct ll_data_column *column = &frame->columns[a];
+        size_t whole = strlen(column->name);
+        if (whole <= length || column->name[whole - length - 1] != '.' ||
+            strcmp(column->name + whole - length, name) != 0)
+            continue;
+        found = column;
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
 static bool find(void *context, const char *name, uint32_t *slot)
 {
     const struct view *view = context;
     const struct ll_data_column *column = ll_data_frame_column(view->frame, name);
+    column = column ? column : ending(view->frame, name);
     if (!column || !is_number(column))
         return false;
     *slot = (uint32_t)(column - view->frame->columns);

@@ -4,6 +4,7 @@
 #include "sim/machine/steps.h"
 #include "tracer/base/file.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,20 +124,31 @@ static const char *suggest_folders(const char *const *folders, struct ll_arena *
     return text ? text : "";
 }
 
-/* What may have been meant: the nearest name, else those that begin so; else where the names are. */
+/* Whether a word begins so, in capitals or not. */
+static bool begins(const char *word, const char *with)
+{
+    while (*with && tolower((unsigned char)*word) == tolower((unsigned char)*with)) {
+        word++;
+        with++;
+    }
+    return *with == '\0';
+}
+
+/* What may have been meant: those that begin so, else the nearest name; else where the names are. */
 static const char *suggest_name(const char *which, const char *const *folders, struct ll_arena *arena,
                                 struct ll_diags *diags)
 {
     struct ll_near_words known = {.count = 0}, longer = {.count = 0};
     add_known(which, folders, "", arena, &known);
     for (size_t i = 0; *which && i < known.count; i++)
-        if (!strncmp(known.words[i], which, strlen(which)))
+        if (begins(known.words[i], which))
             ll_near_words_add(&longer, known.words[i]);
     if (!known.count)
         return suggest_folders(folders, arena);
-    if (ll_nearest(which, known.words, known.count))
-        return ll_suggest(diags, which, &known);
-    return longer.count ? ll_suggest(diags, which, &longer) : "; `leadline machines` lists them";
+    if (longer.count)
+        return ll_suggest(diags, which, &longer);
+    return ll_nearest(which, known.words, known.count) ? ll_suggest(diags, which, &known)
+                                                       : "; `leadline machines` lists them";
 }
 
 static const char *no_file(const char *which, const char *beside, const char *const *folders,

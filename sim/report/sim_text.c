@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
-#include "sim/replay/infeed.h"
 #include "sim/replay/metrics.h"
 #include "sim/report/human.h"
+#include "sim/report/remarks.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 #include "tracer/base/plain.h"
@@ -16,9 +16,6 @@
 #include <string.h>
 
 enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, WIDE = 100 };
-
-/* A share of the step, waiting for input, that is worth a line. */
-static const double SOME_INFEED = 0.05;
 
 static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
 {
@@ -151,30 +148,6 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
         ll_str_addf(&line, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
                     100 * result->shares[causes[i]]);
     ll_end_line(&line, width, out);
-}
-
-/* Where many steps would wait for their input; or where only the first of those that are here does. */
-static void infeed_line(const struct ll_report *report, unsigned width, struct ll_str *out)
-{
-    const struct ll_result *result = report->result;
-    struct ll_infeed infeed = {0};
-    struct ll_human host, device, step;
-    struct ll_str line = {0};
-    if (!ll_infeed_of(result, &infeed))
-        return;
-    bool at_first = !report->parallel && infeed.step_s < result->time_s * (1 - SOME_INFEED);
-    if (infeed.share >= SOME_INFEED)
-        ll_str_addf(&line, "infeed %.0f %%: the host takes %s for a step's input, the device %s for the rest",
-                    100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
-                    ll_si(&device, infeed.device_s, "s"));
-    else if (at_first)
-        ll_str_addf(&line,
-                    "the first step waits %s for its input; of many steps, whose input comes meanwhile, each "
-                    "takes %s",
-                    ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
-                    ll_si(&step, infeed.step_s, "s"));
-    if (line.length > 0)
-        ll_end_line(&line, width, out);
 }
 
 /* "network: 12 ms of 30 ms in which devices exchange data are waited for: nvlink 2 ms, cards 10 ms". */
@@ -445,7 +418,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     resident_bar(result, width, out);
     ll_str_add(out, "\n");
     cause_line(result, width, out);
-    infeed_line(report, width, out);
+    ll_report_remarks(report, width, out);
     network_line(result, width, out);
     if (report->parallel)
         ll_report_parallel(report->parallel, width, out);
@@ -483,6 +456,16 @@ const char *ll_report_machine(const struct ll_report *reports, size_t count, con
     return machine->stem;
 }
 
+/* Of the machines into which the step fits, or of all. */
+static double fastest_of(const struct ll_report *reports, size_t count, bool fits)
+{
+    double fastest_s = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (reports[i].result->fits || !fits)
+            fastest_s = fmin(fastest_s, reports[i].result->time_s);
+    return fastest_s;
+}
+
 static void comparison_row(const struct ll_report *report, const char *machine, double fastest_s,
                            struct ll_table *table)
 {
@@ -494,9 +477,11 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
                 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         ll_snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
-    ll_table_row(table, "  %s%s|%s|%.2fx|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
-                 ll_si(&time, result->time_s, "s"), result->time_s / fastest_s,
-                 short_bar(&compute, result->flop_utilization),
+    char ratio[32] = "-";
+    if (result->time_s >= fastest_s)
+        ll_snprintf(ratio, sizeof ratio, "%.2fx", result->time_s / fastest_s);
+    ll_table_row(table, "  %s%s|%s|%s|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
+                 ll_si(&time, result->time_s, "s"), ratio, short_bar(&compute, result->flop_utilization),
                  short_bar(&memory, result->level_share[result->machine->level_count - 1]),
                  batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
                  best);
@@ -532,9 +517,9 @@ static void software_line(const struct ll_report *reports, size_t count, unsigne
 
 void ll_report_comparison(const struct ll_report *reports, size_t count, unsigned width, struct ll_str *out)
 {
-    double fastest_s = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        fastest_s = fmin(fastest_s, reports[i].result->time_s);
+    double fastest_s = fastest_of(reports, count, true);
+    if (isinf(fastest_s))
+        fastest_s = fastest_of(reports, count, false);
     headline(reports[0].result, out);
     ll_str_add(out, "\n\n");
     struct ll_table *table =
