@@ -62,12 +62,13 @@ static void overlap_windows(const struct ll_conv *conv, struct ll_task *task)
     image *= conv->pass == LL_CONV_FORWARD ? ll_share_in_windows(conv) : 1;
     double unrolled = (double)d->batch * (double)d->m * (double)(data ? d->n : d->k);
     struct ll_windows *w = &task->problem.windows;
-    *w = (struct ll_windows){.overlap = true,
-                             .image = data ? LL_OPERAND_C : LL_OPERAND_A,
-                             .pixels_are_k = conv->pass == LL_CONV_FILTER,
-                             .high = {conv->in_h, conv->out_h, conv->kernel_h, conv->stride_h},
-                             .wide = {conv->in_w, conv->out_w, conv->kernel_w, conv->stride_w},
-                             .expansion = fmax(1, unrolled / image)};
+    *w = (struct ll_windows){
+        .overlap = true,
+        .image = data ? LL_OPERAND_C : LL_OPERAND_A,
+        .pixels_are_k = conv->pass == LL_CONV_FILTER,
+        .high = {conv->in_h, conv->out_h, conv->kernel_h, conv->stride_h, conv->dilation_h},
+        .wide = {conv->in_w, conv->out_w, conv->kernel_w, conv->stride_w, conv->dilation_w},
+        .expansion = fmax(1, unrolled / image)};
     if (!data)
         task->unit_pass[LL_OPERAND_A] *= w->expansion;
 }

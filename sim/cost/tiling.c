@@ -289,13 +289,16 @@ static void try_all(const struct setting *s, struct ll_tiling *best)
         right_stays(s, best);
 }
 
-/* Blocks of `count` outputs along an axis read (count - 1) stride + kernel inputs each; all of them
- * together over the inputs there are. */
+/* Blocks of `count` outputs along an axis read (count - 1) stride + the kernel's span inputs each, or where
+ * taps lie apart no more than each of them has; all of them together over the inputs there are. */
 static double overlap(const struct ll_window_axis *axis, double count)
 {
-    if (count >= (double)axis->out || axis->kernel <= axis->stride)
+    double kernel = (double)axis->kernel, dilation = (double)ll_max(1, axis->dilation);
+    if (count >= (double)axis->out || (axis->kernel <= axis->stride && dilation == 1))
         return 1;
-    double inputs = (count - 1) * (double)axis->stride + (double)axis->kernel;
+    double inputs = (count - 1) * (double)axis->stride + (kernel - 1) * dilation + 1;
+    if (dilation > 1)
+        inputs = fmin(inputs, count * kernel);
     return fmax(1, (double)axis->out / count * inputs / (double)axis->in);
 }
 

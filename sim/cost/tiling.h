@@ -20,9 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One direction of a convolution: out = (in + padding - kernel) / stride + 1. */
+/* One direction of a convolution: out = (in + padding - span of the kernel) / stride + 1. */
 struct ll_window_axis {
     uint64_t in, out, kernel, stride;
+    uint64_t dilation; /* how far taps lie apart; 0 as 1: side by side */
 };
 
 /* The windows of a convolution overlap: neighbouring output pixels share input pixels. Its image (the

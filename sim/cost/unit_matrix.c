@@ -336,7 +336,9 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
         .at_work = l.tiles / l.waves,
         .cycles = l.cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
-        .joining_bytes = l.parts > 1 ? (parts + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
+        .joining_bytes = l.parts > 1 ? (parts * task->problem.sum_width + 1) *
+                                           ll_operand_bytes(&task->problem, LL_OPERAND_C)
+                                     : 0,
     };
     way->shares = l.tiles / tiles_of_share;
     way->macs = tile_macs(&l) * l.tiles;

@@ -397,8 +397,8 @@ static void weigh(struct ll_evaluator *evaluator, struct worker *worker, struct 
         fail(evaluator);
 }
 
-/* The reason of a constraint on what the machine does not tell, such as areas; the constraint where memory ran
- * out. */
+/* The reason of a constraint on what the machine does not tell, such as areas; the constraint where memory
+ * ran out. */
 static const char *unknown_number(struct ll_evaluator *evaluator, struct worker *worker,
                                   const char *constraint)
 {
