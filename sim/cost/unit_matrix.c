@@ -330,19 +330,18 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     struct layout l = lay(unit, task, index);
     if (!makes_sense(unit, task, &l))
         return false;
-    double tiles_of_share, parts = (double)l.parts;
+    double tiles_of_share,
+        sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
         .at_work = l.tiles / l.waves,
         .cycles = l.cycles + l.join_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
-        .joining_bytes = l.parts > 1 ? (parts * task->problem.sum_width + 1) *
-                                           ll_operand_bytes(&task->problem, LL_OPERAND_C)
-                                     : 0,
+        .joining_bytes = l.parts > 1 ? (sums + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
     };
     way->shares = l.tiles / tiles_of_share;
     way->macs = tile_macs(&l) * l.tiles;
-    double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, parts};
+    double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, sums};
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
     if (why)
         tell_tiles(unit, task, &l, way, why);

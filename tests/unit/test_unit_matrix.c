@@ -84,8 +84,8 @@ static void a_long_k_is_shared_by_idle_units(void **state)
     assert_near(cost.compute_cycles, 128 * 128 * 512 / 512.0 + 20, 1e-15);
     assert_int_equal(cost.units_used, 64);
     assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 2); /* k has no more than two steps */
-    double sums = 128 * 128 * 2, operands = 2 * 128 * 32768 * 2;
-    assert_near(cost.level_bytes[0], operands + 64 * sums + 65 * sums, 1e-15);
+    double result = 128 * 128 * 2, sums = 64 * 2 * result, operands = 2 * 128 * 32768 * 2;
+    assert_near(cost.level_bytes[0], operands + sums + (sums + result), 1e-15); /* out, back, and their sum */
     machine.units[0].matrix.most_parts = 47; /* of 1, 2, 4, ... that is 32 */
     assert_int_equal(cost_of(&machine, 1, 128, 128, 32768).units_used, 32);
     machine.units[0].matrix.most_parts = 1;
