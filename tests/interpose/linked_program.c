@@ -160,6 +160,25 @@ static int jumps(void)
     return !products(2);
 }
 
+/* What goes on after a jump may lie deeper on the stack than the call that was jumped out of. */
+static __attribute__((noinline)) bool deep_products(int count)
+{
+    volatile char room[65536];
+    room[0] = 0;
+    return products(count) && room[0] == 0;
+}
+
+static int jumps_deeper(void)
+{
+    const int one = 1;
+    double x[1] = {0};
+    blas_error = jump;
+    if (setjmp(before) == 0)
+        dscal_(&one, x, x, &one);
+    blas_error = NULL;
+    return !deep_products(10);
+}
+
 static int floods(void)
 {
     return !products(20000);
@@ -311,7 +330,7 @@ int main(int count, char **arguments)
         {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
         {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
         {"weak", asks_weakly},      {"small", has_small_stack}, {"returns", returns},
-        {"churns", churns_memory},
+        {"churns", churns_memory},  {"deeper", jumps_deeper},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -327,6 +327,17 @@ static void a_call_that_was_jumped_out_of_is_given_up(void **state)
     finish(&seen);
 }
 
+static void after_a_jump_calls_from_deeper_frames_are_not_within_the_lost_one(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run(&seen, "linked_program", "deeper", 0);
+    assert_int_equal(seen.recording.status, 0);
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 10);
+    assert_int_equal(ll_ring_process_info(seen.recording.reader, 0).abandoned, 1);
+    finish(&seen);
+}
+
 static void what_finds_no_room_is_counted(void **state)
 {
     (void)state;
@@ -369,6 +380,7 @@ static void a_signal_amid_a_record_does_no_harm(void **state)
     for (uint64_t i = 0; i < seen.count; i++)
         calls += seen.events[i].kind == LL_EVENT_CALL;
     assert_int_equal(calls + info.lost + info.nested + info.ringless, done);
+    assert_int_equal(info.abandoned, 0); /* by a handler for a while, but they came back */
     finish(&seen);
 }
 
@@ -511,6 +523,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(threads_write_at_once_and_are_told_apart),
         cmocka_unit_test(a_thread_that_ends_leaves_its_ring_to_the_next),
         cmocka_unit_test(a_call_that_was_jumped_out_of_is_given_up),
+        cmocka_unit_test(after_a_jump_calls_from_deeper_frames_are_not_within_the_lost_one),
         cmocka_unit_test(what_finds_no_room_is_counted),
         cmocka_unit_test(memory_that_comes_and_goes_leaves_room_for_calls),
         cmocka_unit_test(a_signal_amid_a_record_does_no_harm),

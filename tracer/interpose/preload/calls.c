@@ -6,8 +6,11 @@
  * may be gone.
  *
  * A call that something jumps out of (an error handler's longjmp, an exception) never comes back to be
- * counted out. The frames of calls in progress tell: a new call whose frame is not below that of the
- * innermost one was not made by it. */
+ * counted out. Two things tell that a new call was not made by one in progress: its frame does not lie below
+ * that one's; or it is made from the library that made that one, and nothing since went back into there. What
+ * escapes both is a call from a deeper frame of another library. A library's callback that itself makes calls
+ * seems to be outside of the call that it serves, and so does a signal handler: that one counts as abandoned
+ * until it comes back after all. */
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/thread.h"
@@ -17,12 +20,14 @@
 #include <time.h>
 
 enum { PLACES = 8192, PROBES = 16, ALIKE = 1 << 12 };
+#define CLAIMED UINT32_MAX /* an epoch that no table reaches */
 
 struct place {
     _Atomic(void *) real; /* written last */
-    void *caller;
-    uint32_t symbol;
-    _Atomic uint32_t epoch; /* of the table when it was written; 0: free */
+    _Atomic(void *) caller;
+    _Atomic uintptr_t from, into; /* as of struct ll_call_way */
+    _Atomic uint32_t symbol;
+    _Atomic uint32_t epoch; /* of the table when it was written; 0: free; CLAIMED: it is being written */
 };
 
 static struct place places[PLACES];
@@ -42,7 +47,7 @@ static uint64_t hash_of(uint32_t symbol, const void *caller)
 }
 
 /* The slow way: asks the resolver, says what is new, and remembers. */
-static void *find_real(uint32_t symbol, void *caller, uint32_t now)
+static struct ll_call_way find_way(uint32_t symbol, void *caller, uint32_t now)
 {
     int error = errno;
     void *real = atomic_load(&given[symbol]);
@@ -55,57 +60,67 @@ static void *find_real(uint32_t symbol, void *caller, uint32_t now)
     } else if (page) {
         atomic_fetch_add(&page->unresolved, 1);
     }
-    real = ll_entry_behind(real);
+    struct ll_call_way way = {.real = ll_entry_behind(real)};
+    if (real) {
+        way.from = ll_module_begin(caller);
+        way.into = ll_module_begin(real);
+    }
     for (uint64_t i = 0; real && i < PROBES; i++) {
         struct place *place = &places[(hash_of(symbol, caller) + i) % PLACES];
         uint32_t then = atomic_load(&place->epoch);
-        if (then == now || !atomic_compare_exchange_strong(&place->epoch, &then, 0))
+        if (then == now || then == CLAIMED || !atomic_compare_exchange_strong(&place->epoch, &then, CLAIMED))
             continue;
         atomic_store(&place->real, NULL);
-        place->caller = caller;
-        place->symbol = symbol;
-        atomic_store_explicit(&place->real, real, memory_order_release);
+        atomic_store(&place->caller, caller);
+        atomic_store(&place->symbol, symbol);
+        atomic_store(&place->from, way.from);
+        atomic_store(&place->into, way.into);
+        atomic_store_explicit(&place->real, way.real, memory_order_release);
         atomic_store_explicit(&place->epoch, now, memory_order_release);
         break;
     }
     errno = error;
-    return real;
+    return way;
 }
 
 /* The quick way: a table of places, each of which is whole when its epoch is the present one before and
- * after. */
-void *ll_real(uint32_t symbol, void *caller)
+ * after. One that is being written, which in a child of a fork may be so for good, hides none behind it. */
+static struct ll_call_way way_of(uint32_t symbol, void *caller)
 {
     uint32_t now = atomic_load_explicit(&epoch, memory_order_relaxed);
     uint64_t hash = hash_of(symbol, caller);
     for (uint64_t i = 0; i < PROBES; i++) {
         struct place *place = &places[(hash + i) % PLACES];
-        if (atomic_load_explicit(&place->epoch, memory_order_acquire) != now)
+        uint32_t then = atomic_load_explicit(&place->epoch, memory_order_acquire);
+        if (then != now && then != CLAIMED)
             break;
-        if (place->caller != caller || place->symbol != symbol)
+        if (then == CLAIMED || atomic_load_explicit(&place->caller, memory_order_acquire) != caller ||
+            atomic_load_explicit(&place->symbol, memory_order_acquire) != symbol)
             continue;
-        void *real = atomic_load_explicit(&place->real, memory_order_acquire);
+        struct ll_call_way way = {.real = atomic_load_explicit(&place->real, memory_order_acquire),
+                                  .from = atomic_load_explicit(&place->from, memory_order_acquire),
+                                  .into = atomic_load_explicit(&place->into, memory_order_acquire)};
         if (atomic_load_explicit(&place->epoch, memory_order_relaxed) == now)
-            return real;
+            return way;
     }
-    return find_real(symbol, caller, now);
+    return find_way(symbol, caller, now);
 }
 
 /* A patched entry has said what it leads to; the first such call of a routine says what is new all the same.
  */
-static __attribute__((noinline)) void *take_entered(uint32_t symbol, void *caller)
+static __attribute__((noinline)) struct ll_call_way take_entered(uint32_t symbol, void *caller)
 {
     static _Atomic uint8_t said[LL_SYMBOL_COUNT];
-    void *real = ll_entered;
+    struct ll_call_way way = {.real = ll_entered};
     ll_entered = NULL;
     if (!atomic_exchange_explicit(&said[symbol], 1, memory_order_relaxed))
-        ll_real(symbol, caller);
-    return real;
+        way_of(symbol, caller);
+    return way;
 }
 
-void *ll_reach(uint32_t symbol, void *caller)
+struct ll_call_way ll_reach(uint32_t symbol, void *caller)
 {
-    return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : ll_real(symbol, caller);
+    return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : way_of(symbol, caller);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -117,12 +132,15 @@ static uint64_t thread_cpu_ns(void)
     return known ? (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec : 0;
 }
 
-/* How deep the new call is. */
-static uint32_t depth_of(struct ll_thread *thread, const void *top)
+/* How deep the new call is, which is made from the library that begins there. */
+static uint32_t depth_of(struct ll_thread *thread, uintptr_t from, const void *top)
 {
     uint32_t depth = thread->depth;
     while (depth && (uintptr_t)thread->frame[depth - 1] <= (uintptr_t)top)
         depth--;
+    for (uint32_t i = depth; from && i > 0 && thread->into[i - 1] && thread->into[i - 1] != from; i--)
+        if (thread->from[i - 1] == from)
+            depth = i - 1;
     if (depth != thread->depth)
         atomic_fetch_add(&ll_process()->abandoned, thread->depth - depth);
     return depth;
@@ -136,12 +154,14 @@ static _Atomic uint8_t *length_of_alike(const struct ll_passage *passage)
 static void begin(struct ll_thread *thread, struct ll_wrapper_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
-    uint32_t depth = depth_of(thread, top);
+    uint32_t depth = depth_of(thread, passage->way.from, top);
     passage->depth = depth;
     thread->depth = depth;
     if (depth == LL_DEEPEST)
         return;
     thread->frame[depth] = frame;
+    thread->from[depth] = passage->way.from;
+    thread->into[depth] = passage->way.into;
     thread->depth = depth + 1;
     if (atomic_load_explicit(length_of_alike(passage), memory_order_relaxed))
         passage->cpu_start_ns = thread_cpu_ns();
@@ -153,7 +173,9 @@ static void begin(struct ll_thread *thread, struct ll_wrapper_frame *frame, cons
 void *ll_enter(struct ll_wrapper_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
-    void *real = passage->real ? passage->real : ll_reach(passage->symbol, passage->caller);
+    if (!passage->way.real)
+        passage->way = ll_reach(passage->symbol, passage->caller);
+    void *real = passage->way.real;
     struct ll_thread *thread = &ll_self;
     if (!real || !ll_process_control() || !ll_thread_ready(thread))
         return real;
@@ -174,10 +196,12 @@ void *ll_enter(struct ll_wrapper_frame *frame, const void *top)
 static bool end(struct ll_thread *thread, const struct ll_wrapper_frame *frame)
 {
     const struct ll_passage *passage = &frame->passage;
-    if (!passage->start_ticks || thread->generation != ll_process_generation())
+    if (thread->generation != ll_process_generation())
         return false;
     if (thread->depth > passage->depth && thread->frame[passage->depth] == frame)
         thread->depth = passage->depth;
+    else /* it was given up too early */
+        atomic_fetch_sub(&ll_process()->abandoned, 1);
     return true;
 }
 
@@ -190,14 +214,11 @@ static void remember_length(const struct ll_passage *passage, bool is_long)
         atomic_store_explicit(last, is_long, memory_order_relaxed);
 }
 
-void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned count)
+static void put_call(struct ll_thread *thread, struct ll_wrapper_frame *frame, enum ll_ring_kind kind,
+                     unsigned count)
 {
     const struct ll_passage *passage = &frame->passage;
-    struct ll_thread *thread = &ll_self;
     uint64_t *words = frame->words;
-    if (!end(thread, frame))
-        return;
-    thread->busy = true;
     uint64_t ticks = ll_process_ticks() - passage->start_ticks;
     bool is_long = ticks >= ll_process_control()->long_ticks;
     words[0] = ll_ring_header(kind, count, passage->depth, passage->symbol);
@@ -209,6 +230,17 @@ void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned c
     ll_thread_push(thread, words, count);
     if (passage->depth == 0)
         atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);
+}
+
+void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned count)
+{
+    const struct ll_passage *passage = &frame->passage;
+    struct ll_thread *thread = &ll_self;
+    if (!passage->start_ticks)
+        return;
+    thread->busy = true;
+    if (end(thread, frame))
+        put_call(thread, frame, kind, count);
     thread->busy = false;
 }
 

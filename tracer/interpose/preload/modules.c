@@ -127,6 +127,30 @@ bool ll_module_has(const char *name)
     return found;
 }
 
+struct where {
+    uintptr_t address, begin;
+};
+
+static int look_in(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct where *where = context;
+    struct ll_loaded loaded;
+    if (size < offsetof(struct dl_phdr_info, dlpi_phnum) + sizeof info->dlpi_phnum)
+        return 1;
+    ll_loaded_read(&loaded, info);
+    if (where->address < loaded.begin || where->address >= loaded.end)
+        return 0;
+    where->begin = loaded.begin;
+    return 1;
+}
+
+uintptr_t ll_module_begin(const void *address)
+{
+    struct where where = {.address = (uintptr_t)ll_entry_origin(address)};
+    dl_iterate_phdr(look_in, &where);
+    return where.begin;
+}
+
 bool ll_is_ours(const void *address)
 {
     extern const char _end[] __attribute__((visibility("hidden")));

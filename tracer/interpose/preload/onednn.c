@@ -495,10 +495,11 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
                            const struct ll_dnnl_argument *arguments)
 {
     void *caller = __builtin_return_address(0);
+    struct ll_call_way way = ll_reach(LL_SYMBOL_dnnl_primitive_execute, caller);
     union {
         void *address;
         int (*call)(const void *, void *, int, const struct ll_dnnl_argument *);
-    } real = {.address = ll_reach(LL_SYMBOL_dnnl_primitive_execute, caller)};
+    } real = {.address = way.real};
     if (!real.address)
         return 5; /* dnnl_runtime_error */
     uint64_t place = place_of(real.address, primitive, count, arguments);
@@ -516,7 +517,7 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
     }
     frame.passage = (struct ll_passage){
         .caller = caller,
-        .real = real.address,
+        .way = way,
         .symbol = LL_SYMBOL_dnnl_primitive_execute,
         .sizes = place,
     };
@@ -531,7 +532,7 @@ int dnnl_primitive_destroy(void *primitive)
     union {
         void *address;
         int (*call)(void *);
-    } real = {.address = ll_reach(LL_SYMBOL_dnnl_primitive_destroy, __builtin_return_address(0))};
+    } real = {.address = ll_reach(LL_SYMBOL_dnnl_primitive_destroy, __builtin_return_address(0)).real};
     forget(primitive);
     return real.address ? real.call(primitive) : 5;
 }

@@ -18,10 +18,17 @@
 
 #define LL_EXPORT __attribute__((visibility("default")))
 
+/* Where a call leads: the real function, NULL where no library has it, and where the library begins that
+ * calls and the one that is called; 0: not known. */
+struct ll_call_way {
+    void *real;
+    uintptr_t from, into;
+};
+
 /* One call on its way through a wrapper, which fills in the first five. */
 struct ll_passage {
     void *caller;
-    void *real; /* the real function where it is known already, else NULL */
+    struct ll_call_way way; /* where it is known already, else of no real function */
     uint32_t symbol;
     bool is_query;         /* it asks for the size of a workspace and computes nothing */
     uint64_t sizes;        /* of what is computed, hashed: calls that are alike take about as long */
@@ -30,9 +37,9 @@ struct ll_passage {
     uint32_t depth;
 };
 
-/* The real function for a call that is on its way: the beginning of the one that a patched entry came from,
- * else that of ll_real. Asked once a call. */
-void *ll_reach(uint32_t symbol, void *caller);
+/* The way of a call that is made: to the beginning of the function that a patched entry came from, else to
+ * the one that the caller would have got, remembered by the place of the call. Asked once a call. */
+struct ll_call_way ll_reach(uint32_t symbol, void *caller);
 
 /* What a wrapper has on its stack: stacks grow downwards, so that what it calls lies below. words are those
  * of the record: LL_RING_CALL_WORDS to be filled by ll_leave, then the arguments. */
@@ -44,9 +51,6 @@ struct ll_wrapper_frame {
 /* From now on this is the real function of a symbol, whoever calls it; NULL leaves it to the resolver again.
  */
 void ll_real_set(uint32_t symbol, void *real);
-
-/* The real function for a caller, remembered by the place of the call; NULL where no library has it. */
-void *ll_real(uint32_t symbol, void *caller);
 
 /* Before and after the real function, whose address ll_enter gives; NULL where no library has it. top is the
  * wrapper's __builtin_frame_address(0), count the words up to the end of the arguments. */
@@ -116,6 +120,9 @@ void *ll_resolve(uint32_t symbol, void *caller);
  * needs, breadth first, as it does; then anywhere. Never a symbol of ours; NULL where there is none. */
 void *ll_module_symbol_for(const char *name, const void *caller);
 void *ll_module_symbol_anywhere(const char *name);
+
+/* Where the library begins that an address lies in; 0: in none. */
+uintptr_t ll_module_begin(const void *address);
 
 /* Whether any library but ours defines such a function; when in doubt, it does. */
 bool ll_module_has(const char *name);

@@ -15,10 +15,13 @@ struct ll_thread {
     uint64_t size_words, head, tail_seen; /* tail_seen: the reader is at least so far */
     uint32_t depth;
     uint32_t slot;
-    uint64_t tid;                  /* 0: the calling thread's own */
-    bool busy;                     /* amid a record: an event from a signal handler must keep out */
-    bool untouched;                /* this thread asked for a ring and got none */
-    const void *frame[LL_DEEPEST]; /* of the calls in progress, outermost first: stacks grow downwards */
+    uint64_t tid;   /* 0: the calling thread's own */
+    bool busy;      /* amid a record: an event from a signal handler must keep out */
+    bool untouched; /* this thread asked for a ring and got none */
+    /* Of the calls in progress, outermost first: where they lie on the stack, which grows downwards, and the
+     * libraries that they were made from and that they went into. */
+    const void *frame[LL_DEEPEST];
+    uintptr_t from[LL_DEEPEST], into[LL_DEEPEST];
 };
 
 /* Of the calling thread; in memory that is there from the start, so that looking never allocates. */
