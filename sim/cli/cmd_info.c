@@ -257,7 +257,8 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
                  {"summary.dropped", "events dropped"},
                  {"summary.coarse", "whose rows that lie apart count as one run"},
                  {"summary.unplaced", "events of threads without a ring, or of signals amid others"},
-                 {"summary.unresolved", "unresolved"}};
+                 {"summary.unresolved", "unresolved"},
+                 {"summary.unreturned", "that had not returned when the program ended"}};
     struct ll_human number, flops;
     struct ll_str line = {0};
     if (!ll_trace_fact(trace, "summary.calls"))

@@ -16,7 +16,8 @@ static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str
                   {"file_bytes", trace->file_bytes},
                   {"lost_bytes", trace->lost_bytes},
                   {"lost_frames", trace->lost_frames},
-                  {"lost_ops", trace->lost_ops}};
+                  {"lost_ops", trace->lost_ops},
+                  {"dropped_events", ll_dropped_events(trace)}};
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
     ll_json_put_bool(&json, "whole", whole);
@@ -51,8 +52,9 @@ const struct ll_command ll_command_verify = {
     .synopsis = "TRACE",
     .summary = "check whether a trace is whole, or how much of it can be used",
     .examples = "  leadline verify alexnet.llt\n  leadline verify alexnet.llt --json\n",
-    .details = "Exit status: 0 when the trace is whole; 1 when it is damaged or cut off but the rest can be "
-               "used; 2 when nothing of it can be used.\n",
+    .details =
+        "Exit status: 0 when the trace is whole; 1 when it is damaged or cut off, or events of the "
+        "recorded program found no room, but the rest can be used; 2 when nothing of it can be used.\n",
     .least_words = 1,
     .most_words = 1,
     .run = run,

@@ -31,12 +31,28 @@ static const char *command_text(const struct ll_args *args)
     for (size_t i = 0; i < args->word_count && text.length < ENOUGH; i++)
         ll_str_addf(&text, "%s%s", i ? " " : "", args->words[i]);
     size_t length = text.length < ENOUGH ? text.length : ENOUGH;
+    while (length < text.length && length > ENOUGH - 4 && ((unsigned char)text.text[length] & 0xc0) == 0x80)
+        length--; /* amid a letter of UTF-8 */
     char *copy = text.failed ? NULL : ll_copy_text(args->arena, text.text, length);
     ll_str_release(&text);
     return copy;
 }
 
 /* What to tell. */
+
+/* How long a call was in progress is known where the end was seen. */
+static void tell_unreturned(const struct ll_session_trace *trace, struct ll_str *out)
+{
+    struct ll_human time;
+    if (trace->unreturned == 1)
+        ll_str_addf(out, "; a call of %s had not returned", trace->longest);
+    else
+        ll_str_addf(out, "; %" PRIu64 " calls had not returned, the first of %s", trace->unreturned,
+                    trace->longest);
+    if (trace->longest_s > 0)
+        ll_str_addf(out, " after %s", ll_si(&time, trace->longest_s, "s"));
+    ll_str_add(out, " when the program ended");
+}
 
 static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
 {
@@ -64,6 +80,8 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
                     trace->unplaced);
     if (trace->unresolved)
         ll_str_addf(out, "; %" PRIu64 " calls unresolved", trace->unresolved);
+    if (trace->unreturned)
+        tell_unreturned(trace, out);
     if (trace->status != LL_OK)
         ll_str_addf(out, "; recording ended early: %s", ll_status_text(trace->status));
     ll_str_add(out, "\n");
@@ -152,6 +170,9 @@ static void put_trace(struct ll_json *json, const struct ll_session_trace *trace
     ll_json_put_count(json, "dropped", summary->lost);
     ll_json_put_count(json, "unplaced", trace->unplaced);
     ll_json_put_count(json, "unfollowed", trace->unfollowed);
+    ll_json_put_count(json, "unreturned", trace->unreturned);
+    ll_json_put_text(json, "unreturned_longest", trace->longest);
+    ll_json_put_number(json, "unreturned_s", trace->longest_s);
     ll_json_put_count(json, "unresolved", trace->unresolved);
     ll_json_put_text(json, "blas_core", trace->blas_core);
     ll_json_put_text(json, "better_core", trace->better_core);
@@ -260,8 +281,9 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     tell_signal(child->ended_by, args->words[0]);
     size_t running = ll_foreign_folder_users(rings_folder);
     tell(traces, count, refused, running);
-    if (ll_flag(args, "json"))
-        print_json(traces, count, running, status);
+    int printed = ll_flag(args, "json") ? print_json(traces, count, running, status) : LL_DONE;
+    if (status == LL_DONE && printed != LL_DONE)
+        return printed;
     if (count == 0 && is_of_before(settings.output))
         return status == LL_DONE ? LL_FAILED : status;
     return status_with(status, traces, count, refused);

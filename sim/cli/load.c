@@ -2,6 +2,7 @@
 #include "sim/cli/load.h"
 
 #include "sim/cli/command.h"
+#include "sim/machine/quantity.h"
 #include "sim/report/human.h"
 #include "tracer/stored.h"
 #include "tracer/products.h"
@@ -80,9 +81,27 @@ bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, 
     return weights > 0;
 }
 
-static bool is_whole(const struct ll_trace *trace)
+/* A count that a fact holds; 0 where there is none. */
+static uint64_t counted(const struct ll_trace *trace, const char *key)
+{
+    uint64_t count;
+    const char *value = ll_trace_fact(trace, key);
+    return value && ll_count_parse(value, &count) ? count : 0;
+}
+
+uint64_t ll_dropped_events(const struct ll_trace *trace)
+{
+    return ll_add(counted(trace, "summary.dropped"), counted(trace, "summary.unplaced"));
+}
+
+static bool is_undamaged(const struct ll_trace *trace)
 {
     return trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0;
+}
+
+static bool is_whole(const struct ll_trace *trace)
+{
+    return is_undamaged(trace) && ll_dropped_events(trace) == 0;
 }
 
 struct ll_trace *ll_load_trace(const char *path, int *status)
@@ -118,11 +137,36 @@ static void add_losses(const struct ll_trace *trace, struct ll_str *out)
         ll_str_add(out, ", the end is missing");
 }
 
+/* What is missing although the file is whole. */
+static void add_unseen(const struct ll_trace *trace, struct ll_str *out)
+{
+    uint64_t dropped = ll_dropped_events(trace), unreturned = counted(trace, "summary.unreturned");
+    const char *routine = ll_trace_fact(trace, "summary.unreturned_longest");
+    struct ll_human number, time;
+    if (dropped)
+        ll_str_addf(out, "incomplete: %s event%s of the program found no room while it was recorded",
+                    ll_grouped(&number, dropped), ll_plural(dropped));
+    else
+        ll_str_add(out, "complete");
+    if (!unreturned)
+        return;
+    ll_str_add(out, dropped ? ", and " : " but for ");
+    if (unreturned > 1)
+        ll_str_addf(out, "%s calls, the first", ll_grouped(&number, unreturned));
+    else
+        ll_str_add(out, "a call");
+    ll_str_addf(out, " of %s that had not returned", routine ? routine : "an unknown routine");
+    double after_s = ll_trace_number(trace, "summary.unreturned_s", 0);
+    if (after_s > 0)
+        ll_str_addf(out, " after %s", ll_si(&time, after_s, "s"));
+    ll_str_add(out, " when the program ended");
+}
+
 bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
 {
     uint64_t steps = ll_complete_steps(trace);
-    if (is_whole(trace))
-        ll_str_add(out, "complete");
+    if (is_undamaged(trace))
+        add_unseen(trace, out);
     else if (trace->lost_frames || trace->lost_bytes)
         add_losses(trace, out);
     else

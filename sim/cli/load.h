@@ -15,8 +15,11 @@ struct ll_trace *ll_read_trace(const char *path, int *status);
 /* The same, and says how much of a trace that is not whole can be used. */
 struct ll_trace *ll_load_trace(const char *path, int *status);
 
+/* Events of a recorded program for which there was no room while it ran: calls are missing. */
+uint64_t ll_dropped_events(const struct ll_trace *trace);
+
 /* Adds one sentence, without a final dot: "complete", or what is missing, and how much can be used. Whether
- * the trace is whole. */
+ * the trace is whole, which it is with a call at its end that had not returned. */
 bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out);
 
 /* How many steps have all their ops. */

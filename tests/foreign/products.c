@@ -2,7 +2,9 @@
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
  * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
  * `limit` the same when no file may grow any more, `die` kills itself, `late` stays for another second,
- * `exec` begins again as another program, a number is the exit status. */
+ * `exec` begins again as another program, `within` kills itself inside a call, a number is
+ * the exit status. */
+#define _POSIX_C_SOURCE 200809L
 #include <cblas.h>
 
 #include <pthread.h>
@@ -12,7 +14,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+            const double *beta, double *c, const int *ldc);
 
 static double multiply(int size, int times)
 {
@@ -30,6 +37,23 @@ static double multiply(int size, int times)
     free(b);
     free(c);
     return result;
+}
+
+/* Asked by BLAS in place of its own function, which prints, when an argument is wrong. */
+void xerbla_(const char *name, const int *argument, size_t length);
+void xerbla_(const char *name, const int *argument, size_t length)
+{
+    (void)name, (void)argument, (void)length;
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    raise(SIGKILL);
+}
+
+static void die_within(void)
+{
+    double a[4] = {0}, b[4] = {0}, c[4] = {0};
+    const double one = 1;
+    const int two = 2, too_small = 1;
+    dgemm_("N", "N", &two, &two, &two, &one, a, &too_small, b, &two, &one, c, &two);
 }
 
 static void *multiply_once(void *size)
@@ -72,6 +96,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (strcmp(what, "limit") == 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000}) == 0)
         use_threads(atoi(argv[1]));
+    if (strcmp(what, "within") == 0)
+        die_within();
     if (strcmp(what, "die") == 0)
         raise(SIGKILL);
     if (strcmp(what, "late") == 0)

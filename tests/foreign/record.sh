@@ -29,6 +29,18 @@ expect $? 0 "the trace of a killed program"
 
 expect "$("$leadline" info --json "$here/k.llt" | grep -c '"ended": "killed"')" 1 "word in the trace of how it ended"
 
+# A call that the program dies in: its time is there, and nobody calls the trace complete without a word of it.
+for times in 7 0; do
+    echo | "$leadline" record --json -o "$here/x.llt" -- "$products" 50 $times within >"$here/told" 2>"$here/err"
+    expect $? 137 "the status of a program that was killed within a call"
+    expect "$(tr '\n' ' ' <"$here/err" | grep -c 'a call of dgemm_ had not returned after 2[0-9.]* ms when the program ended')" 1 \
+        "word of the call that it was killed in"
+    expect "$(calls "$here/x.llt")" $times "calls that returned"
+    expect "$("$leadline" dump "$here/x.llt" | tail -1 | grep -c '"kind":"opaque".*"scope":"dgemm_"')" 1 "the op that was cut off"
+    expect "$("$leadline" verify "$here/x.llt" | tr '\n' ' ' | grep -c 'complete but for a call of dgemm_ that had not returned')" 1 \
+        "the same in what verify says"
+done
+
 # Half a second before the first call, and a second behind the last, which the process itself waits.
 for way in preload probe; do
     echo | "$leadline" record --mech $way --json -o "$here/w.llt" -- \
@@ -67,6 +79,24 @@ echo | "$leadline" record -o "$here/l.llt" -- "$products" 50 7 limit >/dev/null 
 expect "$(calls "$here/l.llt")" 7 "calls of the thread that has a ring"
 expect "$(grep -c 'events lost, their threads found no room' "$here/err")" 1 "word of threads that found no room"
 expect "$("$leadline" info "$here/l.llt" | tr '\n' ' ' | grep -c 'threads without a ring')" 1 "the same in the trace"
+
+"$leadline" verify "$here/l.llt" >"$here/said"
+expect $? 1 "what verify says of a trace that lacks calls"
+expect "$(grep -c 'incomplete: .* events of the program found no room' "$here/said")" 1 "why, in words"
+"$leadline" sim "$here/l.llt" -c custom_example >/dev/null 2>"$here/said"
+expect "$(grep -c 'incomplete: .* events of the program found no room' "$here/said")" 1 "the same before a simulation"
+
+said=$(echo | "$leadline" record --json -o "$here/j.llt" -- "$products" 50 7 0 2>&1 >/dev/full | grep -c 'cannot be written')
+expect "$said" 1 "word of a report that did not arrive"
+echo | "$leadline" record --json -o "$here/j.llt" -- sh -c '"$@" >/dev/null' sh "$products" 50 7 0 2>/dev/null >/dev/full
+expect $? 1 "the exit status where the report did not arrive"
+
+letters=$(printf 'ä%.0s' $(seq 120))
+for more in "" a; do
+    echo | "$leadline" record -o "$here/u.llt" -- "$products" 50 7 0 "$more$letters" >/dev/null 2>&1
+    "$leadline" info --json "$here/u.llt" | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1
+    expect $? 0 "a long command, cut between letters"
+done
 
 echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"

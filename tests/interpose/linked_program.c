@@ -110,6 +110,20 @@ static int is_killed(void)
     return 1;
 }
 
+static void kill_all(void)
+{
+    raise(SIGKILL);
+}
+
+static int is_killed_within(void)
+{
+    const int one = 1;
+    double x[1] = {0};
+    blas_error = kill_all;
+    dscal_(&one, x, x, &one);
+    return !products(1);
+}
+
 static void *call_often(void *count)
 {
     return products(*(int *)count) ? count : NULL;
@@ -330,7 +344,7 @@ int main(int count, char **arguments)
         {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
         {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
         {"weak", asks_weakly},      {"small", has_small_stack}, {"returns", returns},
-        {"churns", churns_memory},  {"deeper", jumps_deeper},
+        {"churns", churns_memory},  {"deeper", jumps_deeper},   {"within", is_killed_within},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

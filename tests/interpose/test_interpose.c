@@ -280,6 +280,23 @@ static void what_a_killed_program_recorded_is_there(void **state)
     finish(&seen);
 }
 
+static void a_call_that_a_program_died_in_is_known(void **state)
+{
+    (void)state;
+    struct seen seen;
+    struct ll_unreturned_call call;
+    uint64_t at = 0, begun_ns = ll_now_ns();
+    run(&seen, "linked_program", "within", 0);
+    assert_int_equal(WTERMSIG(seen.recording.status), SIGKILL);
+    assert_int_equal(seen.count, 0);
+    assert_true(ll_ring_next_unreturned(seen.recording.reader, &at, &call));
+    assert_int_equal(call.symbol, LL_SYMBOL_dscal_);
+    assert_int_equal(call.process, 0);
+    assert_in_range(call.start_ns, begun_ns, ll_now_ns());
+    assert_false(ll_ring_next_unreturned(seen.recording.reader, &at, &call));
+    finish(&seen);
+}
+
 static void threads_write_at_once_and_are_told_apart(void **state)
 {
     (void)state;
@@ -520,6 +537,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_child_writes_a_file_of_its_own),
         cmocka_unit_test(what_was_recorded_before_an_early_exit_is_there),
         cmocka_unit_test(what_a_killed_program_recorded_is_there),
+        cmocka_unit_test(a_call_that_a_program_died_in_is_known),
         cmocka_unit_test(threads_write_at_once_and_are_told_apart),
         cmocka_unit_test(a_thread_that_ends_leaves_its_ring_to_the_next),
         cmocka_unit_test(a_call_that_was_jumped_out_of_is_given_up),

@@ -485,6 +485,26 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 
 /* The end. */
 
+void ll_capture_unreturned(struct ll_capture *capture, const struct ll_unreturned *last)
+{
+    struct thread *thread = thread_of(capture, last->thread);
+    if (!thread || ll_recorder_status(capture->recorder) != LL_OK || last->end_ns < last->start_ns)
+        return;
+    note_gap(capture, thread, last->start_ns);
+    struct ll_record op = {.kind = LL_OP_OPAQUE,
+                           .scope = ll_recorder_string(capture->recorder, last->routine),
+                           .start_ns = last->start_ns,
+                           .duration_ns = last->end_ns - last->start_ns};
+    if (op.scope == LL_NONE)
+        return;
+    capture->waits.count = 0;
+    add_thread_order(capture, thread, NULL, 0, &op);
+    record(capture, thread, &op);
+    thread->seen.in_calls_ns += op.duration_ns;
+    thread->seen.end_ns = last->end_ns;
+    capture->end_ns = ll_max(capture->end_ns, last->end_ns);
+}
+
 struct ll_capture_summary ll_capture_summary(struct ll_capture *capture)
 {
     struct ll_capture_summary summary = capture->summary;

@@ -52,11 +52,21 @@ struct ll_capture_summary {
     uint32_t thread_count;
 };
 
+struct ll_unreturned {
+    const char *routine; /* its name, which is the op's scope */
+    uint32_t thread;     /* as of events */
+    uint64_t start_ns, end_ns;
+};
+
 /* NULL when memory ran out. */
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings);
 
 /* Takes one event in. Trouble is the recorder's (ll_recorder_status). */
 void ll_capture_event(struct ll_capture *capture, const struct ll_event *event);
+
+/* A thread's last call began and had not returned when the process ended: an op without operands, of unknown
+ * FLOPs, that takes the time in between. No event of the thread follows. */
+void ll_capture_unreturned(struct ll_capture *capture, const struct ll_unreturned *last);
 
 /* What was seen so far; valid until the next event. */
 struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);

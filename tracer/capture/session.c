@@ -6,6 +6,7 @@
 #include "tracer/base/str.h"
 #include "tracer/elf.h"
 #include "tracer/host.h"
+#include "tracer/interpose/routines.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +26,10 @@ struct recorded {
     struct ll_capture *capture;
     uint64_t started_ns, flushed_ns;
     size_t facts_written; /* of what the process said */
+    struct {
+        uint64_t count, first_ns;
+        const char *routine; /* of the first */
+    } unreturned;
     enum ll_status status;
 };
 
@@ -292,8 +297,35 @@ static const char *end_of(const struct recorded *process, const struct ll_ring_p
     return "still running";
 }
 
+/* Calls that had not returned. Where the process ended in peace that may be because something had jumped out
+ * of one long before: then it is only told, else it is an op up to the end. */
+static void take_unreturned(struct recorded *process, const struct ll_ring_process_info *info,
+                            uint64_t end_ns)
+{
+    const struct ll_ring_reader *reader = process->session->reader;
+    struct ll_unreturned_call call;
+    for (uint64_t at = 0; ll_ring_next_unreturned(reader, &at, &call);) {
+        if (call.process != process->number)
+            continue;
+        const struct ll_unreturned last = {ll_symbol_row(call.symbol)->name, call.thread, call.start_ns,
+                                           ll_max(end_ns, call.start_ns)};
+        if (process->unreturned.count++ == 0 || call.start_ns < process->unreturned.first_ns) {
+            process->unreturned.first_ns = call.start_ns;
+            process->unreturned.routine = last.routine;
+        }
+        if (process->capture && !info->ended_ns)
+            ll_capture_unreturned(process->capture, &last);
+    }
+}
+
+static double unreturned_s(const struct recorded *process, uint64_t end_ns)
+{
+    uint64_t first_ns = process->unreturned.first_ns;
+    return process->unreturned.count && end_ns > first_ns ? (double)(end_ns - first_ns) * 1e-9 : 0;
+}
+
 static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info,
-                             const char *ended)
+                             const char *ended, uint64_t end_ns)
 {
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
@@ -306,13 +338,18 @@ static void count_late_facts(struct recorded *process, const struct ll_ring_proc
         ll_facts_add(&facts, "summary.unfollowed", "%" PRIu64, info->unfollowed);
     ll_facts_add(&facts, "summary.unplaced", "%" PRIu64, info->ringless);
     ll_facts_add(&facts, "summary.late", "%" PRIu64, info->late);
+    if (process->unreturned.count) {
+        ll_facts_add(&facts, "summary.unreturned", "%" PRIu64, process->unreturned.count);
+        ll_facts_add(&facts, "summary.unreturned_longest", "%s", process->unreturned.routine);
+        ll_facts_add(&facts, "summary.unreturned_s", "%.6f", unreturned_s(process, end_ns));
+    }
     ll_facts_add(&facts, "summary.ended", "%s", ended);
     if (!facts.failed)
         ll_recorder_facts(process->recorder, facts.items, facts.count);
     ll_arena_release(&arena);
 }
 
-static void describe(const struct recorded *process, const struct ll_ring_process_info *info,
+static void describe(const struct recorded *process, const struct ll_ring_process_info *info, uint64_t end_ns,
                      struct ll_arena *arena, struct ll_session_trace *trace)
 {
     const char *core = said(info, "openblas_get_corename");
@@ -324,6 +361,9 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .unfollowed = info->unfollowed,
                                        .queries = info->queries,
                                        .late = info->late,
+                                       .unreturned = process->unreturned.count,
+                                       .longest = process->unreturned.routine,
+                                       .longest_s = unreturned_s(process, end_ns),
                                        .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,
                                        .better_core = ll_better_blas_core(core),
                                        .core_asked_for = said(info, "OPENBLAS_CORETYPE") != NULL};
@@ -343,11 +383,12 @@ static void close_process(struct recorded *process, struct ll_arena *arena, stru
     struct ll_ring_process_info info = ll_ring_process_info(process->session->reader, process->number);
     uint64_t end_ns;
     const char *ended = end_of(process, &info, &end_ns);
+    take_unreturned(process, &info, end_ns);
     if (process->capture)
         ll_capture_finish(process->capture, info.nested, end_ns);
-    describe(process, &info, arena, trace);
+    describe(process, &info, end_ns, arena, trace);
     if (process->recorder) {
-        count_late_facts(process, &info, ended);
+        count_late_facts(process, &info, ended, end_ns);
         ll_capture_close(process->capture);
         trace->status = ll_recorder_close(process->recorder);
     }
@@ -395,11 +436,20 @@ static void name_first(const struct ll_session *session, struct ll_session_trace
         traces[0].path = session->settings->output;
 }
 
+/* A process may have had no more than one call, which has not returned. */
+static void follow_unreturned(struct ll_session *session)
+{
+    struct ll_unreturned_call call;
+    for (uint64_t at = 0; ll_ring_next_unreturned(session->reader, &at, &call);)
+        process_of(session, call.process, call.start_ns);
+}
+
 bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct ll_session_trace **traces,
                       size_t *count)
 {
     ll_ring_finish(session->reader);
     ll_session_drain(session);
+    follow_unreturned(session);
     put_in_order(session);
     *traces = ll_alloc(arena, session->recorded_count, sizeof **traces);
     *count = 0;

@@ -53,6 +53,9 @@ struct ll_session_trace {
     uint64_t unresolved, queries, late;
     uint64_t unplaced;      /* events of threads that found no room for a ring, or of signal handlers */
     uint64_t unfollowed;    /* pieces of memory that came or went while rings were half full */
+    uint64_t unreturned;    /* calls that had begun and not returned when the process ended; .. */
+    const char *longest;    /* .. of these, the routine of the one that began first, NULL where there is .. */
+    double longest_s;       /* .. none, and how long before; 0 where nobody saw the end */
     double wall_s, covered; /* summary.wall_ns; its busiest thread's share in calls */
     const char *blas_core, *better_core; /* OpenBLAS took the CPU for another; NULL where it did not */
     bool core_asked_for;                 /* by the environment */

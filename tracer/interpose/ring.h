@@ -90,6 +90,7 @@ enum {
 struct ll_ring {
     _Alignas(64) _Atomic uint64_t head; /* the writer's */
     _Atomic uint64_t open_ticks;        /* when its outermost call in progress began; 0: none */
+    _Atomic uint64_t open_symbol;       /* of that call */
     _Atomic uint64_t lost;              /* records that found no room */
     _Alignas(64) _Atomic uint64_t tail; /* the reader's */
 };

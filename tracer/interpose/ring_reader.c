@@ -363,6 +363,24 @@ void ll_ring_finish(struct ll_ring_reader *reader)
     look(reader);
 }
 
+bool ll_ring_next_unreturned(const struct ll_ring_reader *reader, uint64_t *at,
+                             struct ll_unreturned_call *call)
+{
+    while (*at < reader->stream_count) {
+        const struct ll_ring_stream *stream = &reader->streams[(*at)++];
+        uint64_t start = atomic_load_explicit(&stream->ring->open_ticks, memory_order_acquire);
+        uint64_t symbol = atomic_load(&stream->ring->open_symbol);
+        if (!start || stream->damaged || symbol >= LL_SYMBOL_COUNT)
+            continue;
+        *call = (struct ll_unreturned_call){.process = stream->process,
+                                            .thread = stream->thread,
+                                            .symbol = (uint32_t)symbol,
+                                            .start_ns = ll_ring_clock_ns(&reader->clock, start)};
+        return true;
+    }
+    return false;
+}
+
 void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns)
 {
     struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};

@@ -51,6 +51,14 @@ struct ll_ring_process_info {
     size_t library_count;
 };
 
+/* An outermost call that has begun and not returned: it is in progress, or something jumped out of it. */
+struct ll_unreturned_call {
+    size_t process;
+    uint32_t thread; /* as of events */
+    uint32_t symbol;
+    uint64_t start_ns;
+};
+
 struct ll_ring_reader;
 
 /* Makes `control` in a folder that exists, for programs that find the folder in LL_RING_FOLDER_VARIABLE. */
@@ -67,6 +75,10 @@ bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event);
 
 /* From now on nobody writes: whatever is there is given out. */
 void ll_ring_finish(struct ll_ring_reader *reader);
+
+/* The next thread's call that has not returned, each thread's once; *at is 0 to begin with. */
+bool ll_ring_next_unreturned(const struct ll_ring_reader *reader, uint64_t *at,
+                             struct ll_unreturned_call *call);
 
 /* Sleeps until a ring is half full, at most so long. */
 void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);

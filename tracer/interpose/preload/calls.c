@@ -166,8 +166,10 @@ static void begin(struct ll_thread *thread, struct ll_wrapper_frame *frame, cons
     if (atomic_load_explicit(length_of_alike(passage), memory_order_relaxed))
         passage->cpu_start_ns = thread_cpu_ns();
     passage->start_ticks = ll_process_ticks();
-    if (depth == 0)
-        atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_relaxed);
+    if (depth > 0)
+        return;
+    atomic_store_explicit(&thread->ring->open_symbol, passage->symbol, memory_order_relaxed);
+    atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_release);
 }
 
 void *ll_enter(struct ll_wrapper_frame *frame, const void *top)
