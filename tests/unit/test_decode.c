@@ -203,6 +203,14 @@ static void a_decomposition_gives_the_matrices_that_its_job_asks_for(void **stat
     assert_true(ll_decode_call(LL_SYMBOL_dgesdd_, words, 10, &call));
     assert_null(operand_at(&call, 3 * BASE));
     assert_int_equal(call.operand_count, 2);
+    words[0] = 'O'; /* U overwrites A */
+    assert_true(ll_decode_call(LL_SYMBOL_dgesdd_, words, 10, &call));
+    assert_null(operand_at(&call, 3 * BASE));
+    assert_int_equal(operand_at(&call, 4 * BASE)->row_bytes, 4 * 4 * 8);
+    const uint64_t wide[] = {'O', 4, 6, BASE, 4, 2 * BASE, 3 * BASE, 4, 4 * BASE, 6}; /* V overwrites A */
+    assert_true(ll_decode_call(LL_SYMBOL_dgesdd_, wide, 10, &call));
+    assert_null(operand_at(&call, 4 * BASE));
+    assert_int_equal(operand_at(&call, 3 * BASE)->row_bytes, 4 * 4 * 8);
 }
 
 /* dnnl_types.h: relu is 0x1f in version 2.6 and 0x20 in 3.0, gelu_erf 0x30 and 0x31. */
