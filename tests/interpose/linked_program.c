@@ -76,12 +76,13 @@ static int nested(void)
 
 static int question(void)
 {
-    const int n = 2, ask = -1, enough = 64;
+    const int n = 2, ask = -1, least = -2, enough = 64;
     double a[4], tau[2], work[64];
     int info;
     dgeqrf_(&n, &n, a, &n, tau, work, &ask, &info);
     if (work[0] != 64)
         return 1;
+    dgeqrf_(&n, &n, a, &n, tau, work, &least, &info);
     dgeqrf_(&n, &n, a, &n, tau, work, &enough, &info);
     return info;
 }

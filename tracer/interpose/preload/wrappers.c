@@ -158,6 +158,11 @@ static inline uint64_t count_word(const void *count, bool wide)
         return 0;
     return wide ? *(const uint64_t *)count : (uint64_t)(int64_t) * (const int *)count;
 }
+/* -2 asks for the least that will do (dgetsls, LAPACK 3.7), which all others refuse. */
+static inline bool asks_for_size(uint64_t count)
+{
+    return count == (uint64_t)-1 || count == (uint64_t)-2;
+}
 static inline void keep_size(struct ll_passage *passage, uint64_t size)
 {
     passage->sizes = passage->sizes * 5 + size;
@@ -198,7 +203,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_FORTRAN_DIAG(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_JOB(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_COUNT(letter, name) keep_size(&frame.passage, *word++ = count_word(name, wide));
-#define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= count_word(name, wide) == (uint64_t)-1;
+#define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= asks_for_size(count_word(name, wide));
 #define W_FORTRAN_SCALAR(letter, name) *word++ = scalar_word_##letter(name);
 #define W_FORTRAN_PART(letter, name) *word++ = part_word_##letter(name);
 #define W_FORTRAN_PLAIN(letter, name)

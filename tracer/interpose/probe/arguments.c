@@ -108,6 +108,11 @@ static int64_t next_pointed_count(struct cursor *cursor)
     return cursor->is_wide ? wide : narrow;
 }
 
+static bool asks_for_size(int64_t count)
+{
+    return count == -1 || count == -2;
+}
+
 static uint64_t next_pointed_letter(struct cursor *cursor)
 {
     unsigned char letter = 0;
@@ -126,7 +131,7 @@ static bool read_fortran(struct cursor *cursor, enum kind kind, uint64_t *word, 
         *word = (uint64_t)next_pointed_count(cursor);
         return true;
     case WORK:
-        *is_query |= next_pointed_count(cursor) == -1;
+        *is_query |= asks_for_size(next_pointed_count(cursor));
         return false;
     case SCALAR:
         *word = next_pointed_is_set(cursor, cursor->is_complex ? 2 : 1);
