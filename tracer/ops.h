@@ -93,7 +93,8 @@
     X(POST_OPS, "post_ops", COUNT)                                                                           \
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)                                                                           \
-    X(BASE, "base", REAL)
+    X(BASE, "base", REAL)                                                                                    \
+    X(UNIT_DIAGONAL, "unit_diagonal", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

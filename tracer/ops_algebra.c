@@ -245,10 +245,13 @@ uint64_t ll_flops_GEMMT_ADD(const struct ll_op_view *op)
 }
 
 /* A triangle of q rows times, or its inverse times, p vectors: q (q + 1) / 2 products and q (q - 1) / 2 sums
- * for each, p q^2 together; complex p (4 q^2 + 2 q). */
+ * for each, p q^2 together; complex p (4 q^2 + 2 q). Where the diagonal is of ones there are as many products
+ * as sums: p q (q - 1), complex four times that. */
 uint64_t ll_flops_TRIANGLE(const struct ll_op_view *op)
 {
     uint64_t elements = ll_elements(&op->in[0]), q = op->in[1].dim[0];
+    if (ll_attr_count(op, LL_ATTR_UNIT_DIAGONAL, 0))
+        return ll_mul(ll_product_factor(op) == 1 ? 1 : 4, ll_mul(elements, q ? q - 1 : 0));
     if (ll_product_factor(op) == 1)
         return ll_mul(elements, q);
     return ll_mul(elements, ll_add(ll_mul(4, q), 2));
@@ -273,6 +276,12 @@ uint64_t ll_flops_NORM(const struct ll_op_view *op)
 uint64_t ll_flops_AXPY(const struct ll_op_view *op)
 {
     return per_element(op, 2 * ll_product_factor(op));
+}
+
+/* Two products and a sum; complex six for each product. */
+uint64_t ll_flops_AXPBY(const struct ll_op_view *op)
+{
+    return per_element(op, ll_product_factor(op) > 1 ? 14 : 3);
 }
 
 uint64_t ll_flops_SCAL(const struct ll_op_view *op)
@@ -332,6 +341,12 @@ static const struct ll_shape *last_matrix(const struct ll_op_view *op)
     return NULL;
 }
 
+/* At least one: a triangle of one row with a diagonal of ones is no FLOPs, and yet is gone through. */
+static uint64_t panel_side(double share, uint64_t size)
+{
+    return ll_max(1, (uint64_t)ceil(share * (double)size));
+}
+
 /* Blocked algorithms of linear algebra go panel by panel, and each panel waits for what the one before has
  * left. Each is a product of depth PANEL on what remains of the largest result, which shrinks: here all have
  * the same size, the fraction f of rows and of columns that keeps the FLOPs,
@@ -351,8 +366,8 @@ bool ll_work_PANELS(const struct ll_op_view *op, struct ll_work *work)
     work->b_bytes = work->a_bytes / 2;
     work->a_bytes -= work->b_bytes;
     work->sequence.steps = (uint64_t)steps;
-    work->sequence.step = (struct ll_gemm){
-        .batch = 1, .m = (uint64_t)ceil(f * (double)m), .n = (uint64_t)ceil(f * (double)n), .k = PANEL};
+    work->sequence.step =
+        (struct ll_gemm){.batch = 1, .m = panel_side(f, m), .n = panel_side(f, n), .k = PANEL};
     return true;
 }
 

@@ -138,12 +138,13 @@ uint64_t ll_flops_PART_MV_ADD(const struct ll_op_view *op)
     return symmetric_flops(op, &op->in[1], op->in[0].dim[0]);
 }
 
-/* A product or a division for each element, a sum for those beside the diagonal. */
+/* A product or a division for each element, unless the diagonal is of ones, and a sum for those beside it. */
 uint64_t ll_flops_PART_TRIANGLE(const struct ll_op_view *op)
 {
     uint64_t n = op->in[0].dim[0], beside = beside_diagonal(&op->in[1], n);
+    uint64_t products = ll_attr_count(op, LL_ATTR_UNIT_DIAGONAL, 0) ? beside : ll_add(n, beside);
     bool real = ll_product_factor(op) == 1;
-    return ll_add(ll_mul(real ? 1 : 6, ll_add(n, beside)), ll_mul(real ? 1 : 2, beside));
+    return ll_add(ll_mul(real ? 1 : 6, products), ll_mul(real ? 1 : 2, beside));
 }
 
 /* n (n + 1), twice that with two vectors */

@@ -85,10 +85,13 @@ uint64_t ll_flops_POTRI(const struct ll_op_view *op)
                                             ll_sixth(ll_add(cubic, n), ll_mul(3, nn))});
 }
 
-/* n^3 / 6 + n^2 / 2 + n / 3 and n^3 / 6 - n^2 / 2 + n / 3 */
+/* n^3 / 6 + n^2 / 2 + n / 3 and n^3 / 6 - n^2 / 2 + n / 3. With a diagonal of ones each column but the first
+ * is multiplied by a triangle like that and by -1 (LAPACK's dtrti2): n^3 / 6 - n / 6, and as many sums. */
 uint64_t ll_flops_TRTRI(const struct ll_op_view *op)
 {
     uint64_t n = rows(op, 0), nn = ll_mul(n, n), cubic = ll_add(ll_mul(nn, n), ll_mul(2, n));
+    if (ll_attr_count(op, LL_ATTR_UNIT_DIAGONAL, 0))
+        return ll_weigh(op, (struct ll_counted){ll_sixth(ll_mul(nn, n), n), ll_sixth(cubic, ll_mul(3, nn))});
     return ll_weigh(
         op, (struct ll_counted){ll_sixth(ll_add(cubic, ll_mul(3, nn)), 0), ll_sixth(cubic, ll_mul(3, nn))});
 }

@@ -92,7 +92,7 @@ ll_shape_rule ll_shape_GEMV, ll_shape_GEMV_ADD, ll_shape_GER, ll_shape_MATMUL_AD
     ll_shape_NOTHING, ll_shape_ANY;
 ll_count_rule ll_flops_GEMV, ll_flops_GEMV_ADD, ll_flops_GER, ll_flops_MATMUL_ADD, ll_flops_SYRK,
     ll_flops_SYRK_ADD, ll_flops_SYR2K, ll_flops_SYR2K_ADD, ll_flops_TRIANGLE, ll_flops_DOT, ll_flops_NORM,
-    ll_flops_AXPY, ll_flops_SCAL, ll_flops_ROT, ll_flops_RECURRENT, ll_flops_RECURRENT_2;
+    ll_flops_AXPY, ll_flops_AXPBY, ll_flops_SCAL, ll_flops_ROT, ll_flops_RECURRENT, ll_flops_RECURRENT_2;
 ll_count_rule ll_flops_GETRF, ll_flops_GETRI, ll_flops_POTRF, ll_flops_POTRI, ll_flops_TRTRI, ll_flops_SYTRF,
     ll_flops_GEQRF, ll_flops_ORGQR, ll_flops_SYTRD, ll_flops_GEBRD, ll_flops_GEHRD, ll_flops_GETRS,
     ll_flops_POTRS, ll_flops_SYTRS, ll_flops_ORMQR, ll_flops_GESV, ll_flops_POSV, ll_flops_SYSV,

@@ -162,7 +162,8 @@ static void triangles_multiply_each_element_and_add_all_but_the_diagonal(void **
         uint64_t elements = touch(&p, &diagonal);
         uint64_t words[16], *word = words;
         *word++ = (uint64_t)p.order, *word++ = (uint64_t)p.uplo;
-        *word++ = 111 + ll_random_below(&random, 3), *word++ = 131 + ll_random_below(&random, 2);
+        bool ones = ll_random_below(&random, 2);
+        *word++ = 111 + ll_random_below(&random, 3), *word++ = ones ? 132 : 131;
         *word++ = p.n;
         if (!p.packed)
             *word++ = p.upper;
@@ -171,7 +172,7 @@ static void triangles_multiply_each_element_and_add_all_but_the_diagonal(void **
             *word++ = p.leading;
         *word++ = 2 * BASE, *word++ = 1;
         expect_op(words, (unsigned)(word - words), turn % 2 ? routines[which].real : routines[which].complex,
-                  &p, routines[which].kind, elements, elements - diagonal);
+                  &p, routines[which].kind, ones ? elements - diagonal : elements, elements - diagonal);
     }
 }
 

@@ -209,6 +209,13 @@ static bool only_scales(const struct ll_meaning_row *row, const struct ll_meant 
             (meant->view.input_count == 1 && meant->inputs[0] == meant->outputs[0]));
 }
 
+/* A call of BLAS that reads nothing, as its factor is zero. */
+static bool only_clears(const struct ll_call *call)
+{
+    return call->routine < LL_ROUTINE_DNN_CONVOLUTION && call->operand_count == 1 &&
+           call->operand[0].access == LL_ACCESS_WRITE;
+}
+
 static bool build(const struct ll_call *call, const struct ll_meaning_row *row, struct ll_meant *meant)
 {
     begin(meant);
@@ -220,6 +227,9 @@ static bool build(const struct ll_call *call, const struct ll_meaning_row *row, 
     if (only_scales(row, meant)) {
         meant->view.kind = meant->view.input_count ? LL_OP_SCAL : LL_OP_CONSTANT;
         meant->view.attr_count = 0;
+    } else if (only_clears(call)) {
+        meant->view.kind = LL_OP_CONSTANT;
+        meant->view.input_count = meant->view.attr_count = 0;
     } else if (row->fix && meant->view.input_count) {
         row->fix(call, meant);
     }

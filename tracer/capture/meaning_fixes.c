@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/capture/meaning_rows.h"
 
+#include "tracer/interpose/ring.h"
+
+#include <string.h>
+
 static void exchange(struct ll_meant *meant, uint32_t a, uint32_t b)
 {
     uint8_t operand = meant->inputs[a];
@@ -78,4 +82,49 @@ void ll_fix_ONE_FOR_ALL(const struct ll_call *call, struct ll_meant *meant)
     (void)call;
     if (ll_elements(&meant->in[0]) == 1 && ll_elements(&meant->out[0]) != 1)
         meant->view.kind = LL_OP_EXPAND;
+}
+
+/* What the result held is multiplied as well, unless by one. */
+void ll_fix_FACTORS(const struct ll_call *call, struct ll_meant *meant)
+{
+    if (meant->view.kind == LL_OP_AXPBY && ll_call_number(call, LL_NUMBER_beta) == LL_RING_ONE)
+        meant->view.kind = LL_OP_AXPY;
+}
+
+/* Matrices of a batch side by side: one of as many rows or columns. */
+static void join(struct ll_shape *batch, unsigned along)
+{
+    uint64_t count = batch->dim[0];
+    batch->dim[0] = ll_mul(batch->dim[1], along == 0 ? count : 1);
+    batch->dim[1] = ll_mul(batch->dim[2], along == 1 ? count : 1);
+    batch->dim[2] = 0;
+    batch->rank = 2;
+}
+
+/* Where all matrices of a batch meet the same one it is a product of more columns or rows (which they are
+ * only seen as: nothing says how they lie), and that one is read once. What the results held is added behind.
+ */
+void ll_fix_BATCH(const struct ll_call *call, struct ll_meant *meant)
+{
+    uint32_t last = meant->view.input_count - 1;
+    meant->view.kind = LL_OP_BATCH_MATMUL;
+    if (meant->inputs[0] == meant->outputs[0]) {
+        meant->behind[meant->behind_count++] =
+            (struct ll_meant_behind){LL_OP_COUNT, meant->inputs[0], meant->in[0]};
+        memmove(meant->in, meant->in + 1, last * sizeof *meant->in);
+        memmove(meant->inputs, meant->inputs + 1, last);
+        meant->view.input_count = last;
+    }
+    uint64_t count = meant->out[0].dim[0];
+    struct ll_shape *a = &meant->in[0], *b = &meant->in[1];
+    if (meant->view.input_count != 2 || count < 2 || (a->dim[0] == count && b->dim[0] == count))
+        return;
+    bool turned_a = ll_call_number(call, LL_NUMBER_transa) != 0;
+    bool turned_b = ll_call_number(call, LL_NUMBER_transb) != 0;
+    bool same_a = b->dim[0] == count;
+    a->dim[0] = same_a ? 1 : count; /* where both are the same, one of them counts each time */
+    join(a, same_a ? 0 : turned_a);
+    join(b, turned_b ? 0 : 1);
+    join(&meant->out[0], same_a ? 1 : 0);
+    meant->view.kind = LL_OP_MATMUL;
 }

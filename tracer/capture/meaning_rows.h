@@ -54,7 +54,7 @@ struct ll_shape ll_operand_look(const struct ll_call *call, const struct ll_call
 /* What rows cannot say. */
 typedef void ll_meaning_fix(const struct ll_call *call, struct ll_meant *meant);
 ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_LEFT_RIGHT, ll_fix_TRANSPOSED,
-    ll_fix_REFLECTORS, ll_fix_ONE_FOR_ALL;
+    ll_fix_REFLECTORS, ll_fix_ONE_FOR_ALL, ll_fix_FACTORS, ll_fix_BATCH;
 /* Of primitives: meaning_primitives.c. */
 ll_meaning_fix ll_fix_DEPTH, ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED, ll_fix_STACK, ll_fix_AXIS,
     ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_CHANNELS, ll_fix_CHANNELS_BACK, ll_fix_RADIUS, ll_fix_RESAMPLING;

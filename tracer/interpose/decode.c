@@ -5,6 +5,7 @@
  * and OPERANDS write them down. A size below zero, which a library refuses, counts as zero; a call that it
  * refuses because a matrix has longer lines than lie apart touches nothing. */
 #include "tracer/interpose/decode.h"
+#include "tracer/interpose/ring.h"
 #include "tracer/interpose/signatures.h"
 
 #include <string.h>
@@ -35,6 +36,11 @@ static int64_t is_second(uint64_t word, char letter, uint64_t number)
 static int64_t is_columns(uint64_t word)
 {
     return word != 101 && word != 'R' && word != 'r';
+}
+
+static int64_t scalar(uint64_t word)
+{
+    return word == LL_RING_ZERO || word == LL_RING_ONE ? (int64_t)word : LL_RING_SOME;
 }
 
 /* A count that no machine's memory has room for is nonsense and counts as zero, as one below zero does: so no
@@ -123,7 +129,7 @@ static void others(struct decoder *decoder, enum ll_argument role, uint64_t addr
 }
 
 /* rows, cols, leading dimension, distance of matrices, their number: runs of whole matrices, or all their
- * rows where those of one matrix go on in the next. */
+ * rows where those of one matrix go on in the next. With a distance of zero one is read each time. */
 static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
                      const int64_t size[static 5])
 {
@@ -135,8 +141,9 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
     const int64_t runs[] = {fits ? rows * count : count, fits ? cols : (rows - 1) * leading + cols,
                             fits ? leading : stride};
     struct ll_call_operand *to = place(decoder, role, address, access, runs);
+    bool same = stride == 0 && access == LL_ACCESS_READ;
     if (to)
-        set_shape(decoder, to, 3, (const int64_t[]){count, rows, cols});
+        set_shape(decoder, to, 3, (const int64_t[]){same ? 1 : count, rows, cols});
 }
 
 /* How a kind of argument becomes a variable. */
@@ -149,8 +156,8 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
 #define V_JOB(name) int64_t name __attribute__((unused)) = (int64_t)*word++;
 #define V_COUNT(name) int64_t name __attribute__((unused)) = count_of(*word++);
 #define V_WORK(name)
-#define V_SCALAR(name) int64_t name __attribute__((unused)) = *word++ != 0;
-#define V_PART(name) int64_t name __attribute__((unused)) = *word++ != 0;
+#define V_SCALAR(name) int64_t name __attribute__((unused)) = scalar(*word++);
+#define V_PART(name) int64_t name __attribute__((unused)) = scalar(*word++);
 #define V_PLAIN(name)
 #define V_ARRAY(name) uint64_t name __attribute__((unused)) = *word++;
 #define V_OTHER(name)
@@ -315,6 +322,13 @@ uint64_t ll_address_words(uint32_t symbol)
     return bits;
 }
 
+/* Nothing is added to a result that is multiplied by one. */
+static bool only_keeps(const struct ll_call *call)
+{
+    return call->operand_count == 1 && call->operand[0].access == LL_ACCESS_BOTH &&
+           ll_call_number(call, LL_NUMBER_beta) == LL_RING_ONE;
+}
+
 bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, struct ll_call *call)
 {
     const struct ll_symbol_row *row = ll_symbol_row(symbol);
@@ -326,7 +340,7 @@ bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, stru
     call->operand_count = call->number_count = 0;
     struct decoder decoder = {call, ll_dtype_bytes(row->dtype) << row->complex, row->complex, false, false};
     routines[row->routine].decode(&decoder, words);
-    if (decoder.refused)
+    if (decoder.refused || only_keeps(call))
         call->operand_count = 0;
     return true;
 }

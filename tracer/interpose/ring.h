@@ -149,6 +149,15 @@ static inline unsigned ll_ring_symbol_of(uint64_t header)
     return (unsigned)(header >> 48);
 }
 
+/* What a call's words tell of a number by which it multiplies. */
+enum ll_ring_scalar { LL_RING_ZERO, LL_RING_SOME, LL_RING_ONE };
+static inline uint64_t ll_ring_scalar(double real, double imaginary)
+{
+    if (imaginary == 0 && (real == 0 || real == 1))
+        return real == 0 ? LL_RING_ZERO : LL_RING_ONE;
+    return LL_RING_SOME;
+}
+
 /* An entry of the log begins with ll_ring_header(kind, words, 0, 0) likewise. */
 enum ll_ring_log_kind {
     LL_RING_LOG_FACT, /* key NUL value NUL, padded with NULs */

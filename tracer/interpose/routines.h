@@ -7,8 +7,8 @@
 #include "tracer/interpose/call.h"
 
 /* The words in which routines give their numbers. Transpositions are 0 or 1 (2: conjugated as well), sides 0
- * for left, triangles 0 for upper, diagonals 1 for one of ones; alpha and beta are 0 where they are zero,
- * else 1; jobs are LAPACK's letters. */
+ * for left, triangles 0 for upper, diagonals 1 for one of ones; alpha and beta are enum ll_ring_scalar
+ * (ring.h): 0 where they are zero; jobs are LAPACK's letters. */
 #define LL_NUMBER_LIST(X)                                                                                    \
     X(transa)                                                                                                \
     X(transb)                                                                                                \

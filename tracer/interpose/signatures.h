@@ -9,7 +9,7 @@
  *   TRANS UPLO SIDE DIAG JOB   a letter in Fortran (its length comes as a hidden argument), a number in CBLAS
  *   COUNT       a whole number, by reference in Fortran
  *   WORK        a COUNT of workspace: -1 asks for the size and computes nothing, -2 for the least one
- *   SCALAR      a number of the routine's type; all that is kept of it is whether it is zero
+ *   SCALAR      a number of the routine's type; kept of it is whether it is zero, one, or else
  *   PART        the same, real where the type is complex
  *   PLAIN       a real number of which nothing is kept
  *   ARRAY       an address that is kept

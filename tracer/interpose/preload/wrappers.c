@@ -169,21 +169,21 @@ static inline void keep_size(struct ll_passage *passage, uint64_t size)
 }
 static inline uint64_t scalar_word_s(const float *value)
 {
-    return value && *value != 0;
+    return value ? ll_ring_scalar((double)*value, 0) : LL_RING_ZERO;
 }
 static inline uint64_t scalar_word_d(const double *value)
 {
-    return value && *value != 0;
+    return value ? ll_ring_scalar(*value, 0) : LL_RING_ZERO;
 }
 static inline uint64_t scalar_word_c(const void *value)
 {
     const float *part = value;
-    return part && (part[0] != 0 || part[1] != 0);
+    return part ? ll_ring_scalar((double)part[0], (double)part[1]) : LL_RING_ZERO;
 }
 static inline uint64_t scalar_word_z(const void *value)
 {
     const double *part = value;
-    return part && (part[0] != 0 || part[1] != 0);
+    return part ? ll_ring_scalar(part[0], part[1]) : LL_RING_ZERO;
 }
 #define part_word_s scalar_word_s
 #define part_word_d scalar_word_d

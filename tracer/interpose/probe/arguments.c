@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/interpose/probe/arguments.h"
 
+#include "tracer/interpose/ring.h"
 #include "tracer/interpose/signatures.h"
 
 #include <string.h>
@@ -74,26 +75,29 @@ static uint64_t next_whole(struct cursor *cursor)
     return value;
 }
 
-/* Whether one of so many numbers, packed from `bytes` on, is not zero. */
-static bool is_set(const void *bytes, unsigned count, bool is_double)
+/* The word of a number of so many parts, packed from `bytes` on. */
+static uint64_t scalar_word(const void *bytes, unsigned count, bool is_double)
 {
     double wide[2] = {0};
     float narrow[2] = {0};
     memcpy(is_double ? (void *)wide : narrow, bytes, count * (is_double ? sizeof *wide : sizeof *narrow));
-    return wide[0] != 0 || wide[1] != 0 || narrow[0] != 0 || narrow[1] != 0;
+    return is_double ? ll_ring_scalar(wide[0], wide[1])
+                     : ll_ring_scalar((double)narrow[0], (double)narrow[1]);
 }
 
-static bool next_vector_is_set(struct cursor *cursor)
+static uint64_t next_vector_scalar(struct cursor *cursor)
 {
     unsigned index = cursor->vector_count++;
-    return index < 8 && is_set(&cursor->vectors->xmm_space[4 * index], 1, cursor->is_double);
+    if (index >= 8)
+        return LL_RING_ZERO;
+    return scalar_word(&cursor->vectors->xmm_space[4 * index], 1, cursor->is_double);
 }
 
-static bool next_pointed_is_set(struct cursor *cursor, unsigned count)
+static uint64_t next_pointed_scalar(struct cursor *cursor, unsigned count)
 {
     uint64_t bytes[2] = {0}, address = next_whole(cursor);
     ll_tracee_read(cursor->tracee, address, bytes, count * (cursor->is_double ? 8 : 4));
-    return is_set(bytes, count, cursor->is_double);
+    return scalar_word(bytes, count, cursor->is_double);
 }
 
 static int64_t next_pointed_count(struct cursor *cursor)
@@ -134,10 +138,10 @@ static bool read_fortran(struct cursor *cursor, enum kind kind, uint64_t *word, 
         *is_query |= asks_for_size(next_pointed_count(cursor));
         return false;
     case SCALAR:
-        *word = next_pointed_is_set(cursor, cursor->is_complex ? 2 : 1);
+        *word = next_pointed_scalar(cursor, cursor->is_complex ? 2 : 1);
         return true;
     case PART:
-        *word = next_pointed_is_set(cursor, 1);
+        *word = next_pointed_scalar(cursor, 1);
         return true;
     case ARRAY:
         *word = next_whole(cursor);
@@ -164,11 +168,11 @@ static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
         *word = cursor->is_wide ? whole : (uint64_t)(int64_t)(int32_t)whole;
         return true;
     case SCALAR:
-        *word = cursor->is_complex ? next_pointed_is_set(cursor, 2) : next_vector_is_set(cursor);
+        *word = cursor->is_complex ? next_pointed_scalar(cursor, 2) : next_vector_scalar(cursor);
         return true;
     case PART:
     case PLAIN:
-        *word = next_vector_is_set(cursor);
+        *word = next_vector_scalar(cursor);
         return kind == PART;
     case ARRAY:
     case OTHER:
