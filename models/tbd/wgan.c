@@ -153,12 +153,13 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     return loss;
 }
 
-/* The greys of the first drawings, in rows. */
+/* The greys of the first drawings, in rows of as many; of a few drawings each row has one. */
 static bool write_drawings(const struct studio *studio, const struct ll_runner *runner,
                            struct ll_scores *scores)
 {
     struct ll_arena arena = {0};
-    uint64_t image = studio->wgan.image, rows = PICTURE_ROWS, columns = studio->wgan.batch / rows;
+    uint64_t image = studio->wgan.image, rows = ll_min(PICTURE_ROWS, studio->wgan.batch);
+    uint64_t columns = studio->wgan.batch / rows;
     const float *drawn = ll_runner_data(runner, studio->drawn);
     float *greys = ll_alloc(&arena, rows * columns * image * image, sizeof *greys);
     const char *path = ll_format(&arena, "%s/drawn.pgm", scores->folder);

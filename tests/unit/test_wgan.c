@@ -9,7 +9,9 @@
 #include "models/nn/nn.h"
 #include "models/tbd/wgan_score.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct ll_run_report run(const char *model, uint64_t steps, const struct ll_setting *settings,
                                 size_t setting_count)
@@ -154,6 +156,36 @@ static void discs_are_drawn_on_a_dark_ground(void **state)
     assert_in_range(dark, ELEMENTS / 2, ELEMENTS - 1);
 }
 
+/* Fewer drawings than a picture has rows make a picture of fewer rows. */
+static void a_few_drawings_are_shown_too(void **state)
+{
+    static const struct ll_setting settings[] = {{"image", "16"}, {"channels", "1"}, {"critic_steps", "1"}};
+    static const char *const sizes[] = {"16 16", "16 34", "16 52", "16 70", "16 70"}; /* gaps of 2 pixels */
+    char folder[] = "/tmp/ll_wgan_XXXXXX", path[64], line[16];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/drawn.pgm", folder);
+    for (uint64_t batch = 1; batch <= 5; batch++) {
+        struct ll_diags diags = {0};
+        struct ll_run_report report;
+        struct ll_run_options options = {.train = true,
+                                         .evaluate = true,
+                                         .samples = folder,
+                                         .batch = batch,
+                                         .steps = 1,
+                                         .settings = settings,
+                                         .setting_count = 3};
+        assert_true(ll_model_run(ll_model_find("wgan"), &options, &report, &diags));
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_true(fgets(line, sizeof line, file) && fgets(line, sizeof line, file));
+        assert_true(strncmp(line, sizes[batch - 1], strlen(sizes[batch - 1])) == 0);
+        fclose(file);
+    }
+    remove(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +196,7 @@ int main(void)
         cmocka_unit_test(sets_of_numbers_are_as_far_apart_as_sorted_pairs),
         cmocka_unit_test(a_shift_is_as_far_as_it_shows_along_directions),
         cmocka_unit_test(discs_are_drawn_on_a_dark_ground),
+        cmocka_unit_test(a_few_drawings_are_shown_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
