@@ -353,6 +353,17 @@ uint64_t ll_written_ASSIGN(const struct ll_op_view *op)
     return ll_size_bytes(&op->out[0]);
 }
 
+/* The weight is the rounding of its master copy: it is written, not read. */
+uint64_t ll_read_ADAM_MIXED(const struct ll_op_view *op)
+{
+    return total_bytes(op->in + 1, op->input_count - 1);
+}
+
+uint64_t ll_written_ADAM_MIXED(const struct ll_op_view *op)
+{
+    return total_bytes(op->out, op->output_count);
+}
+
 /* Of the target only what is overwritten. */
 uint64_t ll_read_PART(const struct ll_op_view *op)
 {

@@ -69,7 +69,7 @@ ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flo
 ll_count_rule ll_flops_STEPS, ll_flops_COMPUTATION;
 ll_count_rule ll_read_SLICE, ll_written_SLICE, ll_read_PART, ll_written_PART;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_PLACED, ll_written_PLACED, ll_read_ROWS,
-    ll_written_ROWS, ll_read_ASSIGN, ll_written_ASSIGN;
+    ll_written_ROWS, ll_read_ASSIGN, ll_written_ASSIGN, ll_read_ADAM_MIXED, ll_written_ADAM_MIXED;
 ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
 ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
 
