@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figure 2 shows what the workloads learn in days of a GPU on real data. Here each learns what is made up for
- * it, small, for a few seconds: the loss falls, as the mean of the first steps and of the last. */
+ * it, small, for a few seconds: the loss falls, as the mean of the first steps and of the last. Where it
+ * moves with whom one plays against it is shown and not judged. */
 #include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"
+#include "tracer/base/plain.h"
 
 #include <math.h>
 
@@ -29,16 +31,28 @@ static double mean(const double *values, size_t count)
     return sum / (double)count;
 }
 
-static void judge_row(const struct ll_losses *losses, const char *name, struct ll_sheet *sheet,
+/* Whether a lower loss means that it does better. */
+static bool loss_is_a_measure(enum ll_tbd_row row)
+{
+    return row != LL_TBD_WGAN && row != LL_TBD_A3C;
+}
+
+static void judge_row(const struct ll_losses *losses, enum ll_tbd_row row, struct ll_sheet *sheet,
                       struct ll_outcome *outcome)
 {
+    static const char claim[] = "%s: what 200 steps add to the loss, means of 20 steps";
     const double first = mean(losses->at, AVERAGED),
                  last = mean(losses->at + losses->count - AVERAGED, AVERAGED);
-    ll_put_text(sheet, name);
+    char added[32];
+    ll_put_text(sheet, ll_tbd[row].name);
     ll_put_number(sheet, first);
     ll_put_number(sheet, last);
-    ll_at_most(outcome, (struct ll_measured_value){last - first, 3, ""}, 0,
-               "%s: what 200 steps add to the loss, means of 20 steps", name);
+    if (loss_is_a_measure(row)) {
+        ll_at_most(outcome, (struct ll_measured_value){last - first, 3, ""}, 0, claim, ll_tbd[row].name);
+        return;
+    }
+    ll_snprintf(added, sizeof added, "%.3f", last - first);
+    ll_inform(outcome, added, "no measure", claim, ll_tbd[row].name);
 }
 
 static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, struct ll_outcome *outcome)
@@ -78,7 +92,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         if (losses[row].count < STEPS)
             losses[row].count = 0;
         if (losses[row].count)
-            judge_row(&losses[row], ll_tbd[row].name, sheet, outcome);
+            judge_row(&losses[row], row, sheet, outcome);
         shown += losses[row].count > 0;
     }
     if (shown)
