@@ -75,32 +75,47 @@ static void judge_intensities(const struct ll_evidence *evidence, struct ll_outc
             "ops of one FLOP each, and the intensity of ours under loop fusion.");
 }
 
-/* Whether all points of a cell of nodes and batch, on average, have more FLOPs a byte than the ridge, against
- * the paper's sentence. */
-static void judge_boundary(const struct ll_survey_result *fc, struct ll_arena *arena,
-                           struct ll_outcome *outcome)
+/* The mean intensity of each cell of nodes and batch; NULL when memory ran out. */
+static const double *cell_intensities(const struct ll_survey_result *fc, size_t nodes, size_t batch,
+                                      struct ll_arena *arena)
 {
-    const struct ll_family *family = fc->survey.family;
-    size_t nodes = ll_family_axis(family, "nodes"), batch = ll_family_axis(family, "batch");
     double *intensity = ll_alloc(arena, fc->count, sizeof *intensity);
     for (uint64_t i = 0; intensity && i < fc->count; i++) {
         const struct ll_surveyed *at = ll_surveyed_at(fc, i, LL_PARADNN_TPU2);
         intensity[i] = at->simulated ? at->flops / at->bytes : NAN;
     }
-    const double *cells = intensity ? ll_paradnn_cells(fc, intensity, nodes, batch, arena) : NULL;
+    return intensity ? ll_paradnn_cells(fc, intensity, nodes, batch, arena) : NULL;
+}
+
+/* Cells in which all points, on average, have more FLOPs a byte than the ridge, against the paper's sentence:
+ * those of both over those of either. (Most cells are in neither, so that counting those that agree would
+ * praise a board on which nothing is compute-bound.) A region that is one step of an axis larger or smaller
+ * than the paper's six cells shares half of them or more; a cell of which nothing is known is not in ours. */
+static void judge_boundary(const struct ll_survey_result *fc, struct ll_arena *arena,
+                           struct ll_outcome *outcome)
+{
+    const struct ll_family *family = fc->survey.family;
+    size_t nodes = ll_family_axis(family, "nodes"), batch = ll_family_axis(family, "batch");
+    const double *cells = cell_intensities(fc, nodes, batch, arena);
     size_t rows = ll_family_axis_values(&family->axes[nodes]),
            columns = ll_family_axis_values(&family->axes[batch]);
-    uint64_t agree = 0;
+    unsigned ours = 0, theirs = 0, both = 0;
+    char found[64], published[32];
     for (size_t i = 0; cells && i < rows * columns; i++) {
         bool computes = cells[i] > 180.0 / 2.4;
         bool said = family->axes[nodes].values[i / columns] >= 2048 &&
                     family->axes[batch].values[i % columns] >= 8192;
-        agree += computes == said;
+        ours += computes;
+        theirs += said;
+        both += computes && said;
     }
     ll_at_least(
-        outcome, (struct ll_measured_value){100 * (double)agree / (double)(rows * columns), 1, " %"}, 90,
-        "cells of nodes and batch in which the ridge of 75 FLOP/B says what the paper does: compute-bound "
-        "from 2k nodes and a batch of 8k on");
+        outcome, (struct ll_measured_value){100.0 * both / (ours + theirs - both), 1, " %"}, 50,
+        "cells of nodes and batch that are compute-bound by the ridge of 75 FLOP/B and in the paper (from "
+        "2k nodes and a batch of 8k on), of those that are either");
+    ll_snprintf(found, sizeof found, "%u, of them %u of the paper's", ours, both);
+    ll_snprintf(published, sizeof published, "%u of %zu", theirs, rows * columns);
+    ll_inform(outcome, found, published, "compute-bound cells of nodes and batch");
 }
 
 static double memory_share(const struct ll_evidence *evidence, int which)
