@@ -32,7 +32,7 @@ static const struct ll_model_param params[PARAMS] = {
     [BYTES] = {"bytes", 1 << 28, 8, INT64_C(1) << 40,
                "on each device, where it has most of them, rounded down to whole elements"},
     [DEVICES] = {"devices", 8, 1, 1 << 20, "that take part"},
-    [NODES] = {"nodes", 1, 1, 1 << 20, "that the devices are spread over"},
+    [NODES] = {"nodes", 1, 1, 1 << 20, "that the devices are spread over, at most as many"},
     [KIND] = {"kind", 0, 0, OPS - 1, "what is exchanged"},
     [DTYPE] = LL_SINGLE_DTYPE,
 };
@@ -47,6 +47,8 @@ static uint64_t part_of(uint64_t elements, uint64_t devices)
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
+    if (build->params[NODES] > build->params[DEVICES])
+        ll_nn_fail(nn, "more nodes than devices are spread over; expected -p nodes=N of at most -p devices=N");
     struct ll_single single = ll_single_begin(nn, build, build->params[DTYPE]);
     uint64_t all = ll_dtype_count(nn->real, (uint64_t)build->params[BYTES]);
     uint64_t part = part_of(all, (uint64_t)build->params[DEVICES]);

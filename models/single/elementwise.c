@@ -44,6 +44,12 @@ static const struct ll_model_param params[PARAMS] = {
 
 static const char *const *const words[PARAMS] = {[OP] = names, [DTYPE] = ll_single_dtypes};
 
+/* Of bases of powers and what roots are taken of, half of the normal numbers would give none. */
+static bool wants_positive(enum ll_op_kind kind)
+{
+    return kind == LL_OP_POW || kind == LL_OP_SQRT;
+}
+
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
@@ -51,6 +57,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     const uint64_t dims[] = {build->batch, (uint64_t)build->params[H]};
     uint32_t count = ops[build->params[OP]].operands;
     struct ll_value *inputs[2] = {ll_single_operand(&single, "x", LL_INPUT, 2, dims, roles)};
+    if (wants_positive(ops[build->params[OP]].kind))
+        inputs[0]->init = (struct ll_init){LL_INIT_CONSTANT, 2, NULL};
     if (count == 2)
         inputs[1] = ll_single_operand(&single, "y", LL_INPUT, 2, dims, roles);
     struct ll_nn_call call = {.kind = ops[build->params[OP]].kind, .input_count = count, .inputs = inputs};

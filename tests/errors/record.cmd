@@ -37,6 +37,7 @@ leadline info kept.llt | grep 'FLOP' | head -1
 try record allreduce
 try record allreduce --dry-run --batch 3
 try record allreduce --dry-run --train
+try record allreduce --dry-run -p devices=1 -p nodes=5
 try train gemm
 try train memnet -o samples
 mkdir empty

@@ -8,6 +8,8 @@
 #include "sim/replay/replay.h"
 #include "sim/validate/predict.h"
 
+#include <math.h>
+
 enum { MOST_SETTINGS = 12 };
 
 /* An op of both worlds: the model and its settings, the row's op and dims, both of one dtype. */
@@ -147,9 +149,26 @@ static void a_cache_that_holds_all_spares_the_memory(void **state)
     ll_machine_free(drops);
 }
 
+/* Neither powers of negative numbers nor their roots are any. */
+static void what_is_computed_is_a_number(void **state)
+{
+    static const char *const ops[] = {"add", "sub", "mul", "pow", "sqrt", "tanh", "gelu"};
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        const struct ll_setting settings[] = {{"op", ops[i]}, {"b", "3"}, {"h", "40"}};
+        struct ll_diags diags = {0};
+        struct ll_run_report report;
+        const struct ll_run_options options = {
+            .train = true, .steps = 1, .settings = settings, .setting_count = 3};
+        assert_true(ll_model_run(ll_model_find("elementwise"), &options, &report, &diags));
+        assert_true(isfinite(report.last_loss));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_and_a_row_of_one_shape_take_the_same_time),
-                                       cmocka_unit_test(a_cache_that_holds_all_spares_the_memory)};
+                                       cmocka_unit_test(a_cache_that_holds_all_spares_the_memory),
+                                       cmocka_unit_test(what_is_computed_is_a_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
