@@ -29,7 +29,7 @@ static const struct ll_model_param params[] = {
     [BUCKET] =
         {"bucket", 0, 0, 4,
          "of length to take sentences from: 1 (5 words read, 10 written), 2 (10, 15), 3 (20, 25), 4 (40, "
-         "50); 0: all, each step's by its data, beginning with 1"},
+         "50); 0: all, each step's by its data"},
     [VOCABULARY] = {"vocabulary", 40000, 8, 1 << 24, "words of each language, with four that are none"},
     [HIDDEN] = {"hidden", 256, 1, 1 << 14, "units of every layer, also of embeddings and attention"},
     [LAYERS] = {"layers", 3, 1, LL_SEQ2SEQ_LAYERS, "layers that read, and as many that write"},
