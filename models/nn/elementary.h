@@ -32,6 +32,11 @@ LL_INLINE real ll_log(real x)
     return log(x);
 }
 
+LL_INLINE real ll_log1p(real x)
+{
+    return log1p(x);
+}
+
 #else
 
 /* 2^n for n from -126 to 127. */
@@ -109,6 +114,13 @@ LL_INLINE real ll_log(real x)
     float result = ll_log_of_normal(normal) - (x < least_normal ? log_of_lift : 0.0f);
     float outside = x == 0 ? -INFINITY : x < 0 ? NAN : x;
     return x > 0 && x < INFINITY ? result : outside;
+}
+
+/* log(1 + x) of x from 0 to 1. What is rounded away of 1 + x is put back by the slope around there. */
+LL_INLINE real ll_log1p(real x)
+{
+    float sum = 1 + x, kept = sum - 1;
+    return ll_log_of_normal(sum) + (x - kept) / sum;
 }
 
 #endif

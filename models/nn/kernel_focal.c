@@ -5,8 +5,9 @@
  *     loss = -a (1 - q)^gamma log q         dloss/dz = a (1 - q)^gamma (gamma q log q - (1 - q))
  *     a = alpha for the class of the label, 1 - alpha for the others
  *
- * With z and e = exp(-|z|), log q = min(z, 0) - log(1 + e) and log(1 - q) = log q - z. Label 0 is the
- * background, k > 0 is class k - 1; below 0 there is neither loss nor slope. */
+ * With z and e = exp(-|z|), log q = min(z, 0) - log(1 + e) and log(1 - q) = log q - z; q and 1 - q are
+ * 1 / (1 + e) and e / (1 + e), or the other way round where z < 0. So neither loss nor slope is lost where q
+ * is nearly 1. Label 0 is the background, k > 0 is class k - 1; below 0 there is neither loss nor slope. */
 #include "models/nn/elementary.h"
 #include "models/nn/kernel.h"
 
@@ -28,10 +29,11 @@ LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *r
     const real alpha = f->alpha, gamma = f->gamma;
     for (uint64_t i = 0; i < count; i++) {
         real z = turned[i] * x[i], size = z < 0 ? -z : z, weight = turned[i] > 0 ? alpha : 1 - alpha;
-        real log_q = (z < 0 ? z : 0) - ll_log(1 + ll_exp(-size));
-        real q = ll_exp(log_q), share = weight * ll_exp(gamma * (log_q - z));
+        real e = ll_exp(-size), log_q = (z < 0 ? z : 0) - ll_log1p(e);
+        real q = (z < 0 ? e : 1) / (1 + e), rest = (z < 0 ? 1 : e) / (1 + e);
+        real share = weight * ll_exp(gamma * (log_q - z));
         loss[i] = -share * log_q;
-        slope[i] = turned[i] * share * (gamma * q * log_q - (1 - q));
+        slope[i] = turned[i] * share * (gamma * q * log_q - rest);
     }
 }
 

@@ -51,6 +51,9 @@ static void logarithms_are_right_to_two_units(void **state)
     expect_near(ll_log, log, 0.001f, 4, 2);
     expect_near(ll_log, log, 0.99f, 1.01f, 2);
     expect_near(ll_log, log, 1, 3e38f, 2);
+    expect_near(ll_log1p, log1p, 0, 1, 2);
+    expect_near(ll_log1p, log1p, 0, 1e-6f, 2);
+    expect_near(ll_log1p, log1p, 0x1p-149f, 1e-30f, 2);
 }
 
 static void logarithms_end_where_they_must(void **state)
