@@ -262,11 +262,11 @@ static struct ll_value *train(struct bert *b, double rate)
         .kind = LL_ADAM, .rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6};
     struct ll_value *vocabulary = ll_decoder_table(d), *x = encoded(b, vocabulary);
     struct ll_value *labels = numbers(b, "labels", b->masked, fill_labels);
-    struct ll_value *word_loss = ll_softmax_loss(d->nn, filled_in(b, x, vocabulary), labels);
+    struct ll_value *word_loss = ll_decoder_loss(d->nn, filled_in(b, x, vocabulary), labels);
     ll_nn_push(d->nn, "follows");
     struct ll_value *said = dense(d, "output", pooled(d, x), TYPES, LL_ROLE_HIDDEN, LL_ROLE_PLAIN);
     struct ll_value *loss =
-        ll_add_of(d->nn, word_loss, ll_softmax_loss(d->nn, said, numbers(b, "labels", 1, fill_follows)));
+        ll_add_of(d->nn, word_loss, ll_decoder_loss(d->nn, said, numbers(b, "labels", 1, fill_follows)));
     ll_nn_pop(d->nn);
     if (!d->nn->trouble)
         ll_minimise(d->nn, loss, &adam);

@@ -27,6 +27,11 @@ enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard)
     return word == 0 ? standard : dtypes[word].real;
 }
 
+bool ll_decoder_narrow(int64_t word)
+{
+    return dtypes[word].product == LL_F8;
+}
+
 /* Word i of sentence n of a batch: the letters of its first fourth over and over. */
 static int32_t word_of(const struct ll_decoder *d, enum ll_data_part part, uint64_t step, uint64_t n,
                        uint64_t i)
@@ -96,25 +101,6 @@ struct ll_value *ll_decoder_table(struct ll_decoder *d)
     return ll_nn_variable(d->nn, "words", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
 }
 
-static struct ll_value *cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype)
-{
-    struct ll_shape shape = x->shape;
-    shape.dtype = (uint8_t)dtype;
-    return ll_nn_do(
-        nn, &(struct ll_nn_call){
-                .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
-}
-
-/* rows times weights, in the type of the decoder's products. */
-static struct ll_value *dense_product(struct ll_decoder *d, struct ll_value *rows, struct ll_value *weights)
-{
-    if (!d->narrow)
-        return ll_nn_do2(d->nn, LL_OP_MATMUL, rows, weights);
-    struct ll_value *narrow = cast_to(d->nn, weights, LL_F8);
-    struct ll_value *y = ll_nn_do2(d->nn, LL_OP_MATMUL, cast_to(d->nn, rows, LL_F8), narrow);
-    return cast_to(d->nn, y, d->nn->real);
-}
-
 struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct ll_value *rows,
                                   const struct ll_decoder_dense *dense)
 {
@@ -125,7 +111,8 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct
                                         (enum ll_role[]){dense->from, dense->to});
     struct ll_init init = {LL_INIT_NORMAL, dense->deviation, NULL};
     ll_nn_push(nn, name);
-    struct ll_value *y = dense_product(d, rows, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init));
+    struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init);
+    struct ll_value *y = ll_weight_product(nn, LL_OP_MATMUL, rows, weights, d->narrow);
     if (dense->biased) {
         struct ll_shape line = ll_nn_shape(nn, 1, &dense->units, &dense->to);
         y = ll_nn_do2(nn, LL_OP_BIAS_ADD, y, ll_nn_variable(nn, "biases", &line, LL_WEIGHT, zero));
@@ -310,7 +297,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .train = build->train,
         .fused = options->fused,
         .eager = options->eager,
-        .narrow = dtypes[options->dtype].product == LL_F8,
+        .narrow = ll_decoder_narrow(options->dtype),
         .rotary_base = options->rotary_base,
         .net = options->net,
     };
@@ -333,15 +320,20 @@ static void add_evaluation(struct ll_decoder *d, ll_decoder_net *net)
     ll_nn_keep(d->guesses);
 }
 
-/* Logits of 16 bits in 32, in which everybody takes their softmax. */
+/* In 32 bits everybody takes their softmax. */
 static struct ll_value *widened(struct ll_nn *nn, struct ll_value *logits)
 {
-    if (ll_dtype_bytes((enum ll_dtype)logits->shape.dtype) >= ll_dtype_bytes(LL_F32))
+    if (nn->trouble || ll_dtype_bytes((enum ll_dtype)logits->shape.dtype) >= ll_dtype_bytes(LL_F32))
         return logits;
     ll_nn_push(nn, "loss");
-    struct ll_value *y = cast_to(nn, logits, LL_F32);
+    struct ll_value *y = ll_cast_to(nn, logits, LL_F32);
     ll_nn_pop(nn);
     return y;
+}
+
+struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
+{
+    return ll_softmax_loss(nn, widened(nn, logits), labels);
 }
 
 struct ll_decoder_sizes ll_decoder_sizes_of(const struct ll_build *build,
@@ -395,7 +387,7 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
     struct ll_value *logits = net(d, words);
     if (!d->train || nn->trouble)
         return logits;
-    struct ll_value *loss = ll_softmax_loss(nn, widened(nn, logits), labels);
+    struct ll_value *loss = ll_decoder_loss(nn, logits, labels);
     ll_minimise(nn, loss, &adam);
     if (build->evaluate && !nn->trouble)
         add_evaluation(d, net);

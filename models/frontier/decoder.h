@@ -105,6 +105,9 @@ extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 /* The type of weights for such a word, `standard` for the first. */
 enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard);
 
+/* Whether products with weights are of 8 bits for such a word. */
+bool ll_decoder_narrow(int64_t word);
+
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.
  * Weights start with this deviation. */
 struct ll_decoder_dense {
@@ -120,6 +123,9 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *decoder, const char *name, 
  * softmax(q k^T / sqrt(head)) v, rows again. */
 struct ll_value *ll_decoder_attend(struct ll_decoder *decoder, struct ll_value *queries,
                                    struct ll_value *keys, struct ll_value *values);
+
+/* The mean cross entropy (loss.h) of logits, in 32 bits where they are of 16. */
+struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
 
 /* Rows with a share of their elements dropped where the decoder trains with that. */
 struct ll_value *ll_decoder_dropped(struct ll_decoder *decoder, struct ll_value *rows);

@@ -70,7 +70,7 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
     ll_nn_push(nn, name);
     struct ll_value *weights =
         ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
-    struct ll_value *y = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, x, weights);
+    struct ll_value *y = ll_weight_product(nn, LL_OP_BATCH_MATMUL, x, weights, d->narrow);
     ll_nn_pop(nn);
     return y;
 }

@@ -91,13 +91,27 @@ struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct l
                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &seen});
 }
 
-struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
+struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype)
 {
     struct ll_shape shape = x->shape;
-    shape.dtype = (uint8_t)nn->real;
+    shape.dtype = (uint8_t)dtype;
     return ll_nn_do(
         nn, &(struct ll_nn_call){
                 .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
+}
+
+struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
+{
+    return ll_cast_to(nn, x, nn->real);
+}
+
+struct ll_value *ll_weight_product(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x,
+                                   struct ll_value *weights, bool narrow)
+{
+    if (!narrow)
+        return ll_nn_do2(nn, kind, x, weights);
+    struct ll_value *narrow_weights = ll_cast_to(nn, weights, LL_F8);
+    return ll_as_real(nn, ll_nn_do2(nn, kind, ll_cast_to(nn, x, LL_F8), narrow_weights));
 }
 
 struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)

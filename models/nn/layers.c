@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/nn/layers.h"
 
+#include "models/nn/formula.h"
 #include "models/nn/init.h"
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
@@ -118,7 +119,7 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     struct ll_shape shape = ll_nn_shape(nn, 2, dims, roles);
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_weight(nn, "weights", &shape, options->init);
-    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
+    struct ll_value *y = ll_weight_product(nn, LL_OP_MATMUL, x, weights, options->narrow);
     y = add_biases(nn, options->bias, y,
                    biases(nn, options->bias, options->units, LL_ROLE_HIDDEN, options->bias_start));
     y = activate(nn, options->activation, y);

@@ -203,6 +203,79 @@ static void experts_compute_on_their_places(void **state)
     ll_trace_free(trace);
 }
 
+/* Products of the forward pass: of 8 bits, and others. By hand: a mixture's layer has Llama's four with
+ * weights, the router's and three of the experts', and two among activations, and one makes words of it all;
+ * ncf has four layers; BERT's layer has six and two, and there are its pooler, two heads and, of 16 bits, the
+ * product with the table of words. */
+static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void **state)
+{
+    static const struct {
+        const char *model;
+        uint64_t narrow, wide;
+        struct ll_setting settings[3];
+    } rows[] = {{"mixture", 2 * 8 + 1, 2 * 2, {{"layers", "2"}, {"dtype", "f8"}}},
+                {"ncf", 4, 0, {{"dtype", "f8"}}},
+                {"bert", 2 * 6 + 1 + 1 + 1, 2 * 2 + 1, {{"layers", "2"}, {"dtype", "f8"}}}};
+    (void)state;
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct ll_trace *trace =
+            dry(rows[row].model,
+                &(struct ll_run_options){
+                    .train = true, .batch = 2, .settings = rows[row].settings, .setting_count = 0});
+        uint64_t narrow = 0, wide = 0;
+        for (uint32_t i = 0; i < trace->op_count; i++) {
+            const struct ll_form *form = &trace->forms[trace->ops[i].form];
+            if (ll_op_class(form->view.kind) != LL_CLASS_MATRIX || form->phase != LL_PHASE_FORWARD)
+                continue;
+            bool reads_f8 = form->view.in[0].dtype == LL_F8 && form->view.in[1].dtype == LL_F8;
+            narrow += reads_f8;
+            wide += !reads_f8;
+        }
+        print_message("%s: %d of 8 bits, %d not\n", rows[row].model, (int)narrow, (int)wide);
+        assert_int_equal(narrow, rows[row].narrow);
+        assert_int_equal(wide, rows[row].wide);
+        ll_trace_free(trace);
+    }
+}
+
+/* Logits of 16 bits are cast before. */
+static void cross_entropies_are_of_32_bits(void **state)
+{
+    static const char *const models[] = {"gpt", "llama", "bert"};
+    static const struct ll_setting settings[] = {{"layers", "2"}, {"dtype", "bf16"}, {NULL, NULL}};
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct ll_trace *trace =
+            dry(models[m], &(struct ll_run_options){.train = true, .batch = 1, .settings = settings});
+        uint64_t losses = 0;
+        for (uint32_t i = 0; i < trace->op_count; i++) {
+            const struct ll_form *form = &trace->forms[trace->ops[i].form];
+            if (form->view.kind != LL_OP_SOFTMAX_XENT)
+                continue;
+            losses++;
+            assert_int_equal(form->view.in[0].dtype, LL_F32);
+        }
+        assert_int_equal(losses, strcmp(models[m], "bert") == 0 ? 2 : 1);
+        ll_trace_free(trace);
+    }
+}
+
+/* In the lesson's size all pairs are soon judged rightly; what is left of the loss is small, not nothing. */
+static void a_network_that_is_nearly_right_still_loses_a_little(void **state)
+{
+    static const struct ll_setting settings[] = {
+        {"users", "40"}, {"items", "30"}, {"factors", "8"}, {"rate", "3000"}};
+    const struct ll_run_options options = {
+        .train = true, .batch = 256, .steps = 260, .settings = settings, .setting_count = 4};
+    struct ll_diags diags = {0};
+    struct ll_run_report report;
+    (void)state;
+    skip_under_sanitizer();
+    assert_true(ll_model_run(ll_model_find("ncf"), &options, &report, &diags));
+    print_message("loss %g\n", report.last_loss);
+    assert_true(report.last_loss > 0 && report.last_loss < 1e-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +288,9 @@ int main(void)
         cmocka_unit_test(pieces_of_sentences_read_what_is_remembered),
         cmocka_unit_test(a_piece_may_be_all),
         cmocka_unit_test(experts_compute_on_their_places),
+        cmocka_unit_test(products_of_weights_are_of_eight_bits_where_that_is_asked_for),
+        cmocka_unit_test(cross_entropies_are_of_32_bits),
+        cmocka_unit_test(a_network_that_is_nearly_right_still_loses_a_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
