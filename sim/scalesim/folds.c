@@ -7,16 +7,10 @@
  *       input stationary   k   m   n    T + 2R + C - 2
  *
  * ceil(Sr / R) ceil(Sc / C) folds follow each other without overlap; those at the edge cost as much as full
- * ones. An output height is ceil((H - FH + S) / S): where the stride does not divide, there is one row more,
- * part of which lies outside the image. */
+ * ones. An output height is ceil((H - FH + S) / S). */
 #include "sim/scalesim/scalesim.h"
 
 #include "tracer/base/num.h"
-
-static uint64_t output_size(uint64_t in, uint64_t filter, uint64_t stride)
-{
-    return ll_ceil_div(ll_add(ll_sub(in, filter), stride), stride);
-}
 
 static void lay(enum ll_dataflow dataflow, struct ll_scalesim_folds *folds)
 {
@@ -32,8 +26,8 @@ struct ll_scalesim_folds ll_scalesim_fold(const struct ll_scalesim_config *confi
     struct ll_scalesim_folds folds = {
         .n = layer->filters,
         .k = ll_mul(ll_mul(layer->filter_h, layer->filter_w), layer->channels),
-        .out_h = output_size(layer->in_h, layer->filter_h, layer->stride_h),
-        .out_w = output_size(layer->in_w, layer->filter_w, layer->stride_w),
+        .out_h = ll_scalesim_windows(layer->in_h, layer->filter_h, layer->stride_h),
+        .out_w = ll_scalesim_windows(layer->in_w, layer->filter_w, layer->stride_w),
     };
     folds.m = ll_mul(folds.out_h, folds.out_w);
     lay(config->dataflow, &folds);

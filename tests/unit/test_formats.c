@@ -38,160 +38,24 @@ static struct conversion import_peer(ll_importer *importer, const char *path)
     return c;
 }
 
-/* ResNet-18 at batch 1 makes 3.628147 GFLOP (captured at the calls and counted); its last layer went to BLAS.
- */
-static void a_real_onednn_log_has_its_flops_and_times(void **state)
-{
-    (void)state;
-    struct conversion c = import_peer(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
-    assert_int_equal(c.trace->op_count, 79);
-    assert_near(class_flops(c.trace, LL_CLASS_CONV), 3.628147e9 - 2 * 512 * 1000, 1e-6);
-    assert_int_equal(c.trace->ops[0].duration_ns, 7281980); /* the first line's 7.28198 ms */
-    assert_int_equal(ll_edge_of(c.trace, 1, 0), LL_EDGE_ORDER);
-    end_conversion(&c);
-}
-
-/* Lines that oneDNN 2.6.3 wrote of the calls in tests/unit/test_meaning.c: the same ops, FLOPs and bytes. */
-static void onednn_logs_tell_what_recorded_calls_tell(void **state)
-{
-    static const struct {
-        const char *line, *kind;
-        uint64_t flops, bytes_read, bytes_written;
-    } rows[] = {
-        {"matmul,gemm:jit,undef,src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 dst_f32::blocked:abc:f0,,,"
-         "4x32x64:1x64x48:4x32x48",
-         "matmul", 786432, 45056, 24576},
-        {"matmul,gemm:jit,undef,src_u8::blocked:abc:f0 wei_s8::blocked:abc:f0 dst_s32::blocked:abc:f0,,,"
-         "4x32x64:4x64x48:4x32x48",
-         "batch_matmul", 786432, 20480, 24576},
-        {"matmul,gemm:jit,undef,src_u8::blocked:ab:f0 wei_s8::blocked:ab:f0 dst_f32::blocked:ab:f0,,,"
-         "32x64:64x48:32x48",
-         "matmul", 196608, 5120, 6144},
-        {"matmul,gemm:jit,undef,src_f32::blocked:abcd:f0 wei_f32::blocked:abcd:f0 dst_f32::blocked:abcd:f0,,,"
-         "2x3x32x64:1x3x64x48:2x3x32x48",
-         "batch_matmul", 1179648, 86016, 36864},
-        {"matmul,gemm:jit,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,"
-         "attr-post-ops:sum ,,32x64:64x48:32x48",
-         "matmul_add", 196608, 26624, 6144},
-        {"eltwise,jit:avx2,forward_inference,data_f32::blocked:ab:f0 diff_undef::undef::f0,,"
-         "alg:eltwise_gelu_erf alpha:0 beta:0,2x64",
-         "eltwise", 128, 512, 512},
-        {"reduction,jit:avx2,undef,src_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,alg:reduction_mean p:0 "
-         "eps:0,"
-         "2x64:1x64",
-         "reduction", 64, 512, 256},
-        {"reorder,jit:uni,undef,src_f32::blocked:ab:f0 dst_s8::blocked:ab:f0,,,2x64", "reorder", 0, 512, 128},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char text[512];
-        snprintf(text, sizeof text, "onednn_verbose,exec,cpu,%s,0.5\n", rows[i].line);
-        struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
-        if (!c.trace)
-            fail_msg("%s", c.diags.kept[0].message);
-        const struct ll_form *form = &c.trace->forms[c.trace->ops[0].form];
-        assert_string_equal(c.trace->strings[form->kind_name], rows[i].kind);
-        assert_int_equal(form->flops, rows[i].flops);
-        assert_int_equal(form->bytes_read, rows[i].bytes_read);
-        assert_int_equal(form->bytes_written, rows[i].bytes_written);
-        end_conversion(&c);
-    }
-}
-
-static void sizes_that_a_onednn_log_does_not_tell_are_refused(void **state)
-{
-    (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN,
-                                      "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 "
-                                      "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,*x64:64x48:*x48,0.5\n",
-                                      NULL, NULL);
-    assert_null(c.trace);
-    assert_true(complained(&c, "known at run time alone"));
-    end_conversion(&c);
-}
-
-static void onednn_logs_of_all_versions_are_read(void **state)
-{
-    static const char text[] =
-        "noise of the program\n"
-        "dnnl_verbose,info,DNNL v1.4.0\n"
-        "dnnl_verbose,create:cache_miss,cpu,convolution,jit,forward,src_f32::blocked:abcd:f0,,,mb1,0.1\n"
-        "dnnl_verbose,exec,cpu,inner_product,gemm:jit,backward_weights,src_f32::blocked:ab:f0 "
-        "wei_f32::blocked:ab:f0 "
-        "bia_undef::undef::f0 dst_f32::blocked:ab:f0,,,mb64ic1024oc512,0.5\n"
-        "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_bf16::blocked:abc:f0 wei_bf16::blocked:abc:f0 "
-        "dst_bf16::blocked:abc:f0,,,4x8x16:4x16x32:4x8x32,0.25\n"
-        "onednn_verbose,v1,1693530.5,primitive,exec,cpu,eltwise,jit:avx2,forward_training,data:f32::blocked:"
-        "ab::f0 "
-        "diff:undef::undef:::,attr-scratchpad:user,alg:eltwise_relu alpha:0 beta:0,8x16,0.125\n"
-        "onednn_verbose,v1,primitive,exec,cpu,pooling,jit,backward_data,diff_src:f32::blocked:abcd::f0 "
-        "diff_dst:f32::blocked:abcd::f0,,alg:pooling_max,mb2ic8_ih8oh4kh2sh2dh0ph0_iw8ow4kw2sw2dw0pw0,0.5\n";
-    static const enum ll_op_kind kinds[] = {LL_OP_MATMUL, LL_OP_BATCH_MATMUL, LL_OP_RELU,
-                                            LL_OP_MAX_POOL_GRAD};
-    (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
-    if (!c.trace)
-        fail_msg("%s", c.diags.kept[0].message);
-    assert_int_equal(c.trace->op_count, 4);
-    for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(c.trace->forms[c.trace->ops[i].form].view.kind, kinds[i]);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2 * 64 * 1024 * 512);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2 * 4 * 8 * 16 * 32);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].bytes_read, 2 * (4 * 8 * 16 + 4 * 16 * 32));
-    assert_int_equal(c.trace->ops[2].start_ns - c.trace->ops[1].start_ns, 250000);
-    end_conversion(&c);
-}
-
-/* A layer repeated three times is three steps over one set of weights. */
-static void a_repeated_log_is_steps_over_the_same_weights(void **state)
-{
-    static const char layer[] =
-        "onednn_verbose,exec,cpu,convolution,jit,forward,src_f32::blocked:abcd:f0 wei_f32::blocked:abcd:f0 "
-        "bia_f32::blocked:a:f0 dst_f32::blocked:abcd:f0,,alg:convolution_direct,"
-        "mb1_g2ic4oc8_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1,0.5\n"
-        "onednn_verbose,exec,cpu,softmax,ref,forward,src_f32::blocked:ab:f0,,axis:1,8x5,0.1\n";
-    struct ll_str text = {0};
-    (void)state;
-    for (int i = 0; i < 3; i++)
-        ll_str_add(&text, layer);
-    struct conversion c = import_text(ll_import_ONEDNN, text.text, NULL, NULL);
-    assert_non_null(c.trace);
-    assert_int_equal(c.trace->step_count, 3);
-    assert_int_equal(c.trace->op_count, 9); /* with the biases */
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2 * 25 * 8 * 9 * 2);
-    assert_int_equal(ll_op_input(c.trace, 3, 1), ll_op_input(c.trace, 0, 1));
-    assert_int_equal(ll_op_input(c.trace, 7, 1), ll_op_input(c.trace, 1, 1));
-    end_conversion(&c);
-    ll_str_release(&text);
-}
-
-static void unknown_primitives_are_refused_by_name_and_line(void **state)
-{
-    static const char text[] =
-        "onednn_verbose,exec,cpu,shuffle,ref,forward,data_f32::blocked:ab:f0,,,8x5,0.5\n";
-    (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
-    assert_null(c.trace);
-    assert_true(complained(&c, "shuffle: nobody knows this primitive"));
-    assert_int_equal(c.diags.kept[0].place.line, 1);
-    end_conversion(&c);
-    c = import_text(ll_import_ONEDNN, "nothing\n", NULL, NULL);
-    assert_true(complained(&c, "no line of it is about a primitive"));
-    end_conversion(&c);
-}
-
-/* MACs by SCALE-Sim's rules: outputs of a valid convolution times the filter. */
+/* MACs by SCALE-Sim's rules: ceil((in - filter + stride) / stride) outputs a side times the filter. What is
+ * written again has the sides that were read. */
 static void topologies_have_their_macs(void **state)
 {
     static const char convs[] =
         "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
-        "Num Filter, Strides,\nConv1,224,224,11,11,3,96,4,\nDP1,28,28,3,3,16,1,1,\n";
+        "Num Filter, Strides,\nConv1,224,224,11,11,3,96,4,\nDP1,28,28,3,3,16,1,1,\nodd,10,10,3,3,8,4,2,\n";
     (void)state;
     struct conversion c = import_text(ll_import_SCALESIM, convs, NULL, NULL);
     assert_non_null(c.trace);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2ull * 54 * 54 * 96 * 11 * 11 * 3);
+    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2ull * 55 * 55 * 96 * 11 * 11 * 3);
     assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2ull * 26 * 26 * 16 * 9);
+    assert_int_equal(c.trace->forms[c.trace->ops[2].form].flops, 14400);
     assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.in[0].dtype, LL_INT8);
+    struct ll_str text = exported(ll_export_SCALESIM, c.trace);
+    assert_non_null(strstr(text.text, "224, 224, 11, 11, 3, 96, 4, 4,"));
+    assert_non_null(strstr(text.text, "10, 10, 3, 3, 8, 4, 2, 2,"));
+    ll_str_release(&text);
     end_conversion(&c);
     c = import_text(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f16");
     assert_non_null(c.trace);

@@ -6,6 +6,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
+#include "tracer/base/num.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,13 @@ struct ll_scalesim_layer {
     uint64_t in_h, in_w, filter_h, filter_w, channels, filters, stride_h, stride_w;
     uint64_t line; /* of the topology, 0 when it comes from elsewhere */
 };
+
+/* How many windows SCALE-Sim slides over one side: where the stride does not divide there is one more,
+ * part of which lies outside. */
+static inline uint64_t ll_scalesim_windows(uint64_t in, uint64_t filter, uint64_t stride)
+{
+    return ll_ceil_div(ll_add(ll_sub(in, filter), stride), stride);
+}
 
 enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
 

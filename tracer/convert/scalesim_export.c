@@ -5,6 +5,7 @@
  * convolution, are the product that computes them. Where a product stands for several, or a convolution has
  * groups, there is a row for each; a depthwise convolution is one row whose name has DP. */
 #include "tracer/convert/convert.h"
+#include "tracer/convert/scalesim.h"
 #include "tracer/ops.h"
 #include "tracer/profile.h"
 
@@ -43,6 +44,14 @@ static bool add_product(struct ll_export *export, uint32_t op, const struct ll_g
     return goes_on;
 }
 
+/* The side that SCALE-Sim makes as many windows of: the image's own, or, with its padding, or without what no
+ * window reaches, that which they cover. */
+static uint64_t side(uint64_t in, uint64_t kernel, uint64_t stride, uint64_t out)
+{
+    bool same = in >= kernel && ll_scalesim_windows(in, kernel, stride) == out;
+    return same ? in : ll_add(ll_mul(out - 1, stride), kernel);
+}
+
 static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv *conv)
 {
     bool depthwise = conv->groups > 1 && conv->groups == conv->in_c;
@@ -50,8 +59,8 @@ static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv
         const struct ll_gemm gemm = ll_conv_as_gemm(conv);
         return add_product(export, op, &gemm);
     }
-    const uint64_t numbers[] = {ll_add(ll_mul(conv->out_h - 1, conv->stride_h), conv->kernel_h),
-                                ll_add(ll_mul(conv->out_w - 1, conv->stride_w), conv->kernel_w),
+    const uint64_t numbers[] = {side(conv->in_h, conv->kernel_h, conv->stride_h, conv->out_h),
+                                side(conv->in_w, conv->kernel_w, conv->stride_w, conv->out_w),
                                 conv->kernel_h,
                                 conv->kernel_w,
                                 conv->in_c,

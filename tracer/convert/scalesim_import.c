@@ -37,6 +37,13 @@ static const char *record_product(struct ll_series *series, enum ll_dtype dtype,
                             NULL);
 }
 
+/* What of the last window lies outside. */
+static int64_t outside(uint64_t in, uint64_t filter, uint64_t stride)
+{
+    uint64_t reach = ll_add(ll_mul(ll_scalesim_windows(in, filter, stride) - 1, stride), filter);
+    return reach > in ? (int64_t)(reach - in) : 0;
+}
+
 /* A depthwise layer is as many groups of one channel. */
 static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
                                const struct ll_scalesim_layer *layer)
@@ -44,15 +51,18 @@ static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
     const uint64_t image[] = {1, layer->in_h, layer->in_w, layer->channels * layer->copies};
     const uint64_t filter[] = {layer->filter_h, layer->filter_w, layer->channels,
                                layer->filters * layer->copies};
-    const struct ll_attr attrs[] = {{.key = LL_ATTR_STRIDE_H, .count = (int64_t)layer->stride_h},
-                                    {.key = LL_ATTR_STRIDE_W, .count = (int64_t)layer->stride_w},
-                                    {.key = LL_ATTR_GROUPS, .count = (int64_t)layer->copies}};
+    const struct ll_attr attrs[] = {
+        {.key = LL_ATTR_STRIDE_H, .count = (int64_t)layer->stride_h},
+        {.key = LL_ATTR_STRIDE_W, .count = (int64_t)layer->stride_w},
+        {.key = LL_ATTR_PAD_BOTTOM, .count = outside(layer->in_h, layer->filter_h, layer->stride_h)},
+        {.key = LL_ATTR_PAD_RIGHT, .count = outside(layer->in_w, layer->filter_w, layer->stride_w)},
+        {.key = LL_ATTR_GROUPS, .count = (int64_t)layer->copies}};
     const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 4, image),
                                      ll_series_tensor(series, LL_WEIGHT, dtype, 4, filter)};
     return ll_series_record(
         series,
         &(struct ll_import_op){
-            .kind = LL_OP_CONV2D, .in = in, .in_count = 2, .attrs = attrs, .attr_count = 3},
+            .kind = LL_OP_CONV2D, .in = in, .in_count = 2, .attrs = attrs, .attr_count = 5},
         NULL);
 }
 
