@@ -260,6 +260,32 @@ static void what_a_row_says_of_its_operands_is_checked(void **state)
     }
 }
 
+static void what_contradicts_an_op_is_told_with_its_line(void **state)
+{
+    static const struct {
+        const char *row, *words;
+    } rows[] = {
+        {"concat,fp32,in=3x4:f32+3x5:f32;out=3x9:f32;axis=foo",
+         "concat: `axis=foo`: expected a whole number"},
+        {"concat,fp32,in=3x4:f32+3x5:f32;out=3x9:f32;axis=1.5",
+         "concat: `axis=1.5`: expected a whole number"},
+        {"dropout,fp32,in=4:f32+:f32;out=4:f32+4:bool;keep=x", "dropout: `keep=x`: expected a number"},
+        {"matmul,fp32,in=3x5:f32+5x7:f32;out=3x8:f32",
+         "matmul: `out` says another shape than inputs and attributes make: expected 3x7:f32 as number 1"},
+        {"concat,fp32,in=3x4:f32+3x5:f32;out=3x10:f32;axis=1", "expected 3x9:f32 as number 1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "source,hardware,op,dtype,dims,time_s,notes\ns,h,%s,1,\n", rows[i].row);
+        struct conversion c = import_text(ll_import_CSV, text, NULL, NULL);
+        assert_null(c.trace);
+        assert_true(complained(&c, rows[i].words));
+        assert_int_equal(c.diags.kept[0].place.line, 2);
+        end_conversion(&c);
+    }
+}
+
 static void a_name_that_is_no_op_is_told_once(void **state)
 {
     static const char rows[] =
@@ -431,6 +457,7 @@ int main(void)
         cmocka_unit_test(unknown_primitives_are_refused_by_name_and_line),
         cmocka_unit_test(topologies_have_their_macs),
         cmocka_unit_test(topologies_come_back),
+        cmocka_unit_test(what_contradicts_an_op_is_told_with_its_line),
         cmocka_unit_test(the_layers_are_those_of_a_complete_step),
         cmocka_unit_test(rows_become_the_work_that_validation_predicts),
         cmocka_unit_test(rows_come_back),

@@ -7,6 +7,7 @@
 #include "tracer/convert/series.h"
 #include "tracer/retype.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,10 @@ struct csv_row {
     enum ll_op_kind kind;
     enum ll_dtype dtype; /* of elements in memory */
     bool wrong;
-    bool counting;    /* only counts the ops that will be recorded */
-    uint64_t count;   /* of them */
-    uint64_t each_ns; /* an op's share of the time */
+    const char *trouble; /* what else is; NULL: nothing */
+    bool counting;       /* only counts the ops that will be recorded */
+    uint64_t count;      /* of them */
+    uint64_t each_ns;    /* an op's share of the time */
 };
 
 static uint64_t dim_or(struct csv_row *r, const char *key, uint64_t otherwise)
@@ -69,6 +71,8 @@ static const char *record(struct csv_row *r, const struct ll_import_op *op)
 {
     if (r->wrong)
         return "a dimension is missing or impossible";
+    if (r->trouble)
+        return r->trouble;
     r->count += r->counting;
     r->series->duration_ns = r->each_ns;
     return r->counting ? NULL : ll_series_record(r->series, op, NULL);
@@ -329,6 +333,44 @@ static uint32_t read_shapes(const char *text, struct ll_shape *shapes)
     return count;
 }
 
+/* The number behind an attribute's name, which is all of its text. */
+static struct ll_attr read_attr(struct csv_row *r, enum ll_attr_key key, const char *text)
+{
+    struct ll_attr attr = {.key = key};
+    const bool real = ll_attr_is_real(key);
+    char *end;
+    errno = 0;
+    if (real)
+        attr.real = ll_strtod(text, &end);
+    else
+        attr.count = strtoll(text, &end, 10);
+    if (end == text || (*end && *end != ';') || (!real && errno))
+        r->trouble = ll_format(&r->series->import->arena, "`%s=%.*s`: expected a %snumber", ll_attr_name(key),
+                               (int)ll_min(strcspn(text, ";"), 40), text, real ? "" : "whole ");
+    return attr;
+}
+
+/* Whether the op makes what the row says that comes out, as far as shapes go. */
+static void check_results(struct csv_row *r, const struct ll_import_op *op)
+{
+    struct ll_imported made[MOST_SHAPES] = {{0}};
+    if (r->counting || r->trouble || ll_import_look(r->series->import, op, made))
+        return;
+    for (uint32_t i = 0; i < op->given_count && !r->trouble; i++) {
+        const struct ll_shape *told = &op->given[i], *is = &made[i].shape;
+        if (told->rank == is->rank && memcmp(told->dim, is->dim, sizeof is->dim) == 0)
+            continue;
+        struct ll_str text = {0};
+        ll_measured_add_shapes(&text, is, 1);
+        r->trouble =
+            ll_format(&r->series->import->arena,
+                      "`out` says another shape than inputs and attributes make: expected %s as number "
+                      "%" PRIu32,
+                      text.text ? text.text : "", i + 1);
+        ll_str_release(&text);
+    }
+}
+
 /* An op of the op table, with all that it takes. */
 static const char *ll_csv_WHOLE(struct csv_row *r)
 {
@@ -344,21 +386,17 @@ static const char *ll_csv_WHOLE(struct csv_row *r)
         const char *text = ll_measured_text(r->row, ll_attr_name((enum ll_attr_key)key));
         if (!text || attr_count == LL_MAX_ATTRS)
             continue;
-        attrs[attr_count] = (struct ll_attr){.key = key};
-        if (ll_attr_is_real((enum ll_attr_key)key))
-            attrs[attr_count].real = ll_strtod(text, NULL);
-        else
-            attrs[attr_count].count = strtoll(text, NULL, 10);
-        attr_count++;
+        attrs[attr_count++] = read_attr(r, (enum ll_attr_key)key, text);
     }
-    return record(r,
-                  &(struct ll_import_op){.kind = r->kind,
-                                         .in = in,
-                                         .in_count = count,
-                                         .attrs = attrs,
-                                         .attr_count = attr_count,
-                                         .given = given,
-                                         .given_count = read_shapes(ll_measured_text(r->row, "out"), given)});
+    const struct ll_import_op op = {.kind = r->kind,
+                                    .in = in,
+                                    .in_count = count,
+                                    .attrs = attrs,
+                                    .attr_count = attr_count,
+                                    .given = given,
+                                    .given_count = read_shapes(ll_measured_text(r->row, "out"), given)};
+    check_results(r, &op);
+    return record(r, &op);
 }
 
 static const struct {

@@ -84,12 +84,9 @@ static void add_elements(const struct ll_op_view *op, const struct ll_work *work
 
 static void add_shapes(const char *key, const struct ll_shape *shapes, uint32_t count, struct ll_str *dims)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        ll_str_addf(dims, "%s%s", i ? "+" : key, i ? "" : "=");
-        for (unsigned d = 0; d < shapes[i].rank; d++)
-            ll_str_addf(dims, "%s%" PRIu64, d ? "x" : "", shapes[i].dim[d]);
-        ll_str_addf(dims, ":%s", ll_dtype_name((enum ll_dtype)shapes[i].dtype));
-    }
+    if (count > 0)
+        ll_str_addf(dims, "%s=", key);
+    ll_measured_add_shapes(dims, shapes, count);
 }
 
 /* All that the op table needs to know of it. */

@@ -6,6 +6,7 @@
 #include "tracer/retype.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,4 +165,14 @@ bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic,
     *arithmetic = ours;
     *element_bytes = ll_dtype_bytes(ours);
     return true;
+}
+
+void ll_measured_add_shapes(struct ll_str *text, const struct ll_shape *shapes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ll_str_add(text, i ? "+" : "");
+        for (unsigned d = 0; d < shapes[i].rank; d++)
+            ll_str_addf(text, "%s%" PRIu64, d ? "x" : "", shapes[i].dim[d]);
+        ll_str_addf(text, ":%s", ll_dtype_name((enum ll_dtype)shapes[i].dtype));
+    }
 }

@@ -8,6 +8,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
+#include "tracer/base/str.h"
 #include "tracer/tensor.h"
 
 #include <stdbool.h>
@@ -36,6 +37,9 @@ bool ll_measured_says(const struct ll_measured *row, const char *key, const char
 enum { LL_DIM_BITS = 40 }; /* of the largest dimension that is taken: 2^40 */
 bool ll_measured_number(const struct ll_measured *row, const char *key, uint64_t most, uint64_t *value);
 #define LL_IMPOSSIBLE_DIMENSION "a dimension is missing or impossible"
+
+/* Shapes as rows of ops without a name have them: `3x5:f32+5x7:bf16`. */
+void ll_measured_add_shapes(struct ll_str *text, const struct ll_shape *shapes, uint32_t count);
 
 /* What data calls an element type, or we do (fp32 or f32): what computes, and how many bytes an element takes
  * in memory. False when there is no such type, which this then says. */
