@@ -138,8 +138,8 @@ void onnx_put_constant(struct onnx *o, uint32_t i, const struct ll_shape *shape,
 /* Shapes joined as NumPy broadcasts them; false when they do not fit. */
 bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out);
 
-/* The row of a type of operators; NULL when there is none. */
-const struct onnx_operator *onnx_find_operator(const char *type);
+/* The row of a type of operators of a domain ("": the standard one); NULL when there is none. */
+const struct onnx_operator *onnx_find_operator(const char *domain, const char *type);
 
 /* A product of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions are.
  * In b, n and k may be exchanged. False after a complaint. */

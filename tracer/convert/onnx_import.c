@@ -17,9 +17,15 @@ static const struct onnx_operator operators[] = {
 };
 enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 
-const struct onnx_operator *onnx_find_operator(const char *type)
+/* Whether the rows tell of this domain's operators. In others the same name may mean anything. */
+static bool is_known_domain(const char *domain)
 {
-    for (size_t i = 0; i < OPERATOR_COUNT; i++)
+    return !*domain || strcmp(domain, "ai.onnx") == 0 || strcmp(domain, "com.microsoft") == 0;
+}
+
+const struct onnx_operator *onnx_find_operator(const char *domain, const char *type)
+{
+    for (size_t i = 0; is_known_domain(domain) && i < OPERATOR_COUNT; i++)
         if (strcmp(operators[i].type, type) == 0)
             return &operators[i];
     return NULL;
@@ -86,9 +92,11 @@ static bool check_operators(struct onnx *o, const struct onnx_graph *graph)
     uint64_t *first = ll_alloc(&o->import->arena, graph->node_count, sizeof *first);
     bool known = counts && first ? true : ll_import_no_memory(o->import), is_new;
     for (uint64_t i = 0; known && i < graph->node_count && !o->import->allow_opaque; i++) {
-        const char *type = graph->nodes[i].type;
-        uint32_t id =
-            onnx_find_operator(type) ? LL_NO_ID : ll_map_intern(&types, type, strlen(type), &is_new);
+        const struct onnx_node *node = &graph->nodes[i];
+        if (onnx_find_operator(node->domain, node->type))
+            continue;
+        const char *type = ll_format(&o->import->arena, "%s.%s", node->domain, node->type);
+        uint32_t id = type ? ll_map_intern(&types, type, strlen(type), &is_new) : LL_NO_ID;
         if (id == LL_NO_ID)
             continue;
         counts[id]++;
@@ -157,7 +165,7 @@ static bool follow(struct onnx *o, const struct onnx_node *node)
 {
     bool unknown;
     o->node = node;
-    o->row = onnx_find_operator(node->type);
+    o->row = onnx_find_operator(node->domain, node->type);
     o->row = o->row ? o->row : &opaque;
     if (!outputs_are_new(o))
         return false;

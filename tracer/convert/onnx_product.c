@@ -62,7 +62,8 @@ bool onnx_rule_GEMM(struct onnx *o)
     const struct ll_imported in[2] = {onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN)};
     const struct ll_import_op op = {
         .kind = LL_OP_MATMUL, .in = in, .in_count = 2, .attrs = attrs, .attr_count = count};
-    if (!onnx_emit(o, &op, out) || !add_to_product(o, &out[0]))
+    bool adds = onnx_attr_real(o, "beta", 1) != 0;
+    if (!onnx_emit(o, &op, out) || (adds && !add_to_product(o, &out[0])))
         return false;
     const struct ll_shape shape = out[0].shape;
     onnx_put(o, 0, out[0], ONNX_PLAIN, &shape);
