@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs, topologies, rows and timelines: what comes in has the counts made on paper, what goes out comes in
+/* Topologies, rows and timelines: what comes in has the counts made on paper, what goes out comes in
  * again. */
 #include "check.h"
 #include "convert.h"
@@ -449,21 +449,15 @@ static void a_time_that_does_not_fit_is_named_with_its_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_real_onednn_log_has_its_flops_and_times),
-        cmocka_unit_test(onednn_logs_tell_what_recorded_calls_tell),
-        cmocka_unit_test(sizes_that_a_onednn_log_does_not_tell_are_refused),
-        cmocka_unit_test(onednn_logs_of_all_versions_are_read),
-        cmocka_unit_test(a_repeated_log_is_steps_over_the_same_weights),
-        cmocka_unit_test(unknown_primitives_are_refused_by_name_and_line),
         cmocka_unit_test(topologies_have_their_macs),
         cmocka_unit_test(topologies_come_back),
-        cmocka_unit_test(what_contradicts_an_op_is_told_with_its_line),
         cmocka_unit_test(the_layers_are_those_of_a_complete_step),
         cmocka_unit_test(rows_become_the_work_that_validation_predicts),
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(ops_without_a_name_come_back_whole),
         cmocka_unit_test(rows_that_are_no_ops_are_named),
         cmocka_unit_test(what_a_row_says_of_its_operands_is_checked),
+        cmocka_unit_test(what_contradicts_an_op_is_told_with_its_line),
         cmocka_unit_test(a_name_that_is_no_op_is_told_once),
         cmocka_unit_test(time_outside_of_ops_comes_back_as_such),
         cmocka_unit_test(a_trace_that_cannot_take_its_name_leaves_nothing),

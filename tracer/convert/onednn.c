@@ -5,8 +5,8 @@
  *   src_f32::blocked:abcd:f0 wei_f32::...
  * ,attributes,alg:convolution_direct,mb1_ic3oc64_ih224oh112kh7...,8.7771
  *
- * the last field being milliseconds. Other lines are information, or the output of the program around it, and
- * passed over. A log knows no tensors: weights are those of the same line in each repetition, and every op
+ * the last field being milliseconds. Other lines are information, or the output of the program around it,
+ * and passed over. A log knows no tensors: weights are those of the same line in each step, and every op
  * waits for the one before it. */
 #include "tracer/convert/onednn.h"
 #include "tracer/base/hash.h"
@@ -125,26 +125,60 @@ static void rewind_log(struct ll_dnnl_log *log)
     log->lines = 0;
 }
 
-/* How many primitives a step has, and how many there are. */
-static bool find_period(struct ll_dnnl_log *log, uint64_t *count, bool *trains)
+/* Whether what a stretch makes could be what it begins with: equal layers of a network repeat as steps do,
+ * and a log tells nothing of weights. What goes forwards and backwards is no layer by itself. */
+static bool may_feed_itself(const struct ll_dnnl_look *looks, uint64_t period)
 {
-    uint64_t *looks = NULL, capacity = 0;
+    bool forward = false, backward = false;
+    uint64_t first = 0, last = period;
+    for (uint64_t i = 0; i < period; i++) {
+        forward = forward || !(looks[i].backward || looks[i].moves);
+        backward = backward || looks[i].backward;
+    }
+    while (first < period && looks[first].moves)
+        first++;
+    while (last > first && looks[last - 1].moves)
+        last--;
+    return first == last || (!(forward && backward) && looks[first].in == looks[last - 1].out);
+}
+
+/* Looks at all lines: their hashes for what repeats, and their sizes. */
+static bool look_around(struct ll_dnnl_log *log, uint64_t **hashes, struct ll_dnnl_look **looks,
+                        uint64_t *count)
+{
+    uint64_t hash_capacity = 0, look_capacity = 0;
     rewind_log(log);
     for (*count = 0; next_line(log); ++*count) {
-        if (!ll_grow(&looks, &capacity, *count + 1, sizeof *looks)) {
-            free(looks);
+        const struct ll_dnnl_line *line = &log->line;
+        if (!ll_grow(hashes, &hash_capacity, *count + 1, sizeof **hashes) ||
+            !ll_grow(looks, &look_capacity, *count + 1, sizeof **looks))
             return ll_import_no_memory(log->import);
-        }
-        uint64_t look = ll_hash_text(ll_hash_text(LL_HASH_START, log->line.primitive), log->line.pass);
-        looks[*count] = ll_hash_text(look, log->line.problem);
-        *trains = *trains || ll_dnnl_backward(&log->line);
+        uint64_t hash = ll_hash_text(ll_hash_text(LL_HASH_START, line->primitive), line->pass);
+        (*hashes)[*count] = ll_hash_text(hash, line->problem);
+        (*looks)[*count] = (struct ll_dnnl_look){.in = ll_dnnl_elements(line, false),
+                                                 .out = ll_dnnl_elements(line, true),
+                                                 .backward = ll_dnnl_backward(line),
+                                                 .moves = strcmp(line->primitive, "reorder") == 0};
     }
-    log->period = ll_max(1, ll_period(looks, *count));
-    free(looks);
-    if (*count > 0)
-        return true;
-    return ll_complain(log->import->diags, (struct ll_place){.file = log->import->inputs[0].path},
+    return *count > 0 ||
+           ll_complain(log->import->diags, (struct ll_place){.file = log->import->inputs[0].path},
                        "no line of it is about a primitive that ran (onednn_verbose,...exec,...)");
+}
+
+/* How many primitives a step has: as the choice `steps` says, or what repeats and is no layer. */
+static bool find_period(struct ll_dnnl_log *log, bool *trains)
+{
+    uint64_t *hashes = NULL, count = 0;
+    struct ll_dnnl_look *looks = NULL;
+    bool chosen = false, right = look_around(log, &hashes, &looks, &count) &&
+                                 ll_period_of_steps(log->import, hashes, count, &log->period, &chosen);
+    for (uint64_t i = 0; right && i < count; i++)
+        *trains = *trains || looks[i].backward;
+    if (right && !chosen && log->period < count && may_feed_itself(looks, log->period))
+        log->period = count;
+    free(hashes);
+    free(looks);
+    return right;
 }
 
 static const char *record_line(struct ll_dnnl_log *log)
@@ -203,14 +237,13 @@ bool ll_import_ONEDNN(struct ll_import *import)
 {
     struct ll_dnnl_log *log = ll_alloc(&import->arena, 1, sizeof *log);
     size_t before = import->diags->count;
-    uint64_t count = 0;
     bool trains = false;
     if (import->input_count != 1)
         return ll_complain(import->diags, (struct ll_place){0}, "expected one log");
     if (!log)
         return ll_import_no_memory(import);
     *log = (struct ll_dnnl_log){.import = import, .series = {.import = import, .clock_ns = 1}};
-    if (!find_period(log, &count, &trains))
+    if (!find_period(log, &trains))
         return false;
     log->weights = ll_alloc(&import->arena, log->period, sizeof *log->weights);
     if (!log->weights)

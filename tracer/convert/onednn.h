@@ -15,6 +15,12 @@ struct ll_dnnl_line {
     enum ll_dtype dtype; /* of what comes in */
 };
 
+/* What tells the steps of a log. */
+struct ll_dnnl_look {
+    uint64_t in, out; /* elements */
+    bool backward, moves;
+};
+
 struct ll_dnnl_log {
     struct ll_import *import;
     const char *at, *end; /* what is not read yet */
@@ -22,11 +28,18 @@ struct ll_dnnl_log {
     uint64_t period, primitives; /* of a step; so far */
     struct ll_series series;
     struct ll_imported (*weights)[LL_DNNL_WEIGHTS]; /* by the primitive's place in a step */
+    uint64_t post_ops; /* behind the line's primitive; taken by the first op that is recorded of it */
     struct ll_dnnl_line line;
 };
 
 /* An extent of a problem: the digits behind this name, as in ic3oc64. Pure. */
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise);
+
+/* The shape number `i` of a problem 64x128:128x32, behind `i` colons. False when there is none. Pure. */
+bool ll_dnnl_shape(const struct ll_dnnl_line *line, unsigned i, struct ll_shape *shape);
+
+/* How many elements come in, weights aside, or go out, as far as the problem tells. Pure. */
+uint64_t ll_dnnl_elements(const struct ll_dnnl_line *line, bool out);
 
 /* The type of elements of a memory of the line: src, wei, bia, dst; `otherwise` where it has no such one.
  * Pure. */

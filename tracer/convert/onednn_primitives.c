@@ -1,43 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oneDNN's primitives as ops: a rule each. */
 #include "tracer/convert/onednn.h"
+#include "tracer/base/str.h"
 #include "tracer/dnnl.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef const char *ll_dnnl_rule(struct ll_dnnl_log *log);
-
-uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise)
-{
-    size_t length = strlen(name);
-    while (*problem) {
-        size_t letters = strcspn(problem, "0123456789_");
-        size_t digits = strspn(problem + letters, "0123456789");
-        if (letters == length && digits > 0 && strncmp(problem, name, length) == 0)
-            return ll_min(strtoull(problem + letters, NULL, 10), UINT64_C(1) << 40);
-        problem += letters + digits;
-        problem += *problem == '_';
-    }
-    return otherwise;
-}
-
-/* The shape number `i` of a problem 64x128:128x32, behind `i` colons. False when there is none. */
-static bool shape_at(const struct ll_dnnl_line *line, unsigned i, struct ll_shape *shape)
-{
-    const char *at = line->problem;
-    *shape = (struct ll_shape){.dtype = (uint8_t)line->dtype};
-    for (; i > 0 && at; i--) {
-        at = strchr(at, ':');
-        at = at ? at + 1 : NULL;
-    }
-    while (at && *at >= '0' && *at <= '9' && shape->rank < LL_MAX_RANK) {
-        char *end;
-        shape->dim[shape->rank++] = strtoull(at, &end, 10);
-        at = *end == 'x' ? end + 1 : end;
-    }
-    return shape->rank > 0 && ll_fits(ll_size_bytes(shape));
-}
 
 /* The number behind a word of the extra field, as in axis:1. */
 static int64_t extra(const struct ll_dnnl_line *line, const char *word, int64_t otherwise)
@@ -80,21 +51,29 @@ static struct ll_imported weight(struct ll_dnnl_log *log, unsigned i, const stru
     return *kept;
 }
 
-/* Records an op, the first of a line with its time. What goes forward makes what the line says, which need
- * not be what comes in. */
+static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
+{
+    return (struct ll_attr){.key = key, .count = (int64_t)count};
+}
+
+/* Records an op, the first of a line with its time and how many operations stand behind it. What goes forward
+ * makes what the line says, which need not be what comes in. */
 static const char *record(struct ll_dnnl_log *log, const struct ll_import_op *op, struct ll_imported *out)
 {
     struct ll_imported outputs[LL_MAX_OUTPUTS];
     struct ll_import_op typed = *op;
+    struct ll_attr attrs[LL_MAX_ATTRS];
     const enum ll_dtype made = ll_dnnl_dtype(&log->line, "dst", LL_DTYPE_COUNT);
     if (!ll_dnnl_backward(&log->line) && made != LL_DTYPE_COUNT)
         typed.dtype = &made;
+    if (log->post_ops > 0 && op->attr_count < LL_MAX_ATTRS) {
+        if (op->attr_count > 0)
+            memcpy(attrs, op->attrs, op->attr_count * sizeof *attrs);
+        attrs[typed.attr_count++] = attr(LL_ATTR_POST_OPS, log->post_ops);
+        typed.attrs = attrs;
+        log->post_ops = 0;
+    }
     return ll_series_record(&log->series, &typed, out ? out : outputs);
-}
-
-static struct ll_attr attr(enum ll_attr_key key, uint64_t count)
-{
-    return (struct ll_attr){.key = key, .count = (int64_t)count};
 }
 
 static bool has_bias(const struct ll_dnnl_line *line)
@@ -103,11 +82,29 @@ static bool has_bias(const struct ll_dnnl_line *line)
            !strstr(line->memory, "bia:undef");
 }
 
-/* Whether an operation behind the primitive adds to what the result held. */
+/* The operations behind the primitive: eltwise_relu:0:1+sum, or, in older versions, 'eltwise_relu;sum;'. How
+ * many there are; *adds: whether one adds to what the result held. */
+static uint64_t count_posts(const struct ll_dnnl_line *line, bool *adds)
+{
+    const char *at = strstr(line->attributes, "post");
+    uint64_t count = 0;
+    *adds = false;
+    at = at ? strchr(at, ':') : NULL;
+    at = at ? at + 1 : "";
+    at += *at == '\'';
+    for (const char *end = at + strcspn(at, " \'"); at < end; at += at < end) {
+        count += *at >= 'a' && *at <= 'z'; /* else it is the exponent of a number, 1e+06 */
+        *adds = *adds || strncmp(at, "sum", 3) == 0;
+        at += strcspn(at, "+;");
+    }
+    return count;
+}
+
 static bool adds(const struct ll_dnnl_line *line)
 {
-    const char *posts = strstr(line->attributes, "post");
-    return posts && strstr(posts, "sum");
+    bool any;
+    count_posts(line, &any);
+    return any;
 }
 
 static const char *add_bias(struct ll_dnnl_log *log, struct ll_imported *to)
@@ -291,15 +288,47 @@ static const char *ll_dnnl_INNER(struct ll_dnnl_log *log)
                  .kind = LL_OP_MATMUL, .in = operands, .in_count = 2, .attrs = attrs, .attr_count = 2});
 }
 
+/* Whether the shapes of a product fit to each other, and to that of the result, where the line has it.
+ * NULL, or what does not. */
+static const char *check_product(struct ll_dnnl_log *log, const struct ll_shape *a, const struct ll_shape *b)
+{
+    const char *problem = log->line.problem, *trouble = NULL;
+    struct ll_shape told, made = *a;
+    unsigned last = a->rank - 1u;
+    if (a->rank != b->rank || a->rank < 2)
+        return "this does not describe a matrix product";
+    if (a->dim[last] != b->dim[last - 1])
+        trouble = ll_format(&log->import->arena,
+                            "`%.60s`: expected as many rows of the second matrix as the first has columns, "
+                            "%" PRIu64 ", not %" PRIu64,
+                            problem, a->dim[last], b->dim[last - 1]);
+    for (unsigned i = 0; !trouble && i + 2 < a->rank; i++) {
+        if (a->dim[i] != b->dim[i] && a->dim[i] != 1 && b->dim[i] != 1)
+            trouble = ll_format(&log->import->arena,
+                                "`%.60s`: expected as many matrices on both sides, or one", problem);
+        made.dim[i] = a->dim[i] == 1 ? b->dim[i] : a->dim[i];
+    }
+    made.dim[last] = b->dim[last];
+    if (trouble || !ll_dnnl_shape(&log->line, 2, &told))
+        return trouble;
+    if (told.rank != made.rank || memcmp(told.dim, made.dim, sizeof made.dim) != 0)
+        trouble = ll_format(&log->import->arena,
+                            "`%.60s`: expected a result of %" PRIu64 " rows and %" PRIu64
+                            " columns, as many of them as there are products",
+                            problem, made.dim[last - 1], made.dim[last]);
+    return trouble;
+}
+
 /* 64x128:128x32[:64x32], or, in version 1, m64n32k128; whose right operand is a weight where all products
  * meet it. */
 static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
 {
     const struct ll_dnnl_line *line = &log->line;
     struct ll_shape a, b, c;
+    const char *trouble = NULL;
     if (strchr(line->problem, '*'))
         return "its sizes were known at run time alone, and the log does not tell them";
-    if (!shape_at(line, 0, &a) || !shape_at(line, 1, &b)) {
+    if (!ll_dnnl_shape(line, 0, &a) || !ll_dnnl_shape(line, 1, &b)) {
         uint64_t m = ll_dnnl_extent(line->problem, "m", 0), n = ll_dnnl_extent(line->problem, "n", 0),
                  k = ll_dnnl_extent(line->problem, "k", 0);
         uint64_t batch = ll_dnnl_extent(line->problem, "b", 0);
@@ -307,6 +336,8 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
             return "this does not describe a matrix product";
         a = batch ? shape_of(line, 3, (uint64_t[]){batch, m, k}) : shape_of(line, 2, (uint64_t[]){m, k});
         b = batch ? shape_of(line, 3, (uint64_t[]){batch, k, n}) : shape_of(line, 2, (uint64_t[]){k, n});
+    } else if ((trouble = check_product(log, &a, &b))) {
+        return trouble;
     }
     b.dtype = (uint8_t)ll_dnnl_dtype(line, "wei", line->dtype);
     c = a;
@@ -322,7 +353,7 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
 static bool whole_shape(const struct ll_dnnl_line *line, struct ll_shape *shape)
 {
     const char *p = line->problem;
-    if (shape_at(line, 0, shape))
+    if (ll_dnnl_shape(line, 0, shape))
         return true;
     *shape = shape_of(line, 4,
                       (uint64_t[]){ll_dnnl_extent(p, "mb", 1),
@@ -345,7 +376,7 @@ static const char *on_whole(struct ll_dnnl_log *log, enum ll_op_kind kind, unsig
 static const char *ll_dnnl_REORDER(struct ll_dnnl_log *log)
 {
     struct ll_shape shape;
-    if (!shape_at(&log->line, 0, &shape))
+    if (!ll_dnnl_shape(&log->line, 0, &shape))
         return "its problem tells no shape";
     const struct ll_imported in = given(log, &shape);
     return record(log,
@@ -377,7 +408,7 @@ static const char *ll_dnnl_SOFTMAX(struct ll_dnnl_log *log)
     struct ll_shape shape;
     struct ll_imported in[2];
     int64_t axis = extra(&log->line, "axis:", -1);
-    if (!shape_at(&log->line, 0, &shape))
+    if (!ll_dnnl_shape(&log->line, 0, &shape))
         return "its problem tells no shape";
     if (axis >= 0 && axis < shape.rank) {
         uint64_t row = shape.dim[axis];
@@ -432,7 +463,7 @@ static const char *ll_dnnl_BINARY(struct ll_dnnl_log *log)
     struct ll_shape a, b;
     if (!function)
         return no_function;
-    if (!shape_at(&log->line, 0, &a) || !shape_at(&log->line, 1, &b))
+    if (!ll_dnnl_shape(&log->line, 0, &a) || !ll_dnnl_shape(&log->line, 1, &b))
         return "its problem does not tell two shapes";
     const struct ll_imported in[] = {given(log, &a), given(log, &b)};
     return record(log, &(struct ll_import_op){.kind = function->forward, .in = in, .in_count = 2}, NULL);
@@ -442,7 +473,7 @@ static const char *ll_dnnl_BINARY(struct ll_dnnl_log *log)
 static const char *ll_dnnl_REDUCTION(struct ll_dnnl_log *log)
 {
     struct ll_shape wide, narrow;
-    if (!shape_at(&log->line, 0, &wide) || !shape_at(&log->line, 1, &narrow))
+    if (!ll_dnnl_shape(&log->line, 0, &wide) || !ll_dnnl_shape(&log->line, 1, &narrow))
         return "its problem does not tell two shapes";
     const struct ll_imported in = given(log, &wide);
     return record(log,
@@ -458,7 +489,7 @@ static const char *ll_dnnl_SUM(struct ll_dnnl_log *log)
     struct ll_shape shape;
     struct ll_imported in[MOST];
     uint32_t count = 0;
-    if (!shape_at(&log->line, 0, &shape))
+    if (!ll_dnnl_shape(&log->line, 0, &shape))
         return "its problem tells no shape";
     for (const char *at = log->line.memory; (at = strstr(at, "src")) && count < MOST; at += 3)
         in[count++] = given(log, &shape);
@@ -474,7 +505,7 @@ static const char *ll_dnnl_CONCAT(struct ll_dnnl_log *log)
     for (const char *at = log->line.memory; (at = strstr(at, "src")); at += 3)
         sources++;
     const struct ll_attr axis = attr(LL_ATTR_AXIS, (uint64_t)extra(&log->line, "axis:", 1));
-    while (count < sources && count < MOST && shape_at(&log->line, count, &shape))
+    while (count < sources && count < MOST && ll_dnnl_shape(&log->line, count, &shape))
         in[count++] = given(log, &shape);
     return record(log,
                   &(struct ll_import_op){
@@ -532,6 +563,8 @@ const char *ll_dnnl_record(struct ll_dnnl_log *log)
 {
     if (log->line.dtype == LL_DTYPE_COUNT)
         return "the type of its elements is not known";
+    bool any;
+    log->post_ops = ll_dnnl_backward(&log->line) ? 0 : count_posts(&log->line, &any);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].primitive, log->line.primitive) == 0)
             return rules[i].rule(log);
