@@ -26,7 +26,7 @@ struct ll_torch_value {
     enum ll_torch_kind kind;
     bool list;
     uint32_t count;
-    const struct ll_torch_tensor *tensors;
+    struct ll_torch_tensor *tensors;
     const double *numbers;
 };
 
@@ -37,7 +37,7 @@ struct ll_torch_node {
     int64_t scope;    /* PyTorch's RecordScope: 1 is a backward node */
     uint32_t thread;
     uint32_t input_count, output_count;
-    const struct ll_torch_value *inputs;
+    struct ll_torch_value *inputs;
     const struct ll_torch_tensor *outputs; /* those of lists one after the other */
     bool outputs_known;                    /* else they are what the operator makes of its inputs */
     uint64_t start_ns, duration_ns;        /* zero when nobody measured */

@@ -133,9 +133,9 @@ static void *add(struct reading *r, struct pile *pile, size_t size)
 }
 
 /* The pile becomes part of the import's arena. */
-static const void *settle(struct reading *r, struct pile *pile, size_t size)
+static void *settle(struct reading *r, struct pile *pile, size_t size)
 {
-    const void *copy = ll_copy(&r->import->arena, pile->at ? pile->at : "", pile->count * size);
+    void *copy = ll_copy(&r->import->arena, pile->at ? pile->at : "", pile->count * size);
     if (!copy)
         ll_import_no_memory(r->import);
     free(pile->at);
@@ -250,7 +250,7 @@ static bool read_values(struct reading *r, const struct places *places, struct p
 }
 
 /* The tensors of all values lie one after the other; each value gets its own. */
-static void deal(struct ll_torch_value *values, uint64_t count, const struct ll_torch_tensor *tensors)
+static void deal(struct ll_torch_value *values, uint64_t count, struct ll_torch_tensor *tensors)
 {
     for (uint64_t i = 0; i < count; i++)
         if (values[i].kind == LL_TORCH_TENSORS) {
@@ -269,7 +269,7 @@ static bool read_arguments(struct reading *r, struct ll_torch_node *node)
     node->input_count = (uint32_t)values.count;
     node->output_count = (uint32_t)results.count;
     node->outputs_known = true;
-    const struct ll_torch_tensor *all = settle(r, &tensors, sizeof *all);
+    struct ll_torch_tensor *all = settle(r, &tensors, sizeof *all);
     node->outputs = settle(r, &results, sizeof *node->outputs);
     if (all)
         deal(values.at, values.count, all);

@@ -5,10 +5,8 @@
  * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is
  * looked at instead, if that computes all that comes out. Before that, one pass finds which memory is a
  * weight or a gradient, how often the run repeats itself, and which operators nobody knows. */
-#include "tracer/base/hash.h"
-#include "tracer/convert/aten.h"
-#include "tracer/convert/period.h"
 #include "tracer/convert/series.h"
+#include "tracer/convert/torch_steps.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,6 +31,7 @@ struct state {
 struct record {
     struct ll_import *import;
     struct ll_torch_nodes *nodes;
+    enum ll_torch_file file;
     struct state *states;
     struct ll_storages storages;
     struct ll_map sequences; /* of forward operators, to their scopes */
@@ -268,12 +267,14 @@ static void note_classes(struct record *r, uint64_t i)
     uint64_t parent = call.node->parent;
     bool accumulates = parent != NO_PARENT && strstr(r->nodes->at[parent].name, "AccumulateGrad");
     bool decides = call.row->kind != LL_OP_SEEN_AS && call.row->kind != LL_OP_FILL;
+    bool known =
+        r->file == LL_TORCH_GRAPH || call.phase != LL_PHASE_BACKWARD; /* else those found are weights */
     for (uint32_t a = 0; a < call.node->input_count; a++) {
         const struct ll_torch_tensor *tensor = ll_aten_tensor(&call, a);
         struct ll_storage *slot = tensor ? ll_storage_of(&call, tensor) : NULL;
         if (slot && accumulates && a == 0)
             slot->brought = LL_GRADIENT;
-        else if (slot && decides && !slot->decided && a < 32 && call.row->weights >> a & 1)
+        else if (slot && decides && known && !slot->decided && a < 32 && call.row->weights >> a & 1)
             slot->brought = LL_WEIGHT;
         else if (slot && decides && !slot->decided && call.phase == LL_PHASE_UPDATE)
             slot->brought = LL_OPTIMIZER;
@@ -282,60 +283,69 @@ static void note_classes(struct record *r, uint64_t i)
     }
 }
 
-static uint64_t hash_shape(uint64_t hash, const struct ll_shape *shape)
+/* The calls that are recorded, in order: the outermost with a row. *count: how many. */
+static void find_leaves(struct record *r, struct ll_torch_leaf *leaves, uint64_t *count)
 {
-    return ll_hash_bytes(hash, shape->dim, shape->rank * sizeof *shape->dim);
-}
-
-/* What a recorded operator looks like: its name and the shapes that it takes. */
-static uint64_t look_of(const struct ll_torch_node *node)
-{
-    uint64_t look = ll_hash_text(LL_HASH_START, node->name);
-    for (uint32_t i = 0; i < node->input_count; i++)
-        for (uint32_t t = 0; node->inputs[i].kind == LL_TORCH_TENSORS && t < node->inputs[i].count; t++)
-            look = hash_shape(look, &node->inputs[i].tensors[t].shape);
-    return look;
+    *count = 0;
+    for (uint64_t i = 0; i < r->nodes->count; i++) {
+        uint64_t parent = r->nodes->at[i].parent;
+        const struct state *outer = parent == NO_PARENT ? NULL : &r->states[parent];
+        struct state *state = &r->states[i];
+        bool leaf = state->row && !allocates(state->row) && !(outer && outer->covered);
+        state->covered = leaf || (outer && outer->covered);
+        if (leaf)
+            leaves[(*count)++] = (struct ll_torch_leaf){&r->nodes->at[i], state->row, state->phase, i};
+    }
+    for (uint64_t i = 0; i < r->nodes->count; i++)
+        r->states[i].covered = false;
 }
 
 /* Marks where steps begin: at PyTorch's own marks, or with each repetition. */
-static void mark_steps(struct record *r, const uint64_t *leaves, const uint64_t *looks, uint64_t count)
+static bool mark_steps(struct record *r, const struct ll_torch_leaf *leaves, uint64_t count)
 {
     bool marked = false;
+    uint64_t period = count;
     for (uint64_t i = 0; i < r->nodes->count; i++)
         if (starts(r->nodes->at[i].name, "ProfilerStep"))
             marked = r->states[i].begins = true;
-    uint64_t period = marked ? count : ll_period(looks, count);
+    if (!marked && !ll_torch_period(r->import, leaves, count, r->file, &period))
+        return false;
     for (uint64_t i = period; i < count; i += period)
-        r->states[leaves[i]].begins = true;
+        r->states[leaves[i].place].begins = true;
+    return true;
+}
+
+/* What memory is for; of a profile, which tensors are the same in all steps. */
+static bool look_at_memory(struct record *r, const struct ll_torch_leaf *leaves, uint64_t count)
+{
+    struct ll_torch_kept kept = {0};
+    bool fine = true;
+    for (uint64_t i = 0, leaf = 0; fine && i < r->nodes->count && leaf < count; i++) {
+        if (r->states[i].begins)
+            ll_torch_keep_step(&kept);
+        if (leaves[leaf].place != i)
+            continue;
+        fine = r->file == LL_TORCH_GRAPH || ll_torch_keep(&kept, &leaves[leaf]);
+        note_classes(r, i);
+        leaf++;
+    }
+    ll_torch_keep_release(&kept);
+    return fine || ll_import_no_memory(r->import);
 }
 
 /* The first look at all nodes. */
 static bool look_around(struct record *r)
 {
-    uint64_t count = 0, size = r->nodes->count + 1;
-    uint64_t *leaves = calloc(2 * size, sizeof *leaves), *looks = leaves + size;
+    uint64_t count = 0;
+    struct ll_torch_leaf *leaves = calloc(r->nodes->count + 1, sizeof *leaves);
     if (!leaves)
         return ll_import_no_memory(r->import);
     bool fine = true;
     for (uint64_t i = 0; fine && i < r->nodes->count; i++)
         fine = place_node(r, i);
     find_leads(r);
-    for (uint64_t i = 0; fine && i < r->nodes->count; i++) {
-        uint64_t parent = r->nodes->at[i].parent;
-        const struct state *outer = parent == NO_PARENT ? NULL : &r->states[parent];
-        struct state *state = &r->states[i];
-        bool leaf = state->row && !allocates(state->row) && !(outer && outer->covered);
-        state->covered = leaf || (outer && outer->covered);
-        if (!leaf)
-            continue;
-        note_classes(r, i);
-        leaves[count] = i;
-        looks[count++] = look_of(&r->nodes->at[i]);
-    }
-    if (fine)
-        mark_steps(r, leaves, looks, count);
-    for (uint64_t i = 0; i < r->nodes->count; i++)
-        r->states[i].covered = false;
+    find_leaves(r, leaves, &count);
+    fine = fine && mark_steps(r, leaves, count) && look_at_memory(r, leaves, count);
     free(leaves);
     return fine && r->import->status == LL_OK;
 }
@@ -363,7 +373,7 @@ static uint64_t batch_of(const struct record *r)
     return 1;
 }
 
-static bool begin(struct record *r, enum ll_torch_file file)
+static bool begin(struct record *r)
 {
     struct ll_import *import = r->import;
     const char *model = ll_import_choice(import, "model");
@@ -374,7 +384,7 @@ static bool begin(struct record *r, enum ll_torch_file file)
     ll_facts_add(&import->facts, "mode", "%s", train(r) ? "train" : "infer");
     ll_facts_add(&import->facts, "batch", "%" PRIu64, batch);
     ll_facts_add(&import->facts, "source", "PyTorch %s",
-                 file == LL_TORCH_GRAPH ? "execution graph" : "profile");
+                 r->file == LL_TORCH_GRAPH ? "execution graph" : "profile");
     return ll_import_begin(import);
 }
 
@@ -506,10 +516,11 @@ static void record_all(struct record *r)
 
 bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enum ll_torch_file file)
 {
-    struct record r = {.import = import, .nodes = nodes, .storages.in_order = file == LL_TORCH_PROFILE};
+    struct record r = {
+        .import = import, .nodes = nodes, .file = file, .storages.in_order = file == LL_TORCH_PROFILE};
     size_t before = import->diags->count;
     r.states = calloc(nodes->count + 1, sizeof *r.states);
-    bool done = r.states ? look_around(&r) && begin(&r, file) : ll_import_no_memory(import);
+    bool done = r.states ? look_around(&r) && begin(&r) : ll_import_no_memory(import);
     if (done)
         record_all(&r);
     if (done && r.storages.ops == 0 && import->diags->count == before)
