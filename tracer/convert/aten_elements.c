@@ -7,8 +7,8 @@
 static const char wants_tensors[] = "its arguments are not the tensors that it takes";
 
 ll_aten_rule ll_aten_ELEMENTS, ll_aten_PRODUCT_ADDED, ll_aten_FOREACH, ll_aten_WHERE, ll_aten_MASKED_FILL,
-    ll_aten_ASSIGN, ll_aten_COPY, ll_aten_FILL, ll_aten_VIEW, ll_aten_ALLOCATE, ll_aten_NOTHING,
-    ll_aten_ALL_REDUCE, ll_aten_JOIN, ll_aten_DROPOUT, ll_aten_DRAW;
+    ll_aten_ASSIGN, ll_aten_COPY, ll_aten_REPEAT, ll_aten_PADDED, ll_aten_FILL, ll_aten_VIEW,
+    ll_aten_ALLOCATE, ll_aten_NOTHING, ll_aten_ALL_REDUCE, ll_aten_JOIN, ll_aten_DROPOUT, ll_aten_DRAW;
 
 static bool same_dims(const struct ll_shape *a, const struct ll_shape *b)
 {
@@ -205,17 +205,15 @@ const char *ll_aten_ASSIGN(struct ll_aten *call)
     return trouble;
 }
 
-/* A copy of its own, unless the result is the argument. Elements that are added or repeated are written, too.
- */
-const char *ll_aten_COPY(struct ll_aten *call)
+/* A copy of its own, unless the result is the argument; of this shape where nobody knows the result. Elements
+ * that are added or repeated are written, too. */
+static const char *copy_as(struct ll_aten *call, const struct ll_torch_tensor *x, const struct ll_shape *made)
 {
-    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *result = ll_aten_result(call, 0);
+    const struct ll_torch_tensor *result = ll_aten_result(call, 0);
     struct ll_imported out = {0};
-    if (!x)
-        return wants_tensors;
     if (result && result->storage == x->storage)
         return NULL;
-    struct ll_shape shape = result ? result->shape : x->shape;
+    struct ll_shape shape = result ? result->shape : *made;
     enum ll_dtype dtype = (enum ll_dtype)shape.dtype;
     shape.dtype = x->shape.dtype;
     bool image = result && same_dims(&x->shape, &result->shape) && held_as_image(call, x);
@@ -225,6 +223,61 @@ const char *ll_aten_COPY(struct ll_aten *call)
     if (!trouble)
         ll_aten_give(call, result, out);
     return trouble;
+}
+
+const char *ll_aten_COPY(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
+    return x ? copy_as(call, x, &x->shape) : wants_tensors;
+}
+
+/* How many numbers an argument lists. */
+static uint32_t listed(const struct ll_aten *call, uint32_t i)
+{
+    const struct ll_torch_value *value = i < call->node->input_count ? &call->node->inputs[i] : NULL;
+    return value && value->kind == LL_TORCH_NUMBERS ? value->count : 0;
+}
+
+/* repeat(x, [times]), of the last dimensions; those in front of x's are new. */
+const char *ll_aten_REPEAT(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
+    const uint32_t rank = listed(call, 1);
+    if (!x)
+        return wants_tensors;
+    if (ll_aten_result(call, 0))
+        return copy_as(call, x, NULL);
+    if (rank < x->shape.rank || rank > LL_MAX_RANK)
+        return "it does not say how often it repeats each dimension";
+    struct ll_shape made = {.rank = (uint8_t)rank, .dtype = x->shape.dtype};
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t added = rank - x->shape.rank;
+        int64_t times = ll_aten_integer(call, 1, i, 1);
+        made.dim[i] = ll_mul(i < added ? 1 : x->shape.dim[i - added], times < 0 ? 0 : (uint64_t)times);
+    }
+    return copy_as(call, x, &made);
+}
+
+/* constant_pad_nd(x, [before, behind, ...], value), from the last dimension on; what is negative is cut
+ * off. */
+const char *ll_aten_PADDED(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
+    const uint32_t count = listed(call, 1);
+    if (!x)
+        return wants_tensors;
+    if (ll_aten_result(call, 0))
+        return copy_as(call, x, NULL);
+    if (count == 0 || count % 2 || count / 2 > x->shape.rank)
+        return "it does not say how much it adds to which dimension";
+    struct ll_shape made = x->shape;
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint64_t *dim = &made.dim[x->shape.rank - 1u - i];
+        int64_t wide = (int64_t)ll_min(*dim, UINT64_C(1) << 40) + ll_aten_integer(call, 1, 2 * i, 0) +
+                       ll_aten_integer(call, 1, 2 * i + 1, 0);
+        *dim = wide < 0 ? 0 : (uint64_t)wide;
+    }
+    return copy_as(call, x, &made);
 }
 
 /* The same number everywhere: over what is there, or as something new. */

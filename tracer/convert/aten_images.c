@@ -316,8 +316,18 @@ const char *ll_aten_GROUP_BACKWARD(struct ll_aten *call)
     return trouble;
 }
 
+/* How many windows a side has where the last one may reach beyond it, as PyTorch counts: it begins within the
+ * side or the padding before. */
+static int64_t cut_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad)
+{
+    if (stride < 1)
+        return 0;
+    int64_t count = (in + 2 * pad - kernel + stride - 1) / stride + 1;
+    return (count - 1) * stride >= in + pad ? count - 1 : count;
+}
+
 /* Windows of the arguments from `first` on: kernel, stride (that of the kernel when it is empty), padding;
- * with the last window complete or not, as the result says. */
+ * with the last window complete or not, as the result says, or, where that is NULL, as PyTorch counts. */
 static void set_windows(const struct ll_aten *call, uint32_t first, const struct ll_shape *image,
                         const struct ll_shape *result, bool whole, struct ll_attr attrs[8])
 {
@@ -327,8 +337,9 @@ static void set_windows(const struct ll_aten *call, uint32_t first, const struct
     set_pair(call, first + 2, false, 0, pad);
     for (int i = 0; i < 2; i++) {
         stride[i] = stride[i] < 1 ? kernel[i] : stride[i];
-        int64_t in = (int64_t)ll_min(image->dim[1 + i], 1 << 30),
-                out = (int64_t)ll_min(result->dim[1 + i], 1 << 30);
+        int64_t in = (int64_t)ll_min(image->dim[1 + i], 1 << 30);
+        int64_t out = result ? (int64_t)ll_min(result->dim[1 + i], 1 << 30)
+                             : cut_windows(in, kernel[i], stride[i], pad[i]);
         behind[i] = pad[i];
         if (!whole && stride[i] < 1 << 30 && kernel[i] < 1 << 30)
             behind[i] = (out - 1) * stride[i] + kernel[i] - in - pad[i];
@@ -354,7 +365,7 @@ const char *ll_aten_MAX_POOL(struct ll_aten *call)
     const char *trouble = x ? ll_image_shape(&x->shape, &image) : wants_tensors;
     if (trouble || ll_image_shape(y ? &y->shape : &x->shape, &pooled))
         return trouble ? trouble : wants_tensors;
-    set_windows(call, 1, &image, &pooled, !y || ll_aten_integer(call, 5, 0, 0) == 0, attrs);
+    set_windows(call, 1, &image, y ? &pooled : NULL, ll_aten_integer(call, 5, 0, 0) == 0, attrs);
     const struct ll_imported in = ll_aten_hold(call, x, &image);
     trouble =
         ll_aten_do(call,
@@ -415,7 +426,7 @@ const char *ll_aten_AVERAGE_POOL(struct ll_aten *call)
     const char *trouble = x ? ll_image_shape(&x->shape, &image) : wants_tensors;
     if (trouble || ll_image_shape(y ? &y->shape : &x->shape, &pooled))
         return trouble ? trouble : wants_tensors;
-    set_windows(call, 1, &image, &pooled, !y || ll_aten_integer(call, 4, 0, 0) == 0, attrs);
+    set_windows(call, 1, &image, y ? &pooled : NULL, ll_aten_integer(call, 4, 0, 0) == 0, attrs);
     return average(call, x, &image, attrs, false);
 }
 

@@ -300,12 +300,30 @@ static uint64_t end_ns(const struct ll_torch_node *node)
     return ll_add(node->start_ns, node->duration_ns);
 }
 
+/* What times are cut off to: whole microseconds, as older versions write them, or nanoseconds. */
+static uint64_t grain_ns(const struct ll_torch_nodes *nodes)
+{
+    for (uint64_t i = 0; i < nodes->count; i++)
+        if (nodes->at[i].start_ns % 1000 || nodes->at[i].duration_ns % 1000)
+            return 1;
+    return 1000;
+}
+
+/* Whether a node that began after another lies in its time. With begin and duration cut off it may seem to
+ * end a grain later, but what comes after another cannot seem to begin before that ends. */
+static bool lies_within(const struct ll_torch_node *inner, const struct ll_torch_node *outer, uint64_t grain)
+{
+    uint64_t end = end_ns(inner), outer_end = end_ns(outer);
+    return end <= outer_end || (inner->start_ns < outer_end && end <= ll_add(outer_end, grain));
+}
+
 /* Finds for each node the one of its thread in whose time it lies. Numbers are then places, from 1. */
 static bool nest(struct profile *p)
 {
     struct ll_torch_nodes *nodes = p->nodes;
     struct ll_map threads = {0};
     uint64_t *newest = NULL, capacity = 0;
+    const uint64_t grain = grain_ns(nodes);
     bool fine = true;
     qsort(nodes->at, nodes->count, sizeof *nodes->at, by_start);
     for (uint64_t i = 0; fine && i < nodes->count; i++) {
@@ -315,8 +333,8 @@ static bool nest(struct profile *p)
         fine = at != LL_NO_ID && ll_grow(&newest, &capacity, (uint64_t)at + 1, sizeof *newest);
         if (!fine)
             break;
-        uint64_t parent = is_new ? 0 : newest[at], end = end_ns(node);
-        while (parent && end_ns(&nodes->at[parent - 1]) < end)
+        uint64_t parent = is_new ? 0 : newest[at];
+        while (parent && !lies_within(node, &nodes->at[parent - 1], grain))
             parent = nodes->at[parent - 1].parent;
         node->parent = parent;
         node->id = newest[at] = i + 1;

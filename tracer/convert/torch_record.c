@@ -151,9 +151,10 @@ static bool allocates(const struct ll_aten_row *row)
 /* What operators call before they do what nobody sees: memory is got, seen otherwise, filled and copied. */
 static bool prepares(const struct ll_aten_row *row)
 {
-    ll_aten_rule ll_aten_VIEW, ll_aten_COPY, ll_aten_ASSIGN, ll_aten_FILL;
+    ll_aten_rule ll_aten_VIEW, ll_aten_COPY, ll_aten_REPEAT, ll_aten_PADDED, ll_aten_ASSIGN, ll_aten_FILL;
     return allocates(row) || row->rule == ll_aten_VIEW || row->rule == ll_aten_COPY ||
-           row->rule == ll_aten_ASSIGN || row->rule == ll_aten_FILL;
+           row->rule == ll_aten_REPEAT || row->rule == ll_aten_PADDED || row->rule == ll_aten_ASSIGN ||
+           row->rule == ll_aten_FILL;
 }
 
 /* Whether a node got memory of this storage. */
