@@ -4,6 +4,7 @@
  * off the repetition. Tensors outside stay what they are, so groups may be repeated in any order. */
 #include "sim/parallel/recompute.h"
 
+#include "sim/parallel/holding.h"
 #include "sim/parallel/layers.h"
 #include "sim/parallel/once.h"
 #include "tracer/rewrite.h"
@@ -62,6 +63,27 @@ static bool is_product(const struct recomputing *r, uint32_t op)
     return kind != LL_OP_COUNT && ll_op_class(kind) == LL_CLASS_MATRIX;
 }
 
+/* Whether it is a weight, or another look at one. */
+static bool is_of_weight(const struct recomputing *r, uint32_t tensor)
+{
+    uint32_t from = r->trace->tensors[tensor].producer;
+    while (from != LL_NONE && ll_is_look(&form_of(r, from)->view)) {
+        tensor = ll_op_input(r->trace, from, 0);
+        from = r->trace->tensors[tensor].producer;
+    }
+    return r->trace->descs[r->trace->tensors[tensor].desc].memory == LL_WEIGHT;
+}
+
+/* Both products of attention are of activations. One that reads a weight is a layer: the softmax behind it is
+ * of a router or a classifier. */
+static bool is_between_activations(const struct recomputing *r, uint32_t product)
+{
+    for (uint32_t i = 0; i < form_of(r, product)->view.input_count; i++)
+        if (is_of_weight(r, ll_op_input(r->trace, product, i)))
+            return false;
+    return true;
+}
+
 /* Whether the op reads something of a group's. */
 static bool reads_group(const struct recomputing *r, uint32_t op, uint32_t group)
 {
@@ -87,7 +109,7 @@ static bool take_scores(struct recomputing *r, uint32_t softmax, uint32_t group)
         op = from;
         r->group_of[op] = group;
     }
-    return true;
+    return is_between_activations(r, op);
 }
 
 enum { AHEAD_MOST = 64 }; /* ops between a softmax and the product with the values */
@@ -100,7 +122,7 @@ static bool take_values(struct recomputing *r, uint32_t softmax, uint32_t group)
             continue;
         r->group_of[op] = group;
         if (is_product(r, op))
-            return true;
+            return is_between_activations(r, op);
     }
     return false;
 }

@@ -91,6 +91,39 @@ static void selective_recomputation_repeats_the_middle_of_attention(void **state
     ll_trace_free(trace);
 }
 
+/* A small mixture of experts, whose router has a softmax of its own. */
+static struct ll_trace *mixture(const char *fused)
+{
+    const struct ll_setting settings[] = {
+        {"layers", "2"}, {"hidden", "64"},     {"heads", "4"},   {"key_heads", "2"}, {"inner", "64"},
+        {"seq", "32"},   {"vocabulary", "48"}, {"experts", "4"}, {"dtype", "bf16"},  {"fused", fused}};
+    return dry_model("mixture", true, 8, settings, sizeof settings / sizeof *settings);
+}
+
+/* Attention is one op, which keeps no scores. */
+static void a_router_is_no_attention(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = mixture("1");
+    struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_SELECTIVE);
+    assert_int_equal(new->op_count, trace->op_count);
+    assert_int_equal(flops_of(new), flops_of(trace));
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
+/* The two products of each layer's attention, and between them the causal softmax (6 an element). */
+static void of_a_mixture_attention_alone_is_repeated(void **state)
+{
+    (void)state;
+    const uint64_t layers = 2, b = 8, s = 32, h = 64, a = 4;
+    struct ll_trace *trace = mixture("0");
+    struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_SELECTIVE);
+    assert_int_equal(flops_of(new) - flops_of(trace), layers * (4 * b * s * s * h + 6 * b * a * s * s));
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
 static void what_computed_gradients_still_does(void **state)
 {
     (void)state;
@@ -137,6 +170,8 @@ int main(void)
         cmocka_unit_test(nothing_recomputed_is_the_same_trace),
         cmocka_unit_test(full_recomputation_repeats_each_layer_once),
         cmocka_unit_test(selective_recomputation_repeats_the_middle_of_attention),
+        cmocka_unit_test(a_router_is_no_attention),
+        cmocka_unit_test(of_a_mixture_attention_alone_is_repeated),
         cmocka_unit_test(what_computed_gradients_still_does),
         cmocka_unit_test(backward_ops_read_what_was_made_again),
     };
