@@ -94,7 +94,8 @@
     X(NODES, "nodes", COUNT)                                                                                 \
     X(IN_PLACE, "in_place", COUNT)                                                                           \
     X(BASE, "base", REAL)                                                                                    \
-    X(UNIT_DIAGONAL, "unit_diagonal", COUNT)
+    X(UNIT_DIAGONAL, "unit_diagonal", COUNT)                                                                 \
+    X(CAPACITY, "capacity", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

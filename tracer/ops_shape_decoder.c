@@ -62,8 +62,9 @@ const char *ll_shape_GATED_GRAD(struct ll_op_view *op)
 }
 
 /* Which of `classes` experts each token chose -> for each of the `size` places of an expert the token that
- * lies there, the number of its choice among all tokens' choices, and whether anybody does, [experts, places]
- */
+ * lies there, the number of its choice among all tokens' choices, and whether anybody does, [experts,
+ * places]. `capacity`, where it is told, says how places were counted: percent of an even share of
+ * the choices. */
 const char *ll_shape_ROUTE(struct ll_op_view *op)
 {
     int64_t experts = ll_attr_count(op, LL_ATTR_CLASSES, 0), places = ll_attr_count(op, LL_ATTR_SIZE, 0);

@@ -5,7 +5,8 @@
  * target), an extent becomes what the same extent of an input has become, or goes by its role.
  *
  * An extent need not be a multiple of the batch: 512 samples of classes behind the labels of a batch of 64
- * are 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. */
+ * are 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. Of
+ * places that experts have for words, which are rounded up, a trace may say how to count them anew. */
 #include "tracer/rescale.h"
 
 #include "tracer/copy.h"
@@ -78,13 +79,22 @@ static bool settle_source(struct rescale *r, uint32_t desc)
     return true;
 }
 
-/* What an extent that goes with the batch has become of one of the op's inputs; 0 when none has it. */
-static uint64_t same_of_inputs(const struct rescale *r, const struct ll_form *form, uint64_t extent)
+/* Places of each expert, which may be as many as there are words and still become others. */
+static bool are_places(const struct ll_shape *shape, unsigned at)
+{
+    return at == 1 && shape->role[0] == LL_ROLE_EXPERTS;
+}
+
+/* What an extent of a result that goes with the batch has become of one of the op's inputs; 0 when none has
+ * it. */
+static uint64_t same_of_inputs(const struct rescale *r, const struct ll_form *form,
+                               const struct ll_shape *result, unsigned at)
 {
     for (uint32_t i = 0; i < form->view.input_count; i++) {
         const struct ll_shape *was = &r->was[form->inputs[i]].shape, *is = &form->view.in[i];
         for (unsigned k = 0; k < was->rank; k++)
-            if (was->dim[k] == extent && was->role[k] == LL_ROLE_BATCH)
+            if (was->dim[k] == result->dim[at] && was->role[k] == LL_ROLE_BATCH &&
+                are_places(was, k) == are_places(result, at))
                 return is->dim[k];
     }
     return 0;
@@ -111,7 +121,7 @@ static void suppose_result(struct rescale *r, const struct ll_form *form, struct
     for (unsigned i = 0; i < shape->rank; i++) {
         if (shape->role[i] != LL_ROLE_BATCH)
             continue;
-        uint64_t same = same_of_inputs(r, form, shape->dim[i]);
+        uint64_t same = same_of_inputs(r, form, shape, i);
         if (!same)
             same = same_of_odd(r, shape->dim[i]);
         if (!same)
@@ -186,14 +196,30 @@ static bool arithmetic_grows(const struct rescale *r, const struct ll_form *form
     return false;
 }
 
+/* What a share of the choices comes to, of which the experts have so many percent each. */
+static uint64_t places_of(const struct ll_op_view *op, const struct ll_shape *choices)
+{
+    uint64_t experts = (uint64_t)ll_attr_count(op, LL_ATTR_CLASSES, 1);
+    uint64_t percent = (uint64_t)ll_attr_count(op, LL_ATTR_CAPACITY, 0);
+    return ll_ceil_div(ll_mul(ll_elements(choices), percent), ll_mul(100, ll_max(experts, 1)));
+}
+
+/* Places for words. Where nothing tells how they were counted they go with the batch, roundings and all. */
+static uint64_t scale_places(const struct rescale *r, const struct ll_form *form, uint64_t places)
+{
+    if (form->view.input_count > 0 && places == places_of(&form->view, &r->was[form->inputs[0]].shape))
+        return places_of(&form->view, &form->view.in[0]);
+    return ll_ceil_div(ll_mul(places, r->to), r->from);
+}
+
 static bool scale_attribute(struct rescale *r, const struct ll_form *form, struct ll_attr *attr)
 {
     const struct extent cut = cut_extent(r, form);
     uint64_t count = (uint64_t)attr->count;
     if (attr->key == LL_ATTR_FLOPS && arithmetic_grows(r, form))
         count = in_proportion(r, count);
-    else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE) /* places for tokens, rounded up */
-        count = ll_ceil_div(ll_mul(count, r->to), r->from);
+    else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE)
+        count = scale_places(r, form, count);
     else if (counts_along_axis(attr->key) && cut.is != cut.was)
         count = stretch_of(r, count, cut);
     attr->count = (int64_t)count;
@@ -234,7 +260,7 @@ static bool settle_result(struct rescale *r, uint32_t desc, struct ll_shape *res
     if (r->known[desc] && memcmp(result->dim, look->shape.dim, sizeof result->dim) != 0)
         return fail(r, "tensors that look the same at the old batch would not at the new one");
     for (unsigned i = 0; i < result->rank; i++)
-        if (result->role[i] == LL_ROLE_BATCH)
+        if (result->role[i] == LL_ROLE_BATCH && !are_places(result, i))
             note_odd(r, r->was[desc].shape.dim[i], result->dim[i]);
     look->shape = *result;
     r->known[desc] = true;

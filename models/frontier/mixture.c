@@ -102,7 +102,8 @@ static struct routes route(struct ll_decoder *d, const struct experts *experts, 
     struct ll_attr places[] = {
         ll_attr_of_count(LL_ATTR_CLASSES, (int64_t)experts->count),
         ll_attr_of_count(LL_ATTR_SIZE,
-                         (int64_t)ll_ceil_div(choices * experts->capacity, 100 * experts->count))};
+                         (int64_t)ll_ceil_div(choices * experts->capacity, 100 * experts->count)),
+        ll_attr_of_count(LL_ATTR_CAPACITY, (int64_t)experts->capacity)};
     struct ll_value *scored = ll_decoder_dense(d, "router", rows, &scores);
     struct ll_value *best = ll_nn_do(
         nn, &(struct ll_nn_call){
@@ -113,7 +114,7 @@ static struct routes route(struct ll_decoder *d, const struct experts *experts, 
     struct ll_value *token = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ROUTE,
                                                                .input_count = 1,
                                                                .inputs = &best->producer->outputs[1],
-                                                               .attr_count = 2,
+                                                               .attr_count = 3,
                                                                .attrs = places});
     struct ll_shape flat = ll_nn_shape(nn, 1, &choices, (enum ll_role[]){LL_ROLE_BATCH});
     struct ll_value *const *outputs = nn->trouble ? nn->nothings : token->producer->outputs;
