@@ -3,7 +3,10 @@
  * send and receive B bytes a second at once, whoever it is with. */
 #include "sim/net/steps.h"
 
+#include "tracer/base/num.h"
+
 #include <math.h>
+#include <stdlib.h>
 
 enum { MOST_DIRECT = 2048 }; /* devices that all talk to all: their messages grow with the square */
 
@@ -57,15 +60,52 @@ double ll_turns_of_ring(const struct ll_exchange *e)
     }
 }
 
-/* From the first along the ring to the last, in a stream: (n - 1) latency + M / B. A reduction runs back. */
+/* The most links that a message between neighbours of the first ring crosses, the one between the first and
+ * the last or the second left out: a stream ends there. */
+static uint64_t longest_hop(struct ll_steps *steps, uint64_t block, bool back)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    struct ll_route path = {0};
+    uint64_t longest = 0, at = back ? 0 : follower(0, e->size, block, 0);
+    for (uint64_t i = 0; i + 1 < e->size; i++) {
+        uint64_t next = follower(at, e->size, block, 0);
+        path.count = 0;
+        ll_net_route(steps->net, e->members[back ? next : at], e->members[back ? at : next], &path);
+        longest = ll_max(longest, path.count);
+        at = next;
+    }
+    steps->failed |= path.failed;
+    free(path.links);
+    return longest;
+}
+
+enum stream { AWAY, BACK, AROUND }; /* from the first; against that to it; on from the second to it */
+
+static void send_stream(struct ll_steps *steps, uint64_t block, uint64_t ring, enum stream stream,
+                        double bytes)
+{
+    uint64_t n = steps->exchange.size, at = stream == AROUND ? follower(0, n, block, ring) : 0;
+    for (uint64_t i = 0; i + 1 < n; i++) {
+        uint64_t next = follower(at, n, block, ring);
+        ll_steps_send(steps, stream == BACK ? next : at, stream == BACK ? at : next, bytes);
+        at = next;
+    }
+}
+
+/* From the first along the ring to the last, in a stream: (n - 1) latency + M / B, and an equal share of M on
+ * each ring where there are several. A reduction runs back, or on to the first where links lead that way
+ * alone. */
 static bool send_along(struct ll_steps *steps)
 {
-    uint64_t n = steps->exchange.size;
-    bool out = steps->exchange.collective == LL_COLLECTIVE_BROADCAST;
-    if (!out && steps->exchange.collective != LL_COLLECTIVE_REDUCE)
+    uint64_t n = steps->exchange.size, block = ll_steps_block(steps), rings = block ? block : 1;
+    enum stream stream = AWAY;
+    block = block ? block : n;
+    if (steps->exchange.collective == LL_COLLECTIVE_REDUCE)
+        stream = longest_hop(steps, block, true) <= longest_hop(steps, block, false) ? BACK : AROUND;
+    else if (steps->exchange.collective != LL_COLLECTIVE_BROADCAST)
         return false;
-    for (uint64_t i = 0; i + 1 < n; i++)
-        ll_steps_send(steps, out ? i : i + 1, out ? i + 1 : i, steps->exchange.bytes);
+    for (uint64_t ring = 0; ring < rings; ring++)
+        send_stream(steps, block, ring, stream, steps->exchange.bytes / (double)rings);
     ll_steps_end_stream(steps, (double)(n - 1));
     return true;
 }
@@ -239,6 +279,29 @@ bool ll_send_DIRECT(struct ll_steps *steps)
     default:
         return false;
     }
+}
+
+/* 2 latency + 2 (n - 1) / n M / B through a port; a link to each other: 2 (latency + M / (n B)). A part goes
+ * to each, who passes it on to all but the first, which has it; a reduction is the same backwards. */
+bool ll_send_SCATTERED(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    bool out = e->collective == LL_COLLECTIVE_BROADCAST;
+    double part = e->bytes / (double)e->size;
+    if ((!out && e->collective != LL_COLLECTIVE_REDUCE) || e->size > MOST_DIRECT)
+        return false;
+    if (out)
+        send_one_to_others(steps, true, part);
+    for (uint64_t i = 0; i < e->size; i++)
+        for (uint64_t j = 1; j < e->size; j++) {
+            uint64_t k = (i + j) % e->size;
+            if ((out ? k : i) != 0)
+                ll_steps_send(steps, i, k, part);
+        }
+    ll_steps_end(steps, 1);
+    if (!out)
+        send_one_to_others(steps, false, part);
+    return true;
 }
 
 /* latency + (n - 1) M / B through a port: one latency less than DIRECT has, for small messages. */
