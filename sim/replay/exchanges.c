@@ -264,7 +264,11 @@ void ll_exchanges_tell(struct ll_exchanges *x, const struct ll_asked *asked, con
 
 static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
 {
-    *price = (struct ll_price){.devices = asked->devices, .groups = 1, .exchanged = {.busiest = LL_NO_LEVEL}};
+    *price = (struct ll_price){.devices = asked->devices,
+                               .groups = 1,
+                               .first = asked->first,
+                               .span = asked->span,
+                               .exchanged = {.busiest = LL_NO_LEVEL}};
     bool alone = asked->devices == 1 || (asked->devices == 0 && x->devices == 1 && x->machine->network_count);
     if (alone)
         price->devices = 1;

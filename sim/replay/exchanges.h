@@ -31,6 +31,7 @@ struct ll_price {
     uint64_t devices, groups; /* of so many devices each */
     uint32_t levels;          /* bit i: devices differ in their place in level i, so its links are used */
     uint32_t outermost;       /* the last of these; 0 without any */
+    uint64_t first, span;     /* of the devices that take part, as asked */
     const char *trouble;      /* NULL, or why there is no such exchange on this network; static */
 };
 

@@ -87,6 +87,8 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     }
     if (prepared->works[form].kind == LL_WORK_COLLECTIVE) {
         struct ll_asked asked = ll_asked_by(&prepared->trace->forms[form].view);
+        asked.first = result->prices[form].first;
+        asked.span = result->prices[form].span;
         ll_tell_price(result->machine, &asked, &result->prices[form], why);
         return true;
     }

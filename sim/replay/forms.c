@@ -59,13 +59,40 @@ static bool refuse_exchange(const struct ll_forms *forms, uint32_t seq, uint64_t
     return false;
 }
 
+/* False when memory ran out. */
+static bool find_ranks(struct ll_forms *forms, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = forms->prepared->trace;
+    if (ll_trace_ranks(trace) < 2)
+        return true;
+    forms->ranks = ll_alloc(arena, trace->form_count, sizeof *forms->ranks);
+    for (uint32_t i = forms->prepared->first_op; forms->ranks && i < forms->prepared->end_op; i++) {
+        struct ll_form_ranks *ranks = &forms->ranks[trace->ops[i].form];
+        uint32_t rank = trace->ops[i].thread;
+        ranks->first = ranks->end == 0 || rank < ranks->first ? rank : ranks->first;
+        ranks->end = rank >= ranks->end ? rank + 1 : ranks->end;
+    }
+    return forms->ranks;
+}
+
+/* Of several ranks those send or receive at once that have such an op. */
+static struct ll_asked asked_by(const struct ll_forms *forms, uint32_t form)
+{
+    struct ll_asked asked = ll_asked_by(&forms->prepared->trace->forms[form].view);
+    if (forms->ranks && asked.peer) {
+        asked.first = forms->ranks[form].first;
+        asked.span = forms->ranks[form].end - asked.first;
+    }
+    return asked;
+}
+
 /* The price of the exchange that this op, the first of its form, asks for. */
 static bool price_form(struct ll_forms *forms, uint32_t seq, bool refused[LL_OP_COUNT],
                        struct ll_diags *diags)
 {
     static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
     uint32_t form = forms->prepared->trace->ops[seq].form;
-    struct ll_asked asked = ll_asked_by(&forms->prepared->trace->forms[form].view);
+    struct ll_asked asked = asked_by(forms, form);
     const struct ll_price *price = forms->among->prices ? &forms->among->prices[form]
                                                         : ll_exchanges_price(forms->among->exchanges, &asked);
     const char *trouble = price ? price->trouble : "memory ran out";
@@ -126,7 +153,7 @@ bool ll_forms_cost(struct ll_forms *forms, struct ll_arena *arena, struct ll_dia
     forms->ways = ll_alloc(arena, trace->form_count, sizeof *forms->ways);
     forms->prices = exchanges ? ll_alloc(arena, trace->form_count, sizeof *forms->prices) : NULL;
     forms->known = ll_alloc(arena, trace->form_count, sizeof *forms->known);
-    if (!forms->ways || !forms->known || (exchanges && !forms->prices))
+    if (!forms->ways || !forms->known || (exchanges && (!forms->prices || !find_ranks(forms, arena))))
         return false;
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
         uint32_t form = trace->ops[i].form;

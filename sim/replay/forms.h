@@ -8,6 +8,11 @@
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 
+/* Ranks of a trace that have ops of a form, from the lowest number to the highest; none: end is 0. */
+struct ll_form_ranks {
+    uint32_t first, end;
+};
+
 struct ll_forms {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
@@ -15,6 +20,7 @@ struct ll_forms {
     const struct ll_cost **ways; /* by form: each way to do it, in no order; NULL of idle ones */
     struct ll_price *prices;     /* by form; NULL without exchanges */
     bool *known;                 /* by form */
+    struct ll_form_ranks *ranks; /* by form; NULL where a trace is of one rank */
     /* The ways next to what earlier ops left, where that decides: by form and what is saved. */
     struct ll_map keys;
     const struct ll_cost **next_to;

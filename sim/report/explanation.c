@@ -18,7 +18,9 @@ static const struct ll_form *form_of(const struct ll_report *report, uint32_t se
 static void explain_messages(const struct ll_report *report, uint32_t seq, const struct ll_price *price,
                              struct ll_explain *why)
 {
-    const struct ll_asked asked = ll_asked_by(&form_of(report, seq)->view);
+    struct ll_asked asked = ll_asked_by(&form_of(report, seq)->view);
+    asked.first = price->first;
+    asked.span = price->span;
     struct ll_prices prices = {0};
     struct ll_exchanges *exchanges = ll_exchanges_new(
         report->result->machine, report->parallel ? report->parallel->spread->sizes.devices : 0, &prices);

@@ -45,7 +45,7 @@ static void record_line(struct toy *toy, const struct line *line, uint32_t weigh
     ll_recorder_op(toy->recorder, &record);
 }
 
-static struct scene open_lines(const struct line *lines, unsigned count)
+static struct scene open_lines_on(const struct line *lines, unsigned count, const char *machine)
 {
     struct toy *toy = calloc(1, sizeof *toy);
     char path[64];
@@ -56,7 +56,12 @@ static struct scene open_lines(const struct line *lines, unsigned count)
     for (unsigned i = 0; i < count; i++)
         record_line(toy, &lines[i], weight, desc);
     ll_recorder_facts(toy->recorder, &(struct ll_fact){"ranks", "2"}, 1);
-    return open_scene(toy_close(toy, path), yaml);
+    return open_scene(toy_close(toy, path), machine);
+}
+
+static struct scene open_lines(const struct line *lines, unsigned count)
+{
+    return open_lines_on(lines, count, yaml);
 }
 
 static const struct ll_together *replay(struct scene *scene)
@@ -101,6 +106,27 @@ static void ranks_run_side_by_side_and_wait(void **state)
     assert_near(together->result->level_bytes[0], 3 * 4e6, 1e-12); /* of its product */
     assert_near(together->result->level_share[0], together->result->level_bytes[0] / (3 * 1e15), 1e-3);
     assert_near(together->result->device_active_s, 1, 1e-3);
+    close_scene(&scene);
+}
+
+/* Of eight devices two are ranks of the trace: nobody else sends, so nothing goes from node to node, where a
+ * message would take four seconds. */
+static void a_message_is_of_ranks_that_send_alone(void **state)
+{
+    (void)state;
+    static const char nodes[] =
+        "name: slow\nclock: 1GHz\nunits:\n  - {name: array, model: matrix, macs: {f32: 1}}\n"
+        "  - {name: simd, model: vector, lanes: 1000, flops: {f32: 1000}}\n"
+        "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000TB/s}\nnetwork:\n"
+        "  - {name: node, topology: switch, devices: 2, bandwidth: 4MB/s}\n"
+        "  - {name: between, topology: switch, devices: 4, bandwidth: 1MB/s}\n";
+    const struct line lines[] = {{LL_OP_SEND, 0, -1}, {LL_OP_RECEIVE, 1, -1}};
+    struct scene scene = open_lines_on(lines, 2, nodes);
+    const struct ll_together *together = replay(&scene);
+    assert_non_null(together);
+    assert_near(together->result->time_s, 1, 1e-3);
+    assert_int_equal(together->result->prices[scene.trace->ops[0].form].groups, 1);
+    assert_int_equal(together->result->prices[scene.trace->ops[1].form].groups, 1);
     close_scene(&scene);
 }
 
@@ -199,8 +225,11 @@ static void what_never_comes_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_run_side_by_side_and_wait), cmocka_unit_test(a_sum_waits_for_the_slowest),
-        cmocka_unit_test(ops_may_be_as_long_as_recorded),  cmocka_unit_test(each_rank_has_memory_of_its_own),
+        cmocka_unit_test(a_message_is_of_ranks_that_send_alone),
+        cmocka_unit_test(ranks_run_side_by_side_and_wait),
+        cmocka_unit_test(a_sum_waits_for_the_slowest),
+        cmocka_unit_test(ops_may_be_as_long_as_recorded),
+        cmocka_unit_test(each_rank_has_memory_of_its_own),
         cmocka_unit_test(what_never_comes_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
