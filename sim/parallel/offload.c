@@ -199,6 +199,16 @@ static void fetch_layer(struct offloading *o, uint32_t layer)
         fetch_activation(o, &o->aways[i]);
 }
 
+/* A view that going backward is made anew. */
+static void view_again(struct offloading *o, uint32_t op)
+{
+    struct ll_record record;
+    if (!ll_rewrite_record(&o->x.rewrite, op, &record))
+        return;
+    record.phase = LL_PHASE_BACKWARD;
+    ll_rewrite_put(&o->x.rewrite, op, &record);
+}
+
 /* A tensor that a backward op reads is here, and so is what it is a view of. */
 static void make_sure(struct offloading *o, uint32_t tensor)
 {
@@ -208,7 +218,7 @@ static void make_sure(struct offloading *o, uint32_t tensor)
     fetch_activation(o, &o->aways[o->away_of[source]]);
     if (tensor != source) {
         make_sure(o, ll_op_input(o->x.trace, from, 0));
-        ll_rewrite_keep(&o->x.rewrite, from);
+        view_again(o, from);
     }
 }
 

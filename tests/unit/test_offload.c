@@ -174,6 +174,23 @@ static uint32_t relu(struct toy *toy, uint32_t x, enum ll_phase phase, enum ll_m
 /* Of what the first of two layers makes going forward for its way back, a page or more goes, behind its last
  * reader. Less than a page stays, and what is no activation, what is written twice, what is made going
  * backward, and what nobody reads then. */
+/* Views too that are made anew, so that it can be told when the forward pass ends. */
+static void what_comes_back_does_so_going_backward(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = four_views(1);
+    struct ll_trace *new = offloaded(trace, (struct ll_offload){.activations = true});
+    bool backward = false;
+    assert_true(new->op_count > trace->op_count);
+    for (uint64_t op = 0; op < new->op_count; op++) {
+        backward |= form_of(new, op)->phase == LL_PHASE_BACKWARD;
+        assert_false(backward && form_of(new, op)->phase == LL_PHASE_FORWARD);
+    }
+    assert_true(backward);
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
 static void what_is_not_worth_the_way_stays(void **state)
 {
     (void)state;
@@ -300,6 +317,7 @@ int main(void)
         cmocka_unit_test(activations_that_go_come_back_once),
         cmocka_unit_test(activations_come_a_layer_ahead),
         cmocka_unit_test(views_show_what_has_come_back),
+        cmocka_unit_test(what_comes_back_does_so_going_backward),
         cmocka_unit_test(what_is_not_worth_the_way_stays),
         cmocka_unit_test(weights_and_states_come_in_their_order),
         cmocka_unit_test(what_is_less_than_a_page_stays),
