@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One walk over the forms, as tracer/rescale.c: what no op makes goes by the roles of its dimensions, what an
  * op makes follows from what it reads. A view of queries has so many heads more, and leaves so many of the
- * group that one of them answers. */
+ * group that one of them answers. What copies of a head add to the gradient of a weight is summed before the
+ * update. */
 #include "sim/parallel/key_heads.h"
 
 #include "tracer/copy.h"
 #include "tracer/form.h"
+#include "tracer/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +162,53 @@ static bool settle(struct copying *c, struct ll_form *form)
     return true;
 }
 
+/* Whether an update reads, of a backward pass, the gradient of heads that several devices hold. */
+static bool is_of_copies(const struct copying *c, uint32_t op, uint32_t tensor)
+{
+    const struct ll_trace *trace = c->trace;
+    uint32_t desc = trace->tensors[tensor].desc, from = trace->tensors[tensor].producer;
+    return trace->forms[trace->ops[op].form].phase == LL_PHASE_UPDATE && from != LL_NONE &&
+           trace->forms[trace->ops[from].form].phase != LL_PHASE_UPDATE &&
+           trace->descs[desc].memory == LL_GRADIENT &&
+           memcmp(trace->descs[desc].shape.dim, c->was[desc].shape.dim, sizeof c->was[desc].shape.dim) != 0;
+}
+
+/* Devices with the same head are neighbours. */
+static void sum_copies(const struct copying *c, struct ll_rewrite *rewrite, uint32_t op, uint32_t tensor)
+{
+    const struct ll_form *form = &c->trace->forms[c->trace->ops[op].form];
+    const struct ll_exchange_place place = {.scope = ll_rewrite_string(rewrite, form->scope),
+                                            .phase = LL_PHASE_UPDATE,
+                                            .devices = c->times,
+                                            .stride = 1};
+    uint32_t desc = ll_rewrite_desc(rewrite, c->trace->tensors[tensor].desc);
+    ll_rewrite_step(rewrite, op);
+    uint32_t sum =
+        ll_rewrite_exchange(rewrite, LL_OP_ALL_REDUCE, ll_rewrite_tensor(rewrite, tensor), desc, &place);
+    ll_rewrite_redirect(rewrite, tensor, sum);
+}
+
+/* The copy with these sums; NULL when that cannot be. */
+static struct ll_trace *with_sums(const struct copying *c)
+{
+    struct ll_rewrite rewrite;
+    const char *trouble;
+    ll_rewrite_begin(&rewrite, c->trace, NULL, 0);
+    bool *summed = ll_alloc(&rewrite.arena, c->trace->tensor_count + 1, sizeof *summed);
+    if (!summed)
+        ll_rewrite_trouble(&rewrite, "memory ran out");
+    for (uint32_t op = 0; op < c->trace->op_count && !rewrite.trouble; op++) {
+        for (uint32_t i = 0; i < c->trace->forms[c->trace->ops[op].form].view.input_count; i++) {
+            uint32_t tensor = ll_op_input(c->trace, op, i);
+            if (!summed[tensor] && is_of_copies(c, op, tensor))
+                sum_copies(c, &rewrite, op, tensor);
+            summed[tensor] |= is_of_copies(c, op, tensor);
+        }
+        ll_rewrite_keep(&rewrite, op);
+    }
+    return ll_rewrite_end(&rewrite, &trouble);
+}
+
 struct ll_trace *ll_copy_key_heads(const struct ll_trace *trace, uint64_t ranks)
 {
     struct copying c = {.was = trace->descs};
@@ -171,8 +220,7 @@ struct ll_trace *ll_copy_key_heads(const struct ll_trace *trace, uint64_t ranks)
     for (uint64_t i = 0; right && i < trace->form_count; i++)
         right = settle(&c, &c.trace->forms[i]);
     free(c.known);
-    if (right)
-        return c.trace;
+    struct ll_trace *made = right ? with_sums(&c) : NULL;
     ll_trace_free(c.trace);
-    return NULL;
+    return made;
 }

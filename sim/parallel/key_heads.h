@@ -7,9 +7,10 @@
 
 #include "tracer/trace.h"
 
-/* The trace with as many key heads as ranks, so that each rank has one: [rows, key_heads, group, head] become
- * [rows, ranks, group key_heads / ranks, head], and the weights that make keys and values as many times
- * wider. Free with ll_trace_free. NULL where nothing is to be copied, or cannot be. Thread-safe. */
+/* The trace with as many key heads as ranks, so that each rank has one: [rows, key_heads, group, head]
+ * become [rows, ranks, group key_heads / ranks, head], and the weights that make keys and values as many
+ * times wider; gradients of these are summed among neighbours with the same head before an update reads
+ * them. Free with ll_trace_free. NULL where nothing is to be copied, or cannot be. Thread-safe. */
 struct ll_trace *ll_copy_key_heads(const struct ll_trace *trace, uint64_t ranks);
 
 #endif

@@ -77,7 +77,7 @@ static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const str
     if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)devices_of_stage(plan))
         return LL_TRAFFIC_PIPELINE;
     bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
-                  ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->tensor;
+                  ll_attr_count(view, LL_ATTR_DEVICES, 0) > 1; /* some, where these hold the same key heads */
     if (within && form->phase != LL_PHASE_COMM)
         return LL_TRAFFIC_TENSOR;
     return is_of_context(plan, form) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_DATA;
