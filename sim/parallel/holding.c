@@ -81,13 +81,35 @@ static bool holds_time(const struct ll_holding *holding, const struct ll_shape *
     return shape->role[dim] == LL_ROLE_BATCH && (shape->rank == 2 || places);
 }
 
-int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape)
+/* Whether it comes out even or not. */
+static int find_time(const struct ll_holding *holding, const struct ll_shape *shape)
 {
     int found = -1;
     for (unsigned i = shape->rank; holding->by_time && shape->rank > 1 && i-- > 0;)
         if (shape->role[i] == LL_ROLE_SEQUENCE || (found < 0 && holds_time(holding, shape, i)))
             found = (int)i;
+    return found;
+}
+
+int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape)
+{
+    int found = find_time(holding, shape);
     return found >= 0 && ll_divides(holding, shape, (unsigned)found) ? found : -1;
+}
+
+uint64_t ll_uneven_time(const struct ll_holding *holding, const struct ll_trace *trace)
+{
+    uint64_t uneven = 0;
+    for (uint64_t i = 0; i < trace->desc_count; i++) {
+        const struct ll_shape *shape = &trace->descs[i].shape;
+        int dim = trace->descs[i].memory == LL_ACTIVATION ? find_time(holding, shape) : -1;
+        if (dim < 0 || shape->dim[dim] < 2)
+            continue;
+        if (ll_divides(holding, shape, (unsigned)dim))
+            return 0;
+        uneven = uneven ? uneven : shape->dim[dim];
+    }
+    return uneven;
 }
 
 static const struct ll_desc *desc_of(const struct ll_holding *holding, uint32_t tensor)

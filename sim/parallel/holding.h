@@ -61,6 +61,10 @@ struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape sh
  * them; -1 for none. */
 int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape);
 
+/* The first of the extents along which activations would be divided by time, where none of them comes out
+ * even; 0 where one does, or there are none. Pure. */
+uint64_t ll_uneven_time(const struct ll_holding *holding, const struct ll_trace *trace);
+
 /* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What
  * should not be done costs LL_STAYS_TIMES as much or LL_NEVER_BYTES. */
 double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,

@@ -383,6 +383,16 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
     return shard;
 }
 
+/* A wish that nothing would come of is a mistake. */
+static bool check_time(const struct ll_sharding *s)
+{
+    uint64_t uneven = ll_uneven_time(&s->holding, s->trace);
+    return uneven == 0 || ll_complain(s->diags, (struct ll_place){.file = ll_trace_fact(s->trace, "model")},
+                                      "sequence parallel: a sequence of %" PRIu64
+                                      " positions cannot be divided among %" PRIu64 " devices of a product",
+                                      uneven, s->holding.ranks);
+}
+
 static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_parallel *plan,
                               struct ll_diags *diags)
 {
@@ -394,6 +404,8 @@ static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_para
     s.holding.stride = 1;
     s.holding.by_time = plan->sequence;
     s.holding.routes_own = plan->sequence && plan->expert > 1;
+    if (!check_time(&s))
+        return NULL;
     ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
     if (!ll_holding_begin(&s.holding, trace) || !ll_shard_find_updated(&s) || !ll_shard_find_summed(&s))
         ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");

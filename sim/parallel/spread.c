@@ -96,6 +96,26 @@ static bool spread_experts(struct chain *chain)
     return replica && follow(chain, replica, NULL);
 }
 
+/* What only training has. */
+static bool refuse_wish(struct chain *chain, const char *wish, const char *trouble)
+{
+    return ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
+                       "%s: the trace is of an inference, %s", wish, trouble);
+}
+
+static bool check_wishes(struct chain *chain)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    static const char keeps_nothing[] = "which keeps no activations for a backward pass";
+    if (ll_learns(chain->last))
+        return true;
+    if (plan->recompute != LL_RECOMPUTE_NONE)
+        return refuse_wish(chain, "recompute", keeps_nothing);
+    if (plan->offload.activations)
+        return refuse_wish(chain, "offload activations", keeps_nothing);
+    return !plan->offload.optimizer || refuse_wish(chain, "offload optimizer", "which updates no weights");
+}
+
 static bool recompute(struct chain *chain)
 {
     const char *trouble = NULL;
@@ -261,8 +281,9 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_is_of_one_rank(trace, diags) &&
                  ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
-                 (make_room(spread) || no_memory(diags)) && rescale(&chain) && shard(&chain) &&
-                 share_context(&chain) && spread_experts(&chain) && recompute(&chain) && recast(&chain);
+                 (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && rescale(&chain) &&
+                 shard(&chain) && share_context(&chain) && spread_experts(&chain) && recompute(&chain) &&
+                 recast(&chain);
     right = right && add_pieces(&chain);
     if (right && diags->count == before)
         return spread;

@@ -263,6 +263,26 @@ static void heads_that_cannot_be_shared_out_are_complained_about(void **state)
     ll_trace_free(trace);
 }
 
+/* 15 steps of one sequence of words, which two ranks cannot share; of two sequences each has one. */
+static void steps_of_time_that_nobody_can_share_are_complained_about(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "15"}};
+    const struct ll_parallel plan = {.tensor = 2, .sequence = true};
+    for (uint64_t batch = 1; batch <= 2; batch++) {
+        struct ll_trace *trace = dry_model("gpt", true, batch, settings, sizeof settings / sizeof *settings);
+        struct ll_diags diags = {0};
+        struct ll_trace *rank = ll_shard(trace, &plan, &diags);
+        assert_int_equal(rank != NULL, batch == 2);
+        if (!rank)
+            assert_non_null(strstr(diags.kept[0].message, "sequence parallel: a sequence of 15 positions "
+                                                          "cannot be divided among 2 devices"));
+        ll_trace_free(rank);
+        ll_trace_free(trace);
+        ll_diags_release(&diags);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +295,7 @@ int main(void)
         cmocka_unit_test(an_inference_ends_with_all_scores),
         cmocka_unit_test(every_workload_can_be_divided),
         cmocka_unit_test(a_single_rank_does_it_all),
+        cmocka_unit_test(steps_of_time_that_nobody_can_share_are_complained_about),
         cmocka_unit_test(heads_that_cannot_be_shared_out_are_complained_about),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

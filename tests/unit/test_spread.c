@@ -178,12 +178,33 @@ static void what_is_not_kept_is_computed_again(void **state)
     ll_trace_free(trace);
 }
 
+static void an_inference_has_nothing_to_compute_again_or_to_update(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = dry_model("gpt", false, 2, (struct ll_setting[]){{"layers", "2"}}, 1);
+    struct ll_parallel wishes[] = {ll_plan_of_one(), ll_plan_of_one(), ll_plan_of_one()};
+    static const char *const said[] = {"recompute: the trace is of an inference",
+                                       "offload activations: the trace is of an inference",
+                                       "offload optimizer: the trace is of an inference"};
+    wishes[0].recompute = LL_RECOMPUTE_SELECTIVE;
+    wishes[1].offload.activations = true;
+    wishes[2].offload.optimizer = true;
+    for (int i = 0; i < 3; i++) {
+        struct ll_diags diags = {0};
+        assert_null(ll_spread_trace(trace, &wishes[i], DEVICES, &diags));
+        assert_non_null(strstr(diags.kept[0].message, said[i]));
+        ll_diags_release(&diags);
+    }
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_goes_on_many_devices),
         cmocka_unit_test(every_model_does_so_step_by_step),
         cmocka_unit_test(stages_share_programs_only_where_they_do_the_same),
+        cmocka_unit_test(an_inference_has_nothing_to_compute_again_or_to_update),
         cmocka_unit_test(what_is_not_kept_is_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
