@@ -130,9 +130,12 @@ static void sum_shares(const struct ll_term *terms, size_t count, double wait_s,
     for (unsigned i = 0; i < LL_BOUND_COUNT && all_s > 0; i++)
         sum->shares[i] = spent_s[i] / all_s;
     sum->network = (struct ll_exposure){0};
-    for (size_t t = 0; t < count; t++)
+    for (size_t t = 0; t < count; t++) {
         add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s,
                      all_s);
+        if (terms[t].handed)
+            add_exposure(&sum->network, terms[t].handed, terms[t].times, 0, all_s);
+    }
 }
 
 static void sum_rates(const struct ll_term *terms, size_t count, struct ll_result *sum)

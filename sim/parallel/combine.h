@@ -11,6 +11,7 @@
 struct ll_term {
     const struct ll_result *result;
     double times, more_bytes, more_s;
+    const struct ll_exposure *handed; /* exchanges that come each time besides; NULL: none */
 };
 
 /* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared

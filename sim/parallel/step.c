@@ -40,7 +40,8 @@ struct run {
     struct ll_piece_times *times;
     struct ll_piece_message *messages;
     uint64_t message_count;
-    bool at_once; /* messages between stages take no time now */
+    struct ll_exposure *handed; /* by piece: what it and others hand to one another with a micro-batch */
+    bool at_once;               /* messages between stages take no time now */
 };
 
 /* --- what an exchange is for --- */
@@ -190,6 +191,20 @@ static bool refuse_message(const struct run *run, const struct ll_asked *asked, 
                        to, trouble);
 }
 
+/* On the network of both devices, of which one sends. */
+static void note_message(struct run *run, const struct ll_piece_message *message,
+                         const struct ll_price *price)
+{
+    struct ll_exposure *ends[] = {&run->handed[message->from], &run->handed[message->to]};
+    for (int i = 0; i < 2; i++) {
+        ends[i]->count++;
+        ends[i]->busy_s += message->time_s;
+        for (uint32_t l = 0; l < run->machine->network_count; l++)
+            ends[i]->levels[l].busy_s += price->levels >> l & 1 ? message->time_s : 0;
+    }
+    ends[0]->levels[price->outermost].sent_bytes += price->exchanged.sent_bytes;
+}
+
 /* Adds what an op of a piece sends, to what goes there already. False after a complaint. */
 static bool add_message(struct run *run, uint32_t piece, const struct ll_form *form)
 {
@@ -206,6 +221,8 @@ static bool add_message(struct run *run, uint32_t piece, const struct ll_form *f
     if (asked.peer && trouble)
         return refuse_message(run, &asked, trouble);
     message.time_s = price && !run->at_once ? price->exchanged.time_s : 0;
+    if (price && !run->at_once)
+        note_message(run, &message, price);
     for (uint64_t i = 0; i < run->message_count; i++)
         if (run->messages[i].from == piece && run->messages[i].to == message.to &&
             run->messages[i].backward == message.backward) {
@@ -306,7 +323,8 @@ static bool open_run(struct run *run, const struct ll_spread *spread, const stru
     run->measured = ll_alloc(arena, spread->program_count, sizeof *run->measured);
     run->times = ll_alloc(arena, pieces, sizeof *run->times);
     run->messages = ll_alloc(arena, pieces * pieces * 2, sizeof *run->messages);
-    return run->exchanges && run->measured && run->times && run->messages;
+    run->handed = ll_alloc(arena, pieces, sizeof *run->handed);
+    return run->exchanges && run->measured && run->times && run->messages && run->handed;
 }
 
 /* What a device of a stage replays in a step. */
@@ -316,10 +334,11 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     size_t count = 0;
     for (uint64_t piece = stage; piece < spread->piece_count; piece += spread->plan.pipeline) {
         const struct measured *measured = &run->measured[spread->program_of[piece]];
-        terms[count++] = (struct ll_term){.result = measured->once, .times = 1};
+        const struct ll_exposure *handed = &run->handed[piece];
+        terms[count++] = (struct ll_term){.result = measured->once, .times = 1, .handed = handed};
         if (spread->sizes.micro_batches > 1)
             terms[count++] = (struct ll_term){measured->again, (double)(spread->sizes.micro_batches - 1),
-                                              measured->added_bytes, measured->added_s};
+                                              measured->added_bytes, measured->added_s, handed};
     }
     return count;
 }
@@ -418,6 +437,21 @@ static bool add_exposed(const struct run *run, const struct ll_term *term, doubl
     return done;
 }
 
+/* Of what a stage hands on and is handed in a step, so much shows, but no more than there is. */
+static void share_shown(struct run *run, uint64_t stage, double shown_s)
+{
+    double busy_s = 0;
+    for (uint64_t piece = stage; piece < run->spread->piece_count; piece += run->spread->plan.pipeline)
+        busy_s += run->handed[piece].busy_s * (double)run->spread->sizes.micro_batches;
+    double share = busy_s > 0 ? fmin(1, shown_s / busy_s) : 0;
+    for (uint64_t piece = stage; piece < run->spread->piece_count; piece += run->spread->plan.pipeline) {
+        struct ll_exposure *handed = &run->handed[piece];
+        handed->exposed_s = share * handed->busy_s;
+        for (unsigned l = 0; l < LL_MAX_LINKS; l++)
+            handed->levels[l].exposed_s = share * handed->levels[l].busy_s;
+    }
+}
+
 static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
                          struct ll_parallel_result *result)
 {
@@ -428,8 +462,11 @@ static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
     bool done = terms;
     for (size_t i = 0; done && i < count; i++)
         done = add_exposed(run, &terms[i], result->exposed_s);
-    if (done && run->spread->piece_count > 1 && (done = run_pieces(run, true, &without)))
-        result->exposed_s[LL_TRAFFIC_PIPELINE] += fmax(0, step->time_s - without.time_s);
+    if (done && run->spread->piece_count > 1 && (done = run_pieces(run, true, &without))) {
+        double shown_s = fmax(0, step->time_s - without.time_s);
+        result->exposed_s[LL_TRAFFIC_PIPELINE] += shown_s;
+        share_shown(run, step->slowest, shown_s);
+    }
     ll_arena_release(&scratch);
     return done;
 }
@@ -449,7 +486,7 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
         result->samples_Hz = step.time_s > 0 ? (double)spread->sizes.batch / step.time_s : 0;
-        done = sum_up(&run, &step, result) && find_exposed(&run, &step, result);
+        done = find_exposed(&run, &step, result) && sum_up(&run, &step, result);
     }
     ll_exchanges_free(run.exchanges);
     return done ? result : NULL;

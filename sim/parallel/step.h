@@ -51,9 +51,10 @@ struct ll_parallel_result {
     double samples_Hz; /* of all devices; 0 where the trace does not say its batch */
     double flops;      /* of all devices, a step */
     double bubble;     /* share of the devices' time in which their stage waits for others */
-    /* A device of the slowest stage waits so long for exchanges while it computes nothing: without pipeline
-     * they sum to result->network.exposed_s. Pipeline: the step would be so much shorter, took messages
-     * between stages no time; besides, what a device waits for gradients of weights that stages share. */
+    /* A device of the slowest stage waits so long for exchanges while it computes nothing: they sum to
+     * result->network.exposed_s, but that this has no more of messages between stages than these take.
+     * Pipeline: the step would be so much shorter, took such messages no time; besides, what a device waits
+     * for gradients of weights that stages share. */
     double exposed_s[LL_TRAFFIC_COUNT];
     double energy_j;                   /* of all devices, a step; NaN when the machine does not say */
     struct ll_energy_parts energy;     /* its parts */

@@ -101,8 +101,10 @@ static void is_bounded(uint64_t seed)
         assert_near(result->result->time_s, result->step_s, 0);
         double exposed_s = result->exposed_s[LL_TRAFFIC_TENSOR] + result->exposed_s[LL_TRAFFIC_DATA] +
                            result->exposed_s[LL_TRAFFIC_EXPERT];
-        assert_near(exposed_s, result->result->network.exposed_s, 1e-9);
-        assert_true(exposed_s <= result->result->network.busy_s * (1 + 1e-12));
+        double shown_s = result->result->network.exposed_s; /* with what stages hand one another */
+        assert_true(exposed_s <= shown_s * (1 + 1e-9));
+        assert_true(shown_s <= (exposed_s + result->exposed_s[LL_TRAFFIC_PIPELINE]) * (1 + 1e-9));
+        assert_true(shown_s <= result->result->network.busy_s * (1 + 1e-12));
         ll_spread_free(programs);
         close_scene(&scene);
     }

@@ -40,7 +40,7 @@ static void what_comes_three_times_counts_three_times(void **state)
     (void)state;
     struct scene scene = played();
     const struct ll_result *one = scene.result;
-    const struct ll_term term = {one, 3, 0, 0};
+    const struct ll_term term = {.result = one, .times = 3};
     const struct ll_result *sum =
         ll_combine(&term, 1, 4 * one->time_s, one->time_s, one->footprint, &scene.arena);
     assert_near(sum->time_s, 4 * one->time_s, 0);
@@ -61,7 +61,7 @@ static void exchanges_are_summed_by_level(void **state)
     (void)state;
     struct scene scene = played();
     const struct ll_result *one = scene.result;
-    const struct ll_term term = {one, 3, 0, 0};
+    const struct ll_term term = {.result = one, .times = 3};
     const struct ll_exposure *sum =
         &ll_combine(&term, 1, 4 * one->time_s, one->time_s, one->footprint, &scene.arena)->network;
     assert_true(one->network.levels[0].share > 0 && one->network.levels[0].exposed_s > 0);
@@ -80,7 +80,7 @@ static void more_bytes_are_the_outermost_memorys(void **state)
     (void)state;
     struct scene scene = played();
     const struct ll_result *one = scene.result;
-    const struct ll_term terms[] = {{one, 1, 0, 0}, {one, 2, 1e6, one->time_s / 2}};
+    const struct ll_term terms[] = {{.result = one, .times = 1}, {one, 2, 1e6, one->time_s / 2, NULL}};
     const struct ll_result *sum = ll_combine(terms, 2, 4 * one->time_s, 0, one->footprint, &scene.arena);
     uint32_t dram = LL_BOUND_LEVEL + 0;
     assert_near(sum->level_bytes[0], 3 * one->level_bytes[0] + 2e6, 1e-12);
@@ -100,7 +100,7 @@ static void kinds_are_joined(void **state)
     (void)state;
     struct scene scene = played();
     const struct ll_result *one = scene.result;
-    const struct ll_term terms[] = {{one, 1, 0, 0}, {one, 2, 0, 0}};
+    const struct ll_term terms[] = {{.result = one, .times = 1}, {.result = one, .times = 2}};
     const struct ll_result *sum = ll_combine(terms, 2, 3 * one->time_s, 0, one->footprint, &scene.arena);
     assert_int_equal(sum->kind_count, one->kind_count);
     for (uint64_t k = 0; k < one->kind_count; k++) {
@@ -128,7 +128,7 @@ static void rates_are_of_all_that_the_bound_bound(void **state)
     for (int i = 0; i < 3; i++) {
         results[i].kinds = &kinds[i];
         results[i].kind_count = 1;
-        terms[i] = (struct ll_term){&results[i], i == 1 ? 2 : 1, 0, 0};
+        terms[i] = (struct ll_term){.result = &results[i], .times = i == 1 ? 2 : 1};
     }
     const struct ll_kind_result *kind =
         ll_combine(terms, 3, 100, 0, scene.result->footprint, &scene.arena)->kinds;

@@ -197,7 +197,38 @@ static void a_message_between_single_devices_takes_its_time(void **state)
     const struct ll_parallel_result *result =
         ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
     assert_non_null(result);
-    assert_near(result->exposed_s[LL_TRAFFIC_PIPELINE], 2 * (2e-6 + 16 * 64 * 4 / 20e9), 1e-9);
+    double both_s = 2 * (2e-6 + 16 * 64 * 4 / 20e9);
+    assert_near(result->exposed_s[LL_TRAFFIC_PIPELINE], both_s, 1e-9);
+    const struct ll_exposure *network = &result->result->network;
+    assert_int_equal(network->count, 2);
+    assert_near(network->busy_s, both_s, 1e-9);
+    assert_near(network->exposed_s, both_s, 1e-9);
+    assert_near(network->levels[0].busy_s, both_s, 1e-9);
+    assert_near(network->levels[0].exposed_s, both_s, 1e-9);
+    assert_near(network->levels[0].sent_bytes, 16 * 64 * 4, 1e-12); /* a device sends one of the two */
+    ll_spread_free(spread);
+    close_scene(&scene);
+}
+
+/* With each micro-batch a stage in the middle is handed two messages and hands two on. */
+static void what_stages_hand_on_is_counted_with_each_micro_batch(void **state)
+{
+    (void)state;
+    struct scene scene =
+        open_scene(dry_model("llama", true, 1, four_layers, sizeof four_layers / sizeof *four_layers), yaml);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.pipeline = 4;
+    plan.micro_batch = 1;
+    plan.batch = 6;
+    struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 4, &scene.diags);
+    const struct ll_parallel_result *result =
+        ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+    assert_non_null(result);
+    bool inner = result->slowest == 1 || result->slowest == 2;
+    const struct ll_exposure *network = &result->result->network;
+    assert_near(network->busy_s, 6 * (inner ? 4 : 2) * (2e-6 + 16 * 64 * 4 / 20e9), 1e-9);
+    assert_near(network->levels[0].sent_bytes, 6 * (inner ? 2 : 1) * 16 * 64 * 4, 1e-12);
+    assert_true(network->exposed_s > 0 && network->exposed_s <= network->busy_s);
     ll_spread_free(spread);
     close_scene(&scene);
 }
@@ -277,6 +308,7 @@ int main(void)
         cmocka_unit_test(each_op_takes_energy_as_often_as_it_is_done),
         cmocka_unit_test(shared_weights_are_the_pipelines_business),
         cmocka_unit_test(a_message_between_single_devices_takes_its_time),
+        cmocka_unit_test(what_stages_hand_on_is_counted_with_each_micro_batch),
         cmocka_unit_test(stages_that_cannot_reach_one_another_are_complained_about),
         cmocka_unit_test(what_could_not_be_divided_is_counted),
         cmocka_unit_test(programs_do_not_depend_on_the_batch),
