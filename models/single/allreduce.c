@@ -48,7 +48,8 @@ static uint64_t part_of(uint64_t elements, uint64_t devices)
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     if (build->params[NODES] > build->params[DEVICES])
-        ll_nn_fail(nn, "more nodes than devices are spread over; expected -p nodes=N of at most -p devices=N");
+        ll_nn_fail(nn,
+                   "more nodes than devices are spread over; expected -p nodes=N of at most -p devices=N");
     struct ll_single single = ll_single_begin(nn, build, build->params[DTYPE]);
     uint64_t all = ll_dtype_count(nn->real, (uint64_t)build->params[BYTES]);
     uint64_t part = part_of(all, (uint64_t)build->params[DEVICES]);
