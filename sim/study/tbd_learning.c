@@ -92,7 +92,7 @@ static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome
         if (losses[row].count < STEPS)
             losses[row].count = 0;
         if (losses[row].count)
-            judge_row(&losses[row], row, sheet, outcome);
+            judge_row(&losses[row], (enum ll_tbd_row)row, sheet, outcome);
         shown += losses[row].count > 0;
     }
     if (shown)
