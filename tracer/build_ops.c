@@ -197,6 +197,8 @@ static void add_outputs(struct ll_trace_build *build, const struct ll_form *form
 {
     struct ll_trace *trace = build->trace;
     uint32_t producer = (uint32_t)trace->op_count;
+    if (form->view.output_count == 0)
+        return;
     struct ll_tensor *outputs = &trace->tensors[trace->tensor_count];
     for (uint32_t i = 0; i < form->view.output_count; i++) { /* resolved before the first output is there */
         uint32_t alias = form->aliases[i];

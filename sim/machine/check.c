@@ -564,7 +564,8 @@ bool ll_machine_check(struct ll_reading *reading)
     }
     if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)
         right &= check_power(reading);
-    if (ll_read_well(reading, "price") && ll_read_well(reading, "area") && right)
+    if (ll_read_well(reading, "price") && ll_read_well(reading, "area") && ll_read_well(reading, "memory") &&
+        right)
         right &= check_price(reading);
     return right;
 }

@@ -22,7 +22,7 @@ bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced
     const struct ll_pricing *pricing = &machine->pricing;
     double dies = (double)pricing->dies, die_mm2 = ll_machine_area_m2(machine) * 1e6 / dies;
     *priced = (struct ll_priced){0};
-    if (!machine->pricing_given || (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
+    if (!machine->pricing_given || machine->level_count == 0 || (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
         return false;
     if (pricing->wafer_usd > 0) {
         priced->dies_per_wafer = dies_on(pricing->wafer_mm, die_mm2);

@@ -23,6 +23,8 @@ uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwis
 bool ll_dnnl_shape(const struct ll_dnnl_line *line, unsigned i, struct ll_shape *shape)
 {
     const char *at = line->problem;
+    if (line->dtype >= LL_DTYPE_COUNT)
+        return false;
     *shape = (struct ll_shape){.dtype = (uint8_t)line->dtype};
     for (; i > 0 && at; i--) {
         at = strchr(at, ':');
