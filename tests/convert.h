@@ -120,4 +120,31 @@ static inline const struct ll_op_view *op_of_kind(const struct ll_trace *trace, 
     return NULL;
 }
 
+/* A text as the only file, and one choice, unless its key is NULL. */
+static inline struct conversion import_choosing(ll_importer *importer, const char *text, const char *key,
+                                                const char *value)
+{
+    struct ll_str bytes = {0};
+    struct conversion c = {.importer = importer};
+    ll_str_add(&bytes, text);
+    add_file(&c, "a.txt", &bytes);
+    if (key)
+        choose_so(&c, key, value);
+    convert(&c);
+    ll_str_release(&bytes);
+    return c;
+}
+
+/* A file of the checkout, which comes in whole. */
+static inline struct conversion import_whole_file(ll_importer *importer, const char *path)
+{
+    static struct ll_arena arena;
+    struct conversion c = {.importer = importer, .file_count = 1};
+    assert_int_equal(ll_input_open(path, &arena, &c.files[0]), LL_OK);
+    convert(&c);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    return c;
+}
+
 #endif

@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/loop_nest.h"
 
+#include "tracer/base/num.h"
+
 #include <math.h>
 
 const enum ll_loop ll_pixel_loops[] = {LL_LOOP_OY, LL_LOOP_OX}, ll_tap_loops[] = {LL_LOOP_FY, LL_LOOP_FX};
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* --- nests --- */
 
 /* Of phases without a tap nothing is computed. */
 static struct ll_loop_axis window_axis(uint64_t pass, uint64_t taps, uint64_t stride, uint64_t dilation)
 {
-    uint64_t shared = common_divisor(stride, dilation);
+    uint64_t shared = ll_common_divisor(stride, dilation);
     switch (pass) {
     case LL_CONV_FORWARD:
         return (struct ll_loop_axis){1, stride, dilation};
@@ -127,7 +119,7 @@ struct ll_loop_nest ll_nest_of(const struct ll_unit *unit, const struct ll_task 
  * repeat a value wherever p grows by the one and t falls by the other. */
 double ll_nest_distinct(const struct ll_loop_axis *axis, uint64_t pixels, uint64_t taps)
 {
-    uint64_t shared = common_divisor(axis->pixel_step, axis->tap_step);
+    uint64_t shared = ll_common_divisor(axis->pixel_step, axis->tap_step);
     uint64_t p = axis->tap_step / shared, t = axis->pixel_step / shared;
     double again = pixels > p && taps > t ? (double)(pixels - p) * (double)(taps - t) : 0;
     return (double)pixels * (double)taps - again;

@@ -56,6 +56,8 @@ struct plan {
     double steps[LL_LOOP_COUNT], all_steps;
     double blocks[LL_LOOP_COUNT];                /* of steps that an element does with what it has */
     double rows, columns;                        /* blocks of B, OY and OX, in all phases; of K */
+    double phase_rows, row_steps;                /* of one phase; steps of B, OY and OX in a block of rows */
+    double phases_each;                          /* of which a unit has rows */
     double phases;                               /* that results come in, each with taps of its own */
     double reductions;                           /* blocks of C, FY and FX, in the mean of phases */
     double most_taps, taps;                      /* steps of FY and FX: in the largest phase, in all */
@@ -68,6 +70,7 @@ struct plan {
     double passes[LL_OPERAND_COUNT];
     double cycles;
 };
+
 /* --- plans --- */
 
 static void count_steps(struct plan *plan)
@@ -81,16 +84,14 @@ static void count_steps(struct plan *plan)
         plan->all_steps *= plan->steps[i];
     }
     plan->phases = (double)nest->axis[LL_NEST_Y].phases * (double)nest->axis[LL_NEST_X].phases;
-    plan->rows = blocks[LL_LOOP_B] * blocks[LL_LOOP_OY] * blocks[LL_LOOP_OX] * plan->phases;
+    plan->phase_rows = blocks[LL_LOOP_B] * blocks[LL_LOOP_OY] * blocks[LL_LOOP_OX];
+    plan->rows = plan->phase_rows * plan->phases;
+    plan->row_steps =
+        plan->steps[LL_LOOP_B] * plan->steps[LL_LOOP_OY] * plan->steps[LL_LOOP_OX] / plan->phase_rows;
     plan->columns = blocks[LL_LOOP_K];
     plan->reductions = fmax(1, blocks[LL_LOOP_C] * blocks[LL_LOOP_FY] * blocks[LL_LOOP_FX] / plan->phases);
     plan->taps = plan->steps[LL_LOOP_FY] * plan->steps[LL_LOOP_FX];
     plan->most_taps = ll_nest_most_taps(nest, LL_LOOP_FY) * ll_nest_most_taps(nest, LL_LOOP_FX);
-}
-
-static double part_of(double blocks, double parts)
-{
-    return ceil(blocks / parts);
 }
 
 /* Blocks of the result to units. */
@@ -106,23 +107,23 @@ static void deal_blocks(struct plan *plan)
         columns = fmin(plan->columns, most);
         rows = fmin(plan->rows, floor(each / columns));
     }
-    plan->groups_each = part_of(groups, batch);
-    plan->rows_each = part_of(plan->rows, rows);
-    plan->columns_each = part_of(plan->columns, columns);
-    plan->group_parts = part_of(groups, plan->groups_each);
-    plan->row_parts = part_of(plan->rows, plan->rows_each);
-    plan->column_parts = part_of(plan->columns, plan->columns_each);
+    plan->groups_each = ceil(groups / batch);
+    plan->rows_each = ceil(plan->rows / rows);
+    plan->phases_each = ceil(plan->rows_each / plan->phase_rows);
+    plan->columns_each = ceil(plan->columns / columns);
+    plan->group_parts = ceil(groups / plan->groups_each);
+    plan->row_parts = ceil(plan->rows / plan->rows_each);
+    plan->column_parts = ceil(plan->columns / plan->columns_each);
 }
 
 /* Those of the unit that gets the rows with the most taps. */
 static void time_steps(const struct ll_unit *unit, const struct ll_task *task, struct plan *plan)
 {
     const double *steps = plan->steps, *blocks = plan->blocks;
-    double rows = plan->rows / plan->phases; /* of a phase */
-    double row_steps = steps[LL_LOOP_B] * steps[LL_LOOP_OY] * steps[LL_LOOP_OX] / rows;
-    plan->unit_steps = steps[LL_LOOP_G] / blocks[LL_LOOP_G] * plan->groups_each *
-                       (steps[LL_LOOP_K] / blocks[LL_LOOP_K] * plan->columns_each) * steps[LL_LOOP_C] *
-                       (row_steps * fmin(rows * plan->taps, plan->rows_each * plan->most_taps));
+    plan->unit_steps =
+        steps[LL_LOOP_G] / blocks[LL_LOOP_G] * plan->groups_each *
+        (steps[LL_LOOP_K] / blocks[LL_LOOP_K] * plan->columns_each) * steps[LL_LOOP_C] *
+        (plan->row_steps * fmin(plan->phase_rows * plan->taps, plan->rows_each * plan->most_taps));
     plan->cycles = ceil(plan->unit_steps / unit->spatial.macs[task->dtype]) + unit->spatial.fill_cycles;
 }
 
@@ -150,7 +151,7 @@ static bool keep_sums(const struct ll_spatial *spatial, struct plan *plan)
     const struct ll_loop_nest *nest = &plan->nest;
     bool weights_stay = spatial->dataflow == LL_WEIGHT_STATIONARY, in_pieces = plan->choice.in_pieces;
     double room = (double)spatial->accumulators;
-    double steps = weights_stay ? fmin(plan->rows_each, plan->rows / plan->phases) : plan->columns_each;
+    double steps = weights_stay ? fmin(plan->rows_each, plan->phase_rows) : plan->columns_each;
     plan->pieces = plan->kept = 1;
     plan->sums = steps * (double)at_once(nest, LL_LOOP_G) * (double)at_once(nest, LL_LOOP_K) *
                  (double)at_once(nest, LL_LOOP_B) * (double)at_once(nest, LL_LOOP_OY) *
@@ -171,12 +172,12 @@ static void count_passes(const struct ll_spatial *spatial, const struct ll_task 
 {
     enum ll_dataflow stays = spatial->dataflow;
     double columns = plan->column_parts * plan->columns_each, rows = plan->row_parts * plan->rows_each;
-    double phases_each = ceil(plan->rows_each * plan->phases / plan->rows);
     double out_and_back = 2 * (plan->reductions - 1) * (1 - plan->kept) * task->problem.sum_width;
     plan->passes[LL_OPERAND_A] =
         plan->share * (stays == LL_INPUT_STATIONARY ? plan->column_parts * plan->pieces : columns);
     plan->passes[LL_OPERAND_B] =
-        (stays == LL_WEIGHT_STATIONARY ? plan->row_parts * phases_each * plan->pieces : rows) / plan->phases;
+        (stays == LL_WEIGHT_STATIONARY ? plan->row_parts * plan->phases_each * plan->pieces : rows) /
+        plan->phases;
     plan->passes[LL_OPERAND_C] = 1 + out_and_back;
 }
 
@@ -342,7 +343,6 @@ static void tell_operands(const struct ll_spatial *spatial, const struct plan *p
     static const char *const names[] = {"output", "weight", "input"};
     const struct ll_loop_nest *nest = &plan->nest;
     double times[] = {plan->columns_each, plan->columns_each, plan->pieces};
-    double phases_each = ceil(plan->rows_each * plan->phases / plan->rows);
     if (nest->windows)
         ll_say(why,
                "distinct pixels of all blocks over those of one pass: %.10g * %.10g / (%" PRIu64 " * %" PRIu64
@@ -354,7 +354,7 @@ static void tell_operands(const struct ll_spatial *spatial, const struct plan *p
            plan->passes[LL_OPERAND_A]);
     if (spatial->dataflow == LL_WEIGHT_STATIONARY)
         ll_say(why, "b comes so many times: %.10g * %.10g * %.10g / %.10g = %.10g", plan->row_parts,
-               phases_each, plan->pieces, plan->phases, plan->passes[LL_OPERAND_B]);
+               plan->phases_each, plan->pieces, plan->phases, plan->passes[LL_OPERAND_B]);
     else
         ll_say(why, "b comes so many times: %.10g * %.10g / %.10g = %.10g", plan->row_parts, plan->rows_each,
                plan->phases, plan->passes[LL_OPERAND_B]);
@@ -364,8 +364,6 @@ static void tell_units(const struct ll_unit *unit, const struct ll_task *task, c
                        struct ll_explain *why)
 {
     const double *b = plan->blocks, *s = plan->steps;
-    double rows = plan->rows / plan->phases;
-    double row_steps = s[LL_LOOP_B] * s[LL_LOOP_OY] * s[LL_LOOP_OX] / rows;
     if (unit->count > 1) {
         ll_say(why, "blocks of rows, in all phases: %.10g * %.10g * %.10g * %.10g = %.10g", b[LL_LOOP_B],
                b[LL_LOOP_OY], b[LL_LOOP_OX], plan->phases, plan->rows);
@@ -382,7 +380,8 @@ static void tell_units(const struct ll_unit *unit, const struct ll_task *task, c
            "%.10g, "
            "%.10g * %.10g) = %.10g",
            s[LL_LOOP_G], b[LL_LOOP_G], plan->groups_each, s[LL_LOOP_K], b[LL_LOOP_K], plan->columns_each,
-           s[LL_LOOP_C], row_steps, rows, plan->taps, plan->rows_each, plan->most_taps, plan->unit_steps);
+           s[LL_LOOP_C], plan->row_steps, plan->phase_rows, plan->taps, plan->rows_each, plan->most_taps,
+           plan->unit_steps);
     ll_say(why, "all of them: ceil(%.10g / %.10g) + %.10g = %.10g cycles", plan->unit_steps,
            unit->spatial.macs[task->dtype], unit->spatial.fill_cycles, plan->cycles);
 }

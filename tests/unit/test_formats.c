@@ -13,31 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct conversion import_text(ll_importer *importer, const char *text, const char *key,
-                                     const char *value)
-{
-    struct ll_str bytes = {0};
-    struct conversion c = {.importer = importer};
-    ll_str_add(&bytes, text);
-    add_file(&c, "a.txt", &bytes);
-    if (key)
-        choose_so(&c, key, value);
-    convert(&c);
-    ll_str_release(&bytes);
-    return c;
-}
-
-static struct conversion import_peer(ll_importer *importer, const char *path)
-{
-    static struct ll_arena arena;
-    struct conversion c = {.importer = importer, .file_count = 1};
-    assert_int_equal(ll_input_open(path, &arena, &c.files[0]), LL_OK);
-    convert(&c);
-    if (!c.trace)
-        fail_msg("%s", c.diags.kept[0].message);
-    return c;
-}
-
 /* MACs by SCALE-Sim's rules: ceil((in - filter + stride) / stride) outputs a side times the filter. What is
  * written again has the sides that were read. */
 static void topologies_have_their_macs(void **state)
@@ -46,7 +21,7 @@ static void topologies_have_their_macs(void **state)
         "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
         "Num Filter, Strides,\nConv1,224,224,11,11,3,96,4,\nDP1,28,28,3,3,16,1,1,\nodd,10,10,3,3,8,4,2,\n";
     (void)state;
-    struct conversion c = import_text(ll_import_SCALESIM, convs, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_SCALESIM, convs, NULL, NULL);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2ull * 55 * 55 * 96 * 11 * 11 * 3);
     assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2ull * 26 * 26 * 16 * 9);
@@ -57,12 +32,12 @@ static void topologies_have_their_macs(void **state)
     assert_non_null(strstr(text.text, "10, 10, 3, 3, 8, 4, 2, 2,"));
     ll_str_release(&text);
     end_conversion(&c);
-    c = import_text(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f16");
+    c = import_choosing(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f16");
     assert_non_null(c.trace);
     assert_int_equal(c.trace->forms[0].flops, 2ull * 128 * 256 * 512);
     assert_int_equal(c.trace->forms[0].bytes_read, 2ull * (128 * 512 + 512 * 256));
     end_conversion(&c);
-    c = import_text(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f17");
+    c = import_choosing(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f17");
     assert_true(complained(&c, "-p dtype=f17: expected a type of elements"));
     end_conversion(&c);
 }
@@ -80,11 +55,11 @@ static void topologies_come_back(void **state)
         "t,h,gemm,fp32,m=35;n=700;k=2048;ta=N;tb=T,1e-3,\n"
         "t,h,softmax,fp32,b=10;h=20,1e-3,\n";
     (void)state;
-    struct conversion first = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion first = import_choosing(ll_import_CSV, rows, NULL, NULL);
     if (!first.trace)
         fail_msg("%s", first.diags.kept[0].message);
     struct ll_str text = exported(ll_export_SCALESIM, first.trace);
-    struct conversion second = import_text(ll_import_SCALESIM, text.text, NULL, NULL);
+    struct conversion second = import_choosing(ll_import_SCALESIM, text.text, NULL, NULL);
     if (!second.trace)
         fail_msg("%s", second.diags.kept[0].message);
     assert_int_equal(second.trace->op_count, 1 + 1 + 2 + 1 + 3 + 1);
@@ -106,7 +81,7 @@ static void the_layers_are_those_of_a_complete_step(void **state)
                               {.first_op = 1, .op_count = 1, .complete = true},
                               {.first_op = 2, .op_count = 1}};
     (void)state;
-    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_non_null(c.trace);
     struct ll_trace cut = *c.trace;
     cut.steps = steps;
@@ -147,7 +122,7 @@ static void rows_become_the_work_that_validation_predicts(void **state)
     size_t count = 0;
     uint32_t op = 0;
     (void)state;
-    struct conversion c = import_text(ll_import_CSV, all_rows, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_CSV, all_rows, NULL, NULL);
     if (!c.trace)
         fail_msg("%s", c.diags.kept[0].message);
     const struct ll_measured *rows =
@@ -176,7 +151,7 @@ static void rows_become_the_work_that_validation_predicts(void **state)
 static void rows_come_back(void **state)
 {
     (void)state;
-    struct conversion first = import_text(ll_import_CSV, all_rows, NULL, NULL);
+    struct conversion first = import_choosing(ll_import_CSV, all_rows, NULL, NULL);
     struct ll_str text = exported(ll_export_CSV, first.trace);
     struct conversion second = {.importer = ll_import_CSV, .allow_opaque = true};
     add_file(&second, "again.csv", &text);
@@ -201,11 +176,11 @@ static void ops_without_a_name_come_back_whole(void **state)
                                "s,h,reorder,fp32,in=2x3:f32;out=2x3:bf16,1,\n"
                                "s,h,dropout,fp32,in=4:f32+:f32;out=4:f32+4:bool;keep=0.25,1,\n";
     (void)state;
-    struct conversion first = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion first = import_choosing(ll_import_CSV, rows, NULL, NULL);
     if (!first.trace)
         fail_msg("%s", first.diags.kept[0].message);
     struct ll_str text = exported(ll_export_CSV, first.trace);
-    struct conversion second = import_text(ll_import_CSV, text.text, NULL, NULL);
+    struct conversion second = import_choosing(ll_import_CSV, text.text, NULL, NULL);
     assert_non_null(second.trace);
     assert_int_equal(second.trace->op_count, 4);
     for (uint32_t i = 0; i < 4; i++) {
@@ -222,7 +197,7 @@ static void ops_without_a_name_come_back_whole(void **state)
     ll_str_release(&text);
     end_conversion(&first);
     end_conversion(&second);
-    struct conversion c = import_text(
+    struct conversion c = import_choosing(
         ll_import_CSV, "source,hardware,op,dtype,dims,time_s,notes\ns,h,dot,fp64,in=7f64;out=:f64,1,\n", NULL,
         NULL);
     assert_null(c.trace);
@@ -235,7 +210,7 @@ static void rows_that_are_no_ops_are_named(void **state)
         "source,hardware,op,dtype,dims,time_s,notes\n"
         "s,h,spmm,fp32,m=1;n=1;k=1,1,\ns,h,gemm,fp32,m=1;n=1,1,\ns,h,gemm,fp3,m=1,1,\n";
     (void)state;
-    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
     assert_true(complained(&c, "spmm: no op of measured data has this name (rows: 1)"));
     assert_true(complained(&c, "gemm: a dimension is missing or impossible"));
@@ -253,7 +228,7 @@ static void what_a_row_says_of_its_operands_is_checked(void **state)
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
         char row[128];
         snprintf(row, sizeof row, "source,hardware,op,dtype,dims,time_s,notes\ns,h,%s,1,\n", dims[i]);
-        struct conversion c = import_text(ll_import_CSV, row, NULL, NULL);
+        struct conversion c = import_choosing(ll_import_CSV, row, NULL, NULL);
         assert_null(c.trace);
         assert_true(complained(&c, "a dimension is missing or impossible"));
         end_conversion(&c);
@@ -278,7 +253,7 @@ static void what_contradicts_an_op_is_told_with_its_line(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[200];
         snprintf(text, sizeof text, "source,hardware,op,dtype,dims,time_s,notes\ns,h,%s,1,\n", rows[i].row);
-        struct conversion c = import_text(ll_import_CSV, text, NULL, NULL);
+        struct conversion c = import_choosing(ll_import_CSV, text, NULL, NULL);
         assert_null(c.trace);
         assert_true(complained(&c, rows[i].words));
         assert_int_equal(c.diags.kept[0].place.line, 2);
@@ -292,7 +267,7 @@ static void a_name_that_is_no_op_is_told_once(void **state)
         "source,hardware,op,dtype,dims,time_s,notes\n"
         "s,h,spmm,fp32,m=1;n=1;k=1,1,\ns,h,fft,fp32,n=1,1,\ns,h,spmm,fp32,m=1;n=1;k=1,1,\n";
     (void)state;
-    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
     assert_int_equal(c.diags.count, 2);
     assert_true(complained(&c, "spmm: no op of measured data has this name (rows: 2)"));
@@ -305,7 +280,7 @@ static void time_outside_of_ops_comes_back_as_such(void **state)
     static const char rows[] = "source,hardware,op,dtype,dims,time_s,notes\n"
                                "s,h,gap,fp32,n=0;nin=0,0.5,memory\ns,h,relu,fp32,n=8;nin=1,0.25,\n";
     (void)state;
-    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 2);
     assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_GAP);
@@ -336,7 +311,7 @@ static uint64_t count_events(const struct ll_str *text, const char *phase)
 static void timelines_have_every_op_and_dependency(void **state)
 {
     (void)state;
-    struct conversion c = import_peer(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
+    struct conversion c = import_whole_file(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
     struct ll_str text = exported(ll_export_TIMELINE, c.trace);
     assert_int_equal(count_events(&text, "X"), 79);
     assert_int_equal(count_events(&text, "s"), 78);
@@ -413,7 +388,7 @@ static void times_that_do_not_fit_are_named_with_their_row(void **state)
         uint64_t line;
     } inputs[] = {{ll_import_CSV, rows.text, 20}, {ll_import_ONEDNN, log.text, 19}};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        struct conversion c = import_text(inputs[i].importer, inputs[i].text, NULL, NULL);
+        struct conversion c = import_choosing(inputs[i].importer, inputs[i].text, NULL, NULL);
         assert_null(c.trace);
         assert_int_equal(c.diags.count, 1);
         assert_int_equal(c.diags.kept[0].place.line, inputs[i].line);
@@ -433,14 +408,14 @@ static void a_time_that_does_not_fit_is_named_with_its_row(void **state)
     static const char log[] = "onednn_verbose,exec,cpu,eltwise,jit,forward_training,data_f32::blocked:a:f0,,"
                               "alg:eltwise_relu alpha:0 beta:0,16,1e14\n";
     (void)state;
-    struct conversion c = import_text(ll_import_CSV, rows, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
     assert_int_equal(c.diags.count, 2);
     assert_int_equal(c.diags.kept[0].place.line, 4);
     assert_int_equal(c.diags.kept[1].place.line, 5);
     assert_true(complained(&c, "fc_bwd: its time does not fit in 64 bits"));
     end_conversion(&c);
-    c = import_text(ll_import_ONEDNN, log, NULL, NULL);
+    c = import_choosing(ll_import_ONEDNN, log, NULL, NULL);
     assert_null(c.trace);
     assert_int_equal(c.diags.kept[0].place.line, 1);
     end_conversion(&c);

@@ -3,37 +3,12 @@
 #include "check.h"
 #include "convert.h"
 
-static struct conversion import_text(ll_importer *importer, const char *text, const char *key,
-                                     const char *value)
-{
-    struct ll_str bytes = {0};
-    struct conversion c = {.importer = importer};
-    ll_str_add(&bytes, text);
-    add_file(&c, "a.txt", &bytes);
-    if (key)
-        choose_so(&c, key, value);
-    convert(&c);
-    ll_str_release(&bytes);
-    return c;
-}
-
-static struct conversion import_peer(ll_importer *importer, const char *path)
-{
-    static struct ll_arena arena;
-    struct conversion c = {.importer = importer, .file_count = 1};
-    assert_int_equal(ll_input_open(path, &arena, &c.files[0]), LL_OK);
-    convert(&c);
-    if (!c.trace)
-        fail_msg("%s", c.diags.kept[0].message);
-    return c;
-}
-
 /* ResNet-18 at batch 1 makes 3.628147 GFLOP (captured at the calls and counted); its last layer went to BLAS.
  */
 static void a_real_onednn_log_has_its_flops_and_times(void **state)
 {
     (void)state;
-    struct conversion c = import_peer(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
+    struct conversion c = import_whole_file(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
     assert_int_equal(c.trace->op_count, 79);
     assert_near(class_flops(c.trace, LL_CLASS_CONV), 3.628147e9 - 2 * 512 * 1000, 1e-6);
     assert_int_equal(c.trace->ops[0].duration_ns, 7281980); /* the first line's 7.28198 ms */
@@ -76,7 +51,7 @@ static void onednn_logs_tell_what_recorded_calls_tell(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[512];
         snprintf(text, sizeof text, "onednn_verbose,exec,cpu,%s,0.5\n", rows[i].line);
-        struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
+        struct conversion c = import_choosing(ll_import_ONEDNN, text, NULL, NULL);
         if (!c.trace)
             fail_msg("%s", c.diags.kept[0].message);
         const struct ll_form *form = &c.trace->forms[c.trace->ops[0].form];
@@ -91,10 +66,11 @@ static void onednn_logs_tell_what_recorded_calls_tell(void **state)
 static void sizes_that_a_onednn_log_does_not_tell_are_refused(void **state)
 {
     (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN,
-                                      "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 "
-                                      "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,*x64:64x48:*x48,0.5\n",
-                                      NULL, NULL);
+    struct conversion c =
+        import_choosing(ll_import_ONEDNN,
+                        "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 "
+                        "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,*x64:64x48:*x48,0.5\n",
+                        NULL, NULL);
     assert_null(c.trace);
     assert_true(complained(&c, "known at run time alone"));
     end_conversion(&c);
@@ -119,7 +95,7 @@ static void onednn_logs_of_all_versions_are_read(void **state)
     static const enum ll_op_kind kinds[] = {LL_OP_MATMUL, LL_OP_BATCH_MATMUL, LL_OP_RELU,
                                             LL_OP_MAX_POOL_GRAD};
     (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_ONEDNN, text, NULL, NULL);
     if (!c.trace)
         fail_msg("%s", c.diags.kept[0].message);
     assert_int_equal(c.trace->op_count, 4);
@@ -144,7 +120,7 @@ static void a_repeated_log_is_steps_over_the_same_weights(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         ll_str_add(&text, layer);
-    struct conversion c = import_text(ll_import_ONEDNN, text.text, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_ONEDNN, text.text, NULL, NULL);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->step_count, 3);
     assert_int_equal(c.trace->op_count, 9); /* with the biases */
@@ -160,12 +136,12 @@ static void unknown_primitives_are_refused_by_name_and_line(void **state)
     static const char text[] =
         "onednn_verbose,exec,cpu,shuffle,ref,forward,data_f32::blocked:ab:f0,,,8x5,0.5\n";
     (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN, text, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_ONEDNN, text, NULL, NULL);
     assert_null(c.trace);
     assert_true(complained(&c, "shuffle: nobody knows this primitive"));
     assert_int_equal(c.diags.kept[0].place.line, 1);
     end_conversion(&c);
-    c = import_text(ll_import_ONEDNN, "nothing\n", NULL, NULL);
+    c = import_choosing(ll_import_ONEDNN, "nothing\n", NULL, NULL);
     assert_true(complained(&c, "no line of it is about a primitive"));
     end_conversion(&c);
 }
@@ -180,17 +156,17 @@ static void equal_layers_are_no_steps(void **state)
     static const char layers[] = PRODUCT("", "32x64:64x64:32x64") PRODUCT("", "32x64:64x64:32x64")
         PRODUCT("", "32x64:64x64:32x64") PRODUCT("", "32x64:64x64:32x64");
     (void)state;
-    struct conversion c = import_text(ll_import_ONEDNN, layers, NULL, NULL);
+    struct conversion c = import_choosing(ll_import_ONEDNN, layers, NULL, NULL);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->step_count, 1);
     assert_int_not_equal(ll_op_input(c.trace, 0, 1), ll_op_input(c.trace, 1, 1));
     end_conversion(&c);
-    c = import_text(ll_import_ONEDNN, layers, "steps", "2");
+    c = import_choosing(ll_import_ONEDNN, layers, "steps", "2");
     assert_non_null(c.trace);
     assert_int_equal(c.trace->step_count, 2);
     assert_int_equal(ll_op_input(c.trace, 0, 1), ll_op_input(c.trace, 2, 1));
     end_conversion(&c);
-    c = import_text(ll_import_ONEDNN, layers, "steps", "3");
+    c = import_choosing(ll_import_ONEDNN, layers, "steps", "3");
     assert_null(c.trace);
     assert_true(complained(&c, "-p steps=3: the 4 calls in it do not repeat themselves so often"));
     end_conversion(&c);
@@ -209,7 +185,7 @@ static void shapes_of_a_product_are_checked(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct conversion c = import_text(ll_import_ONEDNN, rows[i].text, NULL, NULL);
+        struct conversion c = import_choosing(ll_import_ONEDNN, rows[i].text, NULL, NULL);
         assert_null(c.trace);
         assert_true(complained(&c, rows[i].words));
         assert_int_equal(c.diags.kept[0].place.line, 1);
@@ -235,7 +211,7 @@ static void operations_behind_a_primitive_are_counted(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct conversion c = import_text(ll_import_ONEDNN, rows[i].text, NULL, NULL);
+        struct conversion c = import_choosing(ll_import_ONEDNN, rows[i].text, NULL, NULL);
         assert_non_null(c.trace);
         assert_int_equal(c.trace->op_count, 1);
         const struct ll_op_view *product = op_of_kind(c.trace, rows[i].kind, 0);
