@@ -218,7 +218,9 @@ static void add_share(struct ll_facts *facts, const char *key, double share)
 
 void ll_pool_facts(const struct ll_pool *pool, struct ll_facts *facts)
 {
-    double trip_s = ll_pool_round_trip_s(pool);
+    double trip_s = ll_pool_round_trip_s(pool), clock_hz = ll_pool_clock_hz(pool);
+    if (clock_hz > 0)
+        ll_facts_add(facts, "host.clock_hz", "%.0f", clock_hz);
     if (trip_s > 0)
         ll_facts_add(facts, "host.round_trip_ns", "%.0f", trip_s * 1e9);
     add_share(facts, "host.apart", ll_pool_apart_share(pool));

@@ -12,9 +12,9 @@
  * clock.resolution_ns. What the system does not tell is left out. Takes some milliseconds. Thread-safe. */
 void ll_host_facts(struct ll_facts *facts);
 
-/* Adds what this pool's looks saw of the processors under its threads, as far as it looked:
- * host.round_trip_ns (ll_pool_round_trip_s), and where they are more than 0 host.apart and host.crowded
- * (ll_pool_apart_share, ll_pool_crowded_share). */
+/* Adds what this pool's looks saw of the processors under its threads, as far as it looked: host.clock_hz
+ * (ll_pool_clock_hz), host.round_trip_ns (ll_pool_round_trip_s), and where they are more than 0 host.apart
+ * and host.crowded (ll_pool_apart_share, ll_pool_crowded_share). */
 void ll_pool_facts(const struct ll_pool *pool, struct ll_facts *facts);
 
 /* The memory that this process may have: the machine's, or less where a control group (a container, a slice)

@@ -282,10 +282,13 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
     threads = threads ? threads : ll_trace_fact(trace, "blas.threads");
     const char *trip_ns = ll_trace_fact(trace, "host.round_trip_ns");
     struct ll_str line = {0};
-    struct ll_human share;
+    struct ll_human share, clock;
     if (!cpu)
         return;
     ll_str_addf(&line, "recorded on %s, %s cores", cpu, cores ? cores : "?");
+    double clock_hz = ll_trace_number(trace, "host.clock_hz", 0);
+    if (clock_hz > 0)
+        ll_str_addf(&line, " at %s", ll_si(&clock, clock_hz, "Hz"));
     if (blas)
         ll_str_addf(&line, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
     if (trip_ns)

@@ -6,10 +6,14 @@
 
 #include "tracer/base/clock.h"
 #include "tracer/base/pool_parts.h"
+#include "tracer/facts.h"
+#include "tracer/host.h"
 
+#include <math.h>
 #include <time.h>
 
 static const double near_s = 50e-9, apart_s = 320e-9, alone = 3.7, crowded = 2.4;
+static const double slow_hz = 2.4e9, fast_hz = 3e9; /* at the first look, and from then on */
 
 static struct {
     bool made_up, is_virtual;
@@ -33,7 +37,8 @@ struct ll_pool_look __wrap_ll_pool_look(struct ll_pool *pool)
     int look = host.looks++;
     double width = look >= host.alone_from ? alone : crowded;
     return (struct ll_pool_look){look >= host.near_from ? near_s : apart_s,
-                                 host.glitch && look == host.glitch ? 2 * width : width};
+                                 host.glitch && look == host.glitch ? 2 * width : width,
+                                 look > 0 ? fast_hz : slow_hz};
 }
 
 bool __wrap_ll_cpus_are_virtual(void)
@@ -92,6 +97,28 @@ static void a_good_moment_is_taken_at_once(void **state)
     assert_int_equal(host.looks, 1);
     assert_int_equal(host.rests, 0);
     assert_true(ll_pool_round_trip_s(pool) == near_s);
+    ll_pool_free(pool);
+}
+
+static void the_clock_is_that_of_all_looks_in_the_mean(void **state)
+{
+    (void)state;
+    struct ll_pool *pool = spread_pool(true, 0, 0);
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    if (!pool)
+        skip();
+    assert_true(ll_pool_clock_hz(pool) == 0);
+    settle(pool);
+    assert_true(ll_pool_clock_hz(pool) == slow_hz);
+    for (int i = 0; i < 2; i++) {
+        pass_ms(1);
+        settle(pool);
+    }
+    assert_true(fabs(ll_pool_clock_hz(pool) - 2.8e9) < 1);
+    ll_pool_facts(pool, &facts);
+    assert_int_equal(ll_facts_number(&facts, "host.clock_hz"), 2800000000);
+    ll_arena_release(&arena);
     ll_pool_free(pool);
 }
 
@@ -297,6 +324,15 @@ static bool is_likely_width(double width)
 #endif
 }
 
+static bool is_likely_clock(double hz)
+{
+#ifdef __x86_64__
+    return hz > 1e8 && hz < 1e10;
+#else
+    return hz == 0;
+#endif
+}
+
 /* Where threads do not meet at once, on a busy machine, there is no answer, and one that is interrupted
  * seems a narrow core; some time they meet undisturbed. */
 static void threads_meet(void **state)
@@ -310,6 +346,7 @@ static void threads_meet(void **state)
             look = ll_pool_look(pool);
         assert_true(threads > 1 ? look.trip_s > 1e-9 && look.trip_s < 1 : look.trip_s == 0);
         assert_true(threads > 1 ? is_likely_width(look.width) : look.width == 0);
+        assert_true(threads > 1 ? is_likely_clock(look.clock_hz) : look.clock_hz == 0);
         ll_pool_free(pool);
     }
 }
@@ -318,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_moment_is_taken_at_once),
+        cmocka_unit_test(the_clock_is_that_of_all_looks_in_the_mean),
         cmocka_unit_test(threads_apart_wake_each_other_until_they_are_near),
         cmocka_unit_test(who_shares_a_core_naps_until_it_is_alone),
         cmocka_unit_test(who_is_never_alone_is_told),

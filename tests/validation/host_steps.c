@@ -6,8 +6,9 @@
  *
  * The recorded times are the medians of a few steps, without what the recorder itself took. All workloads are
  * recorded three times, one after the other, and the middle recording of each counts: on a machine that
- * others use as well, one may have been disturbed as a whole. How far they are apart says how much of an
- * error may be the machine's own unrest. The error by kind is weighted with time: the sum of
+ * others use as well, one may have been disturbed as a whole. How far they are apart, and at what clock the
+ * cores ran meanwhile beside that of the machine file, say how much of an error may be the machine's own
+ * unrest. The error by kind is weighted with time: the sum of
  * |predicted - recorded| over the kinds, over the sum of recorded. */
 #define _GNU_SOURCE
 #include "models/model.h"
@@ -100,7 +101,7 @@ static double predicted_kind_s(const struct ll_result *result, enum ll_op_kind k
 }
 
 struct score {
-    double recorded_s;
+    double recorded_s, clock_hz;
     double step, kinds; /* errors: of the step with its sign, by kind weighted with time */
     struct ll_str text;
 };
@@ -114,7 +115,10 @@ static struct score compare(const char *name, const char *mode, const struct ll_
         all += of_kind;
         off += fabs(predicted_kind_s(result, (enum ll_op_kind)kind) - of_kind);
     }
-    struct score score = {recorded, result->time_s / recorded - 1, off / all, {0}};
+    struct score score = {.recorded_s = recorded,
+                          .clock_hz = ll_trace_number(trace, "host.clock_hz", 0),
+                          .step = result->time_s / recorded - 1,
+                          .kinds = off / all};
     ll_str_addf(&score.text,
                 "%-10s %-5s %10.3f ms recorded %10.3f ms predicted %+6.1f %%   by kind %5.1f %%\n", name,
                 mode, recorded * 1e3, result->time_s * 1e3, score.step * 100, score.kinds * 100);
@@ -157,7 +161,7 @@ int main(int count, char **words)
 {
     struct ll_diags diags = {0};
     static struct score scores[RESULTS][ROUNDS];
-    double steps[RESULTS], kinds[RESULTS], apart[RESULTS];
+    double steps[RESULTS], kinds[RESULTS], apart[RESULTS], clocks_hz[RESULTS];
     unsigned threads = count > 2 ? (unsigned)strtoul(words[2], NULL, 10) : 0;
     const char *folder = count > 3 ? words[3] : NULL;
     struct ll_machine *machine = count > 1 ? ll_machine_read(words[1], NULL, NULL, 0, &diags) : NULL;
@@ -176,6 +180,7 @@ int main(int count, char **words)
         printf("%s", middle->text.text);
         steps[i] = fabs(middle->step);
         kinds[i] = middle->kinds;
+        clocks_hz[i] = middle->clock_hz;
         apart[i] = scores[i][ROUNDS - 1].recorded_s / scores[i][0].recorded_s - 1;
         for (int round = 0; round < ROUNDS; round++)
             ll_str_release(&scores[i][round].text);
@@ -188,6 +193,10 @@ int main(int count, char **words)
     printf(
         "of a step's %d recordings the slowest is %.1f %% above the fastest in the median, %.1f %% at most\n",
         ROUNDS, noise * 100, apart[RESULTS - 1] * 100);
+    double clock_hz = ll_median(clocks_hz, RESULTS);
+    printf("the clock: %.2f to %.2f GHz while steps were recorded, %.2f in the median; %.2f in %s\n",
+           clocks_hz[0] * 1e-9, clocks_hz[RESULTS - 1] * 1e-9, clock_hz * 1e-9, machine->clock_hz * 1e-9,
+           words[1]);
     ll_machine_free(machine);
     ll_diags_release(&diags);
     return 0;

@@ -44,6 +44,10 @@ uint64_t ll_pool_waited_ns(const struct ll_pool *pool);
  * ll_pool_settle has returned so far; 0 when it has not looked, or did not get an answer. */
 double ll_pool_round_trip_s(const struct ll_pool *pool);
 
+/* The clock in Hz at these looks, in the mean, of the slowest thread's core at each; 0 when it has not
+ * looked, or the processor is not one whose additions in a row tell it. */
+double ll_pool_clock_hz(const struct ll_pool *pool);
+
 /* Of the looks of ll_pool_settle so far, the share after which threads still were behind different caches,
  * and that after which somebody still was on the other hyperthread of a thread's core, though it may have
  * waited; 0 when it has not looked. */

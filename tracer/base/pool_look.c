@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All threads meet. Each counts how many additions its core makes at a time; then the first one there asks
- * each of the others in turn, over one line of memory that goes from cache to cache and back. Who comes
- * late is not waited for: then there is no answer. */
+/* All threads meet. Each counts how many additions its core makes in a second and at a time; then the first
+ * one there asks each of the others in turn, over one line of memory that goes from cache to cache and back.
+ * Who comes late is not waited for: then there is no answer. */
 #include "tracer/base/clock.h"
 #include "tracer/base/order.h"
 #include "tracer/base/pool_parts.h"
 
+#include <math.h>
+
 enum { TRIPS = 32, ROUNDS = 3, WAIT_NS = 2000000 };
 
 static const unsigned over = UINT32_MAX;
+
+/* Of one core; 0: not known. */
+struct counted {
+    double width, clock_hz;
+};
 
 struct meeting {
     _Alignas(64) atomic_uint line;    /* 2 i: thread i is asked; 2 i + 1: it answers; `over`: all may go */
     _Alignas(64) atomic_uint present; /* each arrival's number is that of the thread */
     unsigned threads;
     double longest_s;
-    _Atomic(double) narrowest;
+    _Atomic(double) narrowest, slowest_hz;
 };
 
 /* False when it does not within the wait. */
@@ -111,7 +118,7 @@ static uint64_t side_by_side_ns(void)
 
 /* What a neighbour on the other hyperthread takes comes and goes within a microsecond when it waits for
  * memory: of the times side by side nearly the longest counts. What waits in a row it hardly slows down. */
-static double width(void)
+static struct counted count_additions(void)
 {
     double side_ns[WIDTHS], row_ns[WIDTHS / 4];
     for (int i = 0; i < WIDTHS; i++) {
@@ -121,20 +128,28 @@ static double width(void)
     }
     ll_sort_numbers(side_ns, WIDTHS);
     ll_sort_numbers(row_ns, WIDTHS / 4);
-    return row_ns[0] / IN_A_ROW * SIDE_BY_SIDE / side_ns[WIDTHS - 2];
+    return (struct counted){.width = row_ns[0] / IN_A_ROW * SIDE_BY_SIDE / side_ns[WIDTHS - 2],
+                            .clock_hz = IN_A_ROW / row_ns[0] * 1e9};
 }
 #else
-static double width(void)
+static struct counted count_additions(void)
 {
-    return 0;
+    return (struct counted){0, 0};
 }
 #endif
 
-static void note_width(struct meeting *meeting)
+static void note_least(_Atomic(double) *least, double mine)
 {
-    double mine = width(), narrowest = atomic_load(&meeting->narrowest);
-    while (mine < narrowest && !atomic_compare_exchange_weak(&meeting->narrowest, &narrowest, mine))
+    double so_far = atomic_load(least);
+    while (mine < so_far && !atomic_compare_exchange_weak(least, &so_far, mine))
         ;
+}
+
+static void note_additions(struct meeting *meeting)
+{
+    struct counted counted = count_additions();
+    note_least(&meeting->narrowest, counted.width);
+    note_least(&meeting->slowest_hz, counted.clock_hz);
 }
 
 static void meet(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
@@ -142,7 +157,7 @@ static void meet(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
     struct meeting *meeting = context;
     (void)begin, (void)end, (void)chunk;
     unsigned self = atomic_fetch_add(&meeting->present, 1);
-    note_width(meeting);
+    note_additions(meeting);
     if (self == 0)
         ask_all(meeting);
     else
@@ -151,9 +166,10 @@ static void meet(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 
 struct ll_pool_look ll_pool_look(struct ll_pool *pool)
 {
-    struct meeting meeting = {.threads = ll_pool_threads(pool), .narrowest = 1e9};
+    struct meeting meeting = {
+        .threads = ll_pool_threads(pool), .narrowest = INFINITY, .slowest_hz = INFINITY};
     if (meeting.threads < 2)
-        return (struct ll_pool_look){0, 0};
+        return (struct ll_pool_look){0, 0, 0};
     ll_pool_run(pool, meeting.threads, 1, meet, &meeting);
-    return (struct ll_pool_look){meeting.longest_s, meeting.narrowest};
+    return (struct ll_pool_look){meeting.longest_s, meeting.narrowest, meeting.slowest_hz};
 }

@@ -35,6 +35,7 @@ struct ll_pool_quiet {
     double longest_s;             /* round trip with which a piece of work began */
     uint64_t looks;               /* pieces of work before which it looked, */
     uint64_t apart, crowded;      /* and those that began so */
+    double clocks_hz;             /* the sum over these looks */
 };
 
 struct ll_pool {
@@ -66,7 +67,8 @@ struct ll_pool_look {
     double
         trip_s; /* of a line of memory from one thread's cache to another's and back, the longest among those
                     * of one thread and each of the others; 0 when they did not meet */
-    double width; /* additions at a time of the core that makes fewest; 0: not known */
+    double width;    /* additions at a time of the core that makes fewest; 0: not known */
+    double clock_hz; /* of the slowest core, by additions in a row; 0: not known */
 };
 
 /* Some microseconds. By the owner. */

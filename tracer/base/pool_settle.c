@@ -160,6 +160,7 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
     quiet->looks++;
     quiet->apart += are_apart(look);
     quiet->crowded += is_crowded(quiet, look);
+    quiet->clocks_hz += look.clock_hz;
     quiet->looked_ns = ll_now_ns();
     return quiet->looked_ns - now_ns;
 }
@@ -183,6 +184,11 @@ double ll_pool_round_trip_s(const struct ll_pool *pool)
 static double share_of(const struct ll_pool *pool, uint64_t looks)
 {
     return looks > 0 ? (double)looks / (double)pool->quiet.looks : 0;
+}
+
+double ll_pool_clock_hz(const struct ll_pool *pool)
+{
+    return pool && pool->quiet.looks > 0 ? pool->quiet.clocks_hz / (double)pool->quiet.looks : 0;
 }
 
 double ll_pool_apart_share(const struct ll_pool *pool)
