@@ -78,7 +78,8 @@ static int by_number(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* The distinct tensors of the pieces, in order; how many, 0 when memory ran out. */
+/* The distinct tensors of the pieces, in order; how many, 0 when memory ran out. Bytes that nobody made have
+ * none. */
 static uint32_t distinct_tensors(struct ll_memory *memory)
 {
     uint64_t count = memory->pieces.count;
@@ -88,10 +89,19 @@ static uint32_t distinct_tensors(struct ll_memory *memory)
         memory->tensors[i] = memory->pieces.items[i].tensor;
     qsort(memory->tensors, count, sizeof *memory->tensors, by_number);
     uint32_t kept = 0;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count && memory->tensors[i] != LL_NONE; i++)
         if (kept == 0 || memory->tensors[i] != memory->tensors[kept - 1])
             memory->tensors[kept++] = memory->tensors[i];
     return kept < LL_MAX_OP_REFS ? kept : LL_MAX_OP_REFS;
+}
+
+/* Whether nobody made any of the pieces: what is known of them is who has read them. */
+static bool made_by_nobody(const struct ll_memory *memory)
+{
+    for (uint64_t i = 0; i < memory->pieces.count; i++)
+        if (memory->pieces.items[i].tensor != LL_NONE)
+            return false;
+    return true;
 }
 
 /* Views. */
@@ -153,9 +163,9 @@ static struct ll_region region_of(const struct ll_stretch_of_memory *at,
         .at = *at, .whole = *whole, .tensor = tensor, .desc = desc, .writer = writer, .brought = LL_NONE};
 }
 
-/* Bytes of the stretch that no piece holds become part of the tensor: somebody may overwrite them. */
-static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t tensor,
-                       uint32_t desc)
+/* Bytes of the stretch that no piece holds become regions like this one: somebody may overwrite them. */
+static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memory *at,
+                       struct ll_region region)
 {
     const struct ll_region *piece = memory->pieces.items, *end = piece + memory->pieces.count;
     for (uint64_t row = 0; row < at->rows; row++) {
@@ -163,8 +173,7 @@ static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memo
         while (from < to) {
             bool inside = piece < end && piece->at.address < to;
             uint64_t until = inside ? piece->at.address : to;
-            struct ll_stretch_of_memory hole = ll_stretch(from, 1, until - from, until - from);
-            struct ll_region region = region_of(&hole, at, tensor, desc, LL_NONE);
+            region.at = ll_stretch(from, 1, until - from, until - from);
             if (until > from)
                 ll_regions_put(&memory->regions, &region);
             from = inside ? ll_stretch_end(&piece->at) : to;
@@ -207,6 +216,7 @@ static void merge_pieces(struct ll_memory *memory, const struct ll_stretch_of_me
     ll_regions_put(&memory->regions, &region);
 }
 
+/* The stretch, which nobody wrote, becomes a tensor; the pieces at hand keep their readers. */
 static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t desc)
 {
     uint32_t tensor = ll_recorder_tensor(memory->recorder, desc);
@@ -214,7 +224,19 @@ static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memor
     if (tensor == LL_NONE)
         return LL_NONE;
     region.brought = tensor;
-    ll_regions_put(&memory->regions, &region);
+    if (memory->pieces.count == 0) {
+        ll_regions_put(&memory->regions, &region);
+        return tensor;
+    }
+    for (uint64_t i = 0; i < memory->pieces.count; i++) {
+        struct ll_region *piece = &memory->pieces.items[i];
+        region.at = piece->at;
+        region.readers = piece->readers;
+        *piece = region;
+    }
+    region.readers = 0;
+    put_back(memory);
+    fill_holes(memory, at, region);
     return tensor;
 }
 
@@ -238,7 +260,7 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
     if (exact && exact->desc == desc && ll_stretch_is(&exact->whole, at))
         return exact->tensor;
     take(memory, at);
-    if (memory->pieces.count == 0)
+    if (made_by_nobody(memory))
         return bring(memory, at, desc);
     uint32_t tensor = whole_tensor(memory, at, desc);
     if (tensor == LL_NONE)
@@ -249,7 +271,7 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
     }
     put_back(memory);
     if (tensor != LL_NONE && !covered(memory, at))
-        fill_holes(memory, at, tensor, desc);
+        fill_holes(memory, at, region_of(at, at, LL_NONE, LL_NONE, LL_NONE));
     return memory->regions.failed ? LL_NONE : tensor;
 }
 

@@ -22,9 +22,9 @@ struct ll_stretch_of_memory {
 struct ll_region {
     struct ll_stretch_of_memory at;
     struct ll_stretch_of_memory whole; /* of its tensor, of which cutting may have left only a part here */
-    uint32_t tensor, desc;
-    uint32_t writer;  /* op; LL_NONE when no recorded op wrote it */
-    uint32_t readers; /* since then: a list for ll_readers_*, 0 when empty */
+    uint32_t tensor, desc;             /* LL_NONE where nobody made it, and it was read as part of more */
+    uint32_t writer;                   /* op; LL_NONE when no recorded op wrote it */
+    uint32_t readers;                  /* since then: a list for ll_readers_*, 0 when empty */
     uint32_t brought; /* the tensor that the program brought, if ops have at most updated it; else LL_NONE */
 };
 
