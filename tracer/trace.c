@@ -78,7 +78,9 @@ uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
 }
 
 /* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits
- * for them all. A view takes over a storage without writing it. */
+ * for them all. A view takes over a storage without writing it. Of a recorded program more is known: which
+ * bytes of a storage its ops touch. There the controls tell whom an overwriting op waits for, and two ops
+ * that update different parts of a storage do not wait for each other. */
 
 struct reader {
     uint32_t op;
@@ -89,6 +91,7 @@ struct hazards {
     uint32_t *last_writer, *last_reader; /* by storage; a reader is a place in `readers` */
     struct reader *readers;
     uint32_t reader_count;
+    bool told; /* controls know better */
 };
 
 /* Most dependencies and readings that there can be. */
@@ -135,7 +138,7 @@ static uint32_t collect(const struct ll_trace *trace, struct hazards *hazards, u
     for (uint32_t i = 0; i < links->control_count; i++)
         count = add_dep(deps, count, op - (uint32_t)links->controls[i]);
     for (uint32_t i = 0; i < form->view.output_count; i++) {
-        if (!overwrites(form, i))
+        if (hazards->told || !overwrites(form, i))
             continue;
         uint32_t storage = trace->tensors[ll_op_output(trace, op, i)].storage;
         count = add_dep(deps, count, hazards->last_writer[storage]);
@@ -232,7 +235,9 @@ const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_aren
     if (readings >= LL_NONE)
         return NULL;
     struct ll_arena scratch = {0};
-    struct hazards hazards = {.last_writer = fill(&scratch, trace->storage_count),
+    const char *mode = ll_trace_fact(trace, "mode");
+    struct hazards hazards = {.told = mode && strcmp(mode, "program") == 0,
+                              .last_writer = fill(&scratch, trace->storage_count),
                               .last_reader = fill(&scratch, trace->storage_count),
                               .readers = ll_alloc(&scratch, readings, sizeof *hazards.readers)};
     struct ll_deps *deps = ll_alloc(arena, 1, sizeof *deps);

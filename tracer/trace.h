@@ -74,9 +74,9 @@ struct ll_step {
 };
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
- * model, mode (train, infer), batch, pruned (the pattern of its weights), weights (the type that they are
- * stored in) and products (that of products of weights), each where it is one of their own, native (yes,
- * no), and param.KEY for each parameter, parameters, seed, threads, host.cpu, host.cores, host.cpus,
+ * model, mode (train, infer, program), batch, pruned (the pattern of its weights), weights (the type that
+ * they are stored in) and products (that of products of weights), each where it is one of their own, native
+ * (yes, no), and param.KEY for each parameter, parameters, seed, threads, host.cpu, host.cores, host.cpus,
  * host.memory_bytes, host.cache.l1d and so on, program.build_id, library.NAME (build id), blas.core,
  * blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns, leadline
  * (version). A dry run has nothing about the host. Behind the steps of a native run: what ll_pool_facts
@@ -135,7 +135,8 @@ uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i);
 
 /* The ops that op must wait for: producers of its inputs, its controls and, when it overwrites a storage, the
  * last one that wrote the storage and all that have read it since, as whatever tensor (what came before these
- * follows). A view takes over a storage without writing. Sorted, each once. */
+ * follows). A view takes over a storage without writing. In a recorded program (mode program) the controls
+ * tell who has touched the same bytes of a storage, and no other has to be waited for. Sorted, each once. */
 struct ll_deps {
     const uint64_t *first; /* op_count + 1 offsets into `ops` */
     const uint32_t *ops;

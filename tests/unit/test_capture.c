@@ -92,7 +92,8 @@ static void record(struct program *program)
     char path[] = "/tmp/leadline-test-XXXXXX";
     int file = mkstemp(path);
     enum ll_status status;
-    struct ll_recorder *recorder = ll_recorder_open(path, NULL, 0, &status);
+    static const struct ll_fact mode = {"mode", "program"};
+    struct ll_recorder *recorder = ll_recorder_open(path, &mode, 1, &status);
     const struct ll_capture_settings settings = {
         .recorder = recorder,
         .origin_ns = program->origin_ns ? program->origin_ns : program->events[0].start_ns,
@@ -240,6 +241,30 @@ static void columns_of_one_matrix_do_not_meet(void **state)
     assert_string_equal(edge(&p, 1, 0), "order");
     assert_string_equal(edge(&p, 2, 0), "data"); /* the left half alone */
     assert_string_equal(edge(&p, 2, 1), "order");
+    end(&p);
+}
+
+/* Two threads update halves of a matrix that one op made: the same storage, other bytes. */
+static void halves_of_one_matrix_are_updated_side_by_side(void **state)
+{
+    struct program p;
+    (void)state;
+    begin(&p);
+    product(&p, a, b, c, false);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct ll_event *event = product(&p, a, b, c + i % 2 * BYTES / 2, true);
+        for (uint32_t k = 0; k < 3; k += 2) {
+            event->call.operand[k].row_bytes = event->call.operand[k].stride_bytes = BYTES / 2;
+            event->call.operand[k].shape.dim[0] = event->call.number[2] = N / 2;
+        }
+        event->thread = i & 1;
+    }
+    record(&p);
+    const struct ll_op *ops = p.trace->ops;
+    for (uint32_t op = 1; op < p.trace->op_count; op++)
+        for (uint32_t by = 1; by < op; by++)
+            if (!strcmp(kind_of(&p, op), "matmul_add") && !strcmp(kind_of(&p, by), "matmul_add"))
+                assert_int_equal(edge(&p, op, by) != NULL, ops[op].thread == ops[by].thread);
     end(&p);
 }
 
@@ -555,6 +580,7 @@ int main(void)
         cmocka_unit_test(memory_that_was_allocated_anew_has_no_past),
         cmocka_unit_test(parts_of_two_tensors_are_seen_as_one),
         cmocka_unit_test(columns_of_one_matrix_do_not_meet),
+        cmocka_unit_test(halves_of_one_matrix_are_updated_side_by_side),
         cmocka_unit_test(what_takes_too_long_is_told_coarsely),
         cmocka_unit_test(time_between_calls_is_a_gap_of_its_thread),
         cmocka_unit_test(a_thread_that_comes_goes_on_from_who_called_last),
