@@ -164,9 +164,11 @@ static bool prepare(struct run *run)
                                                             .dry_run = run->options->dry_run,
                                                             .rehearse = timed},
                                 &status);
-    if (!run->runner)
-        return fail(run, status, run->model->name);
-    return true;
+    if (!run->runner && status == LL_NO_MEMORY && !run->options->dry_run)
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "%s: this machine has not the memory to compute a step; --dry-run records it",
+                           run->model->name);
+    return run->runner || fail(run, status, run->model->name);
 }
 
 /* What is written, for complaints. */

@@ -24,6 +24,8 @@ ls -d afile samples 2>/dev/null
 try record gemm -p ta=X
 try record gemm -p m=3 --batch 3
 try record gemm -p dtype=f16
+# Three operands of 4 TiB: no machine that this runs on has so much.
+try record elementwise -p b=1073741824
 try record --mech magic -- true
 try record alexnet --mech preload
 try record --batch 9 --data /nope -p x=y -- true
