@@ -54,6 +54,13 @@ static enum ll_status check(struct ll_trace *trace, struct ll_walk *walk)
     return trouble ? LL_DAMAGED : LL_OK;
 }
 
+bool ll_trace_begins(const void *bytes, size_t size)
+{
+    struct ll_view view = {bytes, (const uint8_t *)bytes + size};
+    struct ll_version version;
+    return ll_take_header(&view, &version);
+}
+
 struct ll_trace *ll_trace_parse(const void *bytes, size_t size, const char *name, struct ll_diags *diags,
                                 enum ll_status *status)
 {

@@ -19,4 +19,7 @@ struct ll_trace *ll_trace_read(const char *path, struct ll_diags *diags, enum ll
 struct ll_trace *ll_trace_parse(const void *bytes, size_t size, const char *name, struct ll_diags *diags,
                                 enum ll_status *status);
 
+/* Whether bytes begin as a trace file does, whatever comes behind its header. Pure. */
+bool ll_trace_begins(const void *bytes, size_t size);
+
 #endif

@@ -4,6 +4,7 @@
  * The parser is asked for one event at a time and is left at the first one that goes too deep: it takes
  * quadratic time in the depth of brackets that it has to keep. */
 #include "sim/machine/node.h"
+#include "tracer/reader.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -309,6 +310,10 @@ static struct ll_node *build(struct builder *b, const char *text, size_t length)
     if (length > LL_YAML_LIMIT_BYTES) {
         ll_complain(b->diags, (struct ll_place){.file = b->name}, "longer than %d MiB",
                     LL_YAML_LIMIT_BYTES >> 20);
+        return NULL;
+    }
+    if (ll_trace_begins(text, length)) {
+        ll_complain(b->diags, (struct ll_place){.file = b->name}, "this is a trace; expected a YAML file");
         return NULL;
     }
     yaml_parser_t parser;

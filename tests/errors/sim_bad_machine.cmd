@@ -2,6 +2,8 @@
 # Complaints come before any result, also where another machine is fine.
 . ./try.sh
 try sim -c custom_example -c machines/unknown_key.yaml traces/alexnet_infer_b1.llt
+try sim -c traces/alexnet_infer_b1.llt traces/alexnet_infer_b1.llt
+try sweep traces/alexnet_infer_b1.llt
 # The last of more than a hundred machines are suggested like the first.
 try sim -c xeon_phi_725 traces/alexnet_infer_b1.llt
 # Names that go on are told, no list of everything; parts have names of their own.
