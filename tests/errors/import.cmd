@@ -9,3 +9,6 @@ try export onnx traces/alexnet.llt
 try import onnx foreign.onnx
 try import onnx foreign.onnx -p size
 try import onnx foreign.onnx --allow-opaque -p nothing=1
+echo '{}' | gzip >packed.json.gz
+try import pytorch-profile packed.json.gz
+gzip -c foreign.onnx | try import onnx /dev/stdin

@@ -18,6 +18,7 @@
     X(TOO_NEW, "the file was written by a newer major version")                                              \
     X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
     X(FILE_TOO_LONG, "the file is longer than such a file can be")                                           \
+    X(GZIPPED, "gzip has compressed this file; gunzip it first")                                             \
     X(NO_LIBRARY, "a library is missing")                                                                    \
     X(STRAY_INDEX, "an index lies outside of what it indexes: the data and the model do not belong "         \
                    "together")

@@ -24,8 +24,7 @@ struct ll_input_file {
 };
 
 /* Maps a file that can be mapped and reads any other into the arena, up to 16 GiB; what zstd has compressed
- * is unpacked there. What ll_input_close frees.
- */
+ * is unpacked there; LL_GZIPPED for what gzip has. What ll_input_close frees. */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
 void ll_input_close(struct ll_input_file *input);
 

@@ -24,13 +24,21 @@ static enum ll_status read_input(struct ll_arena *arena, struct ll_input_file *i
     return status;
 }
 
+/* Two bytes that no format read here begins with (RFC 1952). */
+static bool is_gzipped(const struct ll_input_file *input)
+{
+    return input->size >= 2 && input->bytes[0] == 0x1f && input->bytes[1] == 0x8b;
+}
+
 /* Files that zstd has compressed are read as what they hold. */
 static enum ll_status unpack(struct ll_arena *arena, struct ll_input_file *input)
 {
     struct ll_contents whole;
-    if (!ll_is_packed(input->bytes, input->size))
+    bool gzipped = is_gzipped(input);
+    if (!gzipped && !ll_is_packed(input->bytes, input->size))
         return LL_OK;
-    enum ll_status status = ll_unpack_file(input->bytes, input->size, MOST_BYTES, arena, &whole);
+    enum ll_status status =
+        gzipped ? LL_GZIPPED : ll_unpack_file(input->bytes, input->size, MOST_BYTES, arena, &whole);
     ll_input_close(input);
     if (status == LL_OK) {
         input->bytes = (const uint8_t *)whole.bytes;
@@ -53,8 +61,10 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
     close(file);
     if (known && S_ISDIR(stat.st_mode))
         return LL_IS_FOLDER;
-    if (bytes == MAP_FAILED)
-        return read_input(arena, input);
+    if (bytes == MAP_FAILED) {
+        enum ll_status status = read_input(arena, input);
+        return status == LL_OK ? unpack(arena, input) : status;
+    }
     input->bytes = bytes;
     input->size = (uint64_t)stat.st_size;
     input->mapped = true;
