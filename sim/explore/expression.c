@@ -158,12 +158,26 @@ static struct ll_place wide_place_of(const struct reader *r, const char *at, siz
     return place;
 }
 
+/* What stands for an operator elsewhere: the one that was meant, or NULL. */
+static const char *operator_meant(const char *at)
+{
+    static const struct {
+        const char *token, *meant;
+    } others[] = {{"&", "and"}, {"|", "or"}, {"=>", ">="}, {"=<", "<="}, {"=", "=="}, {"!", "not"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strncmp(at, others[i].token, strlen(others[i].token)))
+            return others[i].meant;
+    return NULL;
+}
+
 static const struct node *complain(struct reader *r, const char *at, const char *what)
 {
     struct ll_shown shown = ll_shown_text(r->text);
+    const char *meant = operator_meant(at);
     if (*at)
-        ll_complain(r->diags, place_of(r, at), "`%s`: expected %s before `%s`", shown.text, what,
-                    ll_shown_text(at).text);
+        ll_complain(r->diags, place_of(r, at), "`%s`: expected %s before `%s`%s%s%s", shown.text, what,
+                    ll_shown_text(at).text, meant ? "; did you mean `" : "", meant ? meant : "",
+                    meant ? "`?" : "");
     else
         ll_complain(r->diags, place_of(r, at), "`%s`: expected %s at the end", shown.text, what);
     return NULL;

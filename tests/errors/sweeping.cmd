@@ -31,6 +31,9 @@ try pareto nowhere.db
 try pareto two.yaml
 try pareto R.db --min tiem_s
 try pareto R.db --where "clock >"
+for where in 'clock = 1GHz' '(clock = 1GHz)' 'clock => 1GHz' 'clock > 1GHz && time_s < 1us' '!clock'; do
+    try pareto R.db --where "$where"
+done
 try pareto R.db --csv --json
 try pareto R.db --html R.html --csv
 try pareto R.db -o R.svg
