@@ -31,7 +31,9 @@ static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen
  * variance of these, by the quartiles of the passes over the shape, over that of ratios. */
 static double hold_near_of(const struct shapes *s, const struct ll_seen *seen)
 {
-    static const double quiet = 0.05, ratios = 0.35, quartiles = 1.349;
+    static const double quiet = 0.05;      /* deviation of errors where times do not vary; assumed */
+    static const double ratios = 0.35;     /* deviation of the logarithms of ratios; assumed */
+    static const double quartiles = 1.349; /* between the quartiles of a normal distribution, in deviations */
     double squares = 0, count = 0;
     for (uint64_t i = s->first; i < s->first + s->count; i++)
         if (has_shape(&s->samples->at[i], seen)) {

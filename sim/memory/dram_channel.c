@@ -8,7 +8,8 @@
 
 #include <assert.h>
 
-/* So often may younger bursts to the open row go before an older one to another row of the bank. */
+/* So often may younger bursts to the open row go before an older one to another row of the bank: first ready,
+ * first come, first served (Rixner et al., ISCA 2000), with the cap that Ramulator has (Kim et al., 2015). */
 enum { PATIENCE = 16 };
 
 struct choice {

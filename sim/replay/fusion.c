@@ -13,8 +13,9 @@
 
 enum {
     MOST_OPERANDS = 64,   /* bits of ll_fused.held */
-    MOST_BETWEEN = 4,     /* ops */
-    NEXT_TO_NOTHING = 16, /* that often the bytes of each go into those that are passed on */
+    MOST_BETWEEN = 4,     /* ops: two moving averages, each written as one op or as two */
+    NEXT_TO_NOTHING = 16, /* that often the bytes of each go into those that are passed on: assumed; what
+                             belongs to channels is smaller than images by far more */
 };
 
 /* How many ops read each tensor; saturates at 255. NULL when memory ran out. */

@@ -156,8 +156,8 @@ static void plan_SHARDED(struct reading *r)
 }
 
 /* Sentences of 32 words, the workload's own, as many as there is room for. What was measured are words a
- * second, and sentences of several lengths fill about eight ninths of a batch: several replicas wait for the
- * fullest of theirs, which is nine eighths of what they do on average. */
+ * second, and sentences of several lengths are assumed to fill eight ninths of a batch: several replicas wait
+ * for the fullest of theirs, which is nine eighths of what they do on average. */
 static void plan_TOKENS(struct reading *r)
 {
     enum { WORDS = 32, FILLED = 8, ROOM = 9 };
