@@ -130,6 +130,19 @@ static const struct ll_option *by_letter(const struct parser *parser, int letter
     return NULL;
 }
 
+/* Whether a word that was taken for a value is an option: its value was forgotten. A file of such a name is
+ * named as ./-c. */
+static bool is_option(const struct parser *parser, const char *word)
+{
+    if (strncmp(word, "--", 2) != 0)
+        return word[0] == '-' && strlen(word) == 2 && by_letter(parser, word[1]);
+    size_t length = strcspn(word + 2, "=");
+    for (size_t i = 0; i < parser->count; i++)
+        if (length > 0 && strncmp(parser->options[i]->name, word + 2, length) == 0)
+            return true;
+    return false;
+}
+
 static int check_words(const struct ll_command *command, const struct ll_args *args)
 {
     const char *trouble = args->word_count < command->least_words  ? "arguments are missing"
@@ -185,6 +198,8 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
     for (int letter; (letter = getopt_long(argc, argv, parser.letters, parser.long_options, NULL)) != -1;) {
         if (letter == '?' || letter == ':')
             return complain_option(&parser, command, argv[optind - 1], letter == ':');
+        if (optarg && optarg == argv[optind - 1] && is_option(&parser, optarg))
+            return complain_option(&parser, command, argv[optind - 2], true);
         const struct ll_option *option =
             letter >= FIRST_LONG ? parser.options[letter - FIRST_LONG] : by_letter(&parser, letter);
         if (strcmp(option->name, "help") == 0)

@@ -7,6 +7,8 @@ try sim
 try sim -c custom_example
 try sim traces/alexnet_infer_b1.llt
 try sim -c
+try sim --roofline -c custom_example traces/alexnet_infer_b1.llt
+try sim -c --per-op traces/alexnet_infer_b1.llt
 try sim --per-opp -c custom_example traces/alexnet_infer_b1.llt
 try sim -z -c custom_example traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain 999 traces/alexnet_infer_b1.llt
