@@ -89,6 +89,7 @@ static void add_exposure(struct ll_exposure *sum, const struct ll_exposure *term
                          double of_s)
 {
     sum->count += term->count;
+    sum->links_j += times * term->links_j;
     sum->busy_s += times * term->busy_s;
     sum->exposed_s += times * term->exposed_s;
     for (unsigned l = 0; l < LL_MAX_LINKS; l++) {
@@ -111,6 +112,7 @@ double ll_combined_energy_j(const struct ll_term *terms, size_t count, double ti
         ll_energy_add(parts, &terms[t].result->energy, terms[t].times);
         parts->level_j[outermost] +=
             terms[t].times * terms[t].more_bytes * ll_machine_level_j(first->machine, outermost);
+        parts->network_j += terms[t].handed ? terms[t].times * terms[t].handed->links_j : 0;
     }
     parts->static_j = static_w * time_s;
     return isnan(first->energy_j) ? NAN : ll_energy_sum(parts);

@@ -191,7 +191,7 @@ static bool refuse_message(const struct run *run, const struct ll_asked *asked, 
                        to, trouble);
 }
 
-/* On the network of both devices, of which one sends. */
+/* On the network of both devices, of which one sends; both have a share of the links. */
 static void note_message(struct run *run, const struct ll_piece_message *message,
                          const struct ll_price *price)
 {
@@ -199,6 +199,7 @@ static void note_message(struct run *run, const struct ll_piece_message *message
     for (int i = 0; i < 2; i++) {
         ends[i]->count++;
         ends[i]->busy_s += message->time_s;
+        ends[i]->links_j += price->exchanged.links_j / 2;
         for (uint32_t l = 0; l < run->machine->network_count; l++)
             ends[i]->levels[l].busy_s += price->levels >> l & 1 ? message->time_s : 0;
     }

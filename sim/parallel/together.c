@@ -193,6 +193,7 @@ static bool average(double ranks, struct ll_arena *arena, struct ll_result *resu
     result->starting_s /= ranks;
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
         result->level_bytes[l] /= ranks;
+    result->network.links_j /= ranks;
     result->network.busy_s /= ranks;
     result->network.exposed_s /= ranks;
     for (unsigned l = 0; l < LL_MAX_LINKS; l++) {

@@ -40,13 +40,7 @@ static double compute_j(const struct ll_machine *machine, const struct ll_work *
            ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
 }
 
-/* Of a device, by one exchange. */
-static double links_j(const struct ll_price *price)
-{
-    return price->exchanged.links_j / (double)price->devices;
-}
-
-/* Arithmetic, and bytes of the host and between devices, of all replayed steps together. */
+/* Arithmetic, and bytes of the host, of all replayed steps together. */
 static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -61,8 +55,6 @@ static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_
             parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
         if (work->kind == LL_WORK_SWAP)
             parts->host_j += (double)ll_max(work->a_bytes, work->c_bytes) * machine->energy.host_j_per_byte;
-        if (work->kind == LL_WORK_COLLECTIVE)
-            parts->network_j += links_j(&result->prices[form]);
     }
 }
 
@@ -106,7 +98,7 @@ static double sum_energy(const struct ll_result *result, const bool *idle, const
     sum_ops(result, idle, parts);
     parts->compute_j /= steps;
     parts->host_j /= steps;
-    parts->network_j /= steps;
+    parts->network_j = result->network.links_j;
     for (uint64_t l = 0; l < result->machine->level_count; l++)
         parts->level_j[l] = accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;

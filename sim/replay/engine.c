@@ -404,9 +404,11 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
     for (uint64_t l = 0; l < run->machine->level_count; l++)
         result->level_bytes[l] /= steps;
     ll_find_bottlenecks(result, run->parts, behind_s);
-    ll_sum_energy(result, run->among->idle, run->accessed_bytes);
     ll_kind_sums_end(kinds, result);
-    return ll_find_exposure(result);
+    if (!ll_find_exposure(result))
+        return false;
+    ll_sum_energy(result, run->among->idle, run->accessed_bytes);
+    return true;
 }
 
 /* NULL when memory ran out. */

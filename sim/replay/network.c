@@ -128,12 +128,14 @@ static void sweep(const struct ll_result *result, const struct looked *looked, c
     }
 }
 
+/* A device's share of what those who take part send, and of what their links take. */
 static void sum_bytes(struct ll_result *result, const struct spans *exchanged)
 {
     for (uint32_t i = 0; i < exchanged->count; i++) {
         const struct ll_price *price = &result->prices[exchanged->at[i].form];
-        result->network.levels[price->outermost].sent_bytes +=
-            price->exchanged.sent_bytes / (double)price->devices / (double)result->prepared->steps;
+        double share = 1 / (double)price->devices / (double)result->prepared->steps;
+        result->network.levels[price->outermost].sent_bytes += price->exchanged.sent_bytes * share;
+        result->network.links_j += price->exchanged.links_j * share;
     }
 }
 

@@ -117,6 +117,7 @@ struct ll_network_use {
 struct ll_exposure {
     uint64_t count;                             /* of exchanges, in all replayed steps; 0: the rest is 0 */
     double busy_s, exposed_s;                   /* of all levels together */
+    double links_j;                             /* what the links take, this device's share */
     struct ll_network_use levels[LL_MAX_LINKS]; /* as the machine's networks */
 };
 

@@ -70,7 +70,8 @@ void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *aske
 void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
                        const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS]);
 
-/* Fills energy_j and area_m2; accessed_bytes: of all ops. idle, by form: such ops take none; NULL: all do. */
+/* Fills energy_j and area_m2, when times and network are there; accessed_bytes: of all ops. idle, by form:
+ * such ops take none; NULL: all do. */
 void ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes);
 
 /* Op kinds, summed op by op while these are replayed. In the arena of the first call. */

@@ -252,21 +252,28 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
     ll_json_close_list(json);
 }
 
-static void energy(const struct ll_result *result, struct ll_json *json)
+void ll_report_energy_json(const struct ll_machine *machine, double energy_j,
+                           const struct ll_energy_parts *parts, struct ll_json *json)
 {
-    const struct ll_energy_parts *parts = &result->energy;
-    ll_json_put_number(json, "energy_j", result->energy_j);
-    if (!isfinite(result->energy_j))
+    ll_json_put_number(json, "energy_j", energy_j);
+    if (!isfinite(energy_j))
         return;
     ll_json_key(json, "energy_parts_j");
     ll_json_open_object(json);
     ll_json_put_number(json, "compute", parts->compute_j);
-    for (uint64_t l = 0; l < result->machine->level_count; l++)
-        ll_json_put_number(json, result->machine->levels[l].name, parts->level_j[l]);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        ll_json_put_number(json, machine->levels[l].name, parts->level_j[l]);
     ll_json_put_number(json, "host", parts->host_j);
     ll_json_put_number(json, "network", parts->network_j);
     ll_json_put_number(json, "static", parts->static_j);
     ll_json_close_object(json);
+}
+
+static void energy(const struct ll_result *result, struct ll_json *json)
+{
+    ll_report_energy_json(result->machine, result->energy_j, &result->energy, json);
+    if (!isfinite(result->energy_j))
+        return;
     ll_json_key(json, "pj_per_byte");
     ll_json_open_object(json);
     for (uint64_t l = 0; l < result->machine->level_count; l++)

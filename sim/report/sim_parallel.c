@@ -50,7 +50,7 @@ void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json 
     ll_json_put_number(json, "samples_per_s", p->samples_Hz);
     ll_json_put_number(json, "flops", p->flops);
     ll_json_put_number(json, "undivided_flops", p->spread->undivided_flops);
-    ll_json_put_number(json, "energy_j", p->energy_j);
+    ll_report_energy_json(p->result->machine, p->energy_j, &p->energy, json);
     ll_json_put_number(json, "area_mm2", p->result->area_m2 * 1e6 * (double)sizes->devices);
     ll_json_put_number(json, "bubble", p->bubble);
     exposed_json(p, json);

@@ -63,6 +63,10 @@ void ll_report_together(const struct ll_together *t, unsigned width, struct ll_s
 void ll_report_together_json(const struct ll_together *t, struct ll_json *json);
 void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json);
 
+/* The keys `energy_j` and, where the machine describes it, `energy_parts_j`, into the object that is open. */
+void ll_report_energy_json(const struct ll_machine *machine, double energy_j,
+                           const struct ll_energy_parts *parts, struct ll_json *json);
+
 /* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */
 void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json);
 

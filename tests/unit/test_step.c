@@ -16,7 +16,7 @@ static const char yaml[] =
     "software: {op_overhead: 1us}\nhost: {bandwidth: 10GB/s}\n"
     "energy: {mac_pj: {f32: 2}, off_chip_pj: 10, static_w: 5}\n"
     "network:\n"
-    "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us}\n"
+    "  - {name: inside, topology: switch, devices: 8, bandwidth: 20GB/s, latency: 1us, pj_per_byte: 10}\n"
     "  - {name: outside, topology: switch, devices: 8, bandwidth: 5GB/s, latency: 5us}\n";
 
 /* Bytes of the fullest stage, and the gradients of them. */
@@ -210,7 +210,8 @@ static void a_message_between_single_devices_takes_its_time(void **state)
     close_scene(&scene);
 }
 
-/* With each micro-batch a stage in the middle is handed two messages and hands two on. */
+/* With each micro-batch a stage in the middle is handed two messages and hands two on. Three times in all two
+ * stages tell each other something, both ways, and each time over both links of the switch. */
 static void what_stages_hand_on_is_counted_with_each_micro_batch(void **state)
 {
     (void)state;
@@ -229,6 +230,9 @@ static void what_stages_hand_on_is_counted_with_each_micro_batch(void **state)
     assert_near(network->busy_s, 6 * (inner ? 4 : 2) * (2e-6 + 16 * 64 * 4 / 20e9), 1e-9);
     assert_near(network->levels[0].sent_bytes, 6 * (inner ? 2 : 1) * 16 * 64 * 4, 1e-12);
     assert_true(network->exposed_s > 0 && network->exposed_s <= network->busy_s);
+    assert_near(result->energy.network_j, 6 * 3 * 2 * (16 * 64 * 4) * 2 * 10e-12, 1e-12);
+    assert_near(result->result->energy.network_j, result->energy.network_j * (inner ? 2 : 1) / 6, 1e-12);
+    assert_near(result->energy_j, ll_energy_sum(&result->energy), 1e-12);
     ll_spread_free(spread);
     close_scene(&scene);
 }
