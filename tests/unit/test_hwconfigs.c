@@ -299,16 +299,16 @@ static void steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack(voi
     }
 }
 
-/* Read energy in fJ a bit of single banks, by CACTI 7; 16 nm takes its figures at 22 nm. */
+/* Read energy in fJ a bit of single banks, by CACTI 7. */
 static void on_chip_energies_follow_cacti(void **state)
 {
     static const struct {
         const char *node;
         double KiB, fj_per_bit;
-    } banks[] = {{"technology/n45", 8, 116.7},   {"technology/n45", 64, 288.6},
-                 {"technology/n45", 128, 477.2}, {"technology/n45", 256, 520.7},
-                 {"technology/n16", 8, 34.3},    {"technology/n16", 32, 82.7},
-                 {"technology/n16", 128, 129.9}, {"technology/n16", 256, 160.6}};
+    } banks[] = {{"technology/n45", 8, 116.7},
+                 {"technology/n45", 64, 288.6},
+                 {"technology/n45", 128, 477.2},
+                 {"technology/n45", 256, 520.7}};
     (void)state;
     for (size_t i = 0; i < sizeof banks / sizeof *banks; i++) {
         struct ll_machine *machine = ll_toy_inheriting(banks[i].node);
@@ -317,6 +317,56 @@ static void on_chip_energies_follow_cacti(void **state)
         assert_near(machine->energy.on_chip_j_per_byte * sqrt(banks[i].KiB), 8e-15 * banks[i].fj_per_bit,
                     0.28);
         ll_machine_free(machine);
+    }
+}
+
+/* A byte of memories of three sizes; an operation in each type; a mm2; a multiply-accumulator of each. */
+struct node_figures {
+    double byte_j[3], mac_j[LL_DTYPE_COUNT], op_j[LL_DTYPE_COUNT], leakage_w, pe_m2[LL_DTYPE_COUNT], sram_m2;
+};
+
+static struct node_figures figures_of(const char *node, const char *area)
+{
+    static const double KiB[] = {8, 64, 4096};
+    char inherited[80];
+    snprintf(inherited, sizeof inherited, "technology/%s, technology/%s", node, area);
+    struct ll_machine *machine = ll_toy_inheriting(inherited);
+    assert_non_null(machine);
+    const struct ll_energy *energy = &machine->energy;
+    struct node_figures figures = {.leakage_w = energy->leakage_w_per_mm2,
+                                   .sram_m2 = machine->area.sram_m2_per_byte};
+    for (size_t i = 0; i < sizeof KiB / sizeof *KiB; i++)
+        figures.byte_j[i] =
+            energy->on_chip_j_per_byte * sqrt(fmin(KiB[i], (double)energy->on_chip_bank_bytes / 1024));
+    memcpy(figures.mac_j, energy->mac_j, sizeof figures.mac_j);
+    memcpy(figures.op_j, energy->op_j, sizeof figures.op_j);
+    memcpy(figures.pe_m2, machine->area.pe_m2, sizeof figures.pe_m2);
+    ll_machine_free(machine);
+    return figures;
+}
+
+static void no_more_than(const char *node, const double *smaller, const double *larger, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (larger[i] > 0 && smaller[i] > larger[i])
+            fail_msg("%s: figure %zu is %g, at the larger node %g", node, i, smaller[i], larger[i]);
+}
+
+/* Whoever moves a machine to a smaller node sees it take less energy and area, or as much. */
+static void a_smaller_node_takes_no_more(void **state)
+{
+    static const char *const nodes[][2] = {{"n65", "area_n65"}, {"n45", "area_n45"}, {"n28", "area_n28"},
+                                           {"n16", "area_n16"}, {"n7", "area_n7"},   {"n5", "area_n5"}};
+    (void)state;
+    for (size_t i = 1; i < sizeof nodes / sizeof *nodes; i++) {
+        struct node_figures larger = figures_of(nodes[i - 1][0], nodes[i - 1][1]),
+                            smaller = figures_of(nodes[i][0], nodes[i][1]);
+        no_more_than(nodes[i][0], smaller.byte_j, larger.byte_j, 3);
+        no_more_than(nodes[i][0], smaller.mac_j, larger.mac_j, LL_DTYPE_COUNT);
+        no_more_than(nodes[i][0], smaller.op_j, larger.op_j, LL_DTYPE_COUNT);
+        no_more_than(nodes[i][0], &smaller.leakage_w, &larger.leakage_w, 1);
+        no_more_than(nodes[i][0], smaller.pe_m2, larger.pe_m2, LL_DTYPE_COUNT);
+        no_more_than(nodes[i][0], &smaller.sram_m2, &larger.sram_m2, 1);
     }
 }
 
@@ -443,6 +493,7 @@ int main(void)
         cmocka_unit_test(eyeriss_maps_alexnet_as_the_chip_does),
         cmocka_unit_test(steps_of_recurrent_layers_cost_something_on_every_gpu_of_a_stack),
         cmocka_unit_test(on_chip_energies_follow_cacti),
+        cmocka_unit_test(a_smaller_node_takes_no_more),
         cmocka_unit_test(power_at_full_rate_is_near_the_thermal_design),
         cmocka_unit_test(a_name_in_data_means_one_machine),
         cmocka_unit_test(the_example_has_each_section_and_names_all_ways_to_fuse),
