@@ -2,7 +2,8 @@
 /* Energy to first order: so much for each multiply-accumulate or operation, so much for each byte out of a
  * memory level, from the host or over a link between devices, and the power that flows all the time over
  * the whole step. As in Accelergy (Wu, Emer and Sze, ICCAD 2019) a byte is charged in both memories between
- * which it goes, once in the innermost one. Area: arithmetic by the number of multiply-accumulators,
+ * which it goes; between the innermost one and the units once, between the outermost one and the host in that
+ * one too. Area: arithmetic by the number of multiply-accumulators,
  * on-chip memory by the byte, and what is fixed. Both are NaN when the machine does not describe them. */
 #include "sim/cost/task.h"
 #include "sim/replay/replay_parts.h"
@@ -40,6 +41,14 @@ static double compute_j(const struct ll_machine *machine, const struct ll_work *
            ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
 }
 
+/* That an op brings from the host, or takes there. */
+static double host_bytes(const struct ll_work *work)
+{
+    if (work->kind == LL_WORK_HOST)
+        return (double)work->c_bytes;
+    return work->kind == LL_WORK_SWAP ? (double)ll_max(work->a_bytes, work->c_bytes) : 0;
+}
+
 /* Arithmetic, and bytes of the host, of all replayed steps together. */
 static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
 {
@@ -51,10 +60,7 @@ static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_
         if (idle && idle[form])
             continue;
         parts->compute_j += compute_j(machine, work, ll_replay_cost(result, seq));
-        if (work->kind == LL_WORK_HOST)
-            parts->host_j += (double)work->c_bytes * machine->energy.host_j_per_byte;
-        if (work->kind == LL_WORK_SWAP)
-            parts->host_j += (double)ll_max(work->a_bytes, work->c_bytes) * machine->energy.host_j_per_byte;
+        parts->host_j += host_bytes(work) * machine->energy.host_j_per_byte;
     }
 }
 
@@ -78,6 +84,8 @@ static void split_bytes(const struct ll_level *level, const struct ll_work *work
 void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
                        const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS])
 {
+    if (machine->energy_given)
+        accessed_bytes[machine->level_count - 1] += host_bytes(work);
     for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
         double of[LL_OPERAND_COUNT];
         accessed_bytes[l] += detail->traffic_bytes[l];

@@ -66,7 +66,7 @@ void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *aske
                    const struct ll_price *price, struct ll_explain *why);
 
 /* Adds the bytes that an op reads out of each level or writes into it, whether it moves them further in or
- * fills it with them. Of a machine whose energy nobody described, none. */
+ * fills it with them, from the host or further out. Of a machine whose energy nobody described, none. */
 void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
                        const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS]);
 

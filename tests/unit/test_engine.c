@@ -242,8 +242,8 @@ static struct scene played_on(struct ll_trace *trace, const char *level, const c
     return scene;
 }
 
-/* A step has 64^3 multiply-accumulates of 2 pJ, three matrices of 16384 bytes out of dram and one from the
- * host. */
+/* A step has 64^3 multiply-accumulates of 2 pJ, three matrices of 16384 bytes out of dram or into it, and one
+ * from the host, which dram receives. */
 static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void energy_is_counted_by_operation_by_byte_and_by_time(void **state)
     assert_near(ll_machine_unit_area_m2(r.machine, 1) * 1e6, 8e-3, 1e-12);
     assert_near(ll_machine_level_area_m2(r.machine, r.machine->level_count - 1), 0, 0);
     assert_near(r.energy.compute_j, 64 * 64 * 64 * 2e-12, 1e-12);
-    assert_near(r.energy.level_j[0], 3 * 16384 * 10e-12, 1e-12);
+    assert_near(r.energy.level_j[0], 4 * 16384 * 10e-12, 1e-12);
     assert_near(r.energy.host_j, 16384 * 5e-12, 1e-12);
     assert_near(r.energy.static_j, 0.5 * 7.072 * r.time_s, 1e-12);
     assert_near(r.energy_j, r.energy.compute_j + r.energy.level_j[0] + r.energy.host_j + r.energy.static_j,
@@ -312,8 +312,10 @@ static void what_waits_on_the_host_has_its_way_paid(void **state)
     uint32_t token = toy_op(toy, LL_OP_TO_HOST, LL_PHASE_FORWARD, &x, 1, NULL, 0, LL_WORKSPACE, &square);
     toy_op(toy, LL_OP_FROM_HOST, LL_PHASE_BACKWARD, &token, 1, NULL, 0, LL_ACTIVATION, &square);
     ll_recorder_step_end(toy->recorder);
-    struct scene scene = played_on(toy_close(toy, path), "", "energy: {mac_pj: {f32: 2}, host_pj: 5}\n");
+    struct scene scene =
+        played_on(toy_close(toy, path), "", "energy: {mac_pj: {f32: 2}, off_chip_pj: 10, host_pj: 5}\n");
     assert_near(scene.result->energy.host_j, 2 * 16384 * 5e-12, 1e-12);
+    assert_near(scene.result->energy.level_j[0], 2 * 16384 * 10e-12, 1e-12);
     close_scene(&scene);
 }
 
