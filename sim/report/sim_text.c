@@ -280,14 +280,22 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
     const struct ll_machine *machine = result->machine;
     enum ll_dtype dtype = result->prepared->dtype;
     uint64_t gaps = 0;
-    for (uint64_t l = 0; l < machine->level_count; l++)
+    if (result->prepared->flops > 0 && result->energy.compute_j == 0) {
+        ll_str_add(line, " without arithmetic");
+        gaps++;
+    }
+    for (uint64_t l = 0, levels = 0; l < machine->level_count; l++)
         if (ll_machine_level_j(machine, l) == 0)
-            ll_str_addf(line, "%s%s", gaps++ ? ", " : " without what goes out of ", machine->levels[l].name);
+            ll_str_addf(line, "%s%s",
+                        levels++ ? ", "
+                        : gaps++ ? ", what goes out of "
+                                 : " without what goes out of ",
+                        machine->levels[l].name);
     for (uint64_t l = 0; l < machine->network_count; l++)
         if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
             ll_str_addf(line, "%s%s", gaps++ ? ", over " : " without what goes over ",
                         machine->networks[l].name);
-    if (machine->energy.static_w == 0 && machine->energy.leakage_w_per_mm2 == 0)
+    if (ll_machine_static_w(machine) == 0)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)
         ll_str_add(line, ", which the machine does not describe");

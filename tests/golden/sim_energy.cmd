@@ -15,3 +15,7 @@ leadline sim -c partly.yaml traces/alexnet_infer_b1.llt | grep -A1 energy
 leadline sim -c partly.yaml --set energy.dram_pj_per_byte=100 --set energy.static_w=1 traces/alexnet_infer_b1.llt | grep -A1 energy
 # Figures of other types than the trace's and the units'.
 leadline sim -c partly.yaml --set 'energy.mac_pj={int8: 0.1}' --set 'area.pe_um2={f64: 100}' traces/alexnet_infer_b1.llt | grep -A2 energy
+# No arithmetic at all, and leakage of an area that nobody gave.
+grep -v '^energy' partly.yaml >silent.yaml
+echo 'energy: {dram_pj_per_byte: 100, leakage_w_per_mm2: 0.2}' >>silent.yaml
+leadline sim -c silent.yaml traces/alexnet_infer_b1.llt | grep -A1 energy
