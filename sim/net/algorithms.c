@@ -20,28 +20,36 @@ static uint64_t rounds_of(uint64_t size)
 
 /* --- rings --- */
 
-/* The rank that follows in ring r. Where the ranks lie in blocks there are as many rings as a block has
- * places, so that each place once leads to the next block: ring r enters block b at place r - b. */
-static uint64_t follower(uint64_t rank, uint64_t size, uint64_t block, uint64_t ring)
+/* Where ring r enters block b: at place r - b, so that each place once leads to the next block. */
+static uint64_t entry_of(const struct ll_blocks *blocks, uint64_t b, uint64_t ring)
 {
-    uint64_t b = rank / block, place = rank % block, entry = (ring + block - b % block) % block;
-    uint64_t next = (place + 1) % block, next_block = (b + 1) % (size / block);
-    if (next != entry)
-        return b * block + next;
-    return next_block * block + (ring + block - next_block % block) % block;
+    uint64_t places = ll_blocks_places(blocks, b);
+    return (ll_blocks_entry(blocks, places, ring) + places - b % places) % places;
+}
+
+/* The rank that follows in ring r. */
+static uint64_t follower(uint64_t rank, const struct ll_blocks *blocks, uint64_t ring)
+{
+    uint64_t b = rank / blocks->width, next = (rank % blocks->width + 1) % ll_blocks_places(blocks, b);
+    if (next != entry_of(blocks, b, ring))
+        return b * blocks->width + next;
+    uint64_t next_block = (b + 1) % ll_blocks_count(blocks);
+    return next_block * blocks->width + entry_of(blocks, next_block, ring);
 }
 
 static void send_around(struct ll_steps *steps, double forward_bytes, double back_bytes)
 {
-    uint64_t all = steps->exchange.size, block = ll_steps_block(steps), rings = block ? block : 1;
-    uint64_t n = ll_short_ring(steps, block);
-    for (uint64_t ring = 0; ring < rings; ring++)
+    struct ll_blocks blocks = ll_steps_blocks(steps);
+    uint64_t all = steps->exchange.size, n = ll_short_ring(steps, &blocks);
+    blocks.width = blocks.width == all ? n : blocks.width;
+    blocks.size = n;
+    for (uint64_t ring = 0; ring < blocks.rings; ring++)
         for (uint64_t i = 0; i < n; i++) {
-            uint64_t next = follower(i, n, block ? block : n, ring);
+            uint64_t next = follower(i, &blocks, ring);
             if (forward_bytes > 0)
-                ll_steps_send(steps, i, next, forward_bytes / (double)rings);
+                ll_steps_send(steps, i, next, forward_bytes / (double)blocks.rings);
             if (back_bytes > 0)
-                ll_steps_send(steps, next, i, back_bytes / (double)rings);
+                ll_steps_send(steps, next, i, back_bytes / (double)blocks.rings);
         }
     steps->step_bytes *= (double)all / (double)n;
     steps->step_j *= (double)all / (double)n;
@@ -62,13 +70,13 @@ double ll_turns_of_ring(const struct ll_exchange *e)
 
 /* The most links that a message between neighbours of the first ring crosses, the one between the first and
  * the last or the second left out: a stream ends there. */
-static uint64_t longest_hop(struct ll_steps *steps, uint64_t block, bool back)
+static uint64_t longest_hop(struct ll_steps *steps, const struct ll_blocks *blocks, bool back)
 {
     const struct ll_exchange *e = &steps->exchange;
     struct ll_route path = {0};
-    uint64_t longest = 0, at = back ? 0 : follower(0, e->size, block, 0);
+    uint64_t longest = 0, at = back ? 0 : follower(0, blocks, 0);
     for (uint64_t i = 0; i + 1 < e->size; i++) {
-        uint64_t next = follower(at, e->size, block, 0);
+        uint64_t next = follower(at, blocks, 0);
         path.count = 0;
         ll_net_route(steps->net, e->members[back ? next : at], e->members[back ? at : next], &path);
         longest = ll_max(longest, path.count);
@@ -81,12 +89,12 @@ static uint64_t longest_hop(struct ll_steps *steps, uint64_t block, bool back)
 
 enum stream { AWAY, BACK, AROUND }; /* from the first; against that to it; on from the second to it */
 
-static void send_stream(struct ll_steps *steps, uint64_t block, uint64_t ring, enum stream stream,
-                        double bytes)
+static void send_stream(struct ll_steps *steps, const struct ll_blocks *blocks, uint64_t ring,
+                        enum stream stream, double bytes)
 {
-    uint64_t n = steps->exchange.size, at = stream == AROUND ? follower(0, n, block, ring) : 0;
+    uint64_t n = steps->exchange.size, at = stream == AROUND ? follower(0, blocks, ring) : 0;
     for (uint64_t i = 0; i + 1 < n; i++) {
-        uint64_t next = follower(at, n, block, ring);
+        uint64_t next = follower(at, blocks, ring);
         ll_steps_send(steps, stream == BACK ? next : at, stream == BACK ? at : next, bytes);
         at = next;
     }
@@ -97,16 +105,15 @@ static void send_stream(struct ll_steps *steps, uint64_t block, uint64_t ring, e
  * alone. */
 static bool send_along(struct ll_steps *steps)
 {
-    uint64_t n = steps->exchange.size, block = ll_steps_block(steps), rings = block ? block : 1;
+    struct ll_blocks blocks = ll_steps_blocks(steps);
     enum stream stream = AWAY;
-    block = block ? block : n;
     if (steps->exchange.collective == LL_COLLECTIVE_REDUCE)
-        stream = longest_hop(steps, block, true) <= longest_hop(steps, block, false) ? BACK : AROUND;
+        stream = longest_hop(steps, &blocks, true) <= longest_hop(steps, &blocks, false) ? BACK : AROUND;
     else if (steps->exchange.collective != LL_COLLECTIVE_BROADCAST)
         return false;
-    for (uint64_t ring = 0; ring < rings; ring++)
-        send_stream(steps, block, ring, stream, steps->exchange.bytes / (double)rings);
-    ll_steps_end_stream(steps, (double)(n - 1));
+    for (uint64_t ring = 0; ring < blocks.rings; ring++)
+        send_stream(steps, &blocks, ring, stream, steps->exchange.bytes / (double)blocks.rings);
+    ll_steps_end_stream(steps, (double)(blocks.size - 1));
     return true;
 }
 

@@ -21,17 +21,20 @@
 enum { FEW_NODES = 8 };
 
 struct shape {
-    uint64_t chain; /* devices of a node */
-    uint64_t nodes, looked_at;
+    struct ll_blocks nodes; /* of one device each where no level joins some of them */
+    uint64_t count, looked_at;
 };
 
 /* No device is shared by nodes, so that all of them are as busy as the busiest. */
 static struct shape shape_of(const struct ll_steps *steps)
 {
-    uint64_t block = ll_steps_block(steps), chain = block ? block : 1, nodes = steps->exchange.size / chain;
-    bool few = ll_short_ring(steps, block) < steps->exchange.size;
+    struct ll_blocks nodes = ll_steps_blocks(steps);
+    bool few = ll_short_ring(steps, &nodes) < nodes.size;
+    if (nodes.width == nodes.size)
+        nodes.width = 1;
+    uint64_t count = ll_blocks_count(&nodes);
     return (struct shape){
-        .chain = chain, .nodes = nodes, .looked_at = few ? ll_min(nodes, FEW_NODES) : nodes};
+        .nodes = nodes, .count = count, .looked_at = few ? ll_min(count, FEW_NODES) : count};
 }
 
 static void send_both_ways(struct ll_steps *steps, uint64_t child, uint64_t parent, double bytes)
@@ -42,24 +45,32 @@ static void send_both_ways(struct ll_steps *steps, uint64_t child, uint64_t pare
 
 static void send_chains(struct ll_steps *steps, const struct shape *shape, double bytes)
 {
-    uint64_t k = shape->chain;
     for (uint64_t node = 0; node < shape->looked_at; node++)
-        for (uint64_t head = 0; head < k; head++)
+        for (uint64_t channel = 0; channel < shape->nodes.rings; channel++) {
+            uint64_t k = ll_blocks_places(&shape->nodes, node), first = node * shape->nodes.width;
+            uint64_t head = ll_blocks_entry(&shape->nodes, k, channel);
             for (uint64_t i = 1; i < k; i++)
-                send_both_ways(steps, node * k + (head + i) % k, node * k + (head + i - 1) % k, bytes);
+                send_both_ways(steps, first + (head + i) % k, first + (head + i - 1) % k, bytes);
+        }
+}
+
+static uint64_t head_of(const struct shape *shape, uint64_t node, uint64_t channel)
+{
+    uint64_t places = ll_blocks_places(&shape->nodes, node);
+    return node * shape->nodes.width + ll_blocks_entry(&shape->nodes, places, channel);
 }
 
 /* Node i has the parent (i - 1) / 2; in the other tree the nodes are counted from the last, so that leaves
  * are inside. */
 static void send_trees(struct ll_steps *steps, const struct shape *shape, double bytes)
 {
-    uint64_t k = shape->chain, last = shape->looked_at - 1;
+    uint64_t last = shape->looked_at - 1;
     for (uint64_t i = 1; i <= last; i++)
-        for (uint64_t head = 0; head < k; head++) {
-            uint64_t child = i * k + head, parent = (i - 1) / 2 * k + head;
-            uint64_t other_child = (last - i) * k + head, other_parent = (last - (i - 1) / 2) * k + head;
-            send_both_ways(steps, child, parent, bytes / 2);
-            send_both_ways(steps, other_child, other_parent, bytes / 2);
+        for (uint64_t channel = 0; channel < shape->nodes.rings; channel++) {
+            uint64_t parent = (i - 1) / 2;
+            send_both_ways(steps, head_of(shape, i, channel), head_of(shape, parent, channel), bytes / 2);
+            send_both_ways(steps, head_of(shape, last - i, channel), head_of(shape, last - parent, channel),
+                           bytes / 2);
         }
 }
 
@@ -69,14 +80,14 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
     struct shape shape = shape_of(steps);
-    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || shape.nodes < 2)
+    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || shape.count < 2)
         return false;
-    double bytes = e->bytes / (double)shape.chain;
-    double within = 2 * (double)(shape.chain - 1), between = 2 * floor(log2((double)shape.nodes));
+    double bytes = e->bytes / (double)shape.nodes.rings;
+    double within = 2 * (double)(shape.nodes.width - 1), between = 2 * floor(log2((double)shape.count));
     ll_told_say(steps->told, "hops along a chain of %" PRIu64 ", up and down: 2 * (%" PRIu64 " - 1) = %.10g",
-                shape.chain, shape.chain, within);
+                shape.nodes.width, shape.nodes.width, within);
     ll_told_say(steps->told, "hops between %" PRIu64 " nodes, halved so often: 2 * %.10g = %.10g",
-                shape.nodes, between / 2, between);
+                shape.count, between / 2, between);
     send_chains(steps, &shape, bytes);
     struct ll_steps_hop chain_hop = ll_steps_end_hop(steps, within + between);
     send_trees(steps, &shape, bytes);

@@ -7,6 +7,8 @@
  * Either part is done as fast as can be, the outer one perhaps again in two. */
 #include "sim/net/steps.h"
 
+#include "tracer/base/num.h"
+
 #include <stdlib.h>
 
 struct split {
@@ -14,8 +16,8 @@ struct split {
     uint64_t *between; /* members of the groups between blocks: first those in the first places, ... */
 };
 
-/* Whether runs of `block` ranks each lie in a block of `width` devices, another one each time, in equal
- * places. */
+/* Whether runs of `block` ranks each, the last perhaps of fewer, lie in a block of `width` devices, another
+ * one each time, in equal places. */
 static bool lies_in_blocks(const struct ll_exchange *e, uint64_t width, uint64_t block)
 {
     for (uint64_t i = 0; i < e->size * e->groups; i++) {
@@ -38,16 +40,37 @@ static uint64_t run_of(const struct ll_exchange *e, uint64_t width)
     return run;
 }
 
-/* The innermost level that cuts them is taken. */
-uint64_t ll_steps_block(const struct ll_steps *steps)
+uint64_t ll_blocks_count(const struct ll_blocks *blocks)
+{
+    return ll_ceil_div(blocks->size, blocks->width);
+}
+
+uint64_t ll_blocks_places(const struct ll_blocks *blocks, uint64_t block)
+{
+    return ll_min(blocks->width, blocks->size - block * blocks->width);
+}
+
+uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring)
+{
+    return ring * places / blocks->rings;
+}
+
+/* The innermost level that cuts them evenly is taken, else the one that leaves the most rings. */
+struct ll_blocks ll_steps_blocks(const struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
+    struct ll_blocks best = {e->size, e->size, 0};
     for (uint64_t level = 1; level < ll_net_levels(steps->net); level++) {
-        uint64_t width = ll_net_group(steps->net, level), block = run_of(e, width);
-        if (block > 1 && block < e->size && e->size % block == 0 && lies_in_blocks(e, width, block))
-            return block;
+        uint64_t width = ll_net_group(steps->net, level), block = run_of(e, width), left = e->size % block;
+        struct ll_blocks here = {e->size, block, left ? left : block};
+        if (block == 1 || block == e->size || !lies_in_blocks(e, width, block))
+            continue;
+        if (left == 0)
+            return here;
+        best = here.rings > best.rings ? here : best;
     }
-    return 0;
+    best.rings = ll_max(1, best.rings);
+    return best;
 }
 
 static void gather_between(const struct ll_exchange *e, struct split *split)
@@ -120,8 +143,9 @@ static bool nest_parts(struct ll_steps *steps, const struct split *split)
 bool ll_send_HIERARCHICAL(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    struct split split = {.block = ll_steps_block(steps)};
-    if (split.block == 0)
+    struct ll_blocks blocks = ll_steps_blocks(steps);
+    struct split split = {.block = blocks.width};
+    if (blocks.width == e->size || e->size % blocks.width != 0)
         return false;
     split.between = malloc(e->size * e->groups * sizeof *split.between);
     if (!split.between) {

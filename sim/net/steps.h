@@ -61,9 +61,20 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops);
 /* Another exchange, whose time is added to this one's: of other groups, or of other bytes. */
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 
-/* How many ranks in a row share a block of devices that an inner level joins, in all groups alike; 0: the
- * groups are not cut into equal blocks. */
-uint64_t ll_steps_block(const struct ll_steps *steps);
+/* How ranks lie in blocks of devices that an inner level joins, in all groups alike: `width` of them
+ * in a row share one, and what is left over the last. As many rings or trees as the smallest block has places
+ * lead from block to block side by side. One block of one ring: the groups are not cut so. */
+struct ll_blocks {
+    uint64_t size, width, rings;
+};
+struct ll_blocks ll_steps_blocks(const struct ll_steps *steps);
+
+/* How many there are, and how many ranks one of them has. */
+uint64_t ll_blocks_count(const struct ll_blocks *blocks);
+uint64_t ll_blocks_places(const struct ll_blocks *blocks, uint64_t block);
+
+/* The place, of `places`, at which a ring or tree comes into a block: they are spread over all of them. */
+uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring);
 
 /* What the software expects of each of its ways (tuned.c). False where it has no choice. */
 bool ll_tell_expected(const struct ll_steps *steps);
@@ -75,9 +86,8 @@ uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *ex
 struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,
                                       uint64_t **owned);
 
-/* How many devices of a ring in blocks of so many (0: in none) tell what a step takes; all where it depends.
- */
-uint64_t ll_short_ring(const struct ll_steps *steps, uint64_t block);
+/* How many devices of a ring in such blocks tell what a step takes; all where it depends. */
+uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *blocks);
 
 /* How often pieces move on along a ring: (n - 1) times for each half of an all-reduce. 0: not by a ring. */
 double ll_turns_of_ring(const struct ll_exchange *exchange);

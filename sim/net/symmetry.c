@@ -109,16 +109,18 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
 /* A ring enters block b at place r - b, so it repeats itself after as many blocks as a block has places; how
  * many are left over at the end tells where it comes back to the first. Four at least, so that both
  * neighbours are others. */
-uint64_t ll_short_ring(const struct ll_steps *steps, uint64_t block)
+uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *cut)
 {
     enum { LEAST = 4 };
     const struct ll_exchange *e = &steps->exchange;
     struct span span = span_of(steps->net, e);
     enum ll_topology topology = ll_net_machine(steps->net)->networks[span.outermost].topology;
     uint64_t inner = ll_net_group(steps->net, span.outermost);
+    uint64_t block = cut->width < e->size ? cut->width : 0;
     uint64_t blocks = block ? block * ll_ceil_div(LEAST, block) + e->size / block % block : LEAST;
     uint64_t devices = blocks * (block ? block : 1);
-    if (devices >= e->size || (topology != LL_TOPOLOGY_SWITCH && topology != LL_TOPOLOGY_FULL))
+    if (devices >= e->size || e->size % cut->width != 0 ||
+        (topology != LL_TOPOLOGY_SWITCH && topology != LL_TOPOLOGY_FULL))
         return e->size;
     if (block ? e->members[0] / inner == e->members[block] / inner ||
                     e->members[0] / inner != e->members[block - 1] / inner

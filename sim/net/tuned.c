@@ -7,7 +7,7 @@
  * n devices on m nodes its formulas are (NCCL 2.20, src/graph/tuning.cc)
  *
  *       ring    start + (2 (n - 1) - 2 m) hop + 2 m node_hop        B n / (2 (n - 1))
- *       trees   start + 2 ((n / m - 1) hop + floor(log2 m) node_hop)   B / 2 by_size
+ *       trees   start + 2 ((floor(n / m) - 1) hop + floor(log2 m) node_hop)   B / 2 by_size
  *
  * where B is a share of what the links of a node carry together: so trees come and go while a message grows.
  * Not followed: what it expects of a channel, and that small messages have no plateau, of which it makes no
@@ -37,11 +37,11 @@ static uint64_t level_between(const struct ll_steps *steps)
     return level;
 }
 
-/* Those of a node that its devices use. */
-static double cards_of(const struct ll_steps *steps, uint64_t level, uint64_t chain)
+/* Those that the devices of the smallest node use, the last. */
+static double cards_of(const struct ll_steps *steps, uint64_t level, uint64_t devices)
 {
-    uint64_t cards = 1;
-    for (uint64_t i = 1; i < chain; i++)
+    uint64_t cards = 1, end = steps->exchange.size;
+    for (uint64_t i = end - devices + 1; i < end; i++)
         cards += ll_net_rail(steps->net, level, steps->exchange.members[i]) !=
                  ll_net_rail(steps->net, level, steps->exchange.members[i - 1]);
     return (double)cards;
@@ -78,7 +78,7 @@ static double ring_s(const struct ll_expected_way *way, const struct situation *
 
 static double chained_trees_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
 {
-    double within = at->devices / at->nodes - 1, between = floor(log2(at->nodes));
+    double within = floor(at->devices / at->nodes) - 1, between = floor(log2(at->nodes));
     double latency_s = way->start_s + 2 * (within * way->hop_s + between * way->node_hop_s);
     return latency_s * way->plateau + bytes * 2 / (bandwidth_Bps(way, at) * left_of(way, bytes));
 }
@@ -96,13 +96,14 @@ static bool find_situation(const struct ll_steps *steps, struct situation *at)
     const struct ll_exchange *e = &steps->exchange;
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
-    uint64_t block = ll_steps_block(steps), chain = block ? block : 1, level = level_between(steps);
+    struct ll_blocks nodes = ll_steps_blocks(steps);
+    uint64_t level = level_between(steps), count = ll_blocks_count(&nodes);
     if (level == 0 || !is_switched(steps->net, level))
         return false;
     const struct ll_network *spec = &ll_net_machine(steps->net)->networks[level];
     *at = (struct situation){.devices = (double)e->size,
-                             .nodes = (double)e->size / (double)chain,
-                             .cards = cards_of(steps, level, chain),
+                             .nodes = (double)(count > 1 ? count : e->size),
+                             .cards = cards_of(steps, level, nodes.rings),
                              .level = spec};
     at->links_Bps = links_Bps(spec, at->cards);
     return true;
@@ -172,12 +173,12 @@ static void tell_way(const struct ll_expected_way *way, const struct situation *
                     way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau,
                     bytes, n, Bps, n, time_s);
     else
-        ll_told_say(
-            told,
-            "%s, time that it expects: (%.10g + 2 * ((%.10g / %.10g - 1) * %.10g + %.10g * %.10g)) * %.10g + "
-            "%.10g * 2 / %.10g = %.10g s",
-            way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s, way->plateau,
-            bytes, Bps, time_s);
+        ll_told_say(told,
+                    "%s, time that it expects: (%.10g + 2 * ((floor(%.10g / %.10g) - 1) * %.10g + %.10g * "
+                    "%.10g)) * %.10g + "
+                    "%.10g * 2 / %.10g = %.10g s",
+                    way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s,
+                    way->plateau, bytes, Bps, time_s);
 }
 
 bool ll_tell_expected(const struct ll_steps *steps)

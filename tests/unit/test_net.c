@@ -388,6 +388,22 @@ static void many_nodes_of_trees_are_no_slower_but_for_hops(void **state)
     ll_toy_net_free(&f);
 }
 
+/* Six devices on nodes of four: two rings or trees, as the two of the last node can hold, enter and leave
+ * nodes at other places, each by links of its own. */
+static void a_smaller_last_node_holds_as_many_rings_as_it_has_devices(void **state)
+{
+    (void)state;
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: in, topology: switch, devices: 4, bandwidth: 100GB/s, latency: 500ns}\n"
+                   "  - {name: out, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 1us}\n");
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, 6),
+                2 * 5 * (3 * a + M / 6 / 2 / B));
+    assert_time(time_among(f.net, LL_COLLECTIVE_BROADCAST, LL_ALGORITHM_RING, 6), 5 * 3 * a + M / 2 / B);
+    assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_CHAINED_TREES, 6),
+                6 * a + 2 * 2.5e-6 + M / 2 / B);
+    ll_toy_net_free(&f);
+}
+
 static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, double bytes)
 {
     uint64_t members[16];
@@ -406,16 +422,22 @@ static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, d
     "{name: t, algorithm: chained_trees, start: 0s, hop: 5us, node_hop: 10us, efficiency: 1, "               \
     "efficiency_of_two: 2"
 
-static enum ll_algorithm expected_choice(int nodes, const char *of_ring, const char *of_trees, double bytes)
+static enum ll_algorithm expected_among(uint64_t devices, int nodes, const char *of_ring,
+                                        const char *of_trees, double bytes)
 {
     char text[1024];
     int length = snprintf(text, sizeof text, nodes_of_two, nodes, ", links: 1");
     snprintf(text + length, sizeof text - (size_t)length,
              "software: {collectives: tuned, expected: [" RING "%s}, " TREES "%s}]}\n", of_ring, of_trees);
     struct ll_toy_net f = ll_toy_net(text);
-    enum ll_algorithm choice = tuned_choice(f.net, 2 * (uint64_t)nodes, bytes);
+    enum ll_algorithm choice = tuned_choice(f.net, devices, bytes);
     ll_toy_net_free(&f);
     return choice;
+}
+
+static enum ll_algorithm expected_choice(int nodes, const char *of_ring, const char *of_trees, double bytes)
+{
+    return expected_among(2 * (uint64_t)nodes, nodes, of_ring, of_trees, bytes);
 }
 
 static void the_way_that_is_expected_to_be_the_fastest_is_taken(void **state)
@@ -432,6 +454,14 @@ static void the_way_that_is_expected_to_be_the_fastest_is_taken(void **state)
     assert_int_equal(expected_choice(2, "", less, 8191), trees);
     assert_int_equal(expected_choice(2, "", less, 8192), ring);
     assert_int_equal(expected_choice(2, "", less, 16384), trees);
+}
+
+/* Of three devices on two nodes: 18 us + 8/3 ns/B or 20 us + 1 ns/B, until M = 1.2 kB. */
+static void a_smaller_last_node_is_a_node_in_what_is_expected(void **state)
+{
+    (void)state;
+    assert_int_equal(expected_among(3, 2, "", "", 1199), LL_ALGORITHM_RING);
+    assert_int_equal(expected_among(3, 2, "", "", 1201), LL_ALGORITHM_CHAINED_TREES);
 }
 
 /* Where measured all-reduces of four devices on two nodes change (vidur_network.csv): at 8, 16 and 64 MiB. */
@@ -557,6 +587,8 @@ int main(void)
         cmocka_unit_test(small_pieces_bring_their_flags_along),
         cmocka_unit_test(chained_trees_stream_up_and_down),
         cmocka_unit_test(many_nodes_of_trees_are_no_slower_but_for_hops),
+        cmocka_unit_test(a_smaller_last_node_holds_as_many_rings_as_it_has_devices),
+        cmocka_unit_test(a_smaller_last_node_is_a_node_in_what_is_expected),
         cmocka_unit_test(the_way_that_is_expected_to_be_the_fastest_is_taken),
         cmocka_unit_test(trees_come_and_go_as_nccl_expects_them_to),
         cmocka_unit_test(measured_all_reduces_stand_for_the_model),
