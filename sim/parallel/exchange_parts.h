@@ -25,6 +25,7 @@ struct ll_exchanging {
     const struct ll_parallel *plan;
     bool from_host; /* weights do not come from other devices but from the host, where a token stands for them
                      */
+    uint32_t worked; /* from_host: the last op of the new trace that moves nothing; LL_NONE: none */
     struct ll_gradients gradients;
     struct ll_layers layers;
     struct ll_rewrite rewrite;

@@ -257,9 +257,17 @@ static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, co
     return shares;
 }
 
+/* What is fetched waits for it: sooner there is no room. */
+static uint32_t last_op(const struct ll_exchanging *x)
+{
+    if (x->from_host)
+        return x->worked;
+    return x->rewrite.op_count ? x->rewrite.op_count - 1 : LL_NONE;
+}
+
 void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
 {
-    uint32_t number = x->use_of[op], before = x->rewrite.op_count ? x->rewrite.op_count - 1 : LL_NONE;
+    uint32_t number = x->use_of[op], before = last_op(x);
     if (number == LL_NONE || x->rewrite.trouble)
         return;
     struct ll_use *use = &x->uses[number];

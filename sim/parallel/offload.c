@@ -155,10 +155,12 @@ static bool find_aways(struct offloading *o)
     return true;
 }
 
-/* One op between host and device. */
+/* One op between host and device. What comes waits until there is room, for the op before the one that asks
+ * for it; what goes waits for nothing. */
 static uint32_t move(struct offloading *o, enum ll_op_kind kind, enum ll_phase phase, uint32_t input,
                      uint32_t desc)
 {
+    bool comes = kind == LL_OP_FROM_HOST;
     if (o->x.rewrite.trouble)
         return LL_NONE;
     return ll_rewrite_add(&o->x.rewrite,
@@ -168,7 +170,9 @@ static uint32_t move(struct offloading *o, enum ll_op_kind kind, enum ll_phase p
                                               .inputs = &input,
                                               .input_count = 1,
                                               .outputs = &desc,
-                                              .output_count = 1});
+                                              .output_count = 1,
+                                              .controls = &o->x.worked,
+                                              .control_count = comes && o->x.worked != LL_NONE});
 }
 
 static uint32_t send_away(struct offloading *o, uint32_t op, uint32_t tensor)
@@ -257,6 +261,12 @@ static void mark_residents(struct offloading *o)
     }
 }
 
+static void keep(struct offloading *o, uint32_t op)
+{
+    ll_rewrite_keep(&o->x.rewrite, op);
+    o->x.worked = o->x.rewrite.op_count - 1;
+}
+
 static void write_update(struct offloading *o, uint32_t op)
 {
     const struct ll_form *form = form_of(o, op);
@@ -271,7 +281,7 @@ static void write_update(struct offloading *o, uint32_t op)
         ll_rewrite_redirect(&o->x.rewrite, tensor,
                             move(o, LL_OP_FROM_HOST, LL_PHASE_UPDATE, ll_weight_part(&o->x, tensor), here));
     }
-    ll_rewrite_keep(&o->x.rewrite, op);
+    keep(o, op);
     for (uint32_t i = 0; i < form->view.output_count; i++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         if (is_away(o, tensor))
@@ -289,7 +299,7 @@ static void write_op(struct offloading *o, uint32_t op)
             ll_gather_weights(&o->x, op);
         if (phase == LL_PHASE_BACKWARD && o->x.plan->offload.activations)
             before_backward(o, op);
-        ll_rewrite_keep(&o->x.rewrite, op);
+        keep(o, op);
     }
     if (o->x.plan->offload.activations)
         send_activations(o, op);
@@ -310,7 +320,7 @@ static bool prepare(struct offloading *o)
 struct ll_trace *ll_offload(const struct ll_trace *trace, const struct ll_parallel *plan,
                             const char **trouble)
 {
-    struct offloading o = {.x = {.trace = trace, .plan = plan, .from_host = true}};
+    struct offloading o = {.x = {.trace = trace, .plan = plan, .from_host = true, .worked = LL_NONE}};
     ll_rewrite_begin(&o.x.rewrite, trace, NULL, 0);
     if (!prepare(&o))
         ll_rewrite_trouble(&o.x.rewrite, ll_status_text(LL_NO_MEMORY));

@@ -9,8 +9,8 @@
  *                  after their update
  *     optimizer    its state comes for the update and goes again; the device still computes the update
  *
- * What goes is read by an op to_host, what comes is made by from_host; each takes the bandwidth of the
- * machine's host. */
+ * What goes is read by an op to_host. What comes is made by from_host, which waits for the op before it, as
+ * there is no room sooner. Each takes the bandwidth of the machine's host. */
 #ifndef LL_SIM_PARALLEL_OFFLOAD_H
 #define LL_SIM_PARALLEL_OFFLOAD_H
 

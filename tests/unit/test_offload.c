@@ -250,6 +250,30 @@ static void weights_and_states_come_in_their_order(void **state)
                "<<u>><<u>><<u>><<u>>");
 }
 
+/* What comes stands in the memory from where it is asked for: it waits for the op before. */
+static void nothing_comes_before_there_is_room(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = four_products(true);
+    struct ll_trace *new = offloaded(trace, (struct ll_offload){true, true, true});
+    struct ll_arena arena = {0};
+    const struct ll_deps *deps = ll_trace_deps(new, &arena);
+    uint32_t worked = LL_NONE, came = 0;
+    for (uint32_t op = 0; op < new->op_count; op++) {
+        bool waits = false;
+        for (uint64_t d = deps->first[op]; d < deps->first[op + 1]; d++)
+            waits |= deps->ops[d] == worked;
+        if (letter_of(form_of(new, op)) != '<' && letter_of(form_of(new, op)) != '>')
+            worked = op;
+        else if (letter_of(form_of(new, op)) == '<' && worked != LL_NONE)
+            assert_true(waits && ++came);
+    }
+    assert_int_equal(came, 16); /* <<f<f><f>f<b<<b<b<bb<bbb<<u>><<u>><<u>><<u>>: all but the first two */
+    ll_arena_release(&arena);
+    ll_trace_free(new);
+    ll_trace_free(trace);
+}
+
 /* A page of weights and one of states go, what is less stays; and so does what was brought besides. */
 static void what_is_less_than_a_page_stays(void **state)
 {
@@ -320,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_comes_back_does_so_going_backward),
         cmocka_unit_test(what_is_not_worth_the_way_stays),
         cmocka_unit_test(weights_and_states_come_in_their_order),
+        cmocka_unit_test(nothing_comes_before_there_is_room),
         cmocka_unit_test(what_is_less_than_a_page_stays),
         cmocka_unit_test(the_state_of_the_optimizer_comes_and_goes_with_the_update),
         cmocka_unit_test(weights_come_when_their_layer_is_at_work),
