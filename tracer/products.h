@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace as if the products of its weights had been computed in a narrower type and nothing else: what
  * recipes of mixed precision do with FP8 (Micikevicius et al., FP8 formats for deep learning, 2022; NVIDIA's
- * Transformer Engine), and autocasting with bf16 or f16.
+ * Transformer Engine), autocasting with bf16 or f16, and quantisation with int8 (Xiao et al., SmoothQuant,
+ * 2023).
  *
  * Products of weights are `matmul`, `batch_matmul` and convolutions that read a weight, or what was only
  * moved, seen otherwise or cast since it was one; and products of the backward phase that give the gradient
@@ -25,11 +26,11 @@
 
 #include "tracer/trace.h"
 
-/* A new trace with the products of weights in this floating type, freed by the caller with ll_trace_free;
- * its header says so, its ops have no times, but for those that only wait (ll_op_waits). *products is how
- * many ops are such products; with none the trace is a copy. NULL when memory ran out (*trouble is NULL
- * then) or *trouble, a static sentence, says what does not work out. Thread-safe on different or shared
- * traces. */
+/* A new trace with the products of weights in this type (ll_dtype_is_multiplied), freed by the caller with
+ * ll_trace_free; its header says so, its ops have no times, but for those that only wait (ll_op_waits).
+ * *products is how many ops are such products; with none the trace is a copy. NULL when memory ran out
+ * (*trouble is NULL then) or *trouble, a static sentence, says what does not work out. Thread-safe on
+ * different or shared traces. */
 struct ll_trace *ll_trace_products_as(const struct ll_trace *trace, enum ll_dtype dtype, uint64_t *products,
                                       const char **trouble);
 

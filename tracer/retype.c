@@ -11,6 +11,11 @@ bool ll_dtype_is_floating(enum ll_dtype dtype)
            dtype == LL_F8 || dtype == LL_F4;
 }
 
+bool ll_dtype_is_multiplied(enum ll_dtype dtype)
+{
+    return ll_dtype_is_floating(dtype) || dtype == LL_INT8 || dtype == LL_INT4;
+}
+
 /* A complex number is of two f64 or two f32; no machine has smaller ones. */
 static uint8_t retyped(uint8_t from, enum ll_dtype to)
 {

@@ -15,6 +15,10 @@ bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **t
 /* Whether it is a real number with an exponent. Pure. */
 bool ll_dtype_is_floating(enum ll_dtype dtype);
 
+/* Whether networks multiply numbers of this type: floating ones, and int8 and int4, which they are quantised
+ * to. Pure. */
+bool ll_dtype_is_multiplied(enum ll_dtype dtype);
+
 /* The type of this name, LL_DTYPE_COUNT for none. Pure. */
 enum ll_dtype ll_dtype_find(const char *name);
 

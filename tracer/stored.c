@@ -79,7 +79,7 @@ static void retype(struct ll_trace *trace, const struct usage *usage, enum ll_dt
     for (uint64_t i = 0; i < trace->desc_count; i++) {
         struct ll_shape *shape = &trace->descs[i].shape;
         if (!usage->of_weight[i] || usage->uses[i] != MULTIPLIED ||
-            !ll_dtype_is_floating((enum ll_dtype)shape->dtype))
+            !ll_dtype_is_multiplied((enum ll_dtype)shape->dtype))
             continue;
         shape->dtype = (uint8_t)dtype;
         *weights += trace->descs[i].memory == LL_WEIGHT;

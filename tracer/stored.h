@@ -10,7 +10,7 @@
 
 #include "tracer/trace.h"
 
-/* Takes every floating-point weight that products and convolutions have as their right operand, or look at
+/* Takes every weight that products and convolutions have as their right operand, or look at
  * otherwise shaped, to this type, where nothing else reads or writes it (an optimizer does; a look-up of
  * words whose table is also the last layer's weight does); all others stay as they are. Counts bytes of all
  * forms anew. *weights is how many descs were taken. To be called before the trace is shared. False when

@@ -18,14 +18,15 @@ static bool read_type(const struct ll_args *args, const char *option, enum ll_dt
     return !given || *dtype < LL_DTYPE_COUNT;
 }
 
-/* The same of --products-as, which is of floating point. */
+/* The same of --products-as, in which networks multiply. */
 static bool read_product_type(const struct ll_args *args, enum ll_dtype *dtype)
 {
     if (!read_type(args, "products-as", dtype))
         return false;
-    if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_floating(*dtype))
+    if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_multiplied(*dtype))
         return true;
-    ll_wrong("--products-as %s: expected a floating-point type, as f8 or bf16", ll_dtype_name(*dtype));
+    ll_wrong("--products-as %s: expected a floating-point type, as f8 or bf16, int8 or int4",
+             ll_dtype_name(*dtype));
     return false;
 }
 

@@ -69,8 +69,8 @@ static bool read_weights(struct ll_space_reading *reading, const struct ll_node 
 static bool read_products(struct ll_space_reading *reading, const struct ll_node *node)
 {
     reading->products = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
-    return (reading->products < LL_DTYPE_COUNT && ll_dtype_is_floating(reading->products)) ||
-           ll_space_expected(reading, node, "a floating-point type, as f8 or bf16");
+    return (reading->products < LL_DTYPE_COUNT && ll_dtype_is_multiplied(reading->products)) ||
+           ll_space_expected(reading, node, "a floating-point type, as f8 or bf16, int8 or int4");
 }
 
 /* And the zeros of their weights. */

@@ -15,7 +15,7 @@ try sim -c custom_example --explain 999 traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain three traces/alexnet_infer_b1.llt
 try sim -c custom_example --as bf61 traces/alexnet_infer_b1.llt
 try sim -c custom_example --products-as f9 traces/alexnet_infer_b1.llt
-try sim -c custom_example --products-as int8 traces/alexnet_infer_b1.llt
+try sim -c custom_example --products-as i64 traces/alexnet_infer_b1.llt
 try sim -c custom_example --weights-as int4 traces/alexnet_train_b8.llt
 leadline record gemm --infer --dry-run -p dtype=int4 -o gemm.llt >/dev/null
 try cache -c i7_6700k --op 0 gemm.llt

@@ -10,7 +10,7 @@ leadline sweep sweep.yaml -o s.db 2>&1
 sed -i s/bf16/int7/ sweep.yaml
 leadline sweep sweep.yaml -o s.db 2>&1
 # Products of weights in a type of their own, as --products-as has them.
-for products in f8 tf32 int8; do
+for products in f8 tf32 int8 i64; do
     printf '%s\n' 'base: h100_sxm5_80gb_kernels' "traces: [$PWD/traces/alexnet_train_b8.llt]" 'dtype: bf16' \
         "products: $products" 'vary: {units.tensor.count: [132]}' 'objectives: [min time_s]' >sweep.yaml
     leadline sweep sweep.yaml -o products.db --fresh >/dev/null 2>out.txt || cat out.txt
@@ -18,7 +18,7 @@ for products in f8 tf32 int8; do
     leadline sim -c h100_sxm5_80gb_kernels --as bf16 --products-as $products --json traces/alexnet_train_b8.llt 2>&1 |
         grep -E 'time_s|expected' | head -1
 done
-sed -i s/int8/f16/ sweep.yaml
+sed -i s/i64/f16/ sweep.yaml
 leadline sweep sweep.yaml -o products.db 2>&1
 # Weights without their zeros, as --prune has them.
 for pruned in 2:4 90% 3:1; do

@@ -5,6 +5,7 @@
 #include "samples.h"
 
 #include "toy_trace.h"
+#include "tracer/retype.h"
 #include "tracer/stored.h"
 
 static struct ll_shape vector_of(uint64_t elements, enum ll_dtype dtype)
@@ -81,6 +82,22 @@ static void weights_of_products_alone_are_stored(void **state)
     ll_trace_free(trace);
 }
 
+/* Four bits of weights for products of eight, as quantised networks are served. */
+static void weights_of_integer_products_are_stored_too(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_network();
+    const struct ll_form *forms = trace->forms;
+    const char *trouble;
+    uint64_t weights;
+    assert_true(ll_trace_retype(trace, LL_INT8, &trouble));
+    assert_true(ll_trace_store_weights(trace, LL_INT4, &weights, &trouble));
+    assert_int_equal(weights, 1);
+    assert_int_equal(forms[INNER].bytes_read, 10 * 64 + 64 * 33 / 2);
+    assert_int_equal(forms[LOOKED_UP].view.in[1].dtype, LL_I32);
+    ll_trace_free(trace);
+}
+
 /* A weight, seen with 32 and 8 columns, and a product of each; a look at what was computed is none at a
  * weight. */
 static void a_look_at_a_weight_is_one(void **state)
@@ -148,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_elements_of_four_bits_share_a_byte),
         cmocka_unit_test(weights_of_products_alone_are_stored),
+        cmocka_unit_test(weights_of_integer_products_are_stored_too),
         cmocka_unit_test(a_look_at_a_weight_is_one),
         cmocka_unit_test(they_are_read_as_stored_and_multiplied_as_before),
         cmocka_unit_test(four_bits_have_a_rate_of_their_own),
