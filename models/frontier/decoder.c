@@ -109,6 +109,7 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct
         return &nn->nothing;
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){rows->shape.dim[1], dense->units},
                                         (enum ll_role[]){dense->from, dense->to});
+    shape.dtype = (uint8_t)d->held;
     struct ll_init init = {LL_INIT_NORMAL, dense->deviation, NULL};
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init);
@@ -298,6 +299,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .fused = options->fused,
         .eager = options->eager,
         .narrow = ll_decoder_narrow(options->dtype),
+        .held = ll_decoder_narrow(options->dtype) && !build->train ? LL_F8 : nn->real,
         .rotary_base = options->rotary_base,
         .net = options->net,
     };

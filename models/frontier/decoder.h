@@ -41,6 +41,7 @@ struct ll_decoder {
     struct ll_value *hiding;  /* what is added to scores for that; NULL before it is wanted */
     bool sees_all;            /* words attend to those behind them, too */
     bool narrow;              /* products with weights are of 8 bits */
+    enum ll_dtype held;       /* in which their weights are held: these, unless they are trained */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
     const void *net;          /* what the net was told besides */
     struct ll_value *guesses; /* of the program that is evaluated */
@@ -97,8 +98,8 @@ static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t para
 bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
 /* Words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed; of 16
- * bits: weights, activations and gradients, with master weights and moments of 32; of 8: products alone,
- * else 16.
+ * bits: weights, activations and gradients, with master weights and moments of 32; of 8: products alone, and
+ * their weights where nobody trains them, else 16.
  */
 extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 

@@ -67,6 +67,7 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
         return &nn->nothing;
     struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){x->shape.dim[0], x->shape.dim[2], to},
                                         (enum ll_role[]){LL_ROLE_EXPERTS, from_role, to_role});
+    shape.dtype = (uint8_t)d->held;
     ll_nn_push(nn, name);
     struct ll_value *weights =
         ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});

@@ -32,7 +32,7 @@ static const char *const *const words[PARAMS] = {[DTYPE] = ll_decoder_dtypes};
 
 struct ncf {
     uint64_t batch, users, items, kinds, seed;
-    bool narrow;            /* products with weights are of 8 bits */
+    bool narrow, held;      /* products with weights are of 8 bits; their weights are held in them */
     struct ll_value *likes; /* of the program that is evaluated: one number a pair, above 0 for a like */
     uint32_t program;
 };
@@ -131,7 +131,8 @@ static struct ll_value *net(struct ll_nn *nn, const struct ncf *ncf, enum ll_dat
                            &(struct ll_dense_options){.units = (4 * factors) >> i,
                                                       .activation = LL_RELU,
                                                       .init = ll_init_keeping_size(x->shape.dim[1], 2),
-                                                      .narrow = ncf->narrow});
+                                                      .narrow = ncf->narrow,
+                                                      .held = ncf->held});
     struct ll_value *both[] = {narrowed(nn, product), x};
     x = ll_joined(nn, both, 2, 1);
     if (nn->trouble)
@@ -139,7 +140,8 @@ static struct ll_value *net(struct ll_nn *nn, const struct ncf *ncf, enum ll_dat
     return ll_dense_layer(nn, "output", x,
                           &(struct ll_dense_options){.units = 1,
                                                      .init = ll_init_keeping_size(x->shape.dim[1], 1),
-                                                     .narrow = ncf->narrow});
+                                                     .narrow = ncf->narrow,
+                                                     .held = ncf->held});
 }
 
 /* The mean logistic loss: the focal loss with neither weights nor focus is half of it. */
@@ -168,7 +170,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                         .items = (uint64_t)values[ITEMS],
                         .kinds = (uint64_t)values[KINDS],
                         .seed = build->seed,
-                        .narrow = ll_decoder_narrow(values[DTYPE])};
+                        .narrow = ll_decoder_narrow(values[DTYPE]),
+                        .held = ll_decoder_narrow(values[DTYPE]) && !build->train};
     nn->real = ll_decoder_real(values[DTYPE], nn->real);
     ll_nn_drive(nn, &(struct ll_driver){.context = ncf});
     struct ll_value *logits = net(nn, ncf, LL_LEARNED, factors);

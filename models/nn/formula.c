@@ -110,7 +110,8 @@ struct ll_value *ll_weight_product(struct ll_nn *nn, enum ll_op_kind kind, struc
 {
     if (!narrow)
         return ll_nn_do2(nn, kind, x, weights);
-    struct ll_value *narrow_weights = ll_cast_to(nn, weights, LL_F8);
+    struct ll_value *narrow_weights =
+        weights->shape.dtype == LL_F8 ? weights : ll_cast_to(nn, weights, LL_F8);
     return ll_as_real(nn, ll_nn_do2(nn, kind, ll_cast_to(nn, x, LL_F8), narrow_weights));
 }
 

@@ -118,7 +118,11 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     uint64_t dims[] = {x->shape.dim[1], options->units};
     struct ll_shape shape = ll_nn_shape(nn, 2, dims, roles);
     ll_nn_push(nn, name);
-    struct ll_value *weights = ll_nn_weight(nn, "weights", &shape, options->init);
+    struct ll_shape narrow_shape = shape;
+    narrow_shape.dtype = LL_F8;
+    struct ll_value *weights = options->held
+                                   ? ll_nn_variable(nn, "weights", &narrow_shape, LL_WEIGHT, options->init)
+                                   : ll_nn_weight(nn, "weights", &shape, options->init);
     struct ll_value *y = ll_weight_product(nn, LL_OP_MATMUL, x, weights, options->narrow);
     y = add_biases(nn, options->bias, y,
                    biases(nn, options->bias, options->units, LL_ROLE_HIDDEN, options->bias_start));

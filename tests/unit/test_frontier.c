@@ -238,6 +238,27 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
     }
 }
 
+/* Those that are trained are cast in each step; those that are not are held in the type. */
+static void weights_of_eight_bits_are_held_where_nobody_trains_them(void **state)
+{
+    static const char *const models[] = {"llama", "mixture", "bert", "ncf"};
+    (void)state;
+    for (size_t m = 0; m < 2 * sizeof models / sizeof *models; m++) {
+        const struct ll_setting settings[] = {{"dtype", "f8"}, {m < 6 ? "layers" : NULL, "2"}, {NULL, NULL}};
+        bool train = m % 2;
+        struct ll_trace *trace =
+            dry(models[m / 2], &(struct ll_run_options){.train = train, .batch = 1, .settings = settings});
+        uint64_t casts = 0;
+        for (uint32_t i = 0; i < trace->op_count; i++) {
+            const struct ll_form *form = &trace->forms[trace->ops[i].form];
+            casts += form->view.kind == LL_OP_CAST && form->view.in[0].rank > 1 &&
+                     trace->descs[form->inputs[0]].memory == LL_WEIGHT;
+        }
+        assert_true(train ? casts > 0 : casts == 0);
+        ll_trace_free(trace);
+    }
+}
+
 /* Logits of 16 bits are cast before. */
 static void cross_entropies_are_of_32_bits(void **state)
 {
@@ -289,6 +310,7 @@ int main(void)
         cmocka_unit_test(a_piece_may_be_all),
         cmocka_unit_test(experts_compute_on_their_places),
         cmocka_unit_test(products_of_weights_are_of_eight_bits_where_that_is_asked_for),
+        cmocka_unit_test(weights_of_eight_bits_are_held_where_nobody_trains_them),
         cmocka_unit_test(cross_entropies_are_of_32_bits),
         cmocka_unit_test(a_network_that_is_nearly_right_still_loses_a_little),
     };
