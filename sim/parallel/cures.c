@@ -76,7 +76,7 @@ static struct ll_trace *try_BATCH(struct curing *c, const char **trouble)
     if (*trouble)
         return NULL;
     fits = ll_max(fits, 1);
-    const char *with = ll_format(c->arena, "batch %" PRIu64 " of %" PRIu64, fits, batch);
+    const char *with = ll_format(c->arena, "--batch %" PRIu64, fits);
     c->cure->with = with ? with : "";
     c->samples = (double)fits / (double)batch;
     return ll_trace_rescale(trace_of(c), fits, trouble);
@@ -106,7 +106,7 @@ static struct ll_trace *try_FULL(struct curing *c, const char **trouble)
 static struct ll_trace *shard(struct curing *c, uint64_t zero, const char **trouble)
 {
     struct ll_parallel plan = plan_of(c);
-    const char *with = ll_format(c->arena, "%" PRIu64 " replicas", c->replicas);
+    const char *with = ll_format(c->arena, "--dp %" PRIu64 " --zero %" PRIu64, c->replicas, zero);
     c->cure->with = with ? with : "";
     plan.zero = zero;
     return ll_exchange_gradients(trace_of(c), &plan, trouble);
@@ -192,10 +192,10 @@ static void try_cure(struct curing *c, struct ll_trace *(*make)(struct curing *c
 const struct ll_cure *ll_cures(const struct ll_result *result, struct ll_arena *arena)
 {
     static const struct {
-        const char *name, *help;
+        const char *name, *option, *help;
         struct ll_trace *(*make)(struct curing *c, const char **trouble);
     } rows[] = {
-#define LL_CURE(word, name, help) {name, help, try_##word},
+#define LL_CURE(word, name, option, help) {name, option, help, try_##word},
 #include "sim/parallel/cures.def"
 #undef LL_CURE
     };
@@ -208,8 +208,11 @@ const struct ll_cure *ll_cures(const struct ll_result *result, struct ll_arena *
     if (curing.replicas < 2)
         curing.replicas = REPLICAS_ELSE;
     for (unsigned i = 0; cures && i < LL_CURE_COUNT; i++) {
-        cures[i] = (struct ll_cure){
-            .name = rows[i].name, .help = rows[i].help, .with = "", .time_s = NAN, .slowdown = NAN};
+        cures[i] = (struct ll_cure){.name = rows[i].name,
+                                    .help = rows[i].help,
+                                    .with = rows[i].option,
+                                    .time_s = NAN,
+                                    .slowdown = NAN};
         curing.cure = &cures[i];
         curing.samples = 1;
         try_cure(&curing, rows[i].make);

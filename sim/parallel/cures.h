@@ -7,7 +7,7 @@
 #include "sim/replay/replay.h"
 
 enum ll_cure_kind {
-#define LL_CURE(word, name, help) LL_CURE_##word,
+#define LL_CURE(word, ...) LL_CURE_##word,
 #include "sim/parallel/cures.def"
 #undef LL_CURE
     LL_CURE_COUNT
@@ -15,7 +15,7 @@ enum ll_cure_kind {
 
 struct ll_cure {
     const char *name, *help; /* static storage */
-    const char *with;        /* which batch, how many replicas; "" where there is nothing to say */
+    const char *with;        /* the options that do it, as --offload optimizer */
     const char *trouble;     /* why it cannot be done or its time is not known; NULL: nothing */
     bool done;               /* the footprint is known */
     bool fits;

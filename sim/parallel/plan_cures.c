@@ -59,7 +59,7 @@ static const char *try_MICRO_BATCH(struct curing *c, struct ll_parallel *plan)
         if (given % size != 0)
             continue;
         plan->micro_batch = size;
-        say_with(c, ll_format(c->arena, "%" PRIu64 " of %" PRIu64, size, given));
+        say_with(c, ll_format(c->arena, "--micro-batch %" PRIu64, size));
         if (!simulate(c, plan))
             break;
     }
@@ -172,10 +172,10 @@ const struct ll_cure *ll_plan_cures(const struct ll_trace *trace, const struct l
                                     struct ll_arena *arena)
 {
     static const struct {
-        const char *name, *help;
+        const char *name, *option, *help;
         const char *(*make)(struct curing *c, struct ll_parallel *plan);
     } rows[] = {
-#define LL_PLAN_CURE(word, name, help) {name, help, try_##word},
+#define LL_PLAN_CURE(word, name, option, help) {name, option, help, try_##word},
 #include "sim/parallel/plan_cures.def"
 #undef LL_PLAN_CURE
     };
@@ -187,8 +187,11 @@ const struct ll_cure *ll_plan_cures(const struct ll_trace *trace, const struct l
         struct ll_parallel plan = step->spread->plan;
         plan.batch = step->spread->sizes.batch;
         plan.micro_batch = step->spread->sizes.micro_batch;
-        cures[i] = (struct ll_cure){
-            .name = rows[i].name, .help = rows[i].help, .with = "", .time_s = NAN, .slowdown = NAN};
+        cures[i] = (struct ll_cure){.name = rows[i].name,
+                                    .help = rows[i].help,
+                                    .with = rows[i].option,
+                                    .time_s = NAN,
+                                    .slowdown = NAN};
         curing.cure = &cures[i];
         const char *trouble = rows[i].make(&curing, &plan);
         if (cures[i].done && cures[i].peak_bytes >= step->stages[step->fullest].memory_bytes) {

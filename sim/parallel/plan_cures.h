@@ -8,7 +8,7 @@
 #include "sim/parallel/step.h"
 
 enum ll_plan_cure_kind {
-#define LL_PLAN_CURE(word, name, help) LL_PLAN_CURE_##word,
+#define LL_PLAN_CURE(word, ...) LL_PLAN_CURE_##word,
 #include "sim/parallel/plan_cures.def"
 #undef LL_PLAN_CURE
     LL_PLAN_CURE_COUNT

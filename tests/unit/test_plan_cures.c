@@ -128,7 +128,7 @@ static void a_smaller_micro_batch_is_the_largest_that_fits(void **state)
     const struct ll_cure *smaller = &c.cures[LL_PLAN_CURE_MICRO_BATCH];
     assert_false(c.step->result->fits);
     assert_true(smaller->done && smaller->fits);
-    assert_string_equal(smaller->with, "2 of 4");
+    assert_string_equal(smaller->with, "--micro-batch 2");
     release(&c);
 }
 
