@@ -184,6 +184,12 @@ static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64
     return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->key_heads * each * s->head}, rows);
 }
 
+/* Whether keys and values are put into a memory, which may hold those of words before. */
+static bool remembers(const struct ll_decoder *d)
+{
+    return !d->train && d->pass != LL_PASS_FORWARD;
+}
+
 /* Keys or values put into the memory of the layer's, [batch, key_heads, context, head]; the memory. */
 static struct ll_value *remembered(struct ll_decoder *d, const char *name, struct ll_value *x)
 {
@@ -238,7 +244,7 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     uint64_t each = d->sizes.heads / d->sizes.key_heads;
     struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
     struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.key_heads), 1), *v = by_heads(d, values, 1);
-    if (!d->train && d->pass != LL_PASS_FORWARD) {
+    if (remembers(d)) {
         k = remembered(d, "keys", k);
         v = remembered(d, "values", v);
     }
@@ -263,7 +269,18 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     return as_rows(d, product(nn, ll_decoder_dropped(d, shares), v, false), each);
 }
 
-static void check(struct ll_nn *nn, const struct ll_decoder *d)
+/* Words that are read of each sentence, the last, and words of a sentence. */
+static void set_words(struct ll_decoder *d, const struct ll_decoder_options *options)
+{
+    enum { CONTEXT_ELSE = 1024 };
+    bool whole = !remembers(d) || (d->pass == LL_PASS_PREFILL && options->words == 0);
+    d->context = whole ? d->sizes.seq : CONTEXT_ELSE;
+    if (remembers(d) && options->context > 0)
+        d->context = options->context;
+    d->steps = whole ? d->context : ll_max(1, options->words);
+}
+
+static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_decoder_options *options)
 {
     const struct ll_decoder_sizes *s = &d->sizes;
     if (s->heads % s->key_heads != 0)
@@ -272,6 +289,8 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d)
         ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
     if (d->train && d->pass != LL_PASS_FORWARD)
         ll_nn_fail(nn, "prefill and decode are inferences; expected --infer with -p pass");
+    if (!remembers(d) && (options->context > 0 || options->words > 0))
+        ll_nn_fail(nn, "context and words are of prefill and decode; expected -p seq=N, or -p pass=decode");
     if (d->steps > d->context)
         ll_nn_fail(nn, "more new words than there are; expected -p words=N of at most -p context=N");
     if (d->letters > s->vocabulary)
@@ -282,16 +301,12 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
                                    const struct ll_decoder_sizes *sizes,
                                    const struct ll_decoder_options *options)
 {
-    bool remembers = !build->train && options->pass != LL_PASS_FORWARD;
-    bool some = remembers && (options->words > 0 || options->pass == LL_PASS_DECODE);
     nn->real = ll_decoder_real(options->dtype, nn->real);
     struct ll_decoder d = {
         .nn = nn,
         .sizes = *sizes,
         .pass = options->pass,
         .batch = build->batch,
-        .steps = some ? ll_max(1, options->words) : sizes->seq,
-        .context = some ? options->context : sizes->seq,
         .seed = build->seed,
         .letters = options->letters,
         .dropout = options->dropout,
@@ -303,6 +318,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .rotary_base = options->rotary_base,
         .net = options->net,
     };
+    set_words(&d, options);
     if (d.eager && (d.fused || sizes->heads != sizes->key_heads))
         ll_nn_fail(
             nn, "an op for each step of attention: expected -p fused=0 and as many heads that answer as ask");
@@ -377,7 +393,7 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
         return &nn->nothing;
     }
     *d = ll_decoder_begin(nn, build, sizes, options);
-    check(nn, d);
+    check(nn, d, options);
     ll_nn_drive(nn, &(struct ll_driver){.context = d});
     if (nn->trouble)
         return &nn->nothing;

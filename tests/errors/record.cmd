@@ -45,3 +45,4 @@ try train memnet -o samples
 mkdir empty
 try train alexnet --data empty
 try record alexnet --data empty
+try record gpt --dry-run --train -p context=4096 -o prompt.llt
