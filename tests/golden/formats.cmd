@@ -21,6 +21,10 @@ leadline import pytorch-graph torch.json
 echo 'onednn_verbose,exec,cpu,inner_product,gemm:jit,forward_inference,src_f32::blocked:ab:f0,,,mb64ic1024oc512,0.5' >log
 leadline import onednn log -o log.llt
 leadline export timeline log.llt
+# The steps of a recurrent layer are products, too.
+echo 'onednn_verbose,exec,cpu,rnn,ref,forward_inference,src_layer_f32::blocked:abc:f0,,alg:vanilla_lstm direction:unidirectional_left2right activation:undef,l1t3mb2sic16slc16dhc32dic32,0.05' >rnn
+leadline import onednn rnn -o rnn.llt
+leadline export scalesim rnn.llt
 leadline export csv conv2d.llt -c v100_sxm2_32gb -o out.csv --json
 cat >profile.json <<'END'
 {"traceEvents": [

@@ -2,8 +2,9 @@
 /* The convolutions and products of a trace's first complete step as a topology of SCALE-Sim: convolutions, of
  * which products are a kind, so that one file has all of them. SCALE-Sim knows neither batches nor padding.
  * An image alone is a layer as it is, its padding part of it; several images, and the gradients of a
- * convolution, are the product that computes them. Where a product stands for several, or a convolution has
- * groups, there is a row for each; a depthwise convolution is one row whose name has DP. */
+ * convolution, are the product that computes them. Where a product stands for several, as in the steps of a
+ * recurrent layer, or a convolution has groups, there is a row for each; a depthwise convolution is one row
+ * whose name has DP. */
 #include "tracer/convert/convert.h"
 #include "tracer/convert/scalesim.h"
 #include "tracer/ops.h"
@@ -72,12 +73,23 @@ static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv
     return ll_export_spill(export);
 }
 
-/* Whether the op is a product or a convolution, and its work. */
+static bool add_layer(struct ll_export *export, uint32_t op, const struct ll_work *work)
+{
+    struct ll_gemm gemm = work->gemm;
+    if (work->kind == LL_WORK_CONV)
+        return add_conv(export, op, &work->conv);
+    if (work->kind == LL_WORK_SEQUENCE) {
+        gemm = work->sequence.step;
+        gemm.batch = ll_mul(gemm.batch, work->sequence.steps);
+    }
+    return add_product(export, op, &gemm);
+}
+
+/* Whether the op multiplies matrices, and its work. */
 static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *work)
 {
     const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-    return view->kind != LL_OP_COUNT && ll_op_lower(view, work) && work->flops > 0 &&
-           (work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV);
+    return view->kind != LL_OP_COUNT && ll_op_lower(view, work) && work->flops > 0 && ll_is_product(work);
 }
 
 bool ll_export_SCALESIM(struct ll_export *export)
@@ -94,8 +106,7 @@ bool ll_export_SCALESIM(struct ll_export *export)
     for (uint32_t op = first; goes_on && op < end; op++)
         if (is_layer(trace, op, &work)) {
             any = true;
-            goes_on = work.kind == LL_WORK_GEMM ? add_product(export, op, &work.gemm)
-                                                : add_conv(export, op, &work.conv);
+            goes_on = add_layer(export, op, &work);
         }
     if (goes_on && !any)
         return ll_complain(export->diags, (struct ll_place){0},
