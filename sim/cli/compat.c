@@ -85,6 +85,24 @@ static int read_text(const struct ll_args *args, const char *path, struct ll_con
     return status == LL_OK ? LL_DONE : ll_wrong("%s: %s", path, ll_status_text(status));
 }
 
+/* A topology of the other kind reads as nothing, or as something else: SCALE-Sim takes a convolution's first
+ * three numbers for m, n and k. */
+static void check_kind(struct compat *compat, const struct ll_contents *topology, bool products)
+{
+    const char *path = compat->args->words[0];
+    bool holds_products = ll_scalesim_holds_products(topology->bytes, topology->length);
+    if (holds_products && !products && !compat->layers)
+        ll_complain(
+            &compat->diags, (struct ll_place){.file = path},
+            "no row has the fields of a convolution; products of m, n and k are read with --input gemm");
+    if (!holds_products && products && compat->layers)
+        fprintf(
+            stderr,
+            "%s: rows with the fields of a convolution; --input gemm takes the first three numbers for m, n "
+            "and k, as SCALE-Sim does, and leaves out the others\n",
+            path);
+}
+
 /* Both files are read before anything is said, so that all that is wrong is said at once. */
 static int read_inputs(struct compat *compat)
 {
@@ -101,6 +119,7 @@ static int read_inputs(struct compat *compat)
                                         &compat->config);
     compat->layers = ll_scalesim_read_topology(topology.bytes, topology.length, topology_path, products,
                                                args->arena, &compat->diags, &compat->count);
+    check_kind(compat, &topology, products);
     if (!compat->diags.count)
         return read && compat->layers ? LL_DONE : ll_failed("memory ran out");
     return LL_WRONG;

@@ -54,7 +54,7 @@ struct reading {
         uint64_t line;
         const char *line_text, *cut_text, *value;
     } bandwidth;
-    const char *unknown[64]; /* other keys, the first ones */
+    const char *unknown[64], *unknown_in[64]; /* other keys, the first ones, and their sections */
     size_t unknown_count;
     bool failed;
 };
@@ -156,8 +156,10 @@ static void read_key(struct reading *reading, const char *name, const char *valu
     }
     look_beyond(reading, name, value);
     enum { MOST = sizeof reading->unknown / sizeof reading->unknown[0] };
-    if (reading->unknown_count < MOST)
-        reading->unknown[reading->unknown_count++] = name;
+    if (reading->unknown_count == MOST)
+        return;
+    reading->unknown_in[reading->unknown_count] = reading->section;
+    reading->unknown[reading->unknown_count++] = name;
 }
 
 static void read_line(struct reading *reading, char *line)
@@ -200,19 +202,29 @@ static void read_bandwidth(struct reading *reading)
                        (uint64_t *)((char *)reading->config + keys[i].offset));
 }
 
+/* The section where a key of this name stands, NULL for none. */
+static const char *other_section(const struct reading *reading, const struct key *key)
+{
+    for (size_t i = 0; i < reading->unknown_count; i++)
+        if (strcasecmp(reading->unknown[i], key->name) == 0)
+            return reading->unknown_in[i];
+    return NULL;
+}
+
 /* A key of this name may stand in another section, or one that was meant to be it. */
 static void complain_missing(struct reading *reading, const struct key *key)
 {
     struct ll_place file = {.file = reading->name};
     const char *nearest = ll_nearest(key->name, reading->unknown, reading->unknown_count);
-    if (!nearest)
-        ll_complain(reading->diags, file, "no key `%s` in section [%s]", key->name, key->section);
-    else if (strcasecmp(nearest, key->name) == 0)
-        ll_complain(reading->diags, file, "no key `%s` in section [%s]; it stands outside of it", key->name,
-                    key->section);
-    else
+    const char *section = other_section(reading, key);
+    if (section)
+        ll_complain(reading->diags, file, "no key `%s` in section [%s]; it stands in section [%.40s]",
+                    key->name, key->section, section);
+    else if (nearest)
         ll_complain(reading->diags, file, "no key `%s` in section [%s]; is it `%.40s`?", key->name,
                     key->section, nearest);
+    else
+        ll_complain(reading->diags, file, "no key `%s` in section [%s]", key->name, key->section);
 }
 
 static void check_missing(struct reading *reading)

@@ -9,12 +9,14 @@
 
 #include <inttypes.h>
 
+#define MOST_Bpc UINT64_C(1000000000) /* the fastest memory of a machine: 1e18 B/s */
+
 void ll_scalesim_machine_yaml(const struct ll_scalesim_config *config, bool overlap, struct ll_str *out)
 {
     static const char *const dataflows[] = {"os", "ws", "is"};
     const uint64_t *kB = config->buffer_kB;
     uint64_t array_Bpc = config->rows + 2 * config->columns;
-    uint64_t channel_Bpc = config->user_bandwidth ? 3 * config->words_per_cycle : array_Bpc;
+    uint64_t channel_Bpc = config->user_bandwidth ? ll_min(3 * config->words_per_cycle, MOST_Bpc) : array_Bpc;
     ll_str_add(out, "name: from a SCALE-Sim configuration\nkind: systolic\nclock: 1GHz\n");
     ll_str_addf(out,
                 "units:\n  - {name: array, model: systolic, count: 1, rows: %" PRIu64 ", cols: %" PRIu64

@@ -34,6 +34,9 @@ END
 printf 'Layer,M,N,K\nsmall,4,4,4\nlarge,100000,100000,4\n' >products.csv
 try sim --compat scalesim2 -c scale.cfg net.csv -o reports
 try sim --compat scalesim2 -c good.cfg -i gemm products.csv
+try sim --compat scalesim2 -c good.cfg products.csv
+tr a-z A-Z <good.cfg >loud.cfg
+try sim --compat scalesim2 -c loud.cfg -i gemm products.csv
 try sim --compat scalesim2 -c good.cfg nowhere.csv
 try sim --compat scalesim3 -c good.cfg net.csv
 try sim --compat scalesim2 -c good.cfg --input mnk net.csv

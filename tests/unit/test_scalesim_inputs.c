@@ -182,8 +182,9 @@ static void a_key_in_another_section_is_missing(void **state)
     struct inputs *inputs = calloc(1, sizeof *inputs);
     assert_false(read_config(inputs, CONFIG "[run_presets]\nDataflow: os\nInterfaceBandwidth: CALC\n"));
     assert_int_equal(inputs->diags.count, 1);
-    assert_string_equal(inputs->diags.kept[0].message,
-                        "no key `Dataflow` in section [architecture_presets]; it stands outside of it");
+    assert_string_equal(
+        inputs->diags.kept[0].message,
+        "no key `Dataflow` in section [architecture_presets]; it stands in section [run_presets]");
     release(inputs);
 }
 

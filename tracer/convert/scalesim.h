@@ -30,6 +30,9 @@ static inline uint64_t ll_scalesim_windows(uint64_t in, uint64_t filter, uint64_
 
 enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
 
+/* Whether a topology holds products: no row has as many fields as a convolution needs. */
+bool ll_scalesim_holds_products(const char *text, size_t length);
+
 /* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,
  * stride, or strides of height and width) or of products (name, m, n, k). A first row whose second field is
  * no number is the header. NULL after complaints or when memory ran out; *count is at least 1 otherwise. */

@@ -5,28 +5,6 @@
 #include "tracer/convert/scalesim.h"
 #include "tracer/convert/series.h"
 
-#include <string.h>
-
-enum { CONV_FIELDS = 8 };
-
-/* Whether no line has as many fields as a convolution needs. */
-static bool are_products(const struct ll_input_file *input)
-{
-    const char *at = (const char *)input->bytes, *end = at + input->size;
-    size_t most = 0, fields = 0;
-    bool filled = false;
-    for (; at < end; at++) {
-        filled = filled || (*at != ',' && *at != ' ' && *at != '\r' && *at != '\n');
-        if (*at != ',' && *at != '\n')
-            continue;
-        fields += filled;
-        filled = false;
-        most = fields > most ? fields : most;
-        fields = *at == '\n' ? 0 : fields;
-    }
-    return (fields + filled > most ? fields + filled : most) < CONV_FIELDS;
-}
-
 static const char *record_product(struct ll_series *series, enum ll_dtype dtype,
                                   const struct ll_scalesim_layer *layer)
 {
@@ -85,7 +63,7 @@ bool ll_import_SCALESIM(struct ll_import *import)
     enum ll_dtype dtype;
     if (import->input_count != 1)
         return ll_complain(import->diags, (struct ll_place){0}, "expected one topology");
-    bool products = are_products(input);
+    bool products = ll_scalesim_holds_products((const char *)input->bytes, input->size);
     const struct ll_scalesim_layer *layers =
         ll_scalesim_read_topology((const char *)input->bytes, input->size, input->path, products,
                                   &import->arena, import->diags, &count);

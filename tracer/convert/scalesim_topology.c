@@ -200,6 +200,22 @@ static void read_rows(struct reading *reading)
     }
 }
 
+bool ll_scalesim_holds_products(const char *text, size_t length)
+{
+    size_t most = 0, fields = 0;
+    bool filled = false;
+    for (const char *at = text, *end = text + length; at < end; at++) {
+        filled = filled || (*at != ',' && *at != ' ' && *at != '\r' && *at != '\n');
+        if (*at != ',' && *at != '\n')
+            continue;
+        fields += filled;
+        filled = false;
+        most = fields > most ? fields : most;
+        fields = *at == '\n' ? 0 : fields;
+    }
+    return (fields + filled > most ? fields + filled : most) < 1 + STRIDE_W;
+}
+
 const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
                                                           bool products, struct ll_arena *arena,
                                                           struct ll_diags *diags, size_t *count)
