@@ -60,13 +60,20 @@ static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind,
     return LL_NO_UNIT;
 }
 
+/* A batch of one product is one product to a library, whatever it was called for. */
+static enum ll_op_kind run_as(enum ll_op_kind kind, const struct ll_work *work)
+{
+    bool single = kind == LL_OP_BATCH_MATMUL && work->kind == LL_WORK_GEMM && work->gemm.batch == 1;
+    return single ? LL_OP_MATMUL : kind;
+}
+
 uint32_t ll_choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                         enum ll_dtype *dtype)
 {
     enum ll_dtype types[LL_DTYPE_COUNT];
     size_t count = ll_computed_as((enum ll_dtype)work->dtype, types);
     for (size_t i = 0; i < count; i++) {
-        uint32_t unit = unit_for(machine, kind, work, types[i]);
+        uint32_t unit = unit_for(machine, run_as(kind, work), work, types[i]);
         *dtype = types[i];
         if (unit != LL_NO_UNIT)
             return unit;

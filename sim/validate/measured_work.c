@@ -14,16 +14,15 @@ static void works_GEMM(struct ll_row_works *r)
     bool ta = ll_row_either(r, "ta", "N", "T"), tb = ll_row_either(r, "tb", "N", "T");
     ll_row_either(r, "bias", "0", "1"); /* it changes no product */
     if (ll_row_text(r, "ta") || ll_row_text(r, "tb"))
-        ll_row_product(r, (struct ll_gemm){1, n, m, k})->along_k =
-            (tb ? 0 : LL_LINES_OF_A) | (ta ? LL_LINES_OF_B : 0);
+        ll_row_product(r, n, m, k)->along_k = (tb ? 0 : LL_LINES_OF_A) | (ta ? LL_LINES_OF_B : 0);
     else
-        ll_row_product(r, (struct ll_gemm){1, m, n, k})->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+        ll_row_product(r, m, n, k)->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
 }
 
 static void works_BMM(struct ll_row_works *r)
 {
     struct ll_gemm dims = {ll_row_dim(r, "b"), ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")};
-    ll_row_product(r, dims)->along_k = LL_LINES_OF_A;
+    ll_row_products(r, dims)->along_k = LL_LINES_OF_A;
 }
 
 /* `inputs` of the queries' size come in beside keys and values, `outputs` go out. */
@@ -57,8 +56,8 @@ static void works_ATTENTION_GRADS(struct ll_row_works *r)
 static void works_DENSE_GRADS(struct ll_row_works *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
-    ll_row_product(r, (struct ll_gemm){1, m, k, n});
-    ll_row_product(r, (struct ll_gemm){1, k, n, m});
+    ll_row_product(r, m, k, n);
+    ll_row_product(r, k, n, m);
 }
 
 /* 0 is no dilation, where a row says it. */
@@ -166,7 +165,7 @@ static void works_RECURRENT(struct ll_row_works *r)
         uint64_t width = input_width(&d, i / d.directions);
         add_steps(r, &d);
         if (width > 0)
-            ll_row_product(r, (struct ll_gemm){1, ll_mul(d.steps, d.batch), d.all, width});
+            ll_row_product(r, ll_mul(d.steps, d.batch), d.all, width);
     }
 }
 
@@ -176,7 +175,7 @@ static void works_RNN_WEIGHTS(struct ll_row_works *r)
     const struct recurrent d = recurrent_of(r);
     for (uint64_t i = 0; !r->trouble && i < d.layers * d.directions; i++) {
         uint64_t width = d.hidden + input_width(&d, i / d.directions);
-        ll_row_product(r, (struct ll_gemm){1, width, d.all, ll_mul(d.steps, d.batch)});
+        ll_row_product(r, width, d.all, ll_mul(d.steps, d.batch));
     }
 }
 

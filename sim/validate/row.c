@@ -68,15 +68,25 @@ struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum 
     return &part->work;
 }
 
-struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm)
+static struct ll_work *add_products(struct ll_row_works *r, enum ll_op_kind kind, struct ll_gemm gemm)
 {
-    struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, gemm.batch > 1 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
+    struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, kind);
     work->gemm = gemm;
     work->flops = ll_mul(ll_mul(2 * gemm.batch, gemm.m), ll_mul(gemm.n, gemm.k));
     work->a_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.k)));
     work->b_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.k, gemm.n)));
     work->c_bytes = bytes(r, ll_mul(gemm.batch, ll_mul(gemm.m, gemm.n)));
     return work;
+}
+
+struct ll_work *ll_row_product(struct ll_row_works *r, uint64_t m, uint64_t n, uint64_t k)
+{
+    return add_products(r, LL_OP_MATMUL, (struct ll_gemm){1, m, n, k});
+}
+
+struct ll_work *ll_row_products(struct ll_row_works *r, struct ll_gemm gemm)
+{
+    return add_products(r, LL_OP_BATCH_MATMUL, gemm);
 }
 
 uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad)

@@ -46,8 +46,10 @@ uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwi
  * r->out->failed is set. */
 struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum ll_op_kind op);
 
-/* A matrix product, or a batch of them; never NULL either. */
-struct ll_work *ll_row_product(struct ll_row_works *r, struct ll_gemm gemm);
+/* A matrix product; a batch of them, which takes the library's batched kernels though it be of one. Never
+ * NULL either. */
+struct ll_work *ll_row_product(struct ll_row_works *r, uint64_t m, uint64_t n, uint64_t k);
+struct ll_work *ll_row_products(struct ll_row_works *r, struct ll_gemm gemm);
 
 /* A convolution pass; output extents follow from the rest, its own are not looked at. */
 void ll_row_conv(struct ll_row_works *r, struct ll_conv conv, uint64_t pad_h, uint64_t pad_w);

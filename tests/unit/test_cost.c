@@ -168,6 +168,20 @@ static void a_product_goes_to_the_first_unit_that_its_lines_suit(void **state)
     assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &k).unit, 0);
 }
 
+/* The first unit runs single products, a further one batches. */
+static void a_batch_of_one_goes_where_single_products_go(void **state)
+{
+    (void)state;
+    struct ll_machine machine = simple();
+    struct ll_work one = gemm_work(LL_F16, 1, 64, 64, 64), two = gemm_work(LL_F16, 2, 64, 64, 64);
+    machine.units[machine.unit_count++] = machine.units[0];
+    machine.units[0].runs[LL_OP_BATCH_MATMUL] = false;
+    machine.units[2].runs[LL_OP_MATMUL] = false;
+    machine.units[2].runs[LL_OP_BATCH_MATMUL] = true;
+    assert_int_equal(cost_of(&machine, LL_OP_BATCH_MATMUL, &two).unit, 2);
+    assert_int_equal(cost_of(&machine, LL_OP_BATCH_MATMUL, &one).unit, 0);
+}
+
 static void channels_of_their_own_go_to_lanes_where_software_says_so(void **state)
 {
     (void)state;
@@ -552,6 +566,7 @@ int main(void)
         cmocka_unit_test(channels_of_their_own_go_to_lanes_where_software_says_so),
         cmocka_unit_test(a_product_goes_to_the_first_unit_that_its_sides_suit),
         cmocka_unit_test(a_product_goes_to_the_first_unit_that_its_lines_suit),
+        cmocka_unit_test(a_batch_of_one_goes_where_single_products_go),
         cmocka_unit_test(a_dtype_that_no_unit_lists_is_computed_in_a_wider_one),
         cmocka_unit_test(devices_that_exchange_data_are_not_asked_of_one),
         cmocka_unit_test(what_private_memories_share_is_moved_to_each),

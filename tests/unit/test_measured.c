@@ -51,6 +51,14 @@ static void a_product_has_two_mnk_flops(void **state)
     expect_bytes(&works.at[0].work, 4 * 4 * 21, 4 * 4 * 35, 4 * 4 * 15);
 }
 
+static void a_batch_of_one_product_is_a_batch(void **state)
+{
+    (void)state;
+    assert_int_equal(good_works("bmm", "fp32", "b=1;m=3;n=5;k=7").at[0].kind, LL_OP_BATCH_MATMUL);
+    assert_int_equal(good_works("bmm", "fp32", "b=2;m=3;n=5;k=7").at[0].kind, LL_OP_BATCH_MATMUL);
+    assert_int_equal(good_works("gemm", "fp32", "m=3;n=5;k=7").at[0].kind, LL_OP_MATMUL);
+}
+
 static uint64_t lines_of(const char *op, const char *dims)
 {
     return good_works(op, "fp32", dims).at[0].work.along_k;
@@ -363,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_has_two_mnk_flops),
+        cmocka_unit_test(a_batch_of_one_product_is_a_batch),
         cmocka_unit_test(a_product_of_blas_lies_row_by_row),
         cmocka_unit_test(a_convolution_knows_its_three_products),
         cmocka_unit_test(a_recurrent_layer_is_a_sequence_of_products),
