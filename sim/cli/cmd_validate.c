@@ -61,16 +61,23 @@ static void family_json(const struct ll_family_errors *family, struct ll_json *j
     ll_json_close_object(json);
 }
 
+static void families_json(const char *key, const struct ll_family_errors *at, size_t count,
+                          struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_list(json);
+    for (size_t i = 0; i < count; i++)
+        family_json(&at[i], json);
+    ll_json_close_list(json);
+}
+
 static int report_json(const struct ll_validation *v)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     ll_json_open_object(&json);
-    ll_json_key(&json, "families");
-    ll_json_open_list(&json);
-    for (size_t i = 0; i < v->family_count; i++)
-        family_json(&v->families[i], &json);
-    ll_json_close_list(&json);
+    families_json("families", v->families, v->family_count, &json);
+    families_json("machines", v->machines, v->machine_count, &json);
     ll_json_key(&json, "overall");
     ll_json_open_object(&json);
     ll_json_put_count(&json, "points", v->overall.ours.points);
@@ -125,16 +132,30 @@ static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
                     part_text(large, sizeof large, &all->large));
 }
 
+/* With the machine behind it where several answer to it, each for its software. */
+static const char *hardware_text(char *text, size_t size, const struct ll_validation *v,
+                                 const struct ll_family_errors *family)
+{
+    bool shared = false;
+    for (size_t i = 0; i < v->machine_count && !shared; i++)
+        shared = v->machines[i].machine != family->machine &&
+                 strcmp(v->machines[i].hardware, family->hardware) == 0;
+    snprintf(text, size, "%s (%s)", family->hardware, family->machine->stem);
+    return shared ? text : family->hardware;
+}
+
 static int report(const struct ll_validation *v)
 {
+    char hardware[256];
     struct ll_str out = {0};
     struct ll_table *errors =
         ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>?bias|>roofline MAPE|>?its "
                      "median|>?launch-bound MAPE|>?large MAPE");
     struct ll_table *unscored = ll_table_new(">points|not scored, because");
-    for (size_t i = 0; i < v->family_count; i++) {
-        const struct ll_family_errors *family = &v->families[i];
-        error_row(family->hardware, family->family, &family->errors, errors);
+    for (size_t i = 0; i < v->machine_count; i++) {
+        const struct ll_family_errors *family = &v->machines[i];
+        error_row(hardware_text(hardware, sizeof hardware, v, family), family->family, &family->errors,
+                  errors);
     }
     if (v->overall.ours.points > 0)
         error_row("all", "", &v->overall, errors);

@@ -22,8 +22,8 @@ static bool is_first(const struct ll_validation *v, size_t cell)
 {
     bool first = true;
     for (size_t i = 0; i < cell && first; i++)
-        first = v->families[i].machine != v->families[cell].machine ||
-                strcmp(v->families[i].family, v->families[cell].family) != 0;
+        first = v->machines[i].machine != v->machines[cell].machine ||
+                strcmp(v->machines[i].family, v->machines[cell].family) != 0;
     return first;
 }
 
@@ -33,16 +33,16 @@ bool ll_residuals_csv(const struct ll_validation *v, struct ll_str *out)
     for (int i = 0; i < COLUMNS; i++)
         ll_str_addf(out, "%s%s", i ? "," : "", header[i]);
     ll_str_add(out, "\n");
-    for (size_t cell = 0; logs && cell < v->family_count; cell++) {
+    for (size_t cell = 0; logs && cell < v->machine_count; cell++) {
         size_t count = 0;
         for (size_t i = 0; i < v->count; i++)
-            if (same_cell(&v->predictions[i], &v->families[cell]))
+            if (same_cell(&v->predictions[i], &v->machines[cell]))
                 logs[count++] = log(v->predictions[i].row->time_s / v->predictions[i].time_s);
         if (count < LL_LEAST_RESIDUALS || !is_first(v, cell))
             continue;
         ll_sort_numbers(logs, count);
-        ll_str_addf(out, "%s,%s,%zu,%.4f,%.4f,%.4f\n", v->families[cell].machine->stem,
-                    v->families[cell].family, count, ll_sorted_quantile(logs, count, 0.1),
+        ll_str_addf(out, "%s,%s,%zu,%.4f,%.4f,%.4f\n", v->machines[cell].machine->stem,
+                    v->machines[cell].family, count, ll_sorted_quantile(logs, count, 0.1),
                     ll_sorted_quantile(logs, count, 0.5), ll_sorted_quantile(logs, count, 0.9));
     }
     out->failed |= !logs;

@@ -176,7 +176,7 @@ static struct ll_errors sum_up(const struct errors *e)
 
 enum { OURS, ROOFLINE, LAUNCH_BOUND, LARGE, SETS };
 
-/* What is gathered of one hardware and family, or of all. */
+/* What is gathered of rows that have a key in common, or of all. */
 struct cell {
     struct errors sets[SETS];
     const struct ll_prediction *first;
@@ -200,11 +200,17 @@ static struct ll_score_set score(const struct cell *cell)
     };
 }
 
+struct cells {
+    struct ll_map keys;
+    struct cell *at;
+    uint64_t capacity;
+};
+
 struct validating {
     struct ll_arena *arena;
-    struct ll_map cell_keys, reasons;
-    struct cell *cells, overall;
-    uint64_t cell_capacity;
+    struct cells families, machines;
+    struct cell overall;
+    struct ll_map reasons;
     uint64_t *reason_counts, reason_capacity;
     bool failed;
 };
@@ -221,18 +227,24 @@ static void count_unscored(struct validating *v, const char *reason)
     v->reason_counts[id] = is_new ? 1 : v->reason_counts[id] + 1;
 }
 
-static void gather_row(struct validating *v, const struct ll_prediction *p)
+/* A NULL key: memory ran out. */
+static bool gather_by(struct cells *cells, const char *key, const struct ll_prediction *p)
 {
     bool is_new;
-    const char *key = ll_format(v->arena, "%s|%s", p->row->hardware, p->family);
-    uint32_t id = key ? ll_map_intern(&v->cell_keys, key, strlen(key), &is_new) : LL_NO_ID;
-    if (id == LL_NO_ID || !ll_grow(&v->cells, &v->cell_capacity, (uint64_t)id + 1, sizeof *v->cells)) {
-        v->failed = true;
-        return;
-    }
+    uint32_t id = key ? ll_map_intern(&cells->keys, key, strlen(key), &is_new) : LL_NO_ID;
+    if (id == LL_NO_ID || !ll_grow(&cells->at, &cells->capacity, (uint64_t)id + 1, sizeof *cells->at))
+        return false;
     if (is_new)
-        v->cells[id] = (struct cell){.first = p};
-    v->failed |= !gather(&v->cells[id], p) || !gather(&v->overall, p);
+        cells->at[id] = (struct cell){.first = p};
+    return gather(&cells->at[id], p);
+}
+
+static void gather_row(struct validating *v, const struct ll_prediction *p)
+{
+    const char *family = ll_format(v->arena, "%s|%s", p->row->hardware, p->family);
+    const char *machine = family ? ll_format(v->arena, "%s|%s", family, p->machine->stem) : NULL;
+    v->failed |= !gather_by(&v->families, family, p) || !gather_by(&v->machines, machine, p) ||
+                 !gather(&v->overall, p);
 }
 
 static const struct ll_unscored *list_unscored(struct validating *v)
@@ -248,11 +260,11 @@ static const struct ll_unscored *list_unscored(struct validating *v)
     return list;
 }
 
-static const struct ll_family_errors *list_families(struct validating *v)
+static const struct ll_family_errors *list(struct validating *v, const struct cells *cells)
 {
-    struct ll_family_errors *list = ll_alloc(v->arena, v->cell_keys.count, sizeof *list);
-    for (uint32_t i = 0; list && i < v->cell_keys.count; i++) {
-        const struct cell *cell = &v->cells[i];
+    struct ll_family_errors *list = ll_alloc(v->arena, cells->keys.count, sizeof *list);
+    for (uint32_t i = 0; list && i < cells->keys.count; i++) {
+        const struct cell *cell = &cells->at[i];
         list[i] = (struct ll_family_errors){
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
@@ -270,14 +282,20 @@ static void free_errors(const struct cell *cell)
         free(cell->sets[i].size);
 }
 
+static void release_cells(struct cells *cells)
+{
+    for (uint32_t i = 0; i < cells->keys.count && cells->at; i++)
+        free_errors(&cells->at[i]);
+    free(cells->at);
+    ll_map_release(&cells->keys);
+}
+
 static void release(struct validating *v)
 {
-    for (uint32_t i = 0; i < v->cell_keys.count && v->cells; i++)
-        free_errors(&v->cells[i]);
+    release_cells(&v->families);
+    release_cells(&v->machines);
     free_errors(&v->overall);
-    free(v->cells);
     free(v->reason_counts);
-    ll_map_release(&v->cell_keys);
     ll_map_release(&v->reasons);
 }
 
@@ -432,8 +450,10 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
         *result = (struct ll_validation){
             .predictions = predictions,
             .count = count,
-            .families = list_families(&v),
-            .family_count = v.cell_keys.count,
+            .families = list(&v, &v.families),
+            .family_count = v.families.keys.count,
+            .machines = list(&v, &v.machines),
+            .machine_count = v.machines.keys.count,
             .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,

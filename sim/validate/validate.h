@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicted against measured: every row that can be turned into work is costed on the machine that answers to
- * the row's hardware, and errors are summed up by hardware and family of op.
+ * the row's hardware, and errors are summed up by hardware and family of op, and also by machine: one
+ * hardware may have been measured under software for which other machines answer.
  *
  * A row of so many devices, "8x NVIDIA T4", means a machine that answers to all of it, or else to what
  * follows the number, and whose network joins that many.
@@ -53,8 +54,12 @@ struct ll_unscored {
 struct ll_validation {
     const struct ll_prediction *predictions; /* by row */
     size_t count;
-    const struct ll_family_errors *families; /* in the order of their first rows */
+    const struct ll_family_errors
+        *families; /* by hardware and family, in the order of their first rows, whose
+                                              * machine is told */
     size_t family_count;
+    const struct ll_family_errors *machines; /* and by machine */
+    size_t machine_count;
     struct ll_score_set overall;
     const struct ll_unscored *unscored;
     size_t unscored_count;

@@ -31,3 +31,11 @@ echo "exit $?"
 printf 'name: Mine\ninherits: custom_example.yaml\n' > machines/mine.yaml
 printf 'source,hardware,op,dtype,dims,time_s,notes\ntest,Mine,relu,fp32,n=25,4e-6,\n' > mine.csv
 leadline validate --machines machines mine.csv
+# One hardware under software for which another machine answers: scored apart, and error bars of its own.
+printf 'name: Slow pipe\ninherits: pipe\naliases: ["other: A Pipe"]\nmemory: [{name: pipe, bandwidth: 50B/s}]\n' \
+    > machines/slow.yaml
+{ cat one.csv; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo 'other,A Pipe,ew_add,fp32,n=25;nin=1,5,'; done; } \
+    > both.csv
+leadline validate --machines machines both.csv --residuals residuals.csv --svg both.svg
+cat residuals.csv
+grep -o '[0-9]* rows, [^<]*' both.svg

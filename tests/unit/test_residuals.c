@@ -93,7 +93,7 @@ static void quantiles_are_of_measured_over_predicted(void **state)
                                                 {.family = "conv", .machine = &machine},
                                                 {.family = "gemm", .machine = &machine}};
     const struct ll_validation v = {
-        .predictions = predictions, .count = ROWS, .families = families, .family_count = 3};
+        .predictions = predictions, .count = ROWS, .machines = families, .machine_count = 3};
     struct ll_str csv = {0};
     assert_true(ll_residuals_csv(&v, &csv));
     assert_string_equal(csv.text, "machine,family,points,p10,p50,p90\ntoy,gemm,21,-0.8000,0.0000,0.8000\n");
