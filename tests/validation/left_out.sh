@@ -10,10 +10,18 @@ shift
 here=$(dirname "$0")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export COLUMNS=120
-"$leadline" validate "$@" > "$folder/seen"
-"$leadline" validate "$@" --machines "$here/newcomers" > "$folder/left_out"
-awk -F '   *' -v limits="${MOST:-}" '
+
+# Hardware, family, points and mean error in percent, by tabs, a line each.
+errors() {
+    "$leadline" validate --json "$@" | awk -F '": "?|"?,?$' '
+        /^  "machines"/ { exit }
+        /^      "/ { of[substr($1, 8)] = $2 }
+        /^      "mape"/ { printf "%s\t%s\t%d\t%.1f\n", of["hardware"], of["family"], of["points"], 100 * $2 }'
+}
+
+errors "$@" > "$folder/seen"
+errors "$@" --machines "$here/newcomers" > "$folder/left_out"
+awk -F '\t' -v limits="${MOST:-}" '
     function row(hardware, family, points, seen, left_out) {
         printf "%-24s %-12s %6d  %6.1f %%  %6.1f %%\n", hardware, family, points, seen, left_out
     }
@@ -22,7 +30,6 @@ awk -F '   *' -v limits="${MOST:-}" '
         for (i = split(limits, limit, " "); i > 0; i--)
             most[substr(limit[i], 1, index(limit[i], "=") - 1)] = substr(limit[i], index(limit[i], "=") + 1)
     }
-    $1 == "hardware" || $4 !~ /%/ { next }
     FNR == NR { seen[$1, $2] = $4; points[$1, $2] = $3; next }
     $3 == points[$1, $2] {
         row($1, $2, $3, seen[$1, $2], $4)
