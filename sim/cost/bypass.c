@@ -64,6 +64,13 @@ void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task
 
 void ll_tell_bounds(const struct ll_toll *toll, struct ll_explain *why)
 {
+    bool beside = false;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        beside |= toll->free[i] && !toll->roomless[i];
+    if (beside)
+        ll_say(why,
+               "others come there out of another level, in blocks of their own: what goes out of this one is "
+               "at least as much as follows");
     if (toll->most_sums > 0)
         ll_say(why, "results pass by, %.10g at once: blocks of them are no larger, or others have all of k",
                toll->most_sums);

@@ -16,7 +16,7 @@
 void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                     uint64_t memory, struct ll_toll *toll);
 
-/* Says what bounds blocks beside the room that they have. */
+/* Says what bounds blocks beside the room that they have, and whether others have blocks of their own. */
 void ll_tell_bounds(const struct ll_toll *toll, struct ll_explain *why);
 
 #endif

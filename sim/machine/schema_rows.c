@@ -369,7 +369,9 @@ static const struct ll_field level_fields[] = {
     {.key = "holds", .type = LL_TYPE_OPERANDS, AT(holds), .given_offset = offsetof(struct ll_level, holds_given),
      .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others bypass it; when not "
              "given, all. What is kept for the next op is what it holds then, too: results for a layer that "
-             "takes them as input, in a memory of [input, output]"},
+             "takes them as input, in a memory of [input, output]. Where operands reach one memory out of several "
+             "levels, each level's are blocked as suits them alone: a lower bound, by which holding fewer may look "
+             "better than it is"},
     {.key = "tile", .type = LL_TYPE_TILE, AT(tile),
      .help = "m x n x k of a product that software keeps in it, with `mapping: search`, which then looks for the rest "
              "alone: no larger than the product, its longest side halved until it fits, and no larger than the tile "
