@@ -176,18 +176,33 @@ static bool check_power(struct ll_reading *reading)
                        limit_w, reading->machine->energy.static_w > 0 ? "static_w" : "leakage", static_w);
 }
 
-/* Reports list memory levels beside these other things that can hold an op back. */
-static bool check_level_names(struct ll_reading *reading)
+/* False after a complaint: the name is one of these, beside which reports list what has it. */
+static bool name_is_free(struct ll_reading *reading, const char *list, uint64_t index, const char *name,
+                         const char *const *reserved, size_t count)
 {
-    static const char *const reserved[] = {"compute", "network", "host", "overhead", "dependency"};
+    for (size_t i = 0; i < count; i++)
+        if (name && !strcmp(name, reserved[i]))
+            return ll_complain(reading->diags, place_of(item_node(reading, list, index), "name"),
+                               "`%s` means something else in reports; give this %s another name", name,
+                               strcmp(list, "units") == 0 ? "unit" : "memory level");
+    return true;
+}
+
+/* Reports list memory levels beside other things that can hold an op back, and that take energy; and units
+ * and levels beside what else has area. */
+static bool check_reported_names(struct ll_reading *reading)
+{
+    static const char *const beside_levels[] = {"compute",    "network", "host", "overhead",
+                                                "dependency", "static",  "fixed"};
+    static const char *const beside_units[] = {"fixed"};
     const struct ll_machine *machine = reading->machine;
     bool right = true;
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        right &= name_is_free(reading, "units", i, machine->units[i].name, beside_units,
+                              sizeof beside_units / sizeof *beside_units);
     for (uint64_t i = 0; i < machine->level_count; i++)
-        for (size_t j = 0; j < sizeof reserved / sizeof *reserved; j++)
-            if (machine->levels[i].name && !strcmp(machine->levels[i].name, reserved[j]))
-                right = ll_complain(
-                    reading->diags, place_of(item_node(reading, "memory", i), "name"),
-                    "`%s` means something else in reports; give this memory level another name", reserved[j]);
+        right &= name_is_free(reading, "memory", i, machine->levels[i].name, beside_levels,
+                              sizeof beside_levels / sizeof *beside_levels);
     return right;
 }
 
@@ -545,7 +560,7 @@ bool ll_machine_check(struct ll_reading *reading)
     }
     if (ll_read_well(reading, "host"))
         right &= check_host(reading);
-    right &= check_level_names(reading);
+    right &= check_reported_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory")) {
         right &= settle_drams(reading);
