@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -194,6 +195,31 @@ static int jumps_deeper(void)
     return !deep_products(10);
 }
 
+static sigjmp_buf loop;
+
+static void jump_back(int number)
+{
+    (void)number;
+    siglongjmp(loop, 1);
+}
+
+/* Out of whatever is going on, at times amid a record. */
+static int jumps_from_handlers(void)
+{
+    const struct itimerval soon = {.it_value = {0, 20}};
+    volatile int jumps = 0;
+    bool right = products(1);
+    signal(SIGALRM, jump_back);
+    sigsetjmp(loop, 1);
+    if (jumps++ < 300) {
+        setitimer(ITIMER_REAL, &soon, NULL);
+        for (;;)
+            blas_product();
+    }
+    leadline_mark_step();
+    return !(products(10) && right);
+}
+
 static int floods(void)
 {
     return !products(20000);
@@ -338,14 +364,31 @@ int main(int count, char **arguments)
         const char *name;
         int (*run)(void);
     } things[] = {
-        {"calls", calls},           {"nested", nested},         {"question", question},
-        {"forks", forks},           {"exits", exits_early},     {"killed", is_killed},
-        {"threads", threads},       {"short", short_threads},   {"jumps", jumps},
-        {"floods", floods},         {"signals", signals},       {"steps", steps},
-        {"memory", takes_memory},   {"closes", closes_all},     {"limited", small_files},
-        {"execs", becomes_another}, {"speed", speed},           {"wide", wide},
-        {"weak", asks_weakly},      {"small", has_small_stack}, {"returns", returns},
-        {"churns", churns_memory},  {"deeper", jumps_deeper},   {"within", is_killed_within},
+        {"calls", calls},
+        {"nested", nested},
+        {"question", question},
+        {"forks", forks},
+        {"exits", exits_early},
+        {"killed", is_killed},
+        {"threads", threads},
+        {"short", short_threads},
+        {"jumps", jumps},
+        {"floods", floods},
+        {"signals", signals},
+        {"steps", steps},
+        {"memory", takes_memory},
+        {"closes", closes_all},
+        {"limited", small_files},
+        {"execs", becomes_another},
+        {"speed", speed},
+        {"wide", wide},
+        {"weak", asks_weakly},
+        {"small", has_small_stack},
+        {"returns", returns},
+        {"churns", churns_memory},
+        {"deeper", jumps_deeper},
+        {"within", is_killed_within},
+        {"handlers", jumps_from_handlers},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -355,6 +355,21 @@ static void after_a_jump_calls_from_deeper_frames_are_not_within_the_lost_one(vo
     finish(&seen);
 }
 
+static void a_record_that_was_jumped_out_of_is_lost_alone(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run(&seen, "linked_program", "handlers", 64 << 20);
+    assert_int_equal(seen.recording.status, 0);
+    uint64_t mark = 0, behind = 0;
+    while (mark < seen.count && seen.events[mark].kind != LL_EVENT_STEP)
+        mark++;
+    for (uint64_t i = mark; i < seen.count; i++)
+        behind += seen.events[i].kind == LL_EVENT_CALL && seen.events[i].call.depth == 0;
+    assert_int_equal(behind, 10);
+    finish(&seen);
+}
+
 static void what_finds_no_room_is_counted(void **state)
 {
     (void)state;
@@ -542,6 +557,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(a_thread_that_ends_leaves_its_ring_to_the_next),
         cmocka_unit_test(a_call_that_was_jumped_out_of_is_given_up),
         cmocka_unit_test(after_a_jump_calls_from_deeper_frames_are_not_within_the_lost_one),
+        cmocka_unit_test(a_record_that_was_jumped_out_of_is_lost_alone),
         cmocka_unit_test(what_finds_no_room_is_counted),
         cmocka_unit_test(memory_that_comes_and_goes_leaves_room_for_calls),
         cmocka_unit_test(a_signal_amid_a_record_does_no_harm),

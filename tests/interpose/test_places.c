@@ -62,9 +62,9 @@ void ll_step_at(uint32_t symbol)
 {
     (void)symbol;
 }
-bool ll_thread_ready(struct ll_thread *thread)
+bool ll_thread_ready(struct ll_thread *thread, const void *top)
 {
-    (void)thread;
+    (void)thread, (void)top;
     return false;
 }
 void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)

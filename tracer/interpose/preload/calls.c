@@ -179,7 +179,7 @@ void *ll_enter(struct ll_wrapper_frame *frame, const void *top)
         passage->way = ll_reach(passage->symbol, passage->caller);
     void *real = passage->way.real;
     struct ll_thread *thread = &ll_self;
-    if (!real || !ll_process_control() || !ll_thread_ready(thread))
+    if (!real || !ll_process_control() || !ll_thread_ready(thread, top))
         return real;
     if (passage->is_query) {
         atomic_fetch_add(&ll_process()->queries, 1);
@@ -187,9 +187,9 @@ void *ll_enter(struct ll_wrapper_frame *frame, const void *top)
     }
     if (thread->depth == 0)
         ll_step_at(passage->symbol);
-    thread->busy = true;
+    thread->busy = __builtin_frame_address(0);
     begin(thread, frame, top);
-    thread->busy = false;
+    thread->busy = NULL;
     return real;
 }
 
@@ -240,22 +240,22 @@ void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned c
     struct ll_thread *thread = &ll_self;
     if (!passage->start_ticks)
         return;
-    thread->busy = true;
+    thread->busy = __builtin_frame_address(0);
     if (end(thread, frame))
         put_call(thread, frame, kind, count);
-    thread->busy = false;
+    thread->busy = NULL;
 }
 
 static void push_at(uint64_t ticks, enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)
 {
     struct ll_thread *thread = &ll_self;
-    if (!ll_process_generation() || !ll_thread_ready(thread))
+    if (!ll_process_generation() || !ll_thread_ready(thread, __builtin_frame_address(0)))
         return;
     uint64_t words[4] = {ll_ring_header(kind, count, thread->depth, 0), ticks ? ticks : ll_process_ticks(),
                          first, second};
-    thread->busy = true;
+    thread->busy = __builtin_frame_address(0);
     ll_thread_push(thread, words, count);
-    thread->busy = false;
+    thread->busy = NULL;
 }
 
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned count)

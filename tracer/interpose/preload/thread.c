@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -132,17 +133,32 @@ static bool get_ring(struct ll_thread *thread)
     return !thread->untouched;
 }
 
-bool ll_thread_ready(struct ll_thread *thread)
+/* A signal handler lies below the record that it came amid, or on a stack of its own. What does not is no
+ * handler: something has jumped out of that record, which is lost. */
+static bool is_amid_record(struct ll_thread *thread, const void *top)
 {
-    bool busy = thread->busy;
+    if ((uintptr_t)thread->busy > (uintptr_t)top)
+        return true;
+    int error = errno;
+    stack_t stack;
+    bool elsewhere = sigaltstack(NULL, &stack) != 0 || (stack.ss_flags & SS_ONSTACK);
+    errno = error;
+    if (!elsewhere)
+        thread->busy = NULL;
+    return elsewhere;
+}
+
+bool ll_thread_ready(struct ll_thread *thread, const void *top)
+{
+    bool busy = thread->busy && is_amid_record(thread, top);
     if (!busy && thread->ring && thread->generation == ll_process_generation())
         return true;
     bool ready = false;
     if (!busy) {
         thread->ring = NULL;
-        thread->busy = true;
+        thread->busy = __builtin_frame_address(0);
         ready = get_ring(thread);
-        thread->busy = false;
+        thread->busy = NULL;
     }
     struct ll_ring_process *page = ready ? NULL : ll_process();
     if (page)

@@ -15,8 +15,9 @@ struct ll_thread {
     uint64_t size_words, head, tail_seen; /* tail_seen: the reader is at least so far */
     uint32_t depth;
     uint32_t slot;
-    uint64_t tid;   /* 0: the calling thread's own */
-    bool busy;      /* amid a record: an event from a signal handler must keep out */
+    uint64_t tid; /* 0: the calling thread's own */
+    const void
+        *busy;      /* amid a record, by this frame: an event from a signal handler must keep out; or NULL */
     bool untouched; /* this thread asked for a ring and got none */
     /* Of the calls in progress, outermost first: where they lie on the stack, which grows downwards, and the
      * libraries that they were made from and that they went into. */
@@ -28,8 +29,9 @@ struct ll_thread {
 extern __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
 
 /* Whether the calling thread may write a record: it has a ring, which it gets here if need be, and is not
- * amid one, as a signal handler's would be. What may not is counted. */
-bool ll_thread_ready(struct ll_thread *thread);
+ * amid one, as a signal handler's would be, which top, a place in the frame of what happens, tells. What may
+ * not is counted. */
+bool ll_thread_ready(struct ll_thread *thread, const void *top);
 
 /* A thread's end: what it recorded stays, its ring may serve another. */
 void ll_thread_leave(struct ll_thread *thread);
