@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that calls the tiny library's routine so often: itself, through a table of addresses
- * (TINY_TABLE), or by way of the library (TINY_INNER). Its exit status is 3 when the sum is right: a recorder
- * must change neither. */
+ * (TINY_TABLE), or by way of the library (TINY_INNER); before these calls one that a signal handler jumps out
+ * of (TINY_JUMPS). Its exit status is 3 when the sum is right: a recorder must change neither. */
+#ifdef TINY_JUMPS
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include "tiny.h"
+
+#ifdef TINY_JUMPS
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+
+static sigjmp_buf before;
+
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(before, 1);
+}
+#endif
 
 #ifdef TINY_INNER
 #define ADD tiny_add
@@ -25,6 +42,11 @@ static void add(double *sum)
 int main(void)
 {
     double sum = 0;
+#ifdef TINY_JUMPS
+    signal(SIGSEGV, jump);
+    if (sigsetjmp(before, 1) == 0)
+        ADD(NULL);
+#endif
     for (int i = 0; i < TINY_CALLS; i++)
         ADD(&sum);
     return sum == TINY_CALLS ? 3 : 1;

@@ -32,6 +32,7 @@ struct situation {
 static const struct situation situations[] = {
     {LL_REACH_CALL_SLOT, {"caller_lazy"}},
     {LL_REACH_CALL_SLOT, {"caller_now"}},
+    {LL_REACH_CALL_SLOT, {"caller_jumping"}},
     {LL_REACH_ADDRESS_SLOT, {"caller_noplt"}},
     {LL_REACH_DATA_SLOT, {"caller_table"}},
     {LL_REACH_OPENED, {"opener", "local", "libuser.so", "user_add"}},

@@ -5,7 +5,7 @@
 
 #include <sys/ptrace.h>
 
-/* Calls that something jumped out of: what begins now lies no deeper on the stack than they did. */
+/* Calls that something jumped out of: what begins or returns now lies higher on the stack than they did. */
 static void drop_abandoned(struct ll_probed_thread *thread, uint64_t stack)
 {
     while (thread->depth && thread->call[thread->depth - 1].stack < stack)
@@ -18,18 +18,22 @@ void ll_probe_enter(struct ll_probed_thread *thread, struct user_regs_struct *re
     const struct ll_tracee *tracee = &thread->process->tracee;
     const uint64_t *trap = &thread->process->breakpoints.trap;
     struct user_fpregs_struct vectors;
+    uint64_t caller;
     registers->rip = at->behind;
-    drop_abandoned(thread, registers->rsp);
+    if (!ll_tracee_read(tracee, registers->rsp, &caller, sizeof caller))
+        return;
+    /* Where a call in progress returns to, only one that it ends with (a tail call) leaves that untouched. */
+    drop_abandoned(thread, registers->rsp + (caller != *trap));
     if (thread->depth == LL_DEEPEST || !*trap || ptrace(PTRACE_GETFPREGS, thread->tid, NULL, &vectors) != 0)
         return;
     struct ll_probed_call *call = &thread->call[thread->depth];
     call->stack = registers->rsp;
+    call->caller = caller;
     call->symbol = at->symbol;
     call->is_query = false;
     call->count = ll_probe_arguments(tracee, at->symbol, registers, &vectors,
                                      call->words + LL_RING_CALL_WORDS, &call->is_query);
-    if (!ll_tracee_read(tracee, registers->rsp, &call->caller, sizeof call->caller) ||
-        !ll_tracee_write(tracee, registers->rsp, trap, sizeof *trap))
+    if (!ll_tracee_write(tracee, registers->rsp, trap, sizeof *trap))
         return;
     thread->depth++;
     call->start_ticks = ll_process_control() ? ll_process_ticks() : 0;
@@ -44,7 +48,7 @@ static void record(struct ll_probed_thread *thread, struct ll_probed_call *call,
         atomic_fetch_add(&page->queries, 1);
         return;
     }
-    if (!ll_thread_ready(&thread->ring))
+    if (!ll_thread_ready(&thread->ring, NULL))
         return;
     unsigned count = LL_RING_CALL_WORDS + call->count;
     call->words[0] = ll_ring_header(LL_RING_CALL, count, thread->depth, call->symbol);
