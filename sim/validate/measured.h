@@ -39,8 +39,8 @@ struct ll_measured_works {
 const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
                               struct ll_measured_works *works);
 
-/* Why a dimension of the row is none of its op's, as one that is misspelt, static storage; NULL where all are
- * known. */
+/* Why a dimension of the row, or a word behind it, is none of its op's, as one that is misspelt, static
+ * storage; NULL where all are known. */
 const char *ll_measured_stray(const struct ll_measured *row);
 
 /* Frees the list, which is {0} again. */

@@ -134,6 +134,8 @@ static struct recurrent recurrent_of(struct ll_row_works *r)
                           .projected = !ll_row_either(r, "skip_input", "0", "1")};
     d.input = ll_row_text(r, "input") ? ll_row_dim(r, "input") : d.hidden;
     d.all = gates(r) * d.hidden;
+    if (!d.projected && d.input != d.hidden)
+        ll_row_refuse(r, "an input that no weights project is as wide as hidden");
     if (d.layers > 1000)
         ll_row_refuse(r, "more than a thousand recurrent layers");
     return d;
@@ -188,7 +190,12 @@ static void works_RNN_GRADS(struct ll_row_works *r)
 
 static uint64_t elements(struct ll_row_works *r)
 {
-    return ll_row_text(r, "n") ? ll_row_dim(r, "n") : ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "h"));
+    bool count_given = ll_row_text(r, "n"), sides_given = ll_row_text(r, "b") || ll_row_text(r, "h");
+    uint64_t count = count_given ? ll_row_dim(r, "n") : 0;
+    uint64_t sides = sides_given || !count_given ? ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "h")) : count;
+    if (count_given && count != sides)
+        ll_row_refuse(r, "n is not b times h");
+    return sides;
 }
 
 /* Tensors that each element is made of. */
@@ -384,6 +391,32 @@ static bool is_known(const char *keys, const char *key, size_t length)
     return false;
 }
 
+/* Dimensions that are words, of which each chooses something, and those that are known, each between spaces;
+ * op NULL: of any op. */
+static const struct {
+    const char *op, *key, *known;
+} words[] = {
+    {"e2e_infer", "mode", " forward inf prefill "},
+    {"e2e_bwd", "mode", " backward "},
+    {"e2e_train", "mode", " forward+backward train "},
+    {NULL, "recompute", " none attn_only selective full "},
+    {NULL, "seqpar", " 0 1 "},
+    {NULL, "sharding", " NO_SHARD SHARD_GRAD_OP FULL_SHARD "},
+    {NULL, "act_ckpt", " 0 1 "},
+    {NULL, "fusion", " none torch.compile "},
+};
+
+static bool words_are_known(const struct ll_measured *row)
+{
+    bool known = true;
+    for (size_t i = 0; i < sizeof words / sizeof *words && known; i++) {
+        const char *text = ll_measured_text(row, words[i].key);
+        if (text && (!words[i].op || strcmp(words[i].op, row->op) == 0))
+            known = is_known(words[i].known, text, strcspn(text, ";"));
+    }
+    return known;
+}
+
 const char *ll_measured_stray(const struct ll_measured *row)
 {
     const struct measured_op *op = find_op(row->op);
@@ -393,7 +426,10 @@ const char *ll_measured_stray(const struct ll_measured *row)
         if (length > 0 && !is_known(op->keys, at, length))
             return "a dimension stands there that its op has not: see the row";
     }
-    return NULL;
+    return words_are_known(row)
+               ? NULL
+               : "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has "
+                 "not: see the row";
 }
 
 static bool all_fit(const struct ll_measured_works *works)

@@ -117,9 +117,10 @@ static void plan_MEGATRON(struct reading *r)
     plan->chunks = number(r, "interleave", 1);
     plan->schedule = plan->chunks > 1 ? LL_SCHEDULE_INTERLEAVED : LL_SCHEDULE_ONE_F_ONE_B;
     plan->sequence = says(r, "seqpar", "1");
-    plan->recompute = says(r, "recompute", "full")        ? LL_RECOMPUTE_FULL
-                      : says(r, "recompute", "attn_only") ? LL_RECOMPUTE_SELECTIVE
-                                                          : LL_RECOMPUTE_NONE;
+    plan->recompute = says(r, "recompute", "full") ? LL_RECOMPUTE_FULL
+                      : says(r, "recompute", "attn_only") || says(r, "recompute", "selective")
+                          ? LL_RECOMPUTE_SELECTIVE
+                          : LL_RECOMPUTE_NONE;
     plan->overlap = false;
     share_out(r);
 }
@@ -137,12 +138,13 @@ static void plan_NEMO(struct reading *r)
 
 static void plan_DEEPSPEED(struct reading *r)
 {
+    static const char *const sizes[] = {"hidden", "heads", "layers", "seq"};
     plan_MEGATRON(r);
     r->step->plan.recompute = LL_RECOMPUTE_FULL;
-    set_from(r, "hidden");
-    set_from(r, "heads");
-    set_from(r, "layers");
-    set_from(r, "seq");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        number(r, sizes[i], 0);
+        set_from(r, sizes[i]);
+    }
 }
 
 static void plan_SHARDED(struct reading *r)

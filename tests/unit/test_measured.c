@@ -213,6 +213,7 @@ static void each_op_is_run_by_kernels_of_its_own(void **state)
     }
     assert_int_equal(good_works("silu_mul", "fp32", "b=3;h=4").at[0].kind, LL_OP_SILU_MUL);
     assert_int_equal(good_works("softmax", "fp32", "b=3;h=4").at[0].work.vector.row, 4);
+    assert_int_equal(good_works("softmax", "fp32", "n=12;b=3;h=4").at[0].work.vector.row, 4);
 }
 
 /* Sixteen devices on two nodes are eight a node, however the row says it. */
@@ -258,6 +259,14 @@ static void what_is_no_work_says_why(void **state)
          "a dimension is neither N nor T (ta, tb), or neither 0 nor 1 (bias and the like)"},
         {"rnn_fwd", "fp32", "type=lstm;hidden=8;batch=1;steps=2;skip_input=7",
          "a dimension is neither N nor T (ta, tb), or neither 0 nor 1 (bias and the like)"},
+        {"rnn_fwd", "fp32", "type=lstm;hidden=8;batch=1;steps=2;skip_input=1;input=4",
+         "an input that no weights project is as wide as hidden"},
+        {"e2e_infer", "fp32", "model=vgg16;batch=4;mode=train",
+         "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has not: see the row"},
+        {"e2e_bwd", "fp32", "model=vgg16;batch=4;mode=",
+         "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has not: see the row"},
+        {"relu", "fp32", "n=8;b=3;h=4", "n is not b times h"},
+        {"softmax", "fp32", "n=8;b=3;h=4", "n is not b times h"},
         {"ew_add", "fp32", "n=8;nin=0", "a dimension is missing or impossible"},
         {"maxpool_fwd", "fp32", "b=1;c=1;h=8;w=8;oh=400;ow=4;r=2;s=2",
          "more comes out of the pooling than its windows find places for"},

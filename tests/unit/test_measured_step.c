@@ -145,8 +145,8 @@ static void products_alone_are_of_8_bits(void **state)
 static void a_compiler_joins_what_models_write_out(void **state)
 {
     (void)state;
-    struct ll_measured_step eager = step_of("fp32", "model=gpt2_large;batch=4;seq=1024;mode=inf"),
-                            joined = step_of("fp32", "model=gpt2_large;batch=4;seq=1024;mode=inf;"
+    struct ll_measured_step eager = step_of("fp32", "model=gpt2_large;batch=4;seq=1024;mode=train"),
+                            joined = step_of("fp32", "model=gpt2_large;batch=4;seq=1024;mode=train;"
                                                      "fusion=torch.compile");
     check_setting(&eager, "eager", "1");
     check_setting(&eager, "gelu", "tanh");
@@ -177,6 +177,35 @@ static void what_is_missing_is_told(void **state)
     row = row_of("e2e_train", "int8", "model=mpt-7b;batch=8;devices=8");
     assert_true(ll_measured_step(&row, &step, &trouble));
     assert_non_null(trouble);
+}
+
+/* What is missing or misspelt would be a guess: a model's sizes, a decoding step, another way to shard. */
+static void words_and_sizes_are_not_guessed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *dims;
+        bool good;
+    } rows[] = {
+        {"e2e_train", "model=gpt;batch=8;hidden=1024;heads=16;layers=24;seq=1024;mode=train", true},
+        {"e2e_train", "model=gpt;batch=8;heads=16;layers=24;seq=1024;mode=train", false},
+        {"e2e_train", "model=megatron-22B;batch=4;microbatch=4;tp=8;recompute=selective;seqpar=1", true},
+        {"e2e_train", "model=megatron-22B;batch=4;microbatch=4;tp=8;recompute=Full", false},
+        {"e2e_train", "model=megatron-22B;batch=4;microbatch=4;tp=8;recompute=full;seqpar=yes", false},
+        {"e2e_train", "model=mpt-7b;batch=8;devices=8;sharding=HYBRID_SHARD", false},
+        {"e2e_train", "model=mpt-7b;batch=8;devices=8;act_ckpt=true", false},
+        {"e2e_infer", "model=gpt2_large;batch=4;seq=1024;mode=prefill", true},
+        {"e2e_infer", "model=gpt2_large;batch=4;seq=1024;mode=decode", false},
+        {"e2e_infer", "model=gpt2_large;batch=4;seq=1024;fusion=xla", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ll_measured row = row_of(rows[i].op, "fp16", rows[i].dims);
+        struct ll_measured_step step;
+        const char *trouble;
+        assert_true(ll_measured_step(&row, &step, &trouble));
+        if (!trouble != rows[i].good)
+            fail_msg("%s: %s", rows[i].dims, trouble ? trouble : "scored");
+    }
 }
 
 static void other_rows_are_no_steps(void **state)
@@ -232,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_compiler_joins_what_models_write_out),
         cmocka_unit_test(replicas_wait_for_the_fullest_batch),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(words_and_sizes_are_not_guessed),
         cmocka_unit_test(other_rows_are_no_steps),
         cmocka_unit_test(without_a_recording_there_is_no_score),
     };
