@@ -107,7 +107,7 @@ static inline uint64_t twin_ROUTE(const struct ll_op_view *op, double *const *in
             uint64_t number = there ? i % tokens * choices + i / tokens : 0;
             if (there && in[0][number] != (double)e)
                 continue;
-            out[0][e * places + at] = there ? (double)(i % tokens) : 0;
+            out[0][e * places + at] = there ? (double)(i % tokens) : -1;
             out[1][e * places + at] = (double)number;
             out[2][e * places + at++] = there;
         }

@@ -95,7 +95,8 @@
     X(IN_PLACE, "in_place", COUNT)                                                                           \
     X(BASE, "base", REAL)                                                                                    \
     X(UNIT_DIAGONAL, "unit_diagonal", COUNT)                                                                 \
-    X(CAPACITY, "capacity", COUNT)
+    X(CAPACITY, "capacity", COUNT)                                                                           \
+    X(FILLED, "filled", COUNT)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

@@ -309,6 +309,17 @@ uint64_t ll_written_IN_OUT(const struct ll_op_view *op)
     return total_bytes(op->out, op->output_count);
 }
 
+/* Of the matrices that are computed. */
+uint64_t ll_read_STACK(const struct ll_op_view *op)
+{
+    return ll_add(ll_stack_bytes(op, &op->in[0]), ll_stack_bytes(op, &op->in[1]));
+}
+
+uint64_t ll_written_STACK(const struct ll_op_view *op)
+{
+    return ll_stack_bytes(op, &op->out[0]);
+}
+
 uint64_t ll_read_OUT(const struct ll_op_view *op)
 {
     (void)op;

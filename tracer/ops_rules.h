@@ -70,8 +70,8 @@ ll_count_rule ll_flops_STEPS, ll_flops_COMPUTATION;
 ll_count_rule ll_read_SLICE, ll_written_SLICE, ll_read_PART, ll_written_PART;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_PLACED, ll_written_PLACED, ll_read_ROWS,
     ll_written_ROWS, ll_read_ASSIGN, ll_written_ASSIGN, ll_read_ADAM_MIXED, ll_written_ADAM_MIXED;
-ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT;
-ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT;
+ll_count_rule ll_read_NONE, ll_read_IN_OUT, ll_read_OUT, ll_read_STACK;
+ll_count_rule ll_written_NONE, ll_written_IN_OUT, ll_written_OUT, ll_written_STACK;
 
 ll_work_rule ll_work_STEPS, ll_work_COMPUTATION;
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
@@ -129,6 +129,10 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
 
 /* The same for products of stacks of matrices: the leading dimensions are the batch. */
 struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op);
+
+/* Of a batch_matmul: how many products of its stack are computed; bytes of as many matrices of an operand. */
+uint64_t ll_stack_of(const struct ll_op_view *op);
+uint64_t ll_stack_bytes(const struct ll_op_view *op, const struct ll_shape *shape);
 
 /* In how many unbroken runs the op's loops go along so many elements (ops_lines.c says what breaks them). */
 uint64_t ll_op_lines(const struct ll_op_view *op, uint64_t elements);

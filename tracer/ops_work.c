@@ -24,16 +24,32 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op)
     return (struct ll_gemm){.batch = 1, .m = a->dim[ta], .n = b->dim[!tb], .k = a->dim[!ta]};
 }
 
+uint64_t ll_stack_of(const struct ll_op_view *op)
+{
+    const struct ll_shape *a = &op->in[0];
+    uint64_t matrices = 1;
+    for (unsigned i = 0; i + 2 < a->rank; i++)
+        matrices = ll_mul(matrices, a->dim[i]);
+    int64_t filled = ll_attr_count(op, LL_ATTR_FILLED, -1);
+    return filled < 0 ? matrices : ll_min(matrices, (uint64_t)filled);
+}
+
+uint64_t ll_stack_bytes(const struct ll_op_view *op, const struct ll_shape *shape)
+{
+    struct ll_shape part = *shape;
+    part.dim[0] = ll_stack_of(op);
+    for (unsigned i = 1; i + 2 < shape->rank; i++)
+        part.dim[i] = 1;
+    return ll_size_bytes(&part);
+}
+
 struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op)
 {
     const struct ll_shape *a = &op->in[0], *out = &op->out[0];
     unsigned first = a->rank - 2u;
     bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0;
-    struct ll_gemm gemm = {
-        .batch = 1, .m = out->dim[first], .n = out->dim[first + 1], .k = a->dim[first + !ta]};
-    for (unsigned i = 0; i < first; i++)
-        gemm.batch = ll_mul(gemm.batch, a->dim[i]);
-    return gemm;
+    return (struct ll_gemm){
+        .batch = ll_stack_of(op), .m = out->dim[first], .n = out->dim[first + 1], .k = a->dim[first + !ta]};
 }
 
 struct ll_conv ll_conv_dims(const struct ll_op_view *op, enum ll_conv_pass pass)
@@ -171,7 +187,8 @@ bool ll_work_GER(const struct ll_op_view *op, struct ll_work *work)
 
 bool ll_work_BATCH_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
-    split_operands(op, work);
+    work->a_bytes = ll_stack_bytes(op, &op->in[0]);
+    work->b_bytes = ll_stack_bytes(op, &op->in[1]);
     note_zeros(op, summed_of_product(op), work);
     return set_gemm(op, ll_batch_matmul_dims(op), work);
 }

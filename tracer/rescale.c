@@ -220,6 +220,8 @@ static bool scale_attribute(struct rescale *r, const struct ll_form *form, struc
         count = in_proportion(r, count);
     else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE)
         count = scale_places(r, form, count);
+    else if (attr->key == LL_ATTR_FILLED)
+        count = in_proportion(r, count);
     else if (counts_along_axis(attr->key) && cut.is != cut.was)
         count = stretch_of(r, count, cut);
     attr->count = (int64_t)count;

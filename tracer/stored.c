@@ -2,6 +2,7 @@
 #include "tracer/stored.h"
 
 #include "tracer/form.h"
+#include "tracer/ops_rules.h"
 #include "tracer/retype.h"
 
 /* How a desc is used. */
@@ -13,12 +14,19 @@ struct usage {
     bool *of_weight;   /* a weight, or one seen otherwise; by desc */
 };
 
-/* Whether input 1 is the right operand of a product, all of it. */
+/* What a product reads of its right operand: all, or the matrices of a stack that it computes. */
+static uint64_t read_of(const struct ll_op_view *view)
+{
+    bool stack = view->kind == LL_OP_BATCH_MATMUL;
+    return stack ? ll_stack_bytes(view, &view->in[1]) : ll_size_bytes(&view->in[1]);
+}
+
+/* Whether input 1 is the right operand of a product. */
 static bool multiplies(const struct ll_op_view *view)
 {
     struct ll_work work;
     return view->kind != LL_OP_COUNT && view->input_count > 1 && ll_op_lower(view, &work) &&
-           ll_is_product(&work) && work.b_bytes == ll_size_bytes(&view->in[1]);
+           ll_is_product(&work) && work.b_bytes == read_of(view);
 }
 
 static void look_at(const struct ll_form *form, uint8_t *uses)

@@ -6,7 +6,10 @@
  * rows; words that find no room are passed on as they are. As Llama's but for
  *
  *     parameters       L (h E + 3 E h f) in place of L 3 h f
- *     forward FLOPs    L (2 n h E + 6 E c h f) of n words with c places an expert */
+ *     forward FLOPs    L (2 n h E + 6 E c h f) of n words with c places an expert
+ *
+ * Where fewer words are decoded than there are experts, those that cannot have been chosen are neither
+ * computed nor read: of E at most n k. */
 #include "models/frontier/llama.h"
 
 #include "models/nn/formula.h"
@@ -58,7 +61,15 @@ struct experts {
     uint64_t count, choices, capacity; /* capacity: percent */
 };
 
-/* x[experts, places, from] times the expert's own matrix [from, to]. */
+/* Of all words together. */
+static uint64_t choices_of(const struct ll_decoder *d)
+{
+    const struct experts *experts = d->net;
+    return d->batch * d->steps * experts->choices;
+}
+
+/* x[experts, places, from] times the expert's own matrix [from, to]. Experts that no word has chosen are not
+ * asked: where few words are decoded their weights are not read. */
 static struct ll_value *product(struct ll_decoder *d, const char *name, struct ll_value *x, uint64_t to,
                                 enum ll_role from_role, enum ll_role to_role, double deviation)
 {
@@ -71,7 +82,15 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
     ll_nn_push(nn, name);
     struct ll_value *weights =
         ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
-    struct ll_value *y = ll_weight_product(nn, LL_OP_BATCH_MATMUL, x, weights, d->narrow);
+    struct ll_attr filled = ll_attr_of_count(LL_ATTR_FILLED, (int64_t)choices_of(d));
+    struct ll_value *inputs[] = {x, weights};
+    struct ll_value *y = ll_weight_product(nn,
+                                           &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
+                                                                .input_count = 2,
+                                                                .inputs = inputs,
+                                                                .attr_count = !d->train,
+                                                                .attrs = &filled},
+                                           d->narrow);
     ll_nn_pop(nn);
     return y;
 }
@@ -96,7 +115,7 @@ struct routes {
 static struct routes route(struct ll_decoder *d, const struct experts *experts, struct ll_value *rows)
 {
     struct ll_nn *nn = d->nn;
-    const uint64_t choices = d->batch * d->steps * experts->choices;
+    const uint64_t choices = choices_of(d);
     const struct ll_decoder_dense scores = {
         .units = experts->count, .from = LL_ROLE_HIDDEN, .to = LL_ROLE_EXPERTS, .deviation = 0.02};
     struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)experts->choices);

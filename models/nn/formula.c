@@ -105,14 +105,17 @@ struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
     return ll_cast_to(nn, x, nn->real);
 }
 
-struct ll_value *ll_weight_product(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x,
-                                   struct ll_value *weights, bool narrow)
+struct ll_value *ll_weight_product(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow)
 {
+    struct ll_nn_call call = *product;
+    struct ll_value *inputs[] = {call.inputs[0], call.inputs[1]};
     if (!narrow)
-        return ll_nn_do2(nn, kind, x, weights);
-    struct ll_value *narrow_weights =
-        weights->shape.dtype == LL_F8 ? weights : ll_cast_to(nn, weights, LL_F8);
-    return ll_as_real(nn, ll_nn_do2(nn, kind, ll_cast_to(nn, x, LL_F8), narrow_weights));
+        return ll_nn_do(nn, product);
+    if (inputs[1]->shape.dtype != LL_F8)
+        inputs[1] = ll_cast_to(nn, inputs[1], LL_F8);
+    inputs[0] = ll_cast_to(nn, inputs[0], LL_F8);
+    call.inputs = inputs;
+    return ll_as_real(nn, ll_nn_do(nn, &call));
 }
 
 struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)

@@ -99,9 +99,8 @@ struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x);
 /* Numbers in another type. */
 struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype);
 
-/* x times weights, a matmul or a batch_matmul; narrow: of 8 bits, as what it reads is cast before, unless the
- * weights are held in 8 bits, and what it gives behind it. */
-struct ll_value *ll_weight_product(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x,
-                                   struct ll_value *weights, bool narrow);
+/* The call of a product of x and weights, a matmul or a batch_matmul; narrow: of 8 bits, as what it reads is
+ * cast before, unless the weights are held in 8 bits, and what it gives behind it. */
+struct ll_value *ll_weight_product(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow);
 
 #endif

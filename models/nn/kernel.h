@@ -64,6 +64,9 @@ struct ll_kernel_call {
     atomic_bool *strayed; /* becomes true when an index lies outside of what it indexes; NULL: nobody asks */
 };
 
+/* The index of nothing: it reads zeros, adds nothing, and nobody is told. */
+enum { LL_NO_ROW = -1 };
+
 /* Whether an index is below `count`. One that is not reads and writes nothing, and the call is told. */
 LL_INLINE bool ll_index_fits(const struct ll_kernel_call *call, int32_t index, uint64_t count)
 {

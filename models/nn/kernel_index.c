@@ -29,7 +29,7 @@ static void gather(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
     const int32_t *indices = p->call->in[1];
     for (uint64_t i = begin; i < end; i++) {
         char *out = (char *)p->call->out[0] + i * p->row_bytes;
-        if (ll_index_fits(p->call, indices[i], p->row_count))
+        if (indices[i] != LL_NO_ROW && ll_index_fits(p->call, indices[i], p->row_count))
             memcpy(out, (const char *)p->call->in[0] + (uint64_t)indices[i] * p->row_bytes, p->row_bytes);
         else
             memset(out, 0, p->row_bytes);
@@ -103,7 +103,8 @@ static void over_table(const struct ll_kernel_call *call, uint32_t first, ll_poo
                       .out = call->out[0],
                       .rate = (real)ll_attr_real(call->op, LL_ATTR_LEARNING_RATE, 0)};
     for (uint64_t i = 0; i < t.index_count; i++)
-        ll_index_fits(call, t.indices[i], t.row_count);
+        if (t.indices[i] != LL_NO_ROW)
+            ll_index_fits(call, t.indices[i], t.row_count);
     uint64_t work = ll_elements(rows) + (first == 0 ? ll_elements(out) : 0);
     uint64_t parts = ll_max(1, ll_min(TABLE_PARTS, work / GRAIN));
     ll_pool_run(call->pool, t.row_count, ll_max(1, ll_ceil_div(t.row_count, parts)), body, &t);

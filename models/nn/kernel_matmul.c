@@ -146,7 +146,16 @@ LL_KERNEL(MATMUL)
 struct stack {
     struct ll_blas_product first;
     uint64_t a_elements, b_elements, c_elements; /* of one matrix */
+    bool some;                                   /* of the left ones may be zeros, as the op says */
 };
+
+static bool is_zeros(const real *x, uint64_t count)
+{
+    uint64_t i = 0;
+    while (i < count && x[i] == 0)
+        i++;
+    return i == count;
+}
 
 static void matrices(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
@@ -157,7 +166,10 @@ static void matrices(void *context, uint64_t begin, uint64_t end, uint64_t chunk
         product.a = moved(product.a, i * stack->a_elements);
         product.b = moved(product.b, i * stack->b_elements);
         product.c = (real *)product.c + i * stack->c_elements;
-        LL_REAL(ll_blas_gemm)(&product);
+        if (stack->some && is_zeros(product.a, stack->a_elements))
+            memset(product.c, 0, stack->c_elements * sizeof(real));
+        else
+            LL_REAL(ll_blas_gemm)(&product);
     }
 }
 
@@ -180,6 +192,7 @@ LL_KERNEL(BATCH_MATMUL)
         .a_elements = a->dim[rows] * a->dim[columns],
         .b_elements = b->dim[rows] * b->dim[columns],
         .c_elements = c->dim[rows] * c->dim[columns],
+        .some = ll_attr_count(call->op, LL_ATTR_FILLED, -1) >= 0,
     };
     stack.first.k = stack.first.transpose_a ? a->dim[rows] : a->dim[columns];
     uint64_t count = stack.c_elements ? ll_elements(c) / stack.c_elements : 0;

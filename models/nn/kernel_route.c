@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tokens find their places with the experts that they chose, the first choices of all tokens before the
  * second ones, and in the order of the tokens (Lepikhin et al., GShard, 2020): who comes when an expert has
- * no place left is turned away. A place that stays empty names token 0. */
+ * no place left is turned away. A place that stays empty names no token. */
 #include "models/nn/kernel_route.h"
 #include "models/nn/kernel.h"
 
@@ -24,7 +24,8 @@ LL_KERNEL(ROUTE)
     uint8_t *taken = call->out[2];
     uint64_t *came = call->workspace;
     memset(came, 0, out->dim[0] * sizeof *came);
-    memset(token, 0, ll_size_bytes(out));
+    for (uint64_t i = 0; i < ll_elements(out); i++)
+        token[i] = LL_NO_ROW;
     memset(choice, 0, ll_size_bytes(out));
     memset(taken, 0, ll_elements(out));
     for (uint64_t i = 0; i < tokens * choices; i++) {

@@ -123,7 +123,9 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
     struct ll_value *weights = options->held
                                    ? ll_nn_variable(nn, "weights", &narrow_shape, LL_WEIGHT, options->init)
                                    : ll_nn_weight(nn, "weights", &shape, options->init);
-    struct ll_value *y = ll_weight_product(nn, LL_OP_MATMUL, x, weights, options->narrow);
+    struct ll_value *inputs[] = {x, weights};
+    struct ll_value *y = ll_weight_product(
+        nn, &(struct ll_nn_call){.kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs}, options->narrow);
     y = add_biases(nn, options->bias, y,
                    biases(nn, options->bias, options->units, LL_ROLE_HIDDEN, options->bias_start));
     y = activate(nn, options->activation, y);

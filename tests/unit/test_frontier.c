@@ -207,6 +207,30 @@ static void experts_compute_on_their_places(void **state)
     ll_trace_free(trace);
 }
 
+/* One word goes through two of eight experts, five words at most through all: as many matrices are read. */
+static void experts_that_no_word_has_chosen_are_not_read(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"layers", "1"},      {"hidden", "64"},   {"heads", "4"},
+                                          {"key_heads", "2"},   {"inner", "96"},    {"experts", "8"},
+                                          {"choices", "2"},     {"pass", "decode"}, {"context", "16"},
+                                          {"vocabulary", "64"}, {NULL, NULL}};
+    for (uint64_t words = 1; words <= 5; words++) {
+        const uint64_t asked = ll_min(8, 2 * words), places = ll_ceil_div(2 * words * 125, 800);
+        struct ll_trace *trace =
+            dry("mixture", &(struct ll_run_options){.batch = words, .settings = settings});
+        uint64_t read = 0;
+        for (uint32_t i = 0; i < trace->op_count; i++) {
+            const struct ll_form *form = &trace->forms[trace->ops[i].form];
+            bool experts =
+                form->view.kind == LL_OP_BATCH_MATMUL && form->view.in[0].role[0] == LL_ROLE_EXPERTS;
+            read += experts ? form->bytes_read : 0;
+        }
+        assert_int_equal(read, 4 * asked * (3 * 64 * 96 + places * (64 + 64 + 96)));
+        ll_trace_free(trace);
+    }
+}
+
 /* Products of the forward pass: of 8 bits, and others. By hand: a mixture's layer has Llama's four with
  * weights, the router's and three of the experts', and two among activations, and one makes words of it all;
  * ncf has four layers; BERT's layer has six and two, and there are its pooler, two heads and, of 16 bits, the
@@ -313,6 +337,7 @@ int main(void)
         cmocka_unit_test(pieces_of_sentences_read_what_is_remembered),
         cmocka_unit_test(a_piece_may_be_all),
         cmocka_unit_test(experts_compute_on_their_places),
+        cmocka_unit_test(experts_that_no_word_has_chosen_are_not_read),
         cmocka_unit_test(products_of_weights_are_of_eight_bits_where_that_is_asked_for),
         cmocka_unit_test(weights_of_eight_bits_are_held_where_nobody_trains_them),
         cmocka_unit_test(cross_entropies_are_of_32_bits),

@@ -57,6 +57,19 @@ static void a_row_outside_of_the_table_is_zeros(void **state)
     assert_false(run(LL_OP_GATHER, 2, in, (const void *[]){table, good}, NULL, (void *[]){out}));
 }
 
+static void no_row_is_zeros_and_adds_nothing_and_nobody_is_told(void **state)
+{
+    (void)state;
+    static const int32_t none[PICKED] = {2, LL_NO_ROW, LL_NO_ROW, 0};
+    float out[PICKED * LENGTH], sums[ROWS * LENGTH];
+    struct ll_shape whole = reals(ROWS, LENGTH), in[] = {whole, numbers(PICKED)},
+                    into[] = {reals(PICKED, LENGTH), numbers(PICKED)};
+    assert_false(run(LL_OP_GATHER, 2, in, (const void *[]){table, none}, NULL, (void *[]){out}));
+    assert_memory_equal(out, ((float[]){5, 6, 0, 0, 0, 0, 1, 2}), sizeof out);
+    assert_false(run(LL_OP_SEGMENT_SUM, 2, into, (const void *[]){rows, none}, &whole, (void *[]){sums}));
+    assert_memory_equal(sums, ((float[]){70, 80, 0, 0, 10, 20}), sizeof sums);
+}
+
 static void a_row_for_outside_of_the_table_is_left_out(void **state)
 {
     (void)state;
@@ -139,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_outside_of_the_table_is_zeros),
+        cmocka_unit_test(no_row_is_zeros_and_adds_nothing_and_nobody_is_told),
         cmocka_unit_test(a_row_for_outside_of_the_table_is_left_out),
         cmocka_unit_test(a_label_that_is_no_class_has_no_loss),
         cmocka_unit_test(labels_that_no_path_can_have_have_no_loss),

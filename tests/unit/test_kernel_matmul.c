@@ -7,6 +7,7 @@
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static double element(const void *matrix, enum ll_dtype dtype, uint64_t i)
@@ -101,12 +102,35 @@ static void few_terms_are_summed_row_by_row(void **state)
     }
 }
 
+/* What the second of three matrices is multiplied by is no number, and is not looked at. */
+static void what_nobody_filled_is_not_multiplied(void **state)
+{
+    (void)state;
+    struct ll_attr filled = {.key = LL_ATTR_FILLED, .count = 2};
+    struct ll_shape in[] = {{.rank = 3, .dtype = LL_F32, .dim = {3, 1, 2}},
+                            {.rank = 3, .dtype = LL_F32, .dim = {3, 2, 1}}},
+                    out = {0};
+    struct ll_op_view op = {.kind = LL_OP_BATCH_MATMUL,
+                            .input_count = 2,
+                            .in = in,
+                            .out = &out,
+                            .attr_count = 1,
+                            .attrs = &filled};
+    const float a[] = {1, 2, 0, 0, 0, 3}, b[] = {4, 5, NAN, NAN, 6, 7};
+    float c[3] = {-1, -1, -1};
+    assert_null(ll_op_infer(&op));
+    ll_kernel_of(LL_OP_BATCH_MATMUL, LL_F32)(
+        &(struct ll_kernel_call){&op, (const void *[]){a, b}, (void *[]){c}, NULL, NULL, NULL});
+    assert_memory_equal(c, ((float[]){14, 0, 21}), sizeof c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_a_page_apart_are_multiplied_as_any),
         cmocka_unit_test(few_rows_meet_one_row_of_weights_after_the_other),
         cmocka_unit_test(few_terms_are_summed_row_by_row),
+        cmocka_unit_test(what_nobody_filled_is_not_multiplied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
