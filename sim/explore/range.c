@@ -28,6 +28,13 @@ bool ll_space_counts_cycles(const char *text)
     return text && strstr(text, "/cycle");
 }
 
+static bool is_number(const struct ll_field *field)
+{
+    return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE ||
+           field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_NUMBER ||
+           field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS;
+}
+
 double ll_space_value_number(const struct ll_field *field, const char *text)
 {
     struct ll_quantity quantity;
@@ -44,7 +51,7 @@ double ll_space_value_number(const struct ll_field *field, const char *text)
                    : NAN;
     bool named = field && (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES ||
                            field->type == LL_TYPE_LEVELS);
-    if (field && field->type != LL_TYPE_WHOLE && !named)
+    if (!is_number(field))
         return NAN;
     return ll_number_parse(text, named && field->unit ? field->unit : "", &number) ? number : NAN;
 }
@@ -224,6 +231,11 @@ const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, con
     const char *from = ll_node_get_text(node, "from");
     struct range range = {.field = field, .node = node, .cycles = ll_space_counts_cycles(from)};
     *count = 0;
+    if (!is_number(field)) {
+        ll_complain(reading->diags, node->place,
+                    "a range is of numbers, and `%s` takes none; list its values", field->key);
+        return NULL;
+    }
     if (!read_keys(reading, &range) || !check(reading, &range))
         return NULL;
     uint32_t all = count_of(&range);
