@@ -70,7 +70,6 @@ struct drawing {
     struct ll_arena *arena;
     struct ll_work_point *points;
     size_t point_count;
-    double shown_share; /* of the ops' time */
     struct ll_roof memories[LL_MAX_LEVELS], units[LL_MAX_UNITS * LL_DTYPE_COUNT];
     size_t unit_count;
     const char *series[LL_CLASS_COUNT];
@@ -96,7 +95,6 @@ static bool make_points(struct drawing *d)
             (struct ll_work_point){sums[i].flops / sums[i].bytes, sums[i].flops / sums[i].time_s,
                                    sums[i].time_s / all_s, (size_t)ll_op_class(kind), ll_op_name(kind)};
         d->series[ll_op_class(kind)] = ll_class_name(ll_op_class(kind));
-        d->shown_share += sums[i].time_s / all_s;
     }
     return true;
 }
@@ -163,23 +161,24 @@ static bool draw(const struct ll_report *report, const char *machine, struct ll_
     d->arena = arena;
     if (!make_points(d) || !make_memories(d) || !make_units(d))
         return false;
-    const char *title = ll_format(arena, "%s on %s", ll_base_name(report->trace_name), machine);
-    const char *about = ll_format(
-        arena, "%s a step%s; ops with %s of their time are shown", ll_si(&time, report->result->time_s, "s"),
-        report->result->prepared->as_recorded ? ", ops as recorded" : "", ll_percent(&share, d->shown_share));
-    if (!title || !about)
+    struct ll_roofline roofline = {
+        .title = ll_format(arena, "%s on %s", ll_base_name(report->trace_name), machine),
+        .memories = d->memories,
+        .memory_count = report->result->machine->level_count,
+        .units = d->units,
+        .unit_count = d->unit_count,
+        .points = d->points,
+        .point_count = d->point_count,
+        .series = d->series,
+        .series_count = LL_CLASS_COUNT,
+    };
+    roofline.about = ll_format(arena, "%s a step%s; ops with %s of their time are shown",
+                               ll_si(&time, report->result->time_s, "s"),
+                               report->result->prepared->as_recorded ? ", ops as recorded" : "",
+                               ll_percent(&share, ll_roofline_shown(&roofline)));
+    if (!roofline.title || !roofline.about)
         return false;
-    ll_draw_roofline(svg, box,
-                     &(struct ll_roofline){.title = title,
-                                           .about = about,
-                                           .memories = d->memories,
-                                           .memory_count = report->result->machine->level_count,
-                                           .units = d->units,
-                                           .unit_count = d->unit_count,
-                                           .points = d->points,
-                                           .point_count = d->point_count,
-                                           .series = d->series,
-                                           .series_count = LL_CLASS_COUNT});
+    ll_draw_roofline(svg, box, &roofline);
     return true;
 }
 

@@ -394,6 +394,19 @@ static void points_at_the_limit_lie_on_the_roof(void **state)
     ll_str_release(&text);
 }
 
+/* Small ones that together take more than a thousandth of the time, and one elsewhere that does not. */
+static void many_small_points_are_shown_and_a_stray_one_is_not(void **state)
+{
+    (void)state;
+    struct ll_work_point points[52] = {{10, 1000, 0.98, 0, "large"}, [51] = {1e-6, 1e-6, 1e-9, 0, "stray"}};
+    for (size_t i = 1; i <= 50; i++)
+        points[i] = (struct ll_work_point){0.1, 7, 0.0004, 0, "small"};
+    const struct ll_roof unit = {"u", 1000};
+    assert_near(ll_roofline_shown(&(struct ll_roofline){
+                    .units = &unit, .unit_count = 1, .points = points, .point_count = 52}),
+                0.98 + 50 * 0.0004, 1e-12);
+}
+
 static struct ll_point place_of_text(const struct ll_str *svg, const char *text)
 {
     struct ll_point at = {0, 0};
@@ -574,6 +587,7 @@ int main(void)
         cmocka_unit_test(stacked_bars_stand_on_each_other),
         cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
         cmocka_unit_test(points_at_the_limit_lie_on_the_roof),
+        cmocka_unit_test(many_small_points_are_shown_and_a_stray_one_is_not),
         cmocka_unit_test(names_of_memories_alike_do_not_cover_each_other),
         cmocka_unit_test(equal_values_lie_on_the_diagonal),
         cmocka_unit_test(a_front_is_drawn_as_stairs),

@@ -100,12 +100,16 @@ struct ll_roofline {
     const char *title, *about; /* about: a line below the title; NULL: none */
     const struct ll_roof *memories, *units;
     size_t memory_count, unit_count;
-    const struct ll_work_point *points; /* the first ones are named, where their names find room */
+    const struct ll_work_point
+        *points; /* the largest share first; the first ones are named where there is room */
     size_t point_count;
     const char *const *series; /* for the legend; NULL: not there */
     size_t series_count;
 };
 void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_roofline *roofline);
+
+/* What points that are drawn have together of all points' share. Pure. */
+double ll_roofline_shown(const struct ll_roofline *roofline);
 
 /* A matrix as shaded cells with their values, where these fit and do not round to zero; grey where there is
  * none. */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum { NAMED = 8, MOST_TEXTS = 64, MOST_NAMES = 16, TEXT_HEIGHT = 13, GAP = 8, LARGEST = 34, LEAST = 2 };
-#define SMALL_SHARE 0.0005 /* what takes less of the time does not stretch the axes */
+#define SMALL_SHARE 0.001 /* the last points that together take less of the time do not stretch the axes */
 
 /* A name along a memory's line: all such lines rise alike. In the direction of the lines, and across it. */
 struct along {
@@ -42,15 +42,25 @@ static double highest(const struct ll_roof *roofs, size_t count)
     return height;
 }
 
-/* All points find room, and where memories meet units. */
+static double share_of_all(const struct ll_roofline *roofline)
+{
+    double share = 0;
+    for (size_t i = 0; i < roofline->point_count; i++)
+        share += drawable(&roofline->points[i]) ? roofline->points[i].share : 0;
+    return share;
+}
+
+/* Points find room, but for the last ones, and where memories meet units. */
 static void find_axes(const struct ll_roofline *roofline, struct plane *plane)
 {
+    double all = share_of_all(roofline), left = all;
     double x_low = INFINITY, x_high = 0, y_low = INFINITY,
            y_high = highest(roofline->units, roofline->unit_count);
     for (size_t i = 0; i < roofline->point_count; i++) {
         const struct ll_work_point *point = &roofline->points[i];
-        if (!drawable(point) || point->share < SMALL_SHARE)
+        if (!drawable(point) || left < SMALL_SHARE * all)
             continue;
+        left -= point->share;
         x_low = fmin(x_low, point->intensity);
         x_high = fmax(x_high, point->intensity);
         y_low = fmin(y_low, point->rate);
@@ -192,6 +202,16 @@ static void name_points(struct ll_svg *svg, struct plane *plane, const struct ll
     for (size_t i = 0; i < roofline->point_count && i < NAMED; i++)
         if (in_plane(plane, &roofline->points[i]))
             name_point(svg, plane, &roofline->points[i]);
+}
+
+double ll_roofline_shown(const struct ll_roofline *roofline)
+{
+    struct plane plane = {.text_count = 0};
+    double share = 0;
+    find_axes(roofline, &plane);
+    for (size_t i = 0; i < roofline->point_count; i++)
+        share += in_plane(&plane, &roofline->points[i]) ? roofline->points[i].share : 0;
+    return share;
 }
 
 void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_roofline *roofline)
