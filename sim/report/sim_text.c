@@ -150,7 +150,8 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     ll_end_line(&line, width, out);
 }
 
-/* "network: 12 ms of 30 ms in which devices exchange data are waited for: nvlink 2 ms, cards 10 ms". */
+/* "exchanges with other devices take 30 ms, of which the device waits for 12 ms (over nvlink 12 ms of it,
+ * over cards 10 ms)": an exchange counts at each level that it uses. */
 static void network_line(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     struct ll_str line = {0};
@@ -159,10 +160,15 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
         return;
     ll_str_addf(&line, "exchanges with other devices take %s, of which the device waits for %s",
                 ll_si(&all, result->network.busy_s, "s"), ll_si(&exposed, result->network.exposed_s, "s"));
-    for (uint64_t l = 0, some = 0; l < result->machine->network_count; l++)
-        if (result->network.levels[l].busy_s > 0)
-            ll_str_addf(&line, "%s %s %s", some++ ? "," : ":", result->machine->networks[l].name,
-                        ll_si(&exposed, result->network.levels[l].exposed_s, "s"));
+    uint64_t some = 0;
+    for (uint64_t l = 0; l < result->machine->network_count; l++) {
+        if (result->network.levels[l].busy_s == 0)
+            continue;
+        ll_str_addf(&line, "%sover %s %s%s", some ? ", " : " (", result->machine->networks[l].name,
+                    ll_si(&exposed, result->network.levels[l].exposed_s, "s"), some ? "" : " of it");
+        some++;
+    }
+    ll_str_add(&line, some ? ")" : "");
     ll_end_line(&line, width, out);
 }
 
