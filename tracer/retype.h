@@ -22,4 +22,7 @@ bool ll_dtype_is_multiplied(enum ll_dtype dtype);
 /* The type of this name, LL_DTYPE_COUNT for none. Pure. */
 enum ll_dtype ll_dtype_find(const char *name);
 
+/* Our name of the type that others call so, as f16 of fp16 or float16; NULL where nobody does. Pure. */
+const char *ll_dtype_meant(const char *name);
+
 #endif

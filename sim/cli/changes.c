@@ -13,7 +13,10 @@ static bool read_type(const struct ll_args *args, const char *option, enum ll_dt
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
         names[i] = ll_dtype_name((enum ll_dtype)i);
     *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
-    if (given && *dtype == LL_DTYPE_COUNT)
+    const char *meant = given && *dtype == LL_DTYPE_COUNT ? ll_dtype_meant(given) : NULL;
+    if (meant)
+        ll_wrong("there is no type of number `%s`; did you mean `%s`?", given, meant);
+    else if (given && *dtype == LL_DTYPE_COUNT)
         ll_unknown("type of number", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
     return !given || *dtype < LL_DTYPE_COUNT;
 }

@@ -8,7 +8,6 @@
 #include "tracer/base/str.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,22 +310,10 @@ const char *ll_dimension_base(enum ll_dimension dimension)
     return bases[dimension];
 }
 
-static bool same_but_case(const char *a, const char *b)
-{
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
-        a++;
-        b++;
-    }
-    return !*a && !*b;
-}
-
 const char *ll_unit_nearest(const char *unit)
 {
     const char *texts[UNIT_COUNT];
-    for (size_t i = 0; i < UNIT_COUNT; i++) {
+    for (size_t i = 0; i < UNIT_COUNT; i++)
         texts[i] = units[i].text;
-        if (same_but_case(unit, texts[i]))
-            return texts[i];
-    }
     return ll_nearest(unit, texts, UNIT_COUNT);
 }

@@ -20,6 +20,10 @@ static bool read_dtype(const struct ll_field *field, const struct ll_node *node,
     enum ll_dtype dtype = ll_dtype_find(node->key);
     if (dtype != LL_DTYPE_COUNT)
         return ll_read_number(field, node, reading, &values[dtype]);
+    const char *meant = ll_dtype_meant(node->key);
+    if (meant)
+        return ll_complain(reading->diags, node->key_place, "no dtype `%s`; did you mean `%s`?", node->key,
+                           meant);
     struct ll_near_words words = {.count = 0};
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
         ll_near_words_add(&words, ll_dtype_name((enum ll_dtype)i));

@@ -80,6 +80,8 @@ static void each_kind_of_mistake_is_forgiven(void **state)
     assert_string_equal(near("dataflaw"), "dataflow");          /* one wrong */
     assert_string_equal(near("overlap-fold"), "overlap_folds"); /* two of these in a long word */
     assert_string_equal(near("macs"), "macs");
+    assert_string_equal(near("MACS"), "macs"); /* not in its place, but all there */
+    assert_string_equal(near("M"), "m");
 }
 
 static void a_far_word_is_not_suggested(void **state)

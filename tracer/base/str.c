@@ -3,6 +3,7 @@
 
 #include "tracer/base/plain.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,11 +107,22 @@ size_t ll_distance(const char *a, const char *b)
     return table[rows][cols];
 }
 
+bool ll_same_but_case(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return !*a && !*b;
+}
+
 const char *ll_nearest(const char *word, const char *const *candidates, size_t count)
 {
     size_t length = strlen(word), allowed = length / 3 > 0 ? length / 3 : length > 1, best = allowed + 1;
     const char *nearest = NULL;
     for (size_t i = 0; i < count; i++) {
+        if (ll_same_but_case(word, candidates[i]))
+            return candidates[i];
         size_t d = ll_distance(word, candidates[i]);
         if (d < best) {
             best = d;

@@ -34,9 +34,12 @@ size_t ll_stem_length(const char *name);
  * SIZE_MAX where one is longer than 63 bytes. Pure. */
 size_t ll_distance(const char *one, const char *other);
 
-/* The candidate that `word` was probably meant to be, or NULL when none is near: the smallest
- * distance, at most a third of the word's length, though one mistake
- * is forgiven from two letters on; the first of equals. */
+/* Whether two words differ in capital letters at most. Pure. */
+bool ll_same_but_case(const char *one, const char *other);
+
+/* The candidate that `word` was probably meant to be, or NULL when none is near: the same but for capital
+ * letters, or the smallest distance, at most a third of the word's length, though one mistake is forgiven
+ * from two letters on; the first of equals. */
 const char *ll_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif
