@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The items of a list in the file, in the order in which they were read; NULL past the last. */
-static const struct ll_node *item_node(const struct ll_reading *reading, const char *list, uint64_t index)
+const struct ll_node *ll_item_node(const struct ll_reading *reading, const char *list, uint64_t index)
 {
     const struct ll_node *node = ll_node_get(reading->root, list);
     node = node && node->type == LL_NODE_LIST ? node->first : NULL;
@@ -57,13 +56,13 @@ static bool check_names(struct ll_reading *reading)
         for (size_t j = 0; j < i; j++) {
             if (!all[i].name || !all[j].name || strcmp(all[i].name, all[j].name))
                 continue;
-            struct ll_place first = place_of(item_node(reading, all[j].list, all[j].index), "name");
+            struct ll_place first = place_of(ll_item_node(reading, all[j].list, all[j].index), "name");
             char where[40] = "by --set";
             if (first.line)
                 snprintf(where, sizeof where, "in line %" PRIu64, first.line);
-            right =
-                ll_complain(reading->diags, place_of(item_node(reading, all[i].list, all[i].index), "name"),
-                            "the name `%s` is taken by one of `%s` %s", all[i].name, all[j].list, where);
+            right = ll_complain(reading->diags,
+                                place_of(ll_item_node(reading, all[i].list, all[i].index), "name"),
+                                "the name `%s` is taken by one of `%s` %s", all[i].name, all[j].list, where);
             break;
         }
     return right;
@@ -114,27 +113,6 @@ static bool check_software_names(struct ll_reading *reading)
     return check_distinct(reading, &expected) && right;
 }
 
-/* Input is there already where nothing is said of the way to the device: what it took would be nobody's. */
-static bool check_host(struct ll_reading *reading)
-{
-    const struct ll_host *host = &reading->machine->host;
-    const struct {
-        const char *key;
-        bool given;
-    } keys[] = {{"latency", host->latency_s > 0},
-                {"prepare_bandwidth", host->prepare_Bps > 0},
-                {"encode_bandwidth", host->encode_Bps > 0},
-                {"workers", host->workers > 1}};
-    bool right = true;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && host->bandwidth_Bps == 0; i++)
-        if (keys[i].given)
-            right = ll_complain(
-                reading->diags, place_of(ll_node_get(reading->root, "host"), keys[i].key),
-                "`%s` means nothing without the host's `bandwidth`: input is on the device already",
-                keys[i].key);
-    return right;
-}
-
 /* Only a search minimizes anything, and the least energy cannot be looked for where nothing has any. */
 static bool check_objective(struct ll_reading *reading)
 {
@@ -182,7 +160,7 @@ static bool name_is_free(struct ll_reading *reading, const char *list, uint64_t 
 {
     for (size_t i = 0; i < count; i++)
         if (name && !strcmp(name, reserved[i]))
-            return ll_complain(reading->diags, place_of(item_node(reading, list, index), "name"),
+            return ll_complain(reading->diags, place_of(ll_item_node(reading, list, index), "name"),
                                "`%s` means something else in reports; give this %s another name", name,
                                strcmp(list, "units") == 0 ? "unit" : "memory level");
     return true;
@@ -212,7 +190,7 @@ static bool check_reported_names(struct ll_reading *reading)
 static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
 {
     struct ll_level *level = &reading->machine->levels[index];
-    const struct ll_node *item = item_node(reading, "memory", index);
+    const struct ll_node *item = ll_item_node(reading, "memory", index);
     if (level->bandwidth_Bps == 0 && (level->read_Bps == 0 || level->write_Bps == 0))
         return ll_complain(reading->diags, item ? item->place : (struct ll_place){0},
                            "`%s` has no bandwidth; give it `bandwidth`, `dram`, or `read_bandwidth` and "
@@ -237,7 +215,7 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
 static bool check_level(struct ll_reading *reading, uint64_t index)
 {
     const struct ll_level *level = &reading->machine->levels[index];
-    const struct ll_node *item = item_node(reading, "memory", index);
+    const struct ll_node *item = ll_item_node(reading, "memory", index);
     bool right = settle_bandwidth(reading, index);
     if (level->scope == LL_SCOPE_CLUSTER && level->share == 0)
         right = ll_complain(reading->diags, place_of(item, "scope"),
@@ -272,7 +250,7 @@ static bool check_tiles(struct ll_reading *reading)
     for (uint64_t i = 0; i < machine->level_count; i++) {
         const struct ll_level *level = &machine->levels[i];
         const char *key = level->tile.m > 0 ? "tile" : "loops";
-        struct ll_place place = place_of(item_node(reading, "memory", i), key);
+        struct ll_place place = place_of(ll_item_node(reading, "memory", i), key);
         if (level->tile.m == 0 && !level->loops)
             continue;
         if (machine->software.mapping != LL_MAPPED_SEARCH)
@@ -320,16 +298,16 @@ static bool check_levels(struct ll_reading *reading)
     bool right = true;
     if (outermost->scope != LL_SCOPE_DEVICE)
         right = ll_complain(
-            reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "scope"),
+            reading->diags, place_of(ll_item_node(reading, "memory", machine->level_count - 1), "scope"),
             "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
     if (!ll_level_holds_all(outermost))
         right = ll_complain(
-            reading->diags, place_of(item_node(reading, "memory", machine->level_count - 1), "holds"),
+            reading->diags, place_of(ll_item_node(reading, "memory", machine->level_count - 1), "holds"),
             "`%s` is the outermost level and holds all tensors: nothing can pass by it", outermost->name);
     for (uint64_t i = 0; i < machine->level_count; i++)
         right &= check_level(reading, i);
     for (uint64_t i = 1; i < machine->level_count; i++) {
-        const struct ll_node *item = item_node(reading, "memory", i);
+        const struct ll_node *item = ll_item_node(reading, "memory", i);
         const struct ll_level *fed = largest_fed(machine, i);
         if (fed && levels[i].size_bytes < fed->size_bytes)
             right = ll_complain(
@@ -367,7 +345,7 @@ static bool settle_drams(struct ll_reading *reading)
     bool right = true;
     for (uint64_t i = 0; i < reading->machine->level_count; i++) {
         struct ll_level *level = &reading->machine->levels[i];
-        const struct ll_node *item = item_node(reading, "memory", i);
+        const struct ll_node *item = ll_item_node(reading, "memory", i);
         if (level->dram)
             settle_dram(level, ll_dram_find(level->dram), item);
         else if (level->channels > 0 && !ll_node_get(item, "dram"))
@@ -381,7 +359,7 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
 {
     const struct ll_level *level = &reading->machine->levels[index];
     struct ll_cache_level cache = ll_machine_cache(level);
-    struct ll_place place = place_of(item_node(reading, "memory", index), "cache");
+    struct ll_place place = place_of(ll_item_node(reading, "memory", index), "cache");
     if (index + 1 == reading->machine->level_count)
         return ll_complain(reading->diags, place,
                            "`%s` is the outermost level and holds all tensors: it is no cache", level->name);
@@ -419,8 +397,9 @@ static bool check_caches(struct ll_reading *reading)
     }
     const char *trouble = right ? ll_cache_trouble(caches, count, &which) : NULL;
     if (trouble)
-        right = ll_complain(reading->diags, place_of(item_node(reading, "memory", indices[which]), "cache"),
-                            "%s", trouble);
+        right =
+            ll_complain(reading->diags, place_of(ll_item_node(reading, "memory", indices[which]), "cache"),
+                        "%s", trouble);
     return right;
 }
 
@@ -434,7 +413,7 @@ static bool settle_clocks(struct ll_reading *reading)
         struct ll_unit *unit = &machine->units[i];
         if (unit->clock_hz == 0)
             unit->clock_hz = machine->clock_hz;
-        const struct ll_node *item = item_node(reading, "units", i);
+        const struct ll_node *item = ll_item_node(reading, "units", i);
         if (unit->clock_hz == 0 && !ll_node_get(reading->root, "clock") && !ll_node_get(item, "clock"))
             right = ll_complain(reading->diags, item ? item->place : (struct ll_place){0},
                                 "unit `%s` has no clock; give it one, or the machine",
@@ -464,7 +443,7 @@ static bool check_runs(struct ll_reading *reading)
             const struct ll_unit *unit = &machine->units[i];
             if (!unit->runs[k] || can_run(unit, (enum ll_op_kind)k))
                 continue;
-            right = ll_complain(reading->diags, place_of(item_node(reading, "units", i), "runs"),
+            right = ll_complain(reading->diags, place_of(ll_item_node(reading, "units", i), "runs"),
                                 "`%s` is of class %s; a %s computes matrix and conv only",
                                 ll_op_name((enum ll_op_kind)k),
                                 ll_class_name(ll_op_class((enum ll_op_kind)k)), ll_unit_keys(unit)->what);
@@ -485,7 +464,7 @@ static bool check_windows(struct ll_reading *reading)
             any = any || matrix->whole_channels[d] > 0;
         if (unit->model == LL_UNIT_MATRIX && any && matrix->conv_tile_count == 0)
             right = ll_complain(reading->diags,
-                                place_of(item_node(reading, "units", i),
+                                place_of(ll_item_node(reading, "units", i),
                                          matrix->whole_filters ? "whole_filters" : "whole_channels"),
                                 "`whole_channels` and `whole_filters` are about the kernels of `conv_tiles`, "
                                 "and `%s` has none",
@@ -508,7 +487,7 @@ static bool check_unrolls(struct ll_reading *reading)
                 all = ll_mul(all, spatial->unrolls[u].by[l]);
             ll_unroll_print(&spatial->unrolls[u], text);
             if (all > spatial->elements)
-                right = ll_complain(reading->diags, place_of(item_node(reading, "units", i), "unroll"),
+                right = ll_complain(reading->diags, place_of(ll_item_node(reading, "units", i), "unroll"),
                                     "`%s` runs %" PRIu64 " iterations side by side, but `%s` has %" PRIu64
                                     " elements",
                                     text, all, unit->name ? unit->name : "", spatial->elements);
@@ -558,8 +537,6 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= check_software_names(reading);
         right &= check_objective(reading);
     }
-    if (ll_read_well(reading, "host"))
-        right &= check_host(reading);
     right &= check_reported_names(reading);
     right &= settle_clocks(reading);
     if (ll_read_well(reading, "memory")) {
@@ -577,6 +554,7 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= check_unrolls(reading);
         right &= check_coverage(reading);
     }
+    right &= ll_check_idle(reading);
     if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)
         right &= check_power(reading);
     if (ll_read_well(reading, "price") && ll_read_well(reading, "area") && ll_read_well(reading, "memory") &&

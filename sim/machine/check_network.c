@@ -68,20 +68,12 @@ static bool check_in_network(const struct ll_network *net, const struct ll_node 
                        "there is no `in_network` that it would be of");
 }
 
-/* What would change nothing. */
-static bool check_groups(const struct ll_network *net, bool innermost, const struct ll_node *item,
-                         struct ll_reading *reading)
+static bool check_tree(const struct ll_network *net, const struct ll_node *item, struct ll_reading *reading)
 {
-    bool right = true;
-    if (innermost && net->links > 0)
-        right =
-            ll_complain(reading->diags, place_of(item, "links"),
-                        "`links` are cards that the devices of a group share, and the innermost level has "
-                        "no groups");
     if (net->oversubscription != 1 && net->topology != LL_TOPOLOGY_FAT_TREE)
-        right = ll_complain(reading->diags, place_of(item, "oversubscription"),
-                            "only topology `fat_tree` has `oversubscription`");
-    return right;
+        return ll_complain(reading->diags, place_of(item, "oversubscription"),
+                           "only topology `fat_tree` has `oversubscription`");
+    return true;
 }
 
 static bool check_samples(const struct ll_network *net, const struct ll_node *item,
@@ -117,7 +109,7 @@ bool ll_check_networks(struct ll_reading *reading)
         right &= check_edges(net, item, reading);
         right &= check_samples(net, item, reading);
         right &= check_in_network(net, item, reading);
-        right &= check_groups(net, i == 0, item, reading);
+        right &= check_tree(net, item, reading);
     }
     return right;
 }

@@ -47,8 +47,12 @@ bool ll_override_apply(struct ll_node *tree, const struct ll_override *override,
  * values (a unit's clock). False after complaints. */
 bool ll_machine_check(struct ll_reading *reading);
 
-/* Its part for the network, likewise. */
+/* Its part for the network, and for keys that are given and change nothing, likewise. */
 bool ll_check_networks(struct ll_reading *reading);
+bool ll_check_idle(struct ll_reading *reading);
+
+/* The items of a list in the file, in the order in which they were read; NULL past the last. */
+const struct ll_node *ll_item_node(const struct ll_reading *reading, const char *list, uint64_t index);
 
 /* catalogue.c: the catalogue whose file a text names; files that the machine's reading met before are not
  * read again. NULL after complaints. In the machine's arena. */

@@ -266,8 +266,8 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_UNROLLS] = write_UNROLLS,
 };
 
-/* Whether this key is written now. The machine's clock, all scopes and tiles of windows are: others lean on
- * them. */
+/* Whether this key is written now. The machine's clock, all scopes, tiles of windows and chunks are: others
+ * lean on them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
@@ -289,6 +289,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "in_network",
                                          "in_network_chunk",
                                          "links",
+                                         "group_port",
                                          "oversubscription",
                                          "numa",
                                          "tile",
@@ -305,7 +306,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
         return false;
     return field->required || !strcmp(field->key, "clock") || !strcmp(field->key, "scope") ||
            !strcmp(field->key, "bandwidth") || !strcmp(field->key, "conv_tiles") ||
-           ll_random_below(&w->random, 4) > 0;
+           !strcmp(field->key, "chunk") || ll_random_below(&w->random, 4) > 0;
 }
 
 static void write_key(struct writer *w, const struct ll_field *field)
