@@ -342,7 +342,7 @@ static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COU
     return false;
 }
 
-/* Units none of whose types has a figure, where others have. */
+/* Units none of whose types has a figure, where others have; a memory on the chip that is the outermost. */
 static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
 {
     const double *pe_m2 = machine->area.pe_m2;
@@ -355,6 +355,9 @@ static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
             ll_str_addf(line, "%s%s", gaps++ ? ", " : " without the arithmetic of ", machine->units[u].name);
     if (gaps)
         ll_str_add(line, ", of whose types `pe_um2` has none");
+    if (machine->level_count == 1 && machine->area.sram_m2_per_byte > 0)
+        ll_str_addf(line, ", without %s, since the outermost memory counts as outside of the chip",
+                    machine->levels[0].name);
 }
 
 static void area_words(const struct ll_machine *machine, double area_m2, uint64_t devices,

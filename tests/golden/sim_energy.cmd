@@ -19,3 +19,6 @@ leadline sim -c partly.yaml --set 'energy.mac_pj={int8: 0.1}' --set 'area.pe_um2
 grep -v '^energy' partly.yaml >silent.yaml
 echo 'energy: {dram_pj_per_byte: 100, leakage_w_per_mm2: 0.2}' >>silent.yaml
 leadline sim -c silent.yaml traces/alexnet_infer_b1.llt | grep -A1 energy
+# A chip all of whose memory is on it.
+sed '/sram/d; $a area: {sram_mm2_per_MiB: 0.5, fixed_mm2: 80}' partly.yaml >alone.yaml
+leadline sim -c alone.yaml traces/alexnet_infer_b1.llt | grep -A2 energy
