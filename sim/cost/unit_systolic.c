@@ -103,16 +103,20 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
 }
 
 /* How the output is dealt to the arrays. A way is how many of them work at most, whether the batch is dealt
- * to them or each product of it, and into how many columns, a power of two or as many as there are arrays:
- * rows get the arrays that remain. All that streams whole, then all in pieces. */
+ * to them or each product of it, and into how many columns: rows get the arrays that remain. All that streams
+ * whole, then all in pieces. */
 struct dealing {
     uint64_t batches, rows, columns;
 };
 
+/* Columns are a power of two or as many as there are arrays; or so many that each array gets one, two, four,
+ * ... folds of them; or what is left by so many rows. */
+enum { COLUMN_RULES = 3 };
+
 static uint32_t dealings(const struct ll_unit *unit, const struct ll_task *task)
 {
     uint32_t powers = ll_counts_at_work(unit, task);
-    return powers > 1 ? 2 * powers * powers : 1;
+    return powers > 1 ? 2 * powers * COLUMN_RULES * powers : 1;
 }
 
 static uint32_t systolic_ways(const struct ll_unit *unit, const struct ll_task *task)
@@ -122,22 +126,51 @@ static uint32_t systolic_ways(const struct ll_unit *unit, const struct ll_task *
     return dealings(unit, task) * (cut ? 2 : 1);
 }
 
-/* 1, 2, 4, ... columns, and all of them: index 2 of 3 arrays is 3. 0 behind that. */
-static uint64_t columns_of(uint64_t arrays, uint32_t index)
+/* In what rows and columns of the output come: folds, or single ones of what streams. */
+struct grains {
+    uint64_t row, column;
+};
+
+static struct grains grains_of(const struct ll_systolic *array)
 {
-    uint64_t power = UINT64_C(1) << index;
-    return power <= arrays ? power : power / 2 < arrays ? arrays : 0;
+    bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
+    return (struct grains){.row = os ? array->rows : is ? array->cols : 1, .column = is ? 1 : array->cols};
+}
+
+/* 1, 2, 4, ... columns, and all of them: power 4 of 3 arrays is 3. 0 behind that, and where a rule asks for
+ * more than there are. */
+static uint64_t columns_by(uint32_t rule, const struct ll_systolic *array, const struct ll_gemm *dims,
+                           uint64_t arrays, uint64_t power)
+{
+    struct grains grains = grains_of(array);
+    uint64_t parts = ll_ceil_div(ll_ceil_div(dims->n, grains.column), power);
+    if (rule == 0)
+        return power <= arrays ? power : power / 2 < arrays ? arrays : 0;
+    if (rule == 2)
+        parts = arrays / ll_ceil_div(ll_ceil_div(dims->m, grains.row), power);
+    return parts <= arrays ? parts : 0;
+}
+
+/* 0 as well when an earlier index is the same. */
+static uint64_t columns_of(const struct ll_systolic *array, const struct ll_gemm *dims, uint64_t arrays,
+                           uint32_t powers, uint32_t index)
+{
+    uint64_t columns = columns_by(index / powers, array, dims, arrays, UINT64_C(1) << index % powers);
+    for (uint32_t i = 0; i < index && index >= powers; i++)
+        if (columns_by(i / powers, array, dims, arrays, UINT64_C(1) << i % powers) == columns)
+            return 0;
+    return columns;
 }
 
 /* False when another way is the same. */
 static bool decode(const struct ll_unit *unit, const struct ll_task *task, uint32_t way, struct dealing *d)
 {
-    uint32_t powers = ll_counts_at_work(unit, task);
-    uint64_t count = ll_count_at_work(unit, task, way / (2 * powers)), batch = task->problem.dims.batch;
-    bool over_batch = way / powers % 2 == 0;
+    uint32_t powers = ll_counts_at_work(unit, task), rules = powers > 1 ? COLUMN_RULES * powers : 1;
+    uint64_t count = ll_count_at_work(unit, task, way / (2 * rules)), batch = task->problem.dims.batch;
+    bool over_batch = way / rules % 2 == 0;
     d->batches = over_batch ? ll_min(batch, count) : 1;
     uint64_t arrays = count / d->batches; /* for each part of the batch */
-    d->columns = columns_of(arrays, way % powers);
+    d->columns = columns_of(&unit->systolic, &task->problem.dims, arrays, powers, way % rules);
     d->rows = d->columns > 0 ? arrays / d->columns : 0;
     return d->rows > 0 && (over_batch || batch > 1);
 }
@@ -145,9 +178,8 @@ static bool decode(const struct ll_unit *unit, const struct ll_task *task, uint3
 static struct ll_split deal(const struct ll_systolic *array, const struct ll_gemm *dims,
                             const struct dealing *d)
 {
-    bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
-    uint64_t row_grain = os ? array->rows : is ? array->cols : 1, column_grain = is ? 1 : array->cols;
-    return ll_split(dims, d->batches, d->rows, d->columns, row_grain, column_grain);
+    struct grains grains = grains_of(array);
+    return ll_split(dims, d->batches, d->rows, d->columns, grains.row, grains.column);
 }
 
 /* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each

@@ -239,6 +239,30 @@ static void any_number_of_arrays_shares_the_columns(void **state)
     }
 }
 
+/* 3 column folds by 5 row folds, and any other few, are one for each array wherever there are enough, also
+ * where no power of two cuts them so. */
+static void a_fold_for_each_array_takes_one_fold(void **state)
+{
+    (void)state;
+    for (uint64_t columns = 1; columns <= 7; columns++)
+        for (uint64_t rows = 1; rows <= 7; rows++) {
+            struct ll_work work = gemm_work(LL_F32, 1, rows * 16, columns * 16, 16);
+            for (uint64_t spare = 0; spare < 12; spare++) {
+                struct ll_unit unit = array_of(16, 16, LL_OUTPUT_STATIONARY, rows * columns + spare);
+                assert_near(way_of(&unit, &work).cycles, 16 + 16 + 16 - 2, 0);
+            }
+        }
+}
+
+/* One row of the product streams past 3 column folds: so many arrays take one each. */
+static void columns_of_what_stays_are_cut_fold_by_fold(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(16, 16, LL_WEIGHT_STATIONARY, 15);
+    struct ll_work work = gemm_work(LL_F32, 1, 500, 3 * 16, 16);
+    assert_near(way_of(&unit, &work).cycles, 100 + 46, 0);
+}
+
 /* Each group of a convolution is a small product of its own: 8 groups are 8 times one of them. */
 static void groups_are_a_batch_of_small_products(void **state)
 {
@@ -410,6 +434,8 @@ int main(void)
         cmocka_unit_test(arrays_share_the_batch_first),
         cmocka_unit_test(arrays_share_columns_and_rows),
         cmocka_unit_test(any_number_of_arrays_shares_the_columns),
+        cmocka_unit_test(a_fold_for_each_array_takes_one_fold),
+        cmocka_unit_test(columns_of_what_stays_are_cut_fold_by_fold),
         cmocka_unit_test(groups_are_a_batch_of_small_products),
         cmocka_unit_test(an_array_asks_for_its_operands_fold_by_fold),
         cmocka_unit_test(sums_without_an_accumulator_go_to_memory_and_back),
