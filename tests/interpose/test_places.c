@@ -112,7 +112,7 @@ static void two_that_find_a_place_at_once_do_not_mix(void **state)
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, other, NULL), 0);
     for (uint32_t round = 1; round <= ROUNDS; round++) {
-        ll_real_set(1, NULL); /* what was known is forgotten */
+        ll_forget_ways();
         begun = round;
         look_up(0);
         while (done < round)

@@ -4,13 +4,7 @@
 #ifndef LL_INTERPOSE_API_H
 #define LL_INTERPOSE_API_H
 
-#include <stdbool.h>
-
 /* The wrapper of an exported name, NULL where we have none. */
 __attribute__((visibility("default"))) void *ll_interpose_wrapper(const char *name);
-
-/* From now on the wrapper of this name calls `real`, whoever its caller is; NULL leaves it to the resolver
- * again. False where we have no such wrapper. */
-__attribute__((visibility("default"))) bool ll_interpose_set_real(const char *name, void *real);
 
 #endif

@@ -31,13 +31,11 @@ struct place {
 };
 
 static struct place places[PLACES];
-static _Atomic uint32_t epoch = 1; /* a dlclose begins the next one */
-static _Atomic(void *) given[LL_SYMBOL_COUNT];
+static _Atomic uint32_t epoch = 1;      /* a dlclose begins the next one */
 static _Atomic uint8_t was_long[ALIKE]; /* by symbol and sizes */
 
-void ll_real_set(uint32_t symbol, void *real)
+void ll_forget_ways(void)
 {
-    atomic_store(&given[symbol], real);
     atomic_fetch_add(&epoch, 1);
 }
 
@@ -50,9 +48,7 @@ static uint64_t hash_of(uint32_t symbol, const void *caller)
 static struct ll_call_way find_way(uint32_t symbol, void *caller, uint32_t now)
 {
     int error = errno;
-    void *real = atomic_load(&given[symbol]);
-    if (!real)
-        real = ll_resolve(symbol, caller);
+    void *real = ll_resolve(symbol, caller);
     struct ll_ring_process *page = ll_process_open();
     if (page && real) {
         ll_log_libraries();
@@ -278,6 +274,6 @@ LL_EXPORT int dlclose(void *handle)
         atomic_store(&next, (void *)real);
     }
     int result = real ? real(handle) : -1;
-    atomic_fetch_add(&epoch, 1);
+    ll_forget_ways();
     return result;
 }

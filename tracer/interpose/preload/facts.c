@@ -14,7 +14,7 @@
 
 enum { KNOWN = 4096 };
 
-void ll_log_fact(const char *key, const char *value)
+static void log_fact(const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
     size_t room = (LL_RING_LOG_WORDS - 1) * sizeof(uint64_t) - key_bytes;
@@ -33,7 +33,7 @@ static void log_variable(const char *name)
 {
     const char *value = getenv(name);
     if (value)
-        ll_log_fact(name, value);
+        log_fact(name, value);
 }
 
 /* A link of /proc/self as a fact. */
@@ -44,7 +44,7 @@ static void log_link(const char *key, const char *link)
     if (length <= 0)
         return;
     target[length] = '\0';
-    ll_log_fact(key, target);
+    log_fact(key, target);
 }
 
 void ll_log_host(void)
@@ -123,14 +123,14 @@ static void log_answer(const char *name, void *near, bool is_text)
     if (is_text) {
         const char *text = ask.text();
         if (text)
-            ll_log_fact(name, text);
+            log_fact(name, text);
         return;
     }
     int number = ask.number();
     char text[] = "0000";
     for (int i = 3; i >= 0; i--, number /= 10)
         text[i] = (char)('0' + number % 10);
-    ll_log_fact(name, text + strspn(text, "0") - (strspn(text, "0") == 4));
+    log_fact(name, text + strspn(text, "0") - (strspn(text, "0") == 4));
 }
 
 void ll_log_blas(void *real)

@@ -48,9 +48,8 @@ struct ll_wrapper_frame {
     uint64_t words[LL_RING_RECORD_WORDS];
 };
 
-/* From now on this is the real function of a symbol, whoever calls it; NULL leaves it to the resolver again.
- */
-void ll_real_set(uint32_t symbol, void *real);
+/* From now on each real function is looked up anew: what is loaded has changed. */
+void ll_forget_ways(void);
 
 /* Before and after the real function, whose address ll_enter gives; NULL where no library has it. top is the
  * wrapper's __builtin_frame_address(0), count the words up to the end of the arguments. */
@@ -107,7 +106,6 @@ uint64_t *ll_log_begin(unsigned count);
 uint64_t ll_log_end(enum ll_ring_log_kind kind, uint64_t *words, unsigned count);
 
 /* facts.c: what decides speed here. Each thing is said once a process. */
-void ll_log_fact(const char *key, const char *value);
 void ll_log_host(void);
 void ll_log_libraries(void);
 void ll_log_blas(void *real);

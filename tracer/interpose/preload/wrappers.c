@@ -308,24 +308,10 @@ static const struct {
 #include "tracer/interpose/symbols.def"
 };
 
-static uint32_t symbol_of(const char *name)
-{
-    uint32_t symbol = 0;
-    while (symbol < LL_SYMBOL_COUNT && strcmp(wrappers[symbol].name, name) != 0)
-        symbol++;
-    return symbol;
-}
-
 void *ll_interpose_wrapper(const char *name)
 {
-    uint32_t symbol = symbol_of(name);
-    return symbol < LL_SYMBOL_COUNT ? wrappers[symbol].wrapper : NULL;
-}
-
-bool ll_interpose_set_real(const char *name, void *real)
-{
-    uint32_t symbol = symbol_of(name);
-    if (symbol < LL_SYMBOL_COUNT)
-        ll_real_set(symbol, real);
-    return symbol < LL_SYMBOL_COUNT;
+    for (uint32_t symbol = 0; symbol < LL_SYMBOL_COUNT; symbol++)
+        if (strcmp(wrappers[symbol].name, name) == 0)
+            return wrappers[symbol].wrapper;
+    return NULL;
 }
