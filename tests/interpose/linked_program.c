@@ -6,6 +6,7 @@
 #include "tracer/interpose/leadline.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -281,6 +282,18 @@ static int takes_memory(void)
     return !right || !moved || !zeros;
 }
 
+/* By functions that few programs use. */
+static int takes_pages(void)
+{
+    bool right = products(1);
+    void *pages[] = {memalign(4096, 300000), valloc(400000), pvalloc(499712)};
+    void *mapped = mmap(NULL, 600000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    right &= pages[0] && pages[1] && pages[2] && mapped != MAP_FAILED && munmap(mapped, 600000) == 0;
+    for (int i = 0; i < 3; i++)
+        free(pages[i]);
+    return !right;
+}
+
 /* Memory comes and goes between its calls, more often than a small ring holds. */
 static int churns_memory(void)
 {
@@ -389,6 +402,7 @@ int main(int count, char **arguments)
         {"deeper", jumps_deeper},
         {"within", is_killed_within},
         {"handlers", jumps_from_handlers},
+        {"pages", takes_pages},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -441,30 +441,44 @@ static void a_variable_makes_a_symbol_a_mark(void **state)
     finish(&seen);
 }
 
-static void memory_is_seen_from_a_size_on(void **state)
+/* The program takes pieces of these sizes, or gives one back: 0. */
+static void expect_pieces(const char *what, const uint64_t *sizes, uint64_t count)
 {
-    (void)state;
     struct seen seen;
-    run(&seen, "linked_program", "memory", 0);
+    run(&seen, "linked_program", what, 0);
     assert_int_equal(seen.recording.status, 0);
-    static const uint64_t sizes[] = {100000, 0, 200000, 100000, 50000, 0, 0, 0}; /* 0: released */
-    uint64_t at = 0, place = 0;
+    uint64_t at = 0, place = 0, released = 0;
     for (uint64_t i = 0; i < seen.count; i++) {
         const struct ll_event *event = &seen.events[i];
         if (event->kind != LL_EVENT_ALLOCATE && event->kind != LL_EVENT_RELEASE)
             continue;
-        assert_true(at < sizeof sizes / sizeof *sizes);
+        assert_true(at < count);
         assert_int_equal(event->kind, sizes[at] ? LL_EVENT_ALLOCATE : LL_EVENT_RELEASE);
         if (sizes[at])
             assert_int_equal(event->memory.size_bytes, sizes[at]);
         if (at == 0)
             place = event->memory.address;
-        if (at == 1)
+        if (!sizes[at] && released++ == 0) /* the first is given back first */
             assert_int_equal(event->memory.address, place);
         at++;
     }
-    assert_int_equal(at, sizeof sizes / sizeof *sizes);
+    assert_int_equal(at, count);
+    assert_int_equal(ll_ring_process_info(seen.recording.reader, 0).ringless, 0);
     finish(&seen);
+}
+
+static void memory_is_seen_from_a_size_on(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {100000, 0, 200000, 100000, 50000, 0, 0, 0};
+    expect_pieces("memory", sizes, sizeof sizes / sizeof *sizes);
+}
+
+static void memory_is_seen_however_a_program_asks_for_it(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {300000, 400000, 499712, 600000, 0, 0, 0};
+    expect_pieces("pages", sizes, sizeof sizes / sizeof *sizes);
 }
 
 static void a_small_stack_is_large_enough(void **state)
@@ -564,6 +578,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(marks_stand_between_calls),
         cmocka_unit_test(a_variable_makes_a_symbol_a_mark),
         cmocka_unit_test(memory_is_seen_from_a_size_on),
+        cmocka_unit_test(memory_is_seen_however_a_program_asks_for_it),
         cmocka_unit_test(a_small_stack_is_large_enough),
         cmocka_unit_test(an_allocator_that_does_not_tell_sizes_is_not_asked),
         cmocka_unit_test(a_program_that_closes_all_files_is_recorded_on),

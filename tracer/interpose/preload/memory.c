@@ -4,7 +4,10 @@
  * Only pieces from a certain size on are told, and only once the process has recorded a call. Looking up the
  * real functions may itself ask for memory: what is asked meanwhile comes from a small store here and is
  * never given back. Compiled without built-in knowledge of these functions, which a compiler would turn into
- * each other. */
+ * each other.
+ *
+ * What is mapped is new memory, too. That it is unmapped need not be told: nobody reads there until something
+ * is mapped or allocated anew. */
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/preload.h"
 
@@ -13,6 +16,9 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { STORE_BYTES = 1 << 16, STORE_ALIGN = 64 };
 
@@ -24,6 +30,10 @@ struct allocator {
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
     size_t (*malloc_usable_size)(void *);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
 };
 
 static struct allocator real;
@@ -68,8 +78,10 @@ static bool ready(void)
     if (looking)
         return false;
     enum { FREE = 3, SIZE_OF = 6 };
-    static const char *const names[] = {"malloc",         "calloc",        "realloc",           "free",
-                                        "posix_memalign", "aligned_alloc", "malloc_usable_size"};
+    static const char *const names[] = {
+        "malloc",   "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "malloc_usable_size",
+        "memalign", "valloc", "pvalloc", "mmap"};
+    _Static_assert(sizeof names == sizeof real, "a name for each function");
     void *addresses[sizeof names / sizeof *names];
     int error = errno;
     looking = true;
@@ -168,3 +180,32 @@ LL_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
     return ready() ? tell_allocated(real.aligned_alloc(alignment, size), size) : NULL;
 }
+
+LL_EXPORT void *memalign(size_t alignment, size_t size)
+{
+    return ready() ? tell_allocated(real.memalign(alignment, size), size) : NULL;
+}
+
+LL_EXPORT void *valloc(size_t size)
+{
+    return ready() ? tell_allocated(real.valloc(size), size) : NULL;
+}
+
+LL_EXPORT void *pvalloc(size_t size)
+{
+    return ready() ? tell_allocated(real.pvalloc(size), size) : NULL;
+}
+
+/* What this library maps is no memory of the program. */
+LL_EXPORT void *mmap(void *near, size_t size, int access, int flags, int file, off_t offset)
+{
+    if (!ready())
+        return (void *)syscall(SYS_mmap, near, size, access, flags, file, offset);
+    void *mapped = real.mmap(near, size, access, flags, file, offset);
+    if (mapped != MAP_FAILED && !ll_is_ours(__builtin_return_address(0)))
+        tell_allocated(mapped, size);
+    return mapped;
+}
+
+LL_EXPORT void *mmap64(void *near, size_t size, int access, int flags, int file, off64_t offset)
+    __attribute__((alias("mmap")));
