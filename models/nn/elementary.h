@@ -12,6 +12,7 @@
 
 #ifdef LL_DOUBLE
 
+/* As below, by the C library. */
 LL_INLINE real ll_exp(real x)
 {
     return exp(x);
@@ -148,6 +149,7 @@ LL_INLINE real ll_normal_below(real x)
 #endif
 }
 
+/* The logistic function. */
 LL_INLINE real ll_sigmoid(real x)
 {
     return 1 / (1 + ll_exp(-x));

@@ -49,17 +49,19 @@ static inline struct ll_value *ll_neg(struct ll_nn *nn, struct ll_value *x)
     return ll_nn_do1(nn, LL_OP_NEG, x);
 }
 
-/* x times a constant that is named so. */
+/* x times ll_constant(nn, name, factor). */
 struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
 
-/* a where the condition holds, b elsewhere: all of one shape, or the condition that of rows. */
+/* a where the condition (bool) holds, b elsewhere: all of one shape, or the condition of a's first dimensions
+ * alone, one for each row. */
 struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct ll_value *a,
                            struct ll_value *b);
 
-/* The sum over `axes` dimensions from `axis` on, which the result has not. */
+/* The sum over `axes` dimensions from `axis` on, which the result has not: of [2, 3, 4] over one from 1 on
+ * [2, 4]. */
 struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes);
 
-/* The same over and over along dimensions in front of its own: as many dimensions more as the shape has. */
+/* x over and over along dimensions in front of its own, `shape` being that of the result: [3] as [2, 3]. */
 struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
 
 /* The same elements in another shape, a view; its type is x's. */
@@ -71,26 +73,28 @@ struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack);
 /* Layers of one shape as a stack: a dimension more, in front. */
 struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count);
 
-/* Cut into equal parts along a dimension, at most four; in the network's arena. */
+/* Cut into equal parts along dimension `axis`, at most four; the list lives in the network's arena. */
 struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts);
 
-/* `size` of a dimension from `begin` on. */
+/* Elements begin to begin + size - 1 of dimension `axis`, all of the others. */
 struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
                            uint64_t size);
 
-/* Rows of a table by their numbers. */
+/* Rows of a table [rows, ...] by their numbers, i32 or i64: the dimensions of the indices, then those of a
+ * row. */
 struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices);
 
-/* a b^T */
+/* a b^T: [m, k] and [n, k] give [m, n]. */
 struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b);
 
-/* Joined along a dimension. */
+/* One behind the other along dimension `axis`, all others being equal. */
 struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);
 
-/* Every pixel of an image becomes factor x factor of its kind. */
+/* Every pixel of images [batch, height, width, channels] becomes factor x factor of its kind. */
 struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor);
 
-/* With the dimensions exchanged: result dimension i is input dimension digit i of the permutation. */
+/* With the dimensions exchanged: result dimension i is input dimension digit i of the permutation; 021
+ * exchanges the last two of three (in decimal: write 21). */
 struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t permutation);
 
 /* Indices or truth values as numbers of the network's real type. */

@@ -14,6 +14,7 @@ struct ll_remembered {
     struct ll_prices prices;
 };
 
+/* Frees both, which can then be used again. */
 static inline void ll_remembered_release(struct ll_remembered *remembered)
 {
     ll_memo_release(&remembered->costs);

@@ -46,6 +46,7 @@ void ll_torch_keep_step(struct ll_torch_kept *kept);
  * when memory ran out. */
 bool ll_torch_keep(struct ll_torch_kept *kept, const struct ll_torch_leaf *leaf);
 
+/* Frees what it keeps. */
 void ll_torch_keep_release(struct ll_torch_kept *kept);
 
 #endif

@@ -13,6 +13,7 @@ extern "C" {
 /* In the preload library; a program that is not recorded has none. */
 extern __attribute__((weak, visibility("default"))) void leadline_step(void);
 
+/* A step of this process begins here, on whichever thread. Nothing when it is not recorded. */
 static inline void leadline_mark_step(void)
 {
     if (leadline_step)
