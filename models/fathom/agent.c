@@ -18,15 +18,20 @@ static void read_row(const struct ll_runner *runner, const struct ll_value *valu
         actions[i] = ll_runner_element(runner, values, row * LL_ACTION_COUNT + i);
 }
 
-struct ll_moment ll_game_table_act(const struct ll_game_table *table, const struct ll_runner *runner,
-                                   uint64_t row, double epsilon, uint64_t random_bits)
+/* The moment after an action that the program's last values decide. */
+static struct ll_moment act_at(const struct ll_game_table *table, const struct ll_runner *runner,
+                               uint64_t row, double epsilon, uint64_t random_bits)
 {
     double values[LL_ACTION_COUNT];
     read_row(runner, table->values, row, values);
     return ll_player_act(&table->players[row], ll_choose_action(values, epsilon, random_bits));
 }
 
-uint64_t ll_agent_draw(const struct ll_agent *agent, enum ll_agent_stream stream, uint64_t i)
+/* Streams of the agent's seed. The judged play other games than those learned from. */
+enum stream { PLAYING, ACTING, DRAWING, JUDGED, JUDGED_ACTING };
+
+/* Bits number i of one. */
+static uint64_t bits_of(const struct ll_agent *agent, enum stream stream, uint64_t i)
 {
     return ll_random_bits(ll_random_key(agent->options.seed, stream), i);
 }
@@ -49,15 +54,14 @@ static void play_on(struct ll_agent *agent, struct ll_runner *runner)
     ll_runner_run(runner, playing->program, agent->steps);
     memcpy(frame, ll_player_frame(playing->players), sizeof frame);
     ll_replay_add(agent->replay, frame,
-                  ll_game_table_act(playing, runner, 0, epsilon_of(agent),
-                                    ll_agent_draw(agent, LL_ACTING, agent->acted++)));
+                  act_at(playing, runner, 0, epsilon_of(agent), bits_of(agent, ACTING, agent->acted++)));
 }
 
 static void draw_batch(struct ll_agent *agent)
 {
     uint64_t size = agent->options.batch, count = ll_replay_count(agent->replay);
     for (uint64_t i = 0; i < size; i++)
-        ll_replay_get(agent->replay, ll_agent_draw(agent, LL_DRAWING, agent->steps * size + i) % count,
+        ll_replay_get(agent->replay, bits_of(agent, DRAWING, agent->steps * size + i) % count,
                       &agent->batch[i]);
 }
 
@@ -87,8 +91,7 @@ static void play_all(struct ll_agent *agent, struct ll_runner *runner)
 {
     const struct ll_game_table *playing = &agent->playing;
     for (uint64_t row = 0; agent->steps > 0 && row < playing->count; row++)
-        ll_game_table_act(playing, runner, row, playing_epsilon,
-                          ll_agent_draw(agent, LL_ACTING, agent->acted++));
+        act_at(playing, runner, row, playing_epsilon, bits_of(agent, ACTING, agent->acted++));
 }
 
 /* A step that is asked for again learns from the same batch again. */
@@ -107,7 +110,7 @@ static bool seat(struct ll_agent *agent, struct ll_game_table *table)
 {
     table->players = ll_alloc(&agent->arena, table->count, sizeof *table->players);
     for (uint64_t i = 0; table->players && i < table->count; i++)
-        ll_player_begin(&table->players[i], &agent->options.rules, ll_agent_draw(agent, LL_PLAYING, i));
+        ll_player_begin(&table->players[i], &agent->options.rules, bits_of(agent, PLAYING, i));
     return table->players;
 }
 
@@ -177,8 +180,8 @@ bool ll_agent_evaluate(void *context, struct ll_runner *runner, struct ll_scores
     struct candidate candidate = {agent, runner};
     const struct ll_trial trial = {agent->judged.players,
                                    agent->options.rules,
-                                   ll_random_key(agent->options.seed, LL_JUDGED),
-                                   ll_random_key(agent->options.seed, LL_JUDGED_ACTING),
+                                   ll_random_key(agent->options.seed, JUDGED),
+                                   ll_random_key(agent->options.seed, JUDGED_ACTING),
                                    think,
                                    choose,
                                    &candidate};

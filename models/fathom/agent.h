@@ -23,10 +23,6 @@ struct ll_game_table {
     struct ll_value *values; /* [count, actions], kept */
 };
 
-/* The moment after an action that the program's last values decide. */
-struct ll_moment ll_game_table_act(const struct ll_game_table *table, const struct ll_runner *runner,
-                                   uint64_t row, double epsilon, uint64_t random_bits);
-
 struct ll_agent_options {
     struct ll_rules rules;
     uint64_t batch; /* memories that a step learns from, or games at once where nothing is learned */
@@ -49,10 +45,6 @@ struct ll_agent {
 
 /* Drives the network from now on. NULL after trouble. */
 struct ll_agent *ll_agent_new(struct ll_nn *nn, const struct ll_agent_options *options);
-
-/* Bits number i of a stream of the agent's seed. The judged play other games than those learned from. */
-enum ll_agent_stream { LL_PLAYING, LL_ACTING, LL_DRAWING, LL_JUDGED, LL_JUDGED_ACTING };
-uint64_t ll_agent_draw(const struct ll_agent *agent, enum ll_agent_stream stream, uint64_t i);
 
 /* Input ops. What the players at a table see, and what was seen before and after the actions that the batch
  * remembers: [count, height, width, frames], from 0 to 1. */

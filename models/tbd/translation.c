@@ -76,7 +76,8 @@ struct ll_value *ll_translation_build(struct ll_nn *nn, const struct ll_build *b
     return nn->trouble ? &nn->nothing : loss;
 }
 
-uint64_t ll_translation_tokens(const struct ll_translation *t)
+/* How many words a batch of what is read has, ends included: always the same. */
+static uint64_t tokens_of(const struct ll_translation *t)
 {
     uint64_t each = t->sentences.longest + (t->layout == LL_SENTENCE_FIRST);
     return t->batch * each - t->sentences.missing;
@@ -224,7 +225,7 @@ struct ll_value *ll_translation_source_bias(struct ll_nn *nn, struct ll_translat
 struct ll_value *ll_translation_source_rows(struct ll_nn *nn, struct ll_translation *t,
                                             enum ll_data_part part)
 {
-    uint64_t tokens = ll_translation_tokens(t);
+    uint64_t tokens = tokens_of(t);
     struct ll_shape shape = ll_nn_shape(nn, 1, &tokens, (enum ll_role[]){LL_ROLE_BATCH});
     return ll_feed_indices(nn, "source_rows", &shape, fill_rows, feed_of(nn, t, part));
 }

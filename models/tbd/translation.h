@@ -51,9 +51,6 @@ struct ll_value *ll_translation_build(struct ll_nn *nn, const struct ll_build *b
 /* Prepares the beam: so many hypotheses of a sentence, out of so many words. */
 void ll_translation_beam(struct ll_translation *t, uint64_t width, uint64_t vocabulary);
 
-/* How many words a batch of what is read has, ends included: always the same. */
-uint64_t ll_translation_tokens(const struct ll_translation *translation);
-
 /* Input ops, of sentences to learn or of those held back. Word numbers are i32, the rest is of the network's
  * real type. */
 struct ll_value *ll_translation_source(struct ll_nn *nn, struct ll_translation *t, enum ll_data_part part);

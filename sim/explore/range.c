@@ -35,7 +35,8 @@ static bool is_number(const struct ll_field *field)
            field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS;
 }
 
-double ll_space_value_number(const struct ll_field *field, const char *text)
+/* The number that a value of such a key is, in the base unit; NaN when it is none. */
+static double value_number(const struct ll_field *field, const char *text)
 {
     struct ll_quantity quantity;
     const char *unit;
@@ -58,7 +59,7 @@ double ll_space_value_number(const struct ll_field *field, const char *text)
 
 double ll_space_value_shown(const struct ll_field *field, const char *text)
 {
-    return ll_space_value_number(field, text) * (field ? ll_expression_scale(ll_field_dimension(field)) : 1);
+    return value_number(field, text) * (field ? ll_expression_scale(ll_field_dimension(field)) : 1);
 }
 
 static const char *text_of(struct ll_space_reading *reading, const struct range *range, double value)
@@ -85,7 +86,7 @@ static bool read_end(struct ll_space_reading *reading, const struct range *range
     *value = NAN;
     if (!node)
         return true;
-    *value = ll_space_value_number(range->field, node->text);
+    *value = value_number(range->field, node->text);
     bool cycles = ll_space_counts_cycles(node->text);
     if (!isnan(*value) && cycles != range->cycles)
         return ll_complain(reading->diags, node->place, "`%s`: expected B/%s, as `from` has it",

@@ -40,9 +40,6 @@ bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *
 const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
                                            const struct ll_node *range, uint32_t *count);
 
-/* range.c: the number that a value of such a key is, in the base unit; NaN when it is none. */
-double ll_space_value_number(const struct ll_field *field, const char *text);
-
 /* range.c: whether a value is one in bytes per cycle, of which only a machine's clock makes B/s. NULL: no. */
 bool ll_space_counts_cycles(const char *text);
 

@@ -31,7 +31,8 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
     return e->stages && e->pieces && e->message_s && e->part_of && e->loads && e->totals;
 }
 
-struct ll_pipeline_shape ll_plan_shape(const struct ll_parallel *plan)
+/* The pipeline of a plan. */
+static struct ll_pipeline_shape shape_of(const struct ll_parallel *plan)
 {
     return (struct ll_pipeline_shape){.schedule = plan->schedule,
                                       .stages = plan->pipeline,
@@ -91,7 +92,7 @@ void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *cos
 void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,
                        const struct ll_parallel *plan)
 {
-    const struct ll_pipeline_shape shape = ll_plan_shape(plan);
+    const struct ll_pipeline_shape shape = shape_of(plan);
     for (uint64_t i = 0; i < plan->pipeline; i++)
         e->stages[i] = (struct ll_estimated_stage){0};
     for (uint32_t layer = 0; layer < costs->count; layer++)
@@ -217,7 +218,7 @@ static double added_s(const struct ll_estimator *e, const struct ll_parallel *pl
 static void time_pieces(struct ll_estimator *e, const struct ll_layer_costs *costs,
                         const struct ll_parallel *plan)
 {
-    double micro_batches = (double)ll_plan_shape(plan).micro_batches;
+    double micro_batches = (double)shape_of(plan).micro_batches;
     bool again = plan->recompute == LL_RECOMPUTE_FULL;
     double adding = (micro_batches - 1) / micro_batches; /* there is nothing to add the first ones to */
     for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
@@ -265,8 +266,7 @@ static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
 double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan)
 {
-    const struct ll_turns turns = {
-        .shape = ll_plan_shape(plan), .pieces = e->pieces, .message_s = e->message_s};
+    const struct ll_turns turns = {.shape = shape_of(plan), .pieces = e->pieces, .message_s = e->message_s};
     double time_s = 0;
     time_pieces(e, costs, plan);
     for (uint64_t i = 0; i < plan->pipeline; i++) {
@@ -301,7 +301,7 @@ struct gradients {
 static struct gradients gradients_before(const struct ll_estimated_stage *stage,
                                          const struct ll_parallel *plan)
 {
-    bool first = ll_plan_shape(plan).micro_batches == 1;
+    bool first = shape_of(plan).micro_batches == 1;
     double bytes = gradient_bytes(plan, &stage->state, &stage->of_experts);
     return (struct gradients){.first = first, .to_come = first ? bytes : 0};
 }

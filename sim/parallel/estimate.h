@@ -29,9 +29,6 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena);
 
-/* The pipeline of a plan. Pure. */
-struct ll_pipeline_shape ll_plan_shape(const struct ll_parallel *plan);
-
 /* Divides the layers among as many pieces, as ll_cut does. */
 void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t pieces);
 

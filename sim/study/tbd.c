@@ -90,7 +90,7 @@ const struct ll_result *ll_tbd_replay(const struct ll_evidence *evidence, enum l
     return ll_evidence_replay(evidence, ll_tbd[row].name, variant_of(batch, evidence->arena), target);
 }
 
-struct ll_tbd_sweep ll_tbd_replay_sweep(const struct ll_evidence *evidence, enum ll_tbd_row row,
+static struct ll_tbd_sweep replay_sweep(const struct ll_evidence *evidence, enum ll_tbd_row row,
                                         const char *target)
 {
     struct ll_tbd_sweep sweep = {.row = row};
@@ -254,5 +254,5 @@ void ll_tbd_plan_all(struct ll_study_plan *plan)
 void ll_tbd_replay_all(const struct ll_evidence *evidence, struct ll_tbd_sweep sweeps[LL_TBD_COUNT])
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
-        sweeps[row] = ll_tbd_replay_sweep(evidence, (enum ll_tbd_row)row, LL_TBD_P4000);
+        sweeps[row] = replay_sweep(evidence, (enum ll_tbd_row)row, LL_TBD_P4000);
 }

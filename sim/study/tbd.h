@@ -57,8 +57,6 @@ struct ll_tbd_sweep {
     struct ll_metrics metrics[LL_TBD_MOST_BATCHES];
     bool fits[LL_TBD_MOST_BATCHES]; /* into the machine's memory */
 };
-struct ll_tbd_sweep ll_tbd_replay_sweep(const struct ll_evidence *evidence, enum ll_tbd_row row,
-                                        const char *target);
 
 /* The trace of one batch; NULL when there is no such workload. */
 const struct ll_trace *ll_tbd_trace(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch);

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-bool ll_machine_is(const struct ll_machine *machine, const char *hardware)
+/* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
+static bool is_meant(const struct ll_machine *machine, const char *hardware)
 {
     bool found = strcasecmp(machine->stem, hardware) == 0 || strcasecmp(machine->name, hardware) == 0;
     for (uint64_t i = 0; !found && i < machine->alias_count; i++)
@@ -76,7 +77,7 @@ size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_mea
 {
     const struct names names = names_of(row);
     for (size_t i = 0; i < names.count; i++)
-        if (ll_machine_is(machine, names.at[i]))
+        if (is_meant(machine, names.at[i]))
             return i + 1;
     return 0;
 }
@@ -88,7 +89,7 @@ const char *ll_machine_cannot_share(const struct ll_machine *machine, const stru
     add_driven(&names, row, row->hardware);
     add_plain(&names, row->hardware);
     for (size_t i = 0; i < names.count && !found; i++)
-        found = ll_machine_is(machine, names.at[i]);
+        found = is_meant(machine, names.at[i]);
     bool shared = found || !one_of(row->hardware) || ll_measured_text(row, "devices");
     return shared ? NULL : "several devices, which no rule turns into work";
 }
@@ -99,7 +100,7 @@ static const struct ll_machine *find_machine(const struct ll_measured *row,
 {
     const struct names names = names_of(row);
     for (size_t i = 0; i < count * names.count; i++)
-        if (ll_machine_is(machines[i % count], names.at[i / count]))
+        if (is_meant(machines[i % count], names.at[i / count]))
             return machines[i % count];
     return NULL;
 }

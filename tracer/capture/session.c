@@ -59,7 +59,8 @@ struct ll_session *ll_session_open(const struct ll_session_settings *settings, e
 
 /* What the process said, as facts of the header. */
 
-const char *ll_better_blas_core(const char *core)
+/* What an OpenBLAS core of this CPU should be, where it took the CPU for an older one; else NULL. Static. */
+static const char *better_core_than(const char *core)
 {
 #if defined(__x86_64__)
     static const char *const lesser[] = {"Prescott", "Core2",     "Nehalem",     "Sandybridge", "Haswell",
@@ -98,8 +99,8 @@ static void add_said(struct recorded *process, const struct ll_ring_process_info
         facts->failed |= !key;
         if (key)
             ll_facts_add(facts, key, "%s", fact->value);
-        if (key && strcmp(key, "blas.core") == 0 && ll_better_blas_core(fact->value))
-            ll_facts_add(facts, "blas.better_core", "%s", ll_better_blas_core(fact->value));
+        if (key && strcmp(key, "blas.core") == 0 && better_core_than(fact->value))
+            ll_facts_add(facts, "blas.better_core", "%s", better_core_than(fact->value));
     }
 }
 
@@ -365,7 +366,7 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .longest = process->unreturned.routine,
                                        .longest_s = unreturned_s(process, end_ns),
                                        .blas_core = core ? ll_copy_text(arena, core, strlen(core)) : NULL,
-                                       .better_core = ll_better_blas_core(core),
+                                       .better_core = better_core_than(core),
                                        .core_asked_for = said(info, "OPENBLAS_CORETYPE") != NULL};
     if (!process->capture)
         return;

@@ -67,7 +67,4 @@ struct ll_session_trace {
 bool ll_session_close(struct ll_session *session, struct ll_arena *arena, struct ll_session_trace **traces,
                       size_t *count);
 
-/* What an OpenBLAS core of this CPU should be, where it took the CPU for an older one; else NULL. Static. */
-const char *ll_better_blas_core(const char *core);
-
 #endif
