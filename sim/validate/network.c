@@ -407,6 +407,15 @@ static void set_habits(struct ll_row_walk *w)
     w->casts = driven_by(w->r, "PyTorch");
 }
 
+/* Every device has the whole network. */
+static void refuse_pieces(struct ll_row_works *r)
+{
+    uint64_t named = ll_row_dim_or(r, "dp", r->devices);
+    if (ll_row_dim_or(r, "tp", 1) > 1 || ll_row_dim_or(r, "pp", 1) > 1 || ll_row_dim_or(r, "cp", 1) > 1 ||
+        (named > 1 && named != r->devices))
+        ll_row_refuse(r, LL_CANNOT_BE_CUT);
+}
+
 void ll_row_network(struct ll_row_works *r)
 {
     const struct ll_row_layers *network = ll_row_layers(r);
@@ -430,4 +439,5 @@ void ll_row_network(struct ll_row_works *r)
         walk_dense(&w);
     else
         ll_row_refuse(r, "the network is not among those that can be built");
+    refuse_pieces(r);
 }

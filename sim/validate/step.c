@@ -147,10 +147,20 @@ static void plan_DEEPSPEED(struct reading *r)
     }
 }
 
+/* Every device has the whole model, `devices` of them. */
+static void count_replicas(struct reading *r)
+{
+    uint64_t replicas = number(r, "devices", 1), named = number(r, "dp", replicas);
+    if (number(r, "tp", 1) > 1 || number(r, "pp", 1) > 1 || number(r, "cp", 1) > 1 ||
+        (named > 1 && named != replicas))
+        refuse(r, LL_CANNOT_BE_CUT);
+    r->step->plan.data = replicas;
+}
+
 static void plan_SHARDED(struct reading *r)
 {
     struct ll_parallel *plan = &r->step->plan;
-    plan->data = number(r, "devices", 1);
+    count_replicas(r);
     plan->zero = says(r, "sharding", "FULL_SHARD") ? 3 : says(r, "sharding", "SHARD_GRAD_OP") ? 2 : 0;
     plan->recompute = says(r, "act_ckpt", "1") ? LL_RECOMPUTE_FULL : LL_RECOMPUTE_NONE;
     share_out(r);
@@ -164,7 +174,8 @@ static void plan_TOKENS(struct reading *r)
 {
     enum { WORDS = 32, FILLED = 8, ROOM = 9 };
     struct ll_parallel *plan = &r->step->plan;
-    plan->data = r->step->devices = number(r, "devices", 1);
+    count_replicas(r);
+    r->step->devices = plan->data;
     uint64_t words = number(r, "batch_tokens", 0) / plan->data,
              slowest = plan->data > 1 ? words * ROOM / FILLED : words;
     plan->micro_batch = r->step->wanted.batch = ll_max(1, slowest / WORDS);
@@ -173,7 +184,7 @@ static void plan_TOKENS(struct reading *r)
 
 static void plan_REPLICAS(struct reading *r)
 {
-    r->step->plan.data = number(r, "devices", 1);
+    count_replicas(r);
     share_out(r);
     set_from(r, "seq");
 }

@@ -265,6 +265,8 @@ static void what_is_no_work_says_why(void **state)
          "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has not: see the row"},
         {"e2e_bwd", "fp32", "model=vgg16;batch=4;mode=",
          "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has not: see the row"},
+        {"e2e_infer", "fp32", "model=vgg16;batch=4;tp=2", LL_CANNOT_BE_CUT},
+        {"e2e_train", "fp32", "model=vgg16;batch=8;devices=2;dp=4", LL_CANNOT_BE_CUT},
         {"relu", "fp32", "n=8;b=3;h=4", "n is not b times h"},
         {"softmax", "fp32", "n=8;b=3;h=4", "n is not b times h"},
         {"ew_add", "fp32", "n=8;nin=0", "a dimension is missing or impossible"},
