@@ -123,7 +123,7 @@ static bool has_class(const struct alike *a, size_t op_class)
 
 static void classes_text(const struct alike *a, struct ll_str *out)
 {
-    struct ll_str head = {0}, row = {0};
+    struct ll_str head = {0};
     struct ll_human share;
     ll_str_add(&head, "share of time");
     for (size_t c = 0; c < LL_CLASS_COUNT; c++)
@@ -132,16 +132,15 @@ static void classes_text(const struct alike *a, struct ll_str *out)
     ll_str_add(&head, "|>kinds for 90 %");
     struct ll_table *table = ll_table_new(head.failed ? "" : head.text);
     for (size_t i = 0; i < a->count; i++) {
-        row.length = 0;
-        ll_str_add(&row, a->names[i]);
+        ll_table_cell(table, "%s", a->names[i]);
         for (size_t c = 0; c < LL_CLASS_COUNT; c++)
             if (has_class(a, c))
-                ll_str_addf(&row, "|%s", ll_percent(&share, a->workloads[i].classes[c]));
-        ll_table_row(table, "%s|%zu", row.failed ? "" : row.text, a->workloads[i].kinds);
+                ll_table_cell(table, "%s", ll_percent(&share, a->workloads[i].classes[c]));
+        ll_table_cell(table, "%zu", a->workloads[i].kinds);
+        ll_table_end_row(table);
     }
     ll_table_print(table, ll_screen_width(), out);
     ll_table_free(table);
-    ll_str_release(&row);
     ll_str_release(&head);
 }
 

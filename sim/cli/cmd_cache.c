@@ -71,13 +71,13 @@ static bool prefetches(const struct ll_cached_op *cached)
     return any;
 }
 
-/* The last cell, where any level fetches ahead: "|7 of 8". */
+/* "7 of 8", where any level fetches ahead. */
 static const char *foreseen_text(const struct shown *shown, const struct ll_cache_counts *counts)
 {
     struct ll_human useful, ahead;
     if (!prefetches(shown->cached))
         return "";
-    const char *text = ll_format(shown->args->arena, "|%s of %s", ll_grouped(&useful, counts->useful),
+    const char *text = ll_format(shown->args->arena, "%s of %s", ll_grouped(&useful, counts->useful),
                                  ll_grouped(&ahead, counts->prefetches));
     return text ? text : "";
 }
@@ -89,7 +89,7 @@ static void add_rows(const struct shown *shown, struct ll_table *table)
         const struct ll_cache_counts *c = &level->counts;
         struct ll_human accesses, misses, rate, evictions, backs, traffic;
         double share = c->accesses ? (double)c->misses / (double)c->accesses : 0;
-        ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s|%s|%s%s", level_name(shown, i),
+        ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s|%s|%s|%s", level_name(shown, i),
                      shape_text(shown->args->arena, &level->shape), ll_cache_policy_name(level->shape.policy),
                      ll_grouped(&accesses, c->accesses), ll_grouped(&misses, c->misses),
                      ll_percent(&rate, share), ll_grouped(&evictions, c->evictions),
@@ -148,14 +148,12 @@ static void tell_memory(const struct shown *shown, struct ll_str *out)
     ll_end_line(&line, ll_screen_width(), out);
 }
 
-#define COLUMNS                                                                                              \
-    "  level|?sets x ways x line|?policy|>accesses|>misses|>of them|?>evictions|?>write-backs|>traffic"
-
 static int show(const struct shown *shown)
 {
     struct ll_str out = {0};
-    struct ll_table *table =
-        ll_table_new(prefetches(shown->cached) ? COLUMNS "|?>useful prefetches" : COLUMNS);
+    struct ll_table *table = ll_table_new(
+        "  level|?sets x ways x line|?policy|>accesses|>misses|>of them|?>evictions|?>write-backs|"
+        ">traffic|?>useful prefetches");
     title(shown, &out);
     add_rows(shown, table);
     ll_str_add(&out, "\n");

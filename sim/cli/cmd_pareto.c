@@ -173,7 +173,7 @@ static void show_front(const struct answer *a, struct ll_str *out)
     const struct ll_data_frame *frame = a->frame;
     const struct ll_findings *found = a->found;
     uint64_t shown = ll_flag(a->args, "all") ? found->front_count : ll_min(found->front_count, SHOWN);
-    struct ll_str head = {0}, line = {0};
+    struct ll_str head = {0};
     struct ll_human count, valid;
     bool several;
     workload_named(a, "", &several);
@@ -190,11 +190,11 @@ static void show_front(const struct answer *a, struct ll_str *out)
         uint64_t row =
             found->front[shown == found->front_count ? i : i * (found->front_count - 1) / (SHOWN - 1)];
         for (size_t c = 0; c < frame->axis_count; c++)
-            ll_str_addf(&line, "%s%s", c ? "|" : "", value_text(frame, c, row));
+            ll_table_cell(table, "%s", value_text(frame, c, row));
         for (size_t k = 0; k < frame->objective_count; k++)
-            ll_str_addf(&line, "|%.4g", found->objectives[k]->numbers[row]);
-        ll_table_row(table, "%s|%s", line.failed ? "" : line.text, bound_of(frame, row));
-        ll_str_release(&line);
+            ll_table_cell(table, "%.4g", found->objectives[k]->numbers[row]);
+        ll_table_cell(table, "%s", bound_of(frame, row));
+        ll_table_end_row(table);
     }
     ll_table_print(table, ll_screen_width(), out);
     ll_table_free(table);
@@ -279,17 +279,15 @@ static void show_weights(const struct answer *a, struct ll_str *out)
     struct ll_table *table = ll_table_new(line.failed ? "" : line.text);
     ll_str_release(&line);
     for (size_t i = 0; axes && i < frame->axis_count; i++) {
-        ll_str_add(&line, frame->columns[axes[i]].name);
+        ll_table_cell(table, "%s", frame->columns[axes[i]].name);
         for (size_t k = 0; k < frame->objective_count; k++)
-            ll_str_addf(&line, "|%.2f", two_decimals(a->found->weights[k * frame->axis_count + axes[i]]));
-        ll_table_row(table, "%s", line.failed ? "" : line.text);
-        ll_str_release(&line);
+            ll_table_cell(table, "%.2f", two_decimals(a->found->weights[k * frame->axis_count + axes[i]]));
+        ll_table_end_row(table);
     }
-    ll_str_add(&line, "explained");
+    ll_table_cell(table, "explained");
     for (size_t k = 0; k < frame->objective_count; k++)
-        ll_str_addf(&line, "|%.2f", a->found->r2[k]);
-    ll_table_row(table, "%s", line.failed ? "" : line.text);
-    ll_str_release(&line);
+        ll_table_cell(table, "%.2f", a->found->r2[k]);
+    ll_table_end_row(table);
     ll_str_add(
         out, "\nwhat moved what: standardised weights of a linear regression over all points, and the share "
              "of the\nvariance that it explains");

@@ -184,16 +184,15 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
                      struct ll_table *table)
 {
     struct ll_human time, share, rate;
-    char more[64] = "", intensity[24] = "";
+    char peak[24] = "", intensity[24] = "";
     if (width >= WIDE && kind->peak_share > 0)
-        ll_snprintf(more, sizeof more, "%s|%.0f %% of peak", kind_rate(&rate, kind), 100 * kind->peak_share);
-    else if (width >= WIDE)
-        snprintf(more, sizeof more, "%s|", kind_rate(&rate, kind));
+        ll_snprintf(peak, sizeof peak, "%.0f %% of peak", 100 * kind->peak_share);
     if (kind->bytes > 0)
         ll_snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
-    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s", kind->kind, kind->count, ll_si(&time, kind->time_s, "s"),
-                 ll_percent(&share, kind->share), intensity, ll_bound_name(result->machine, kind->bound),
-                 more);
+    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count,
+                 ll_si(&time, kind->time_s, "s"), ll_percent(&share, kind->share), intensity,
+                 ll_bound_name(result->machine, kind->bound), width >= WIDE ? kind_rate(&rate, kind) : "",
+                 peak);
 }
 
 static void kind_table(const struct ll_result *result, unsigned width, struct ll_str *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All cells lie in one text, rows ended by a newline; two passes over it measure and print, and between them
- * the columns are fitted to the screen. */
+/* All cells lie in one text, rows ended by a newline, with ASCII's unit separator between cells; two passes
+ * over it measure and print, and between them the columns are fitted to the screen. */
 #include "sim/report/table.h"
 
 #include "sim/report/human.h"
@@ -12,9 +12,11 @@
 #include <string.h>
 
 enum { MOST_COLUMNS = 16, GAP = 2, LEAST_WRAPPED = 12 };
+#define SEPARATOR "\x1f"
 
 struct ll_table {
     struct ll_str cells;
+    bool within_row; /* cells of it have been added */
     bool right[MOST_COLUMNS], spare[MOST_COLUMNS];
     size_t column_count;
 };
@@ -36,27 +38,69 @@ struct ll_table *ll_table_new(const char *headings)
         for (; *p == '>' || *p == '?'; p++)
             *(*p == '>' ? &table->right[column] : &table->spare[column]) = true;
         const char *end = strchr(p, '|');
-        ll_str_add_bytes(&table->cells, p, end ? (size_t)(end + 1 - p) : strlen(p));
+        ll_str_add_bytes(&table->cells, p, end ? (size_t)(end - p) : strlen(p));
+        ll_str_add(&table->cells, end ? SEPARATOR : "");
         p = end ? end + 1 : NULL;
     }
-    ll_str_add(&table->cells, "\n");
+    ll_table_end_row(table);
     return table;
+}
+
+/* Cells that have been added behind so many bytes. */
+static void clean(struct ll_table *table, size_t from)
+{
+    if (table->cells.failed)
+        return;
+    for (char *cell = table->cells.text + from; *cell;) {
+        size_t length = strcspn(cell, SEPARATOR);
+        for (size_t i = 0; i < length; i++)
+            cell[i] = cell[i] == '\n' || cell[i] == '\t' ? ' ' : cell[i];
+        ll_hide_controls(cell, length);
+        cell += length + (cell[length] != '\0');
+    }
+}
+
+static void add_cells(struct ll_table *table, const char *format, va_list arguments)
+{
+    size_t from = table->cells.length;
+    ll_str_addv(&table->cells, format, arguments);
+    clean(table, from);
 }
 
 void ll_table_row(struct ll_table *table, const char *format, ...)
 {
+    struct ll_str cells = {0};
+    va_list arguments;
     if (!table)
         return;
-    char row[1024];
-    va_list arguments;
+    ll_str_add(&cells, format);
+    for (char *p = cells.failed ? NULL : cells.text; p && (p = strchr(p, '|'));)
+        *p = *SEPARATOR;
     va_start(arguments, format);
-    ll_vsnprintf(row, sizeof row, format, arguments);
+    add_cells(table, cells.failed ? "" : cells.text, arguments);
     va_end(arguments);
-    for (char *p = row; (p = strpbrk(p, "\n\t"));)
-        *p = ' ';
-    ll_hide_controls(row, strlen(row));
-    ll_str_add(&table->cells, row);
+    ll_table_end_row(table);
+    ll_str_release(&cells);
+}
+
+void ll_table_cell(struct ll_table *table, const char *format, ...)
+{
+    va_list arguments;
+    if (!table)
+        return;
+    ll_str_add(&table->cells, table->within_row ? SEPARATOR : "");
+    table->within_row = true;
+    va_start(arguments, format);
+    add_cells(table, format, arguments);
+    va_end(arguments);
+}
+
+void ll_table_end_row(struct ll_table *table)
+{
+    if (!table)
+        return;
     ll_str_add(&table->cells, "\n");
+    table->within_row = false;
 }
 
 /* Characters, not bytes: UTF-8 continuation bytes do not count. */
@@ -133,7 +177,7 @@ static void walk(const struct ll_table *table, struct fit *fit, struct ll_str *o
     size_t column = 0;
     bool heading = true;
     for (const char *p = table->cells.text; p && *p;) {
-        size_t length = strcspn(p, "|\n");
+        size_t length = strcspn(p, SEPARATOR "\n");
         bool last = p[length] == '\n';
         if (column < table->column_count) {
             size_t width = text_width(p, length);

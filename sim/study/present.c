@@ -32,12 +32,11 @@ static void add_table(const struct ll_sheet *sheet, unsigned width, struct ll_st
                     c ? "" : "  ", sheet->columns[c].name);
     struct ll_table *table = line.failed ? NULL : ll_table_new(line.text);
     for (uint64_t i = 0; i + sheet->column_count <= sheet->cell_count; i += sheet->column_count) {
-        ll_str_release(&line);
         for (size_t c = 0; c < sheet->column_count; c++) {
             struct ll_human number;
-            ll_str_addf(&line, "%s%s", c ? "|" : "  ", cell_text(sheet, i + c, &number));
+            ll_table_cell(table, "%s%s", c ? "" : "  ", cell_text(sheet, i + c, &number));
         }
-        ll_table_row(table, "%s", line.failed ? "" : line.text);
+        ll_table_end_row(table);
     }
     ll_str_addf(out, "\n%s\n", sheet->caption);
     ll_table_print(table, width, out);

@@ -31,6 +31,36 @@ static void a_line_end_in_a_cell_does_not_break_the_row(void **state)
     ll_table_free(table);
 }
 
+static void a_bar_within_a_cell_is_no_other_cell(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("a|b|c");
+    ll_table_row(table, "%s|x|%s", "1|2", "||");
+    ll_table_cell(table, "%s", "");
+    ll_table_cell(table, "%d|%d", 3, 4);
+    ll_table_cell(table, "\x1b");
+    ll_table_end_row(table);
+    struct ll_str out = {0};
+    ll_table_print(table, 80, &out);
+    assert_string_equal(out.text, "a    b    c\n1|2  x    ||\n     3|4  ?\n");
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void a_row_may_be_long(void **state)
+{
+    (void)state;
+    char name[3000] = {0};
+    memset(name, 'x', sizeof name - 1);
+    struct ll_table *table = ll_table_new("a|b");
+    ll_table_row(table, "%s|%s", name, "behind");
+    struct ll_str out = {0};
+    ll_table_print(table, 80, &out);
+    assert_non_null(strstr(out.text, "  behind\n"));
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
 static void letters_of_several_bytes_are_one_wide(void **state)
 {
     (void)state;
@@ -105,6 +135,8 @@ int main(void)
         cmocka_unit_test(a_column_may_have_no_heading),
         cmocka_unit_test(a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column),
         cmocka_unit_test(what_is_spare_and_empty_is_left_out),
+        cmocka_unit_test(a_bar_within_a_cell_is_no_other_cell),
+        cmocka_unit_test(a_row_may_be_long),
         cmocka_unit_test(letters_of_several_bytes_are_one_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,20 +44,28 @@ void ll_str_add(struct ll_str *str, const char *text)
     ll_str_add_bytes(str, text, strlen(text));
 }
 
-void ll_str_addf(struct ll_str *str, const char *format, ...)
+void ll_str_addv(struct ll_str *str, const char *format, va_list arguments)
 {
-    va_list measured, written;
-    va_start(measured, format);
-    va_copy(written, measured);
+    if (str->failed)
+        return;
+    va_list measured;
+    va_copy(measured, arguments);
     int length = ll_vsnprintf(NULL, 0, format, measured);
     va_end(measured);
     if (length < 0)
         str->failed = true;
     else if (make_room(str, (size_t)length)) {
-        ll_vsnprintf(str->text + str->length, (size_t)length + 1, format, written);
+        ll_vsnprintf(str->text + str->length, (size_t)length + 1, format, arguments);
         str->length += (size_t)length;
     }
-    va_end(written);
+}
+
+void ll_str_addf(struct ll_str *str, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    ll_str_addv(str, format, arguments);
+    va_end(arguments);
 }
 
 void ll_str_release(struct ll_str *str)

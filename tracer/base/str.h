@@ -3,6 +3,7 @@
 #ifndef LL_BASE_STR_H
 #define LL_BASE_STR_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,6 +20,8 @@ struct ll_str {
 void ll_str_add(struct ll_str *str, const char *text);
 void ll_str_add_bytes(struct ll_str *str, const char *bytes, size_t length);
 void ll_str_addf(struct ll_str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ll_str_addv(struct ll_str *str, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Frees the text; str is empty and usable afterwards. */
 void ll_str_release(struct ll_str *str);
