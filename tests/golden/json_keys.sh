@@ -34,7 +34,7 @@ check info $trace
 check verify $trace
 check plan -c a100_dgx --batch 8 --devices 2 $trace
 check pareto "$tree/s.db"
-check cache -c i7_6700k --op 23 $trace
+check cache -c i7_6700k --op 29 $trace
 check dram hbm2
 check models alexnet
 exit $status
