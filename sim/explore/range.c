@@ -28,11 +28,17 @@ bool ll_space_counts_cycles(const char *text)
     return text && strstr(text, "/cycle");
 }
 
+/* Whether values are numbers of the key's own unit, if it has one. */
+static bool has_own_unit(const struct ll_field *field)
+{
+    return field &&
+           (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS);
+}
+
 static bool is_number(const struct ll_field *field)
 {
     return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE ||
-           field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_NUMBER ||
-           field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS;
+           field->type == LL_TYPE_QUANTITY || has_own_unit(field);
 }
 
 /* The number that a value of such a key is, in the base unit; NaN when it is none. */
@@ -50,11 +56,10 @@ static double value_number(const struct ll_field *field, const char *text)
                          quantity.dimension == LL_DIMENSION_PER_CYCLE))
                    ? quantity.value
                    : NAN;
-    bool named = field && (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES ||
-                           field->type == LL_TYPE_LEVELS);
     if (!is_number(field))
         return NAN;
-    return ll_number_parse(text, named && field->unit ? field->unit : "", &number) ? number : NAN;
+    return ll_number_parse(text, has_own_unit(field) && field->unit ? field->unit : "", &number) ? number
+                                                                                                 : NAN;
 }
 
 double ll_space_value_shown(const struct ll_field *field, const char *text)

@@ -142,7 +142,7 @@ static void plan_DEEPSPEED(struct reading *r)
     plan_MEGATRON(r);
     r->step->plan.recompute = LL_RECOMPUTE_FULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        number(r, sizes[i], 0);
+        number(r, sizes[i], 0); /* refuses a row without: another model's size would stand for it */
         set_from(r, sizes[i]);
     }
 }

@@ -314,23 +314,26 @@ static void a_pool_that_is_not_spread_is_not_looked_at(void **state)
     ll_pool_free(pool);
 }
 
-/* Additions at a time that a core may be seen to make, where there is code to count them. */
-static bool is_likely_width(double width)
+/* What a core may be seen to do, where there is code to count additions. */
+static bool is_between(double value, double least, double most)
 {
 #ifdef __x86_64__
-    return width > 0.5 && width < 20;
+    return value > least && value < most;
 #else
-    return width == 0;
+    (void)least, (void)most;
+    return value == 0;
 #endif
+}
+
+/* Additions at a time. */
+static bool is_likely_width(double width)
+{
+    return is_between(width, 0.5, 20);
 }
 
 static bool is_likely_clock(double hz)
 {
-#ifdef __x86_64__
-    return hz > 1e8 && hz < 1e10;
-#else
-    return hz == 0;
-#endif
+    return is_between(hz, 1e8, 1e10);
 }
 
 /* Where threads do not meet at once, on a busy machine, there is no answer, and one that is interrupted

@@ -124,7 +124,7 @@ static struct counted count_additions(void)
     for (int i = 0; i < WIDTHS; i++) {
         side_ns[i] = (double)side_by_side_ns() + 1;
         if (i % 4 == 0)
-            row_ns[i / 4] = (double)in_a_row_ns();
+            row_ns[i / 4] = (double)in_a_row_ns() + 1;
     }
     ll_sort_numbers(side_ns, WIDTHS);
     ll_sort_numbers(row_ns, WIDTHS / 4);

@@ -64,9 +64,9 @@ void ll_pool_restore_caller(struct ll_pool *pool);
 bool ll_cpus_are_virtual(void);
 
 struct ll_pool_look {
-    double
-        trip_s; /* of a line of memory from one thread's cache to another's and back, the longest among those
-                    * of one thread and each of the others; 0 when they did not meet */
+    /* Of a line of memory from one thread's cache to another's and back, the longest among those of one
+     * thread and each of the others; 0 when they did not meet. */
+    double trip_s;
     double width;    /* additions at a time of the core that makes fewest; 0: not known */
     double clock_hz; /* of the slowest core, by additions in a row; 0: not known */
 };

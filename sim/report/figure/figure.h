@@ -101,7 +101,7 @@ struct ll_roofline {
     const struct ll_roof *memories, *units;
     size_t memory_count, unit_count;
     const struct ll_work_point
-        *points; /* the largest share first; the first ones are named where there is room */
+        *points; /* by share, the largest first: these are named, where there is room */
     size_t point_count;
     const char *const *series; /* for the legend; NULL: not there */
     size_t series_count;

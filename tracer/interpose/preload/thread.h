@@ -16,8 +16,8 @@ struct ll_thread {
     uint32_t depth;
     uint32_t slot;
     uint64_t tid; /* 0: the calling thread's own */
-    const void
-        *busy;      /* amid a record, by this frame: an event from a signal handler must keep out; or NULL */
+    /* The frame that is amid a record, or NULL: an event from a signal handler must keep out. */
+    const void *busy;
     bool untouched; /* this thread asked for a ring and got none */
     /* Of the calls in progress, outermost first: where they lie on the stack, which grows downwards, and the
      * libraries that they were made from and that they went into. */
