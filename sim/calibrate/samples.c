@@ -58,7 +58,7 @@ struct steps {
  * somebody else is at work now and then, an op takes one time or another; the median is either, and a step of
  * many ops is as long as their means together. What takes many times the median did not work all the time:
  * its thread had to wait for a processor, which says nothing of the op. Nor do the slowest say it of which
- * there are as many as looks at which somebody stayed on the other hyperthread: those began beside them. */
+ * there are as many as looks at which somebody was on the other hyperthread: those ran beside them. */
 static void time_of(const struct ll_trace *trace, const struct steps *steps, uint32_t place, double *times_ns,
                     struct ll_sample *sample)
 {
@@ -94,12 +94,12 @@ static int by_kind(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-/* None where no thread was ever alone: such a machine is like that. */
+/* None where threads shared their cores more often than not: such a machine is like that. */
 static double crowded_share(const struct ll_trace *trace)
 {
-    static const double most = 0.75; /* something has to count */
+    static const double most = 0.5;
     double share = ll_trace_number(trace, "host.crowded", 0);
-    return share < 1 ? fmax(0, fmin(share, most)) : 0;
+    return share <= most ? fmax(0, share) : 0;
 }
 
 /* The complete steps that have as many ops as the last of them, from there on. */

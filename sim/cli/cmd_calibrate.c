@@ -101,12 +101,14 @@ static struct ll_trace *measured(const struct ll_args *args, int *status)
 /* Where the processors of a virtual machine are hyperthreads of the same cores, none is ever alone. */
 static void say_crowded(double share)
 {
-    static const double often = 0.2;
+    static const double often = 0.2, mostly = 0.5;
     struct ll_human text;
-    if (share >= 1)
-        fprintf(stderr,
-                "no thread ever had a core to itself: this machine's processors are hyperthreads of the same "
-                "cores, or others never left; it is described as it is then\n");
+    if (share > mostly)
+        fprintf(
+            stderr,
+            "at %s of the looks somebody was on the other hyperthread of a core: others never left, or this "
+            "machine's processors are hyperthreads of the same cores; it is described as it is then\n",
+            ll_percent(&text, share));
     else if (share > often)
         fprintf(
             stderr,

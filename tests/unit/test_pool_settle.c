@@ -17,9 +17,11 @@ static const double slow_hz = 2.4e9, fast_hz = 3e9; /* at the first look, and fr
 
 static struct {
     bool made_up, is_virtual;
+    bool is_full;                     /* who has rested is alone, until it works */
     int looks, near_from, alone_from; /* from these looks on */
     int glitch;                       /* a look that sees more than a core can do; 0: none does */
     atomic_int rests;
+    atomic_bool rested;            /* since the last look */
     atomic_uint_fast64_t ahead_ns; /* of the real clock */
 } host;
 
@@ -35,7 +37,8 @@ struct ll_pool_look __wrap_ll_pool_look(struct ll_pool *pool)
     if (!host.made_up)
         return __real_ll_pool_look(pool);
     int look = host.looks++;
-    double width = look >= host.alone_from ? alone : crowded;
+    bool is_alone = host.is_full ? atomic_exchange(&host.rested, false) : look >= host.alone_from;
+    double width = is_alone ? alone : crowded;
     return (struct ll_pool_look){look >= host.near_from ? near_s : apart_s,
                                  host.glitch && look == host.glitch ? 2 * width : width,
                                  look > 0 ? fast_hz : slow_hz};
@@ -55,6 +58,7 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
     (void)left;
     atomic_fetch_add(&host.rests, 1);
+    atomic_store(&host.rested, true);
     atomic_fetch_add(&host.ahead_ns, (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec);
     return 0;
 }
@@ -65,10 +69,12 @@ static struct ll_pool *spread_pool(bool is_virtual, int near_from, int alone_fro
     struct ll_pool *pool = ll_pool_new(2);
     host.made_up = true;
     host.is_virtual = is_virtual;
+    host.is_full = false;
     host.looks = host.glitch = 0;
     host.near_from = near_from;
     host.alone_from = alone_from;
     atomic_store(&host.rests, 0);
+    atomic_store(&host.rested, false);
     ll_pool_spread(pool);
     if (pool->before.set)
         return pool;
@@ -165,7 +171,7 @@ static void who_is_never_alone_is_told(void **state)
     host.alone_from = INT32_MAX;
     pass_ms(4);
     settle(pool);
-    assert_true(ll_pool_crowded_share(pool) == 0.5);
+    assert_true(ll_pool_crowded_share(pool) == 2.0 / 3); /* before and after the work between, and again */
     ll_pool_free(pool);
 }
 
@@ -250,7 +256,7 @@ static void who_insists_waits_longer_and_goes_on(void **state)
 }
 
 /* Ten seconds after the threads were spread: two, and six more. */
-static void who_has_been_alone_waits_longer_to_be_alone_again(void **state)
+static void whose_waits_last_waits_longer(void **state)
 {
     static const uint64_t waited_ns[] = {7500000000, 8500000000};
     (void)state;
@@ -258,7 +264,7 @@ static void who_has_been_alone_waits_longer_to_be_alone_again(void **state)
         struct ll_pool *pool = spread_pool(true, 0, 5);
         if (!pool)
             skip();
-        pool->quiet.was_alone = true;
+        pool->quiet.lasts = 1;
         pool->quiet.alone_ns = waited_ns[longer];
         pass_ms(10000);
         settle(pool);
@@ -267,6 +273,67 @@ static void who_has_been_alone_waits_longer_to_be_alone_again(void **state)
         assert_true(longer ? more_ns == 0 : more_ns >= 500000);
         ll_pool_free(pool);
     }
+}
+
+/* Two seconds in naps of 100 us, and hardly more: none for the ten seconds that passed as well. */
+static void where_being_alone_does_not_last_there_is_no_waiting(void **state)
+{
+    (void)state;
+    struct ll_pool *pool = spread_pool(true, 0, 0);
+    if (!pool)
+        skip();
+    host.is_full = true;
+    for (int piece = 0; piece < 100; piece++, pass_ms(100))
+        settle(pool);
+    assert_int_equal(host.rests, 100);
+    assert_true(pool->quiet.lasts == 0);
+    assert_true(ll_pool_crowded_share(pool) == 99.0 / 199);
+    pool->quiet.alone_ns = 2000000000;
+    settle(pool);
+    assert_int_equal(host.rests, 100);
+    assert_true(ll_pool_crowded_share(pool) == 101.0 / 201);
+    ll_pool_free(pool);
+}
+
+/* Neighbours come and go: of what once lasted a little hope is left, a sixteenth of three fifths. */
+static void what_once_lasted_is_tried_again(void **state)
+{
+    static const uint64_t waited_ns[] = {2300000000, 2450000000};
+    (void)state;
+    for (int longer = 0; longer < 2; longer++) {
+        struct ll_pool *pool = spread_pool(true, 0, 0);
+        if (!pool)
+            skip();
+        settle(pool);
+        host.is_full = true;
+        pool->quiet.lasts = 1e-9;
+        pool->quiet.alone_ns = waited_ns[longer];
+        pass_ms(10000);
+        settle(pool);
+        assert_int_equal(host.rests, longer ? 0 : 1);
+        ll_pool_free(pool);
+    }
+}
+
+/* What was alone without a wait tells nothing: of these pieces the first, third and fourth were waited for,
+ * and looks after the first, fourth and fifth saw nobody. */
+static void how_often_being_alone_lasts_is_a_moving_mean(void **state)
+{
+    static const bool finds_nobody[] = {false, true, false, false, true, true};
+    (void)state;
+    struct ll_pool *pool = spread_pool(true, 0, 0);
+    if (!pool)
+        skip();
+    double lasts = 0;
+    for (size_t piece = 0; piece < sizeof finds_nobody / sizeof *finds_nobody; piece++, pass_ms(1)) {
+        host.alone_from = finds_nobody[piece] ? 0 : host.looks + 1; /* or after a nap */
+        settle(pool);
+        if (piece > 0 && !finds_nobody[piece - 1])
+            lasts += (finds_nobody[piece] - lasts) / 16;
+        assert_true(pool->quiet.lasts == lasts);
+    }
+    assert_int_equal(host.rests, 3);
+    ll_pool_free(pool);
 }
 
 static void nobody_moves_the_processors_of_a_real_machine(void **state)
@@ -366,7 +433,10 @@ int main(void)
         cmocka_unit_test(what_one_look_alone_saw_is_no_measure),
         cmocka_unit_test(patience_ends_and_grows_again_where_it_helps),
         cmocka_unit_test(who_insists_waits_longer_and_goes_on),
-        cmocka_unit_test(who_has_been_alone_waits_longer_to_be_alone_again),
+        cmocka_unit_test(whose_waits_last_waits_longer),
+        cmocka_unit_test(where_being_alone_does_not_last_there_is_no_waiting),
+        cmocka_unit_test(what_once_lasted_is_tried_again),
+        cmocka_unit_test(how_often_being_alone_lasts_is_a_moving_mean),
         cmocka_unit_test(nobody_moves_the_processors_of_a_real_machine),
         cmocka_unit_test(looks_are_few),
         cmocka_unit_test(a_pool_that_is_not_spread_is_not_looked_at),

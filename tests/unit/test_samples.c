@@ -29,9 +29,33 @@ static void record_op(struct ll_recorder *recorder, enum ll_op_kind kind, uint64
     *now_ns += duration_ns + gap_ns;
 }
 
+typedef void writes_steps(struct ll_recorder *recorder);
+
+/* What such a recording tells, whose header has one fact or none. The caller frees the trace. */
+static const struct ll_samples *samples_of(writes_steps *record_steps, const struct ll_fact *fact,
+                                           struct ll_arena *arena, struct ll_trace **trace)
+{
+    char path[] = "samples.XXXXXX";
+    enum ll_status status;
+    struct ll_diags diags = {0};
+    close(mkstemp(path));
+    struct ll_recorder *recorder = ll_recorder_open(path, fact, fact != NULL, &status);
+    assert_non_null(recorder);
+    record_steps(recorder);
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    *trace = ll_trace_read(path, &diags, &status);
+    unlink(path);
+    assert_non_null(*trace);
+    struct ll_machine *machine = ll_shipped_machine("custom_example");
+    const struct ll_samples *samples = ll_samples_of(*trace, machine, arena, &diags);
+    assert_non_null(samples);
+    ll_machine_free(machine);
+    return samples;
+}
+
 /* Views of 20 and 30 ns with 30 and 40 ns behind them, as of a clock that ticks every 10; 700 behind a longer
  * op, and 9 us once. */
-static void record_steps(struct ll_recorder *recorder)
+static void short_ops_and_views(struct ll_recorder *recorder)
 {
     enum { STEPS = 3, VIEWS = 40 };
     uint64_t now_ns = 1;
@@ -48,35 +72,56 @@ static void record_steps(struct ll_recorder *recorder)
 
 static void what_lies_between_short_ops_and_views_is_told_in_the_mean(void **state)
 {
-    char path[] = "samples.XXXXXX";
-    enum ll_status status;
-    struct ll_diags diags = {0};
     struct ll_arena arena = {0};
+    struct ll_trace *trace;
     (void)state;
-    close(mkstemp(path));
-    struct ll_recorder *recorder = ll_recorder_open(path, NULL, 0, &status);
-    assert_non_null(recorder);
-    record_steps(recorder);
-    assert_int_equal(ll_recorder_close(recorder), LL_OK);
-    struct ll_trace *trace = ll_trace_read(path, &diags, &status);
-    unlink(path);
-    assert_non_null(trace);
-    struct ll_machine *machine = ll_shipped_machine("custom_example");
-    const struct ll_samples *samples = ll_samples_of(trace, machine, &arena, &diags);
-    assert_non_null(samples);
+    const struct ll_samples *samples = samples_of(short_ops_and_views, NULL, &arena, &trace);
     assert_int_equal(samples->count, 3);
     assert_int_equal(samples->view_count, 40);
     assert_near(samples->view_s, 25e-9, 1e-12);
     assert_near(samples->gap_s, 35e-9, 0.02);
-    ll_machine_free(machine);
     ll_arena_release(&arena);
     ll_trace_free(trace);
+}
+
+/* Five steps of ten are slow. */
+static void slow_every_other_time(struct ll_recorder *recorder)
+{
+    enum { STEPS = 10 };
+    uint64_t now_ns = 1;
+    for (int step = 0; step < STEPS; step++) {
+        ll_recorder_step_begin(recorder);
+        record_op(recorder, LL_OP_EXP, step % 2 ? 1000 : 1600, 0, &now_ns);
+        ll_recorder_step_end(recorder);
+    }
+}
+
+/* Without the fastest and the slowest of what is left, the mean. */
+static void what_ran_beside_somebody_counts_where_that_is_the_rule(void **state)
+{
+    static const struct {
+        const char *crowded;
+        double time_s;
+    } cases[] = {
+        {"0", 1300e-9}, {"0.3", (5 * 1000e-9 + 2 * 1600e-9) / 7}, {"0.5", 1000e-9}, {"0.6", 1300e-9}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_arena arena = {0};
+        struct ll_trace *trace;
+        const struct ll_fact fact = {"host.crowded", cases[i].crowded};
+        const struct ll_samples *samples = samples_of(slow_every_other_time, &fact, &arena, &trace);
+        assert_int_equal(samples->count, 1);
+        assert_near(samples->at[0].time_s, cases[i].time_s, 1e-9);
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_lies_between_short_ops_and_views_is_told_in_the_mean),
+        cmocka_unit_test(what_ran_beside_somebody_counts_where_that_is_the_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,10 @@ void ll_pool_spread(struct ll_pool *pool);
  * this is a good moment, and on a virtual machine waits for one. Where the host has put the threads'
  * processors behind different caches it makes the host put them together, in half a second or some seconds;
  * where neighbours share their cores it waits until they do not, for some milliseconds. Either takes two
- * seconds at most, and where it has ever helped a seventh of the time since the pool was spread (together)
- * or three fifths (alone). Looks once a millisecond at most, for some microseconds. now_ns is by ll_now_ns,
- * of just now; returns how long all this took, in nanoseconds, 0 without a look. */
+ * seconds at most, and a seventh of the time since the pool was spread where it has ever helped (together)
+ * or three fifths of it as far as work that was waited for also ended so (alone). Looks once a millisecond at
+ * most, for some microseconds. now_ns is by ll_now_ns, of just now; returns how long all this took, in
+ * nanoseconds, 0 without a look. */
 uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns);
 
 /* For measurements that will stand for the machine: from now on ll_pool_settle takes a quarter of a minute
@@ -48,9 +49,9 @@ double ll_pool_round_trip_s(const struct ll_pool *pool);
  * looked, or the processor is not one whose additions in a row tell it. */
 double ll_pool_clock_hz(const struct ll_pool *pool);
 
-/* Of the looks of ll_pool_settle so far, the share after which threads still were behind different caches,
- * and that after which somebody still was on the other hyperthread of a thread's core, though it may have
- * waited; 0 when it has not looked. */
+/* Of the pieces of work that ll_pool_settle has looked before, the share that began with threads behind
+ * different caches; of its looks before and after these pieces, the share that saw somebody on the other
+ * hyperthread of a thread's core. Both though it may have waited; 0 when it has not looked. */
 double ll_pool_apart_share(const struct ll_pool *pool);
 double ll_pool_crowded_share(const struct ll_pool *pool);
 

@@ -25,17 +25,19 @@ struct ll_cpus {
 
 /* Times by ll_now_ns. */
 struct ll_pool_quiet {
-    uint64_t spread_ns;           /* when the threads were spread */
-    uint64_t looked_ns;           /* the last look; 0: none */
-    uint64_t together_ns;         /* spent on bringing threads together, */
-    uint64_t alone_ns;            /* on waiting for cores that nobody shares */
-    bool was_together, was_alone; /* whether either has ever helped */
-    bool insists;                 /* on threads being together */
-    double width, widest;         /* additions at a time: by the last look, and the most so far */
-    double longest_s;             /* round trip with which a piece of work began */
-    uint64_t looks;               /* pieces of work before which it looked, */
-    uint64_t apart, crowded;      /* and those that began so */
-    double clocks_hz;             /* the sum over these looks */
+    uint64_t spread_ns;     /* when the threads were spread */
+    uint64_t looked_ns;     /* the last look; 0: none */
+    uint64_t together_ns;   /* spent on bringing threads together, */
+    uint64_t alone_ns;      /* on waiting for cores that nobody shares */
+    bool was_together;      /* whether that has ever helped */
+    bool insists;           /* on threads being together */
+    bool waited;            /* for cores that nobody shares, before this piece of work, */
+    double lasts;           /* and the share of such pieces that ended alone, too: of late */
+    double width, widest;   /* additions at a time: by the last look, and the most so far */
+    double longest_s;       /* round trip with which a piece of work began */
+    uint64_t looks, apart;  /* pieces of work before which it looked, and those that began so */
+    uint64_t ends, crowded; /* those after which it looked, and crowded looks before and after */
+    double clocks_hz;       /* the sum over looks before */
 };
 
 struct ll_pool {

@@ -11,7 +11,8 @@
  * Crowded: a neighbour's work, or this machine's own other processor, may run on the other hyperthread of a
  * core, which then adds 1.9 to 3.3 numbers at a time in place of 3.6 (2.5 in place of 4.3 on Emerald Rapids),
  * and takes 1.4 to twice as long. Such work lasts some 20 ms, less for who sleeps meanwhile, since whoever
- * wakes up is put where nobody is. */
+ * wakes up is put where nobody is. On a host whose cores are all taken that lasts less than a millisecond:
+ * who waited is alone at the look, and not for the work, so it waits less. */
 #define _GNU_SOURCE
 #include "tracer/base/clock.h"
 #include "tracer/base/pool_parts.h"
@@ -30,11 +31,11 @@ static const double least_width = 3.5, full_share = 0.93;
 
 static const uint64_t between_looks_ns = 1000000;
 
-/* For waiting: so much, and so much of the time since the threads were spread if it has ever helped. Where
- * neighbours were beside this machine for 60 to 90 % of the time, as long a wait as the work, or half as long
- * again, found cores that nobody shared. */
+/* For waiting: so much, and so much of the time since the threads were spread if it has ever helped, or as
+ * far as it does. Where neighbours were beside this machine for 60 to 90 % of the time, as long a wait as the
+ * work, or half as long again, found cores that nobody shared. */
 static const uint64_t patience_ns = 2000000000;
-static const double together_share = 1.0 / 7, alone_share = 3.0 / 5;
+static const double together_share = 1.0 / 7, alone_share = 3.0 / 5, least_hope = 1.0 / 16;
 
 /* Who insists waits longer for threads to be together, and goes on, with less of the time, if that has never
  * helped. It takes half a second or more at a stretch: less is not begun. */
@@ -132,18 +133,37 @@ static struct ll_pool_look bring_together(struct ll_pool *pool, struct ll_pool_l
     return look;
 }
 
+/* Of the time since the threads were spread. It never ends where being alone once lasted, for neighbours come
+ * and go. */
+static double share_for_alone(const struct ll_pool_quiet *quiet)
+{
+    return alone_share * (quiet->lasts > 0 && quiet->lasts < least_hope ? least_hope : quiet->lasts);
+}
+
 static struct ll_pool_look wait_alone(struct ll_pool *pool, struct ll_pool_look look)
 {
     struct ll_pool_quiet *quiet = &pool->quiet;
     while (is_crowded(quiet, look) &&
-           left_ns(quiet, patience_ns, quiet->was_alone ? alone_share : 0, quiet->alone_ns) > 0) {
+           left_ns(quiet, patience_ns, share_for_alone(quiet), quiet->alone_ns) > 0) {
         uint64_t begin_ns = ll_now_ns();
         sleep_and_wake(pool, 1, NAP_NS);
         look = look_again(pool);
-        quiet->was_alone |= !is_crowded(quiet, look);
+        quiet->waited = true;
         quiet->alone_ns += ll_now_ns() - begin_ns;
     }
     return look;
+}
+
+/* What was seen right after a piece of work. */
+static void note_end(struct ll_pool_quiet *quiet, struct ll_pool_look look)
+{
+    enum { LATE = 16 };
+    bool crowded = is_crowded(quiet, look);
+    quiet->ends++;
+    quiet->crowded += crowded;
+    if (quiet->waited)
+        quiet->lasts += (!crowded - quiet->lasts) / LATE;
+    quiet->waited = false;
 }
 
 uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
@@ -154,6 +174,8 @@ uint64_t ll_pool_settle(struct ll_pool *pool, uint64_t now_ns)
     if (quiet->looked_ns && now_ns - quiet->looked_ns < between_looks_ns)
         return 0;
     struct ll_pool_look look = look_again(pool);
+    if (quiet->looked_ns)
+        note_end(quiet, look);
     if (ll_cpus_are_virtual())
         look = wait_alone(pool, bring_together(pool, look));
     quiet->longest_s = look.trip_s > quiet->longest_s ? look.trip_s : quiet->longest_s;
@@ -181,9 +203,9 @@ double ll_pool_round_trip_s(const struct ll_pool *pool)
     return pool ? pool->quiet.longest_s : 0;
 }
 
-static double share_of(const struct ll_pool *pool, uint64_t looks)
+static double share_of(uint64_t some, uint64_t all)
 {
-    return looks > 0 ? (double)looks / (double)pool->quiet.looks : 0;
+    return some > 0 ? (double)some / (double)all : 0;
 }
 
 double ll_pool_clock_hz(const struct ll_pool *pool)
@@ -193,10 +215,10 @@ double ll_pool_clock_hz(const struct ll_pool *pool)
 
 double ll_pool_apart_share(const struct ll_pool *pool)
 {
-    return pool ? share_of(pool, pool->quiet.apart) : 0;
+    return pool ? share_of(pool->quiet.apart, pool->quiet.looks) : 0;
 }
 
 double ll_pool_crowded_share(const struct ll_pool *pool)
 {
-    return pool ? share_of(pool, pool->quiet.crowded) : 0;
+    return pool ? share_of(pool->quiet.crowded, pool->quiet.looks + pool->quiet.ends) : 0;
 }
