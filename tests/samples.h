@@ -149,6 +149,8 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
             level->unit_Bps = roll_real(dice, 1e9, 4e11);
         if (level->read_Bps == 0 && !roll_between(dice, 0, 3))
             level->read_share = roll_real(dice, 0.3, 1);
+        if (!ll_level_has_ports(level) && level->read_share == 0 && !roll_between(dice, 0, 3))
+            level->turnaround = roll_real(dice, 0, 2);
         level->numa_given =
             level->scope == LL_SCOPE_DEVICE && !ll_level_has_ports(level) && !roll_between(dice, 0, 3);
         if (level->numa_given)

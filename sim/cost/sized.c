@@ -202,9 +202,15 @@ static double rewritten(const struct ll_sized *s, uint64_t l, double bytes, stru
     return bytes * again;
 }
 
-static void tell_ports(const char *level, double bytes, double written, double price, struct ll_explain *why)
+static void tell_ports(const char *level, const struct ll_toll *toll, double bytes, double written,
+                       double price, struct ll_explain *why)
 {
-    if (price > bytes)
+    if (toll->turnaround > 0 && price > bytes)
+        ll_say(why,
+               "%s reads %.10g B and writes %.10g B, for the fewer of which it turns around: %.10g + %.10g * "
+               "min(%.10g, %.10g) = %.10g B",
+               level, bytes - written, written, bytes, toll->turnaround, bytes - written, written, price);
+    else if (price > bytes)
         ll_say(why,
                "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
                "would through both",
@@ -218,14 +224,14 @@ static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct 
 {
     const struct ll_level *level = &s->machine->levels[l];
     double bytes = cost->level_bytes[l], written = cost->level_written[l], price = cost->level_price[l];
+    struct ll_toll toll = ll_level_toll(level);
     if (s->task.is_product) {
-        tell_ports(level->name, bytes, written, price, why);
+        tell_ports(level->name, &toll, bytes, written, price, why);
         return rewritten(s, l, price, why);
     }
-    struct ll_toll toll = ll_level_toll(level);
     bytes = rewritten(s, l, bytes, why);
     price = ll_toll_price(&toll, bytes, written);
-    tell_ports(level->name, bytes, written, price, why);
+    tell_ports(level->name, &toll, bytes, written, price, why);
     return price;
 }
 

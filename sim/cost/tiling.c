@@ -13,7 +13,9 @@
  * not depend on the capacity.
  *
  * Where reads and writes have ports of their own, what is least is the largest of three such sums. Each
- * grows with i and j, so the same walk finds the optimum.
+ * grows with i and j, so the same walk finds the optimum. Where what goes in the rarer direction turns the
+ * bus around, the price is the smaller of two such sums, one that charges writes more and one reads; the
+ * better optimum of the two is the one of the price.
  *
  * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
  * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
@@ -161,6 +163,7 @@ struct setting {
     uint64_t line_m, line_n, line_k; /* how much of a dimension streams at a time */
     uint64_t fixed_m, fixed_k;
     struct beside beside[LL_OPERAND_COUNT];
+    bool reads_turn; /* the bus around, not writes */
 };
 
 static void keep_better(const struct setting *s, enum ll_operand stays, struct ll_gemm block,
@@ -206,11 +209,12 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
         *(of_p == LL_OPERAND_C ? &read.p : &read.q) = partial;
         *(of_p == LL_OPERAND_C ? &write.p : &write.q) = partial;
     }
-    cut->sums[0] = (struct sum){0, read.p + write.p, read.q + write.q, 1};
+    double in = s->reads_turn ? 1 + toll->turnaround : 1, out = s->reads_turn ? 1 : 1 + toll->turnaround;
+    cut->sums[0] = (struct sum){0, in * read.p + out * write.p, in * read.q + out * write.q, in};
     cut->sum_count = 1;
     if (toll->read == 0 && toll->write == 0)
         return;
-    cut->sums[0].constant = read.constant + write.constant;
+    cut->sums[0].constant = in * read.constant + out * write.constant;
     cut->sums[1] =
         (struct sum){toll->read * read.constant, toll->read * read.p, toll->read * read.q, toll->read};
     cut->sums[2] =
@@ -280,13 +284,22 @@ static void right_stays(const struct setting *s, struct ll_tiling *best)
 }
 
 /* What comes to blocks further in passes by, and cannot stay. */
-static void try_all(const struct setting *s, struct ll_tiling *best)
+static void try_each(const struct setting *s, struct ll_tiling *best)
 {
     output_stays(s, best);
     if (s->beside[LL_OPERAND_A].bytes == 0)
         left_stays(s, best);
     if (s->beside[LL_OPERAND_B].bytes == 0)
         right_stays(s, best);
+}
+
+static void try_all(struct setting *s, struct ll_tiling *best)
+{
+    try_each(s, best);
+    s->reads_turn = true;
+    if (s->problem->toll.turnaround > 0)
+        try_each(s, best);
+    s->reads_turn = false;
 }
 
 /* Blocks of `count` outputs along an axis read (count - 1) stride + the kernel's span inputs each, or where
@@ -402,7 +415,8 @@ double ll_compulsory_bytes(const struct ll_problem *problem)
 
 double ll_toll_price(const struct ll_toll *toll, double bytes, double written)
 {
-    return fmax(bytes, fmax((bytes - written) * toll->read, written * toll->write));
+    double turned = bytes + fmin(bytes - written, written) * toll->turnaround;
+    return fmax(turned, fmax((bytes - written) * toll->read, written * toll->write));
 }
 
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes)

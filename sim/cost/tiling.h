@@ -51,6 +51,7 @@ struct ll_toll {
                              which is counted */
     /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
     double read, write;
+    double turnaround; /* so many bytes more for each in the direction in which fewer go */
 };
 
 struct ll_problem {
@@ -65,7 +66,8 @@ struct ll_tiling {
     double bytes; /* traffic of all batch products, of the operands that are counted, and what those that pass
                        by come more often for it */
     double written; /* of these, towards the outer memory: results and partial sums */
-    double price;   /* what is least: max(bytes, read bytes * toll.read, written bytes * toll.write) */
+    double price;   /* what is least: max(bytes + min(read, written bytes) * toll.turnaround,
+                       read bytes * toll.read, written bytes * toll.write) */
     enum ll_operand stays;
     struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
     double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */

@@ -206,6 +206,11 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
         return ll_complain(reading->diags, place_of(item, "read_share"),
                            "`%s` has `read_share` and `read_bandwidth`; expected one or the other",
                            level->name);
+    if (level->turnaround > 0 && (ll_level_has_ports(level) || level->read_share > 0))
+        return ll_complain(reading->diags, place_of(item, "turnaround"),
+                           "`%s` has `turnaround` and %s; expected one or the other", level->name,
+                           level->read_share > 0 ? "`read_share`"
+                                                 : "ports of its own (`read_bandwidth`, `write_bandwidth`)");
     if (level->bandwidth_Bps == 0)
         level->bandwidth_Bps = level->read_Bps + level->write_Bps;
     return true;

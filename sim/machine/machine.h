@@ -58,6 +58,7 @@ struct ll_level {
     double read_Bps;      /* of its port for reads; 0: limited by bandwidth_Bps alone */
     double write_Bps;     /* of its port for writes; 0: likewise */
     double read_share;    /* of the bandwidth, what reads alone reach; 0: all, or what their port has */
+    double turnaround;    /* bytes that each takes beside its own time, of reads or writes: the fewer */
     double unit_Bps;      /* the most that one unit draws of it; 0: all there is */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;

@@ -338,6 +338,9 @@ static const struct ll_field level_fields[] = {
     {.key = "read_share", .type = LL_TYPE_NUMBER, AT(read_share), .min = POSITIVE, .max = 1,
      .help = "share of the bandwidth, and of what a unit draws of it, that reads alone reach, since what is written "
              "goes another way; not with `read_bandwidth`; when not given, all"},
+    {.key = "turnaround", .type = LL_TYPE_NUMBER, AT(turnaround), .min = POSITIVE, .max = 10,
+     .help = "what a written byte among more reads (or a read one among more writes) takes beside its own time, in "
+             "bytes, since it turns the bus around; not with ports of its own or `read_share`; when not given, nothing"},
     {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "the most that one unit draws from an instance that it shares, limited by the misses that it can have "

@@ -286,6 +286,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "catalogue",
                                          "unit_bandwidth",
                                          "read_share",
+                                         "turnaround",
                                          "in_network",
                                          "in_network_chunk",
                                          "links",

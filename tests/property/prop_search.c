@@ -41,6 +41,8 @@ static void random_levels(struct dice *dice, struct ll_machine *machine)
         }
         if (level->read_Bps == 0 && roll_between(dice, 0, 3) == 0)
             level->read_share = roll_real(dice, 0.3, 1);
+        if (level->read_Bps == 0 && level->read_share == 0 && roll_between(dice, 0, 3) == 0)
+            level->turnaround = roll_real(dice, 0, 2);
         room *= roll_between(dice, 2, 16);
         bandwidth_Bps *= roll_real(dice, 0.1, 0.8);
     }
@@ -110,6 +112,7 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     level->read_Bps *= roll_real(dice, 1, 4);
     level->write_Bps *= roll_real(dice, 1, 4);
     level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
+    level->turnaround *= roll_real(dice, 0, 1);
 }
 
 static void larger_memory(struct ll_machine *machine, struct dice *dice)
