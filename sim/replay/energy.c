@@ -50,7 +50,7 @@ static double host_bytes(const struct ll_work *work)
 }
 
 /* Arithmetic, and bytes of the host, of all replayed steps together. */
-static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_energy_parts *parts)
+static void sum_ops(struct ll_result *result, const bool *idle)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
@@ -59,8 +59,8 @@ static void sum_ops(const struct ll_result *result, const bool *idle, struct ll_
         const struct ll_work *work = &prepared->works[form];
         if (idle && idle[form])
             continue;
-        parts->compute_j += compute_j(machine, work, ll_replay_cost(result, seq));
-        parts->host_j += host_bytes(work) * machine->energy.host_j_per_byte;
+        result->energy.compute_j += compute_j(machine, work, ll_replay_cost(result, seq));
+        result->host_bytes += host_bytes(work);
     }
 }
 
@@ -99,13 +99,14 @@ void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *w
 }
 
 /* Fills the parts of a step and returns their sum. */
-static double sum_energy(const struct ll_result *result, const bool *idle, const double *accessed_bytes,
-                         struct ll_energy_parts *parts)
+static double sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
 {
+    struct ll_energy_parts *parts = &result->energy;
     double steps = (double)result->prepared->steps;
-    sum_ops(result, idle, parts);
+    sum_ops(result, idle);
     parts->compute_j /= steps;
-    parts->host_j /= steps;
+    result->host_bytes /= steps;
+    parts->host_j = result->host_bytes * result->machine->energy.host_j_per_byte;
     parts->network_j = result->network.links_j;
     for (uint64_t l = 0; l < result->machine->level_count; l++)
         parts->level_j[l] = accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
@@ -117,6 +118,5 @@ void ll_sum_energy(struct ll_result *result, const bool *idle, const double *acc
 {
     const struct ll_machine *machine = result->machine;
     result->area_m2 = ll_machine_area_m2(machine);
-    result->energy_j =
-        machine->energy_given ? sum_energy(result, idle, accessed_bytes, &result->energy) : NAN;
+    result->energy_j = machine->energy_given ? sum_energy(result, idle, accessed_bytes) : NAN;
 }

@@ -133,9 +133,10 @@ struct ll_result {
     struct ll_exposure network;
     const struct ll_footprint *footprint; /* with updates where the machine's software puts them */
     bool fits;
-    double energy_j;                    /* a step; NaN when the machine does not say */
-    struct ll_energy_parts energy;      /* its parts; zero when the machine does not say */
-    double area_m2;                     /* NaN when the machine does not say */
+    double energy_j;               /* a step; NaN when the machine does not say */
+    struct ll_energy_parts energy; /* its parts; zero when the machine does not say */
+    double host_bytes; /* from the host and to it, a step; zero when the machine has no energy section */
+    double area_m2;    /* NaN when the machine does not say */
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
     const struct ll_cost *const *costs; /* of each, the way it was done; NULL of idle ones */
     struct ll_so_far so_far;            /* when the device began them, and what its caches have met */

@@ -300,6 +300,8 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
         if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
             ll_str_addf(line, "%s%s", gaps++ ? ", over " : " without what goes over ",
                         machine->networks[l].name);
+    if (result->host_bytes > 0 && machine->host.bandwidth_Bps > 0 && machine->energy.host_j_per_byte == 0)
+        ll_str_addf(line, "%sthe way to the host", gaps++ ? ", " : " without ");
     if (ll_machine_static_w(machine) == 0)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)

@@ -22,3 +22,6 @@ leadline sim -c silent.yaml traces/alexnet_infer_b1.llt | grep -A1 energy
 # A chip all of whose memory is on it.
 sed '/sram/d; $a area: {sram_mm2_per_MiB: 0.5, fixed_mm2: 80}' partly.yaml >alone.yaml
 leadline sim -c alone.yaml traces/alexnet_infer_b1.llt | grep -A2 energy
+# Input that comes from the host, over a way that takes nobody knows what.
+leadline sim -c partly.yaml --set host.bandwidth=16GB/s traces/alexnet_infer_b1.llt | grep -A1 energy
+leadline sim -c partly.yaml --set host.bandwidth=16GB/s --set energy.host_pj=40 traces/alexnet_infer_b1.llt | grep -A1 energy
