@@ -55,7 +55,7 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
     const struct ll_energy *energy = &machine->energy;
     if (energy->level_j_per_byte[l] > 0)
         return energy->level_j_per_byte[l];
-    if (l + 1 == machine->level_count)
+    if (!ll_level_is_on_chip(machine, l))
         return energy->off_chip_j_per_byte;
     uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
     return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
@@ -80,7 +80,7 @@ double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u)
 
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l)
 {
-    if (l + 1 == machine->level_count)
+    if (!ll_level_is_on_chip(machine, l))
         return 0;
     double instances = (double)ll_machine_instances(machine, l);
     return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;

@@ -70,6 +70,8 @@ struct ll_level {
     enum ll_buffering buffering;
     bool holds[LL_OPERAND_COUNT]; /* operands that it keeps, where holds_given; ask ll_level_holds */
     bool holds_given;
+    bool on_chip; /* where on_chip_given; ask ll_level_is_on_chip */
+    bool on_chip_given;
     struct ll_tile tile;         /* of a product that software keeps in it; m 0: any */
     const char *loops;           /* that bring such tiles, outermost first, as "nmk"; NULL: any order */
     struct ll_cache_level cache; /* as in the file, where ways may be 0; ask ll_machine_cache */
@@ -294,9 +296,9 @@ struct ll_energy {
     double mac_j[LL_DTYPE_COUNT];           /* of one multiply-accumulate */
     double op_j[LL_DTYPE_COUNT];            /* of one operation outside products; none given: half a mac_j */
     double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of a level, in the order of `levels` */
-    double on_chip_j_per_byte;   /* of a level of 1 KiB; scaled for all without figure but the outermost */
+    double on_chip_j_per_byte;   /* of a level of 1 KiB; scaled for all on the chip without figure */
     uint64_t on_chip_bank_bytes; /* the largest size that this scaling assumes; 0: the level's own */
-    double off_chip_j_per_byte;  /* of the outermost level, if it has no figure */
+    double off_chip_j_per_byte;  /* of levels outside of the chip without figure */
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
     double static_w;
@@ -306,7 +308,7 @@ struct ll_energy {
 
 struct ll_area {
     double pe_m2[LL_DTYPE_COUNT]; /* of one multiply-accumulator */
-    double sram_m2_per_byte;      /* of all levels but the outermost */
+    double sram_m2_per_byte;      /* of all levels on the chip */
     double fixed_m2;
 };
 
@@ -411,6 +413,13 @@ static inline bool ll_level_holds(const struct ll_level *level, enum ll_operand 
     return !level->holds_given || level->holds[operand];
 }
 
+/* Whether it is part of the chip's area: as it says, or else all are but the outermost. Pure. */
+static inline bool ll_level_is_on_chip(const struct ll_machine *machine, uint64_t level)
+{
+    const struct ll_level *it = &machine->levels[level];
+    return it->on_chip_given ? it->on_chip : level + 1 < machine->level_count;
+}
+
 /* Whether it keeps all operands. */
 static inline bool ll_level_holds_all(const struct ll_level *level)
 {
@@ -445,7 +454,7 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 /* Area to first order, in m2; NaN without figures. Pure. */
 double ll_machine_area_m2(const struct ll_machine *machine);
 
-/* Of that, the arithmetic of all instances of a unit, and all instances of a level (not of the outermost). */
+/* Of that, the arithmetic of all instances of a unit, and all instances of a level; 0 of one outside of the chip. */
 double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u);
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l);
 

@@ -20,6 +20,7 @@ static double yield_of(const struct ll_pricing *pricing, double die_mm2)
 bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced)
 {
     const struct ll_pricing *pricing = &machine->pricing;
+    uint64_t outermost = machine->level_count - 1;
     double dies = (double)pricing->dies, die_mm2 = ll_machine_area_m2(machine) * 1e6 / dies;
     *priced = (struct ll_priced){0};
     if (!machine->pricing_given || machine->level_count == 0 || (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
@@ -29,8 +30,9 @@ bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced
         priced->yield = yield_of(pricing, die_mm2);
         priced->dies_usd = dies * pricing->wafer_usd / (priced->dies_per_wafer * priced->yield);
     }
-    priced->memory_usd =
-        pricing->memory_usd_per_GiB * (double)machine->levels[machine->level_count - 1].size_bytes / 0x1p30;
+    if (!ll_level_is_on_chip(machine, outermost))
+        priced->memory_usd =
+            pricing->memory_usd_per_GiB * (double)machine->levels[outermost].size_bytes / 0x1p30;
     priced->fixed_usd = pricing->fixed_usd;
     priced->all_usd = priced->dies_usd + priced->memory_usd + priced->fixed_usd;
     return priced->dies_per_wafer >= 1 || pricing->wafer_usd == 0;

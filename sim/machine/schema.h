@@ -19,7 +19,7 @@
     X(TEXT, "text", not_null)                     /* const char *, one of `choices` where there are some */  \
     X(NAME, "name", not_null)                     /* const char *, of letters, digits, - and _ */            \
     X(CHOICE, "choice", always)                   /* an enum: the index in `choices` */                      \
-    X(BOOL, "true or false", always)              /* bool */                                                 \
+    X(BOOL, "true or false", when_given)          /* bool; with given_offset, whether given */               \
     X(WHOLE, "whole number", not_zero_whole)      /* uint64_t */                                             \
     X(SIZE, "size", not_zero_whole)               /* uint64_t, whole bytes */                                \
     X(QUANTITY, "quantity", not_zero)             /* double, in the base unit of `dimension` */              \
@@ -59,7 +59,7 @@ struct ll_field {
     enum ll_field_type type;
     size_t offset;       /* in the struct of the table */
     size_t count_offset; /* LIST, NUMBERS, TEXTS, ..., which have several: where the uint64_t count is */
-    size_t given_offset; /* OBJECT, RUNS, OPERANDS: where the bool is; 0: nobody asks */
+    size_t given_offset; /* BOOL, OBJECT, RUNS, OPERANDS: where the bool is; 0: nobody asks */
     enum ll_dimension dimension;
     const char *unit; /* NUMBER, DTYPES, LEVELS: the unit that the key names; NULL: none */
     bool required;

@@ -375,6 +375,9 @@ static const struct ll_field level_fields[] = {
              "takes them as input, in a memory of [input, output]. Where operands reach one memory out of several "
              "levels, each level's are blocked as suits them alone: a lower bound, by which holding fewer may look "
              "better than it is"},
+    {.key = "on_chip", .type = LL_TYPE_BOOL, AT(on_chip), .given_offset = offsetof(struct ll_level, on_chip_given),
+     .help = "whether it lies on the chip, for areas, energy and price; when not given, every level does but the "
+             "outermost"},
     {.key = "tile", .type = LL_TYPE_TILE, AT(tile),
      .help = "m x n x k of a product that software keeps in it, with `mapping: search`, which then looks for the rest "
              "alone: no larger than the product, its longest side halved until it fits, and no larger than the tile "
@@ -779,14 +782,14 @@ static const struct ll_field energy_fields[] = {
      .help = "energy of a byte that is read out of that memory level or written into it, in pJ, as in "
              "`hbm_pj_per_byte: 31`; one that goes from a level to the next is read in one and written in the other"},
     {.key = "on_chip_pj", .type = LL_TYPE_NUMBER, AT(on_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "energy of a byte out of a level of 1 KiB or into it, in pJ; every level but the outermost that "
+     .help = "energy of a byte out of a level of 1 KiB or into it, in pJ; every level on the chip that "
              "has no figure of its own takes this times the square root of its KiB"},
     {.key = "on_chip_bank", .type = LL_TYPE_SIZE, AT(on_chip_bank_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
      .max = MOST_BYTES,
      .help = "levels larger than this count as this large for `on_chip_pj`; when not given, they count as "
              "large as they are"},
     {.key = "off_chip_pj", .type = LL_TYPE_NUMBER, AT(off_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "energy of a byte into or out of the outermost level, if that has no figure of its own, in pJ"},
+     .help = "energy of a byte into or out of a level outside of the chip, if that has no figure of its own, in pJ"},
     {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
      .help = "energy of a byte from the host, in pJ"},
     {.key = "leakage_w_per_mm2", .type = LL_TYPE_NUMBER, AT(leakage_w_per_mm2), .min = POSITIVE, .max = 1000,
@@ -810,7 +813,7 @@ static const struct ll_field area_fields[] = {
              "that have a figure makes it, and nothing where none of them has"},
     {.key = "sram_mm2_per_MiB", .type = LL_TYPE_NUMBER, AT(sram_m2_per_byte), .unit = "mm2/MiB", .min = POSITIVE,
      .max = 1,
-     .help = "area of all memory levels but the outermost, in mm2 per MiB"},
+     .help = "area of all memory levels on the chip, in mm2 per MiB"},
     {.key = "fixed_mm2", .type = LL_TYPE_NUMBER, AT(fixed_m2), .unit = "mm2", .min = 0, .max = 1, .otherwise = "0",
      .help = "area of everything else, in mm2"},
 };
@@ -832,7 +835,7 @@ static const struct ll_field pricing_fields[] = {
      .help = "equal dies of which the area consists"},
     {.key = "memory_usd_per_GiB", .type = LL_TYPE_NUMBER, AT(memory_usd_per_GiB), .min = 0, .max = 1e9,
      .otherwise = "0",
-     .help = "price of the outermost memory, in USD per GiB"},
+     .help = "price of the outermost memory, in USD per GiB, unless it lies on the chip"},
     {.key = "fixed_usd", .type = LL_TYPE_NUMBER, AT(fixed_usd), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "price of everything else, as packaging and test, in USD"},
 };

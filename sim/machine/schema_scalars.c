@@ -98,6 +98,7 @@ bool ll_read_BOOL(const struct ll_field *field, const struct ll_node *node, void
     if (!yes && !no)
         return ll_expected(node, reading, "true or false");
     *(bool *)ll_at(object, field->offset) = yes;
+    ll_set_given(field, object);
     return true;
 }
 

@@ -292,8 +292,9 @@ static void area(const struct ll_result *result, struct ll_json *json)
     ll_json_open_object(json);
     for (uint64_t u = 0; u < machine->unit_count; u++)
         ll_json_put_number(json, machine->units[u].name, ll_machine_unit_area_m2(machine, u) * 1e6);
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
-        ll_json_put_number(json, machine->levels[l].name, ll_machine_level_area_m2(machine, l) * 1e6);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (ll_level_is_on_chip(machine, l))
+            ll_json_put_number(json, machine->levels[l].name, ll_machine_level_area_m2(machine, l) * 1e6);
     ll_json_put_number(json, "fixed", machine->area.fixed_m2 * 1e6);
     ll_json_close_object(json);
 }

@@ -343,11 +343,12 @@ static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COU
     return false;
 }
 
-/* Units none of whose types has a figure, where others have; a memory on the chip that is the outermost. */
+/* Where parts have figures, units none of whose types has one, and memories on the chip; a memory that may be
+ * on the chip and is the only one. */
 static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
 {
     const double *pe_m2 = machine->area.pe_m2;
-    uint64_t gaps = 0;
+    uint64_t gaps = 0, levels = 0;
     bool any = false;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
         any |= pe_m2[i] > 0;
@@ -356,8 +357,14 @@ static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
             ll_str_addf(line, "%s%s", gaps++ ? ", " : " without the arithmetic of ", machine->units[u].name);
     if (gaps)
         ll_str_add(line, ", of whose types `pe_um2` has none");
-    if (machine->level_count == 1 && machine->area.sram_m2_per_byte > 0)
-        ll_str_addf(line, ", without %s, since the outermost memory counts as outside of the chip",
+    for (uint64_t l = 0; any && machine->area.sram_m2_per_byte == 0 && l < machine->level_count; l++)
+        if (ll_level_is_on_chip(machine, l))
+            ll_str_addf(line, "%s%s", levels++ ? ", " : ", without ", machine->levels[l].name);
+    if (levels)
+        ll_str_add(line, ", of which `sram_mm2_per_MiB` says nothing");
+    if (machine->level_count == 1 && !machine->levels[0].on_chip_given)
+        ll_str_addf(line,
+                    ", without %s: the outermost memory lies on the chip only where it says `on_chip: true`",
                     machine->levels[0].name);
 }
 

@@ -25,3 +25,6 @@ leadline sim -c alone.yaml traces/alexnet_infer_b1.llt | grep -A2 energy
 # Input that comes from the host, over a way that takes nobody knows what.
 leadline sim -c partly.yaml --set host.bandwidth=16GB/s traces/alexnet_infer_b1.llt | grep -A1 energy
 leadline sim -c partly.yaml --set host.bandwidth=16GB/s --set energy.host_pj=40 traces/alexnet_infer_b1.llt | grep -A1 energy
+# The same where the file says that it lies on the chip; and an area that says nothing of the memory there.
+leadline sim -c alone.yaml --set memory.dram.on_chip=true traces/alexnet_infer_b1.llt | grep -A2 energy
+leadline sim -c partly.yaml --set 'area.pe_um2={f32: 1000}' traces/alexnet_infer_b1.llt | grep -A2 energy
