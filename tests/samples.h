@@ -241,6 +241,8 @@ static inline struct ll_machine random_machine(struct dice *dice)
     if (machine.energy.mac_j[LL_F32] > 0) { /* small units, some of which are short of power */
         machine.energy.limit_w = pow(10, roll_real(dice, -4, 1));
         machine.energy.static_w = machine.energy.limit_w * roll_real(dice, 0, 0.9);
+        for (uint64_t l = 0; l + 1 < machine.level_count; l++)
+            machine.energy.level_j_per_byte[l] = roll_real(dice, 1e-13, 1e-11);
     }
     if (roll_between(dice, 0, 2) == 0 && can_search(&machine))
         machine.software.mapping = LL_MAPPED_SEARCH;

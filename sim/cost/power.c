@@ -3,13 +3,29 @@
 
 #include <math.h>
 
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way)
+{
+    const struct ll_work *work = task->work;
+    const double once[] = {(double)work->a_bytes, (double)work->b_bytes, (double)work->c_bytes};
+    double sum_j = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+            if (!ll_level_holds(&machine->levels[l], i))
+                continue;
+            bool feeds = ll_catcher(machine, l, i) == LL_CATCHER_UNIT;
+            double asked = feeds ? (double)task->steps * way->asked_bytes[i] : 0;
+            double each_j = ll_machine_level_j(machine, l) + ll_machine_inside_j(machine, l, i);
+            sum_j += fmax(once[i], asked) * each_j;
+        }
+    return sum_j;
+}
+
 double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s,
                   struct ll_explain *why)
 {
     const struct ll_energy *energy = &machine->energy;
     double mac_j = ll_machine_mac_j(machine, draw->dtype);
-    double byte_j = ll_machine_level_j(machine, machine->level_count - 1);
-    double asked_j = draw->macs * mac_j + draw->bytes * byte_j;
+    double asked_j = draw->macs * mac_j + draw->memory_j;
     if (energy->limit_w == 0 || draw->macs == 0)
         return full_s;
     double static_w = ll_machine_static_w(machine), left_w = energy->limit_w - static_w;
@@ -18,9 +34,9 @@ double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, 
     double exponent = fmax(1, energy->power_per_clock), asked_w = asked_j / full_s;
     double share = pow(left_w / asked_w, 1 / exponent), time_s = full_s / share;
     ll_say(why,
-           "power that arithmetic and memory ask for at the full clock: (%.10g * %.10g + %.10g * %.10g) / "
-           "%.10g = %.10g W",
-           draw->macs, mac_j, draw->bytes, byte_j, full_s, asked_w);
+           "power that arithmetic and memories ask for at the full clock: (%.10g * %.10g + %.10g) / %.10g = "
+           "%.10g W",
+           draw->macs, mac_j, draw->memory_j, full_s, asked_w);
     ll_say(why, "power that is left, of that: (%.10g - %.10g) / %.10g = %.10g", energy->limit_w, static_w,
            asked_w, left_w / asked_w);
     if (exponent > 1)

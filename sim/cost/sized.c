@@ -128,7 +128,9 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
 static double powered_s(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
                         struct ll_explain *why)
 {
-    struct ll_draw draw = {s->task.dtype, (double)s->task.steps * way->macs, ll_work_bytes(s->task.work)};
+    struct ll_draw draw = {.dtype = s->task.dtype,
+                           .macs = (double)s->task.steps * way->macs,
+                           .memory_j = ll_memory_j(s->machine, &s->task, way)};
     return ll_power_s(s->machine, &draw, cost->compute_s, why);
 }
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)

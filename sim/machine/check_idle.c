@@ -42,12 +42,14 @@ static bool check_host(struct ll_reading *reading)
 static bool check_limit(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
-    bool any = ll_machine_level_j(machine, machine->level_count - 1) > 0;
+    bool any = false;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        any = any || ll_machine_level_j(machine, l) > 0;
     for (int d = 0; d < LL_DTYPE_COUNT; d++)
         any = any || machine->energy.mac_j[d] > 0;
     const struct need needs[] = {{"limit_w", machine->energy.limit_w > 0, any}};
     return CHECK_NEEDS(reading, ll_node_get(reading->root, "energy"), needs,
-                       "`mac_pj` or energy of the outermost memory: products take no power");
+                       "`mac_pj` or energy of a memory: products take no power");
 }
 
 static bool check_price(struct ll_reading *reading)

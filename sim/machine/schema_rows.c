@@ -798,7 +798,7 @@ static const struct ll_field energy_fields[] = {
      .help = "static power, which flows all the time, in W"},
     {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "power limit of the board, in W: during matrix products the clock sinks until static power, their "
-             "arithmetic and their operands' way from memory keep within it; when not given, there is no limit"},
+             "arithmetic and the bytes that all memories move for them keep within it; when not given, there is no limit"},
     {.key = "power_per_clock", .type = LL_TYPE_NUMBER, AT(power_per_clock), .min = 1, .max = 3,
      .help = "exponent of the clock in the power of arithmetic, while `limit_w` lowers the clock: 1 where "
              "the voltage stays, 3 where it follows (default: 1)"},

@@ -296,6 +296,8 @@ static void less_energy(struct ll_machine *machine, struct dice *dice)
 {
     machine->energy.mac_j[LL_F32] *= roll_real(dice, 0, 1);
     machine->energy.off_chip_j_per_byte *= roll_real(dice, 0, 1);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        machine->energy.level_j_per_byte[l] *= roll_real(dice, 0, 1);
 }
 
 /* NULL where a unit has none. */

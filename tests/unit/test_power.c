@@ -149,10 +149,24 @@ static void behind_a_slower_memory_power_costs_nothing(void **state)
 static void what_the_memory_draws_is_gone(void **state)
 {
     (void)state;
-    static const char text[] = MACHINE(", off_chip_pj: 5000, limit_w: 60");
-    static const char bytes_alone[] = MACHINE(", off_chip_pj: 5000, limit_w: 180");
+#define MEMORY(limit) MACHINE_WITH(ONE_UNIT, "1TB/s", "static_w: 20, off_chip_pj: 5000, limit_w: " limit)
+    static const char text[] = MEMORY("60"), bytes_alone[] = MEMORY("180");
     assert_near(compute_s(text, LL_OP_MATMUL, &product), 4e-3, 1e-12);
     assert_near(compute_s(bytes_alone, LL_OP_MATMUL, &product), 1e-3, 1e-12);
+}
+
+/* 12 MB out of the cache, and 12 MB that come into it on their way from memory or leave it on their way there,
+ * at 1 nJ each, are 24 mJ beside the 100 mJ of the arithmetic. */
+static void what_a_cache_draws_is_gone(void **state)
+{
+    (void)state;
+    static const char cached[] =
+        "name: Toy\nclock: 1GHz\nunits:\n  - {name: array, model: matrix, " ONE_UNIT ", runs: [matrix]}\n"
+        "  - {name: simd, model: vector, count: 100, lanes: 10, flops: {f32: 1}}\n"
+        "memory:\n  - {name: cache, size: 64MiB, bandwidth: 1TB/s}\n"
+        "  - {name: ram, size: 16GiB, bandwidth: 1TB/s}\n"
+        "energy: {mac_pj: {f32: 100}, cache_pj_per_byte: 1000, static_w: 20, limit_w: 60}\n";
+    assert_near(compute_s(cached, LL_OP_MATMUL, &product), 0.124 / 40, 1e-12);
 }
 
 /* Units without work draw nothing: 50 employed ones keep all of their clock, of 100 each keeps more than
@@ -193,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_higher_rate_is_never_slower),
         cmocka_unit_test(behind_a_slower_memory_power_costs_nothing),
         cmocka_unit_test(what_the_memory_draws_is_gone),
+        cmocka_unit_test(what_a_cache_draws_is_gone),
         cmocka_unit_test(units_without_work_draw_no_power),
         cmocka_unit_test(a_limit_that_leaves_nothing_is_refused),
     };
