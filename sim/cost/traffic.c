@@ -11,7 +11,8 @@
  * - to the unit goes what it asks for, by its own tiles;
  * - to a level goes what the best blocking for it needs, with half of that memory, since the next block is
  *   loaded while one is worked on, or with all of it where nothing is. Private levels serve each share on its
- *   own: what two of them need is moved twice. No private level passes more than the unit asks for.
+ *   own: what two of them need is moved twice. No private level passes more than the unit asks for, by tiles
+ *   that it keeps: a unit without tiles says nothing of that.
  *
  * With `mapping: search` the blockings of levels of scope unit, and those of shared levels, come from one
  * tiling whose tiles nest (mapping.h). Levels of clusters, and those that operands pass by, keep their own.
@@ -343,7 +344,9 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
                                 const struct group *group, struct ll_explain *why)
 {
     const struct ll_gemm *share = &way->share;
-    struct flow best = asked_by_unit(machine, task, way, group, why);
+    bool bounded = group->catcher == LL_CATCHER_UNIT || !way->any_tile;
+    struct flow best =
+        bounded ? asked_by_unit(machine, task, way, group, why) : (struct flow){.price = INFINITY};
     bool is_searched = is_nested(machine, task, nested, group);
     if (is_searched)
         best = cheaper(best, nested_flow(machine, nested, group, why));
@@ -477,7 +480,7 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
 /* --- searches --- */
 
 /* What limits a tiling: where weights stay inside all is known, and into private levels goes no more than
- * what the unit asks for. `way`: of them; NULL: levels are shared. */
+ * what a unit with tiles asks for. `way`: of them; NULL: levels are shared. */
 static struct ll_limits limits_of(const struct ll_machine *machine, const struct ll_task *task,
                                   const struct ll_way *way, const struct ll_nested *nested, uint64_t level)
 {
@@ -493,7 +496,9 @@ static struct ll_limits limits_of(const struct ll_machine *machine, const struct
     }
     if (!way)
         return (struct ll_limits){0};
-    struct flow asked = asked_by_unit(machine, task, way, &group, NULL);
+    struct flow asked = {0};
+    if (!way->any_tile)
+        asked = asked_by_unit(machine, task, way, &group, NULL);
     always_moved(machine, task, way, &group, once, &once_each, &sums);
     return (struct ll_limits){.least = {once_each.bytes, once_each.price},
                               .most = {asked.bytes, asked.price},

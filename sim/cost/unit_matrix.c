@@ -34,7 +34,7 @@
  * use the unit's best instructions, and reach only a share of its rate.
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly, to as many units as
- * pays. */
+ * pays. What a memory of its own takes in is then said by the room there alone. */
 #include "sim/cost/lines.h"
 #include "sim/cost/unit_model.h"
 
@@ -364,6 +364,7 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uin
         .at_work = (double)count,
         .cycles = products / ((double)count * macs) + fill,
         .first_cycles = fill,
+        .any_tile = true,
         .share = split.share,
         .shares = (double)split.used,
         .macs = products,

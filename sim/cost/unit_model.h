@@ -42,7 +42,8 @@ struct ll_way {
     double shares;        /* how many of them make the whole; may be fractional */
     double unit_bytes;    /* out of the innermost level and back, all instances together, one step */
     double asked_bytes[LL_OPERAND_COUNT]; /* unit_bytes by operand */
-    double macs;          /* of one step, all instances together; a matrix unit multiplies whole tiles */
+    bool any_tile; /* it has none of its own: nothing but their room says what goes into private memories */
+    double macs;   /* of one step, all instances together; a matrix unit multiplies whole tiles */
     double joining_bytes; /* to add partial sums of different instances, in the first memory they share */
 };
 

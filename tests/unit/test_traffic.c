@@ -176,6 +176,24 @@ static void units_of_a_cluster_fetch_once_what_they_have_in_common(void **state)
     assert_near(cost_of(&machine).level_bytes[1], 3 * 64, 0);
 }
 
+/* A unit without tiles takes what there is room for: of 8 x 8 results 3 x 3 with a line of 3 of A and of B in 16
+ * bytes, so that A and B come three times; in 80 all of B with a line of A and of the result. Through one byte
+ * each product fetches its own operands: 512 of A and of B. */
+static void into_a_small_memory_a_unit_without_tiles_loads_its_operands_again(void **state)
+{
+    (void)state;
+    struct ll_machine machine = machine_of(1);
+    machine.units[0] = (struct ll_unit){
+        .name = "ideal", .model = LL_UNIT_MATRIX, .count = 1, .clock_hz = 1e9, .efficiency = 1};
+    machine.units[0].matrix.macs[LL_INT8] = 1;
+    machine.levels[0].size_bytes = 2 * (64 + 8 + 8);
+    assert_near(cost_of(&machine).level_bytes[1], 3 * 64, 0);
+    machine.levels[0].size_bytes = 2 * 16;
+    assert_near(cost_of(&machine).level_bytes[1], 3 * 64 + 3 * 64 + 64, 0);
+    machine.levels[0].size_bytes = 1;
+    assert_true(cost_of(&machine).level_bytes[1] >= 512 + 512 + 64);
+}
+
 /* What fills a level without a second buffer waits, so that both stages add up. */
 static void without_a_second_buffer_filling_waits(void **state)
 {
@@ -254,6 +272,7 @@ int main(void)
         cmocka_unit_test(the_blocking_is_the_one_that_the_ports_make_cheapest),
         cmocka_unit_test(a_level_of_a_cluster_has_one_instance_for_each),
         cmocka_unit_test(units_of_a_cluster_fetch_once_what_they_have_in_common),
+        cmocka_unit_test(into_a_small_memory_a_unit_without_tiles_loads_its_operands_again),
         cmocka_unit_test(without_a_second_buffer_filling_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
