@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/remarks.h"
 
+#include "sim/cost/task.h"
 #include "sim/replay/infeed.h"
 #include "sim/report/human.h"
 
@@ -74,8 +75,44 @@ static void stray_line(const struct ll_result *result, unsigned width, struct ll
     ll_str_release(&line);
 }
 
+/* Whether some unit that is made for products computes in this type, or in a wider one for it. */
+static bool is_multiplied(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++) {
+        const struct ll_unit *unit = &machine->units[i];
+        if (unit->model != LL_UNIT_VECTOR && ll_unit_flops_per_cycle(unit, ll_computed_on(unit, dtype)) > 0)
+            return true;
+    }
+    return false;
+}
+
+void ll_report_lanes_for_type(const struct ll_result *result, const char *machine, unsigned width,
+                              struct ll_str *out)
+{
+    const struct ll_unit *unit = unit_for_products(result->machine);
+    enum ll_dtype dtype = result->prepared->dtype, computed;
+    struct ll_str line = {0};
+    double share = 0;
+    for (size_t i = 0; i < result->kind_count; i++) {
+        const struct ll_kind_result *kind = &result->kinds[i];
+        if (ll_class_is_product(kind->op_class) && is_taken(result->machine, kind->op_kind))
+            share += kind->share;
+    }
+    if (!unit || is_multiplied(result->machine, dtype) || share < WORTH_A_LINE)
+        return;
+    ll_computed_peak_flops(result->machine, dtype, &computed);
+    ll_str_addf(
+        &line,
+        "%s%s%.0f %% of the time: products of %s, for which %s has no rate (`macs`), so that lanes do "
+        "them in %s",
+        machine ? machine : "", machine ? ", " : "", 100 * share, ll_dtype_name(dtype), unit->name,
+        ll_dtype_name(computed));
+    ll_end_line(&line, width, out);
+}
+
 void ll_report_remarks(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     infeed_line(report, width, out);
     stray_line(report->result, width, out);
+    ll_report_lanes_for_type(report->result, NULL, width, out);
 }

@@ -556,6 +556,9 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     ll_str_add(out, "\n");
     for (size_t i = 0; i < count; i++)
         sentence(&reports[i], ll_report_machine(reports, count, &reports[i]), width, out);
+    for (size_t i = 0; i < count; i++)
+        ll_report_lanes_for_type(reports[i].result, ll_report_machine(reports, count, &reports[i]), width,
+                                 out);
     software_line(reports, count, width, out);
 }
 
