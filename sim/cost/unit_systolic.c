@@ -7,7 +7,8 @@
  *       input stationary   k        m           n         T + 2R + C - 2
  *
  * T is the streamed length over the products that a processing element does per cycle. The skew of R + C - 2
- * is the way of a wavefront from corner to corner; a stationary operand takes R cycles more to shift in.
+ * is the way of a wavefront from corner to corner; a stationary operand takes R cycles more to shift in, a row
+ * a cycle, unless the array loads it over more wires (`load_cycles` in place of that R).
  * What lies on the array is cut into folds of R x C; edge folds cost as much as full ones. These are the
  * closed forms of SCALE-Sim v2 (Samajdar et al., ISPASS 2020), which reports the index of the last cycle:
  * one less than the count here.
@@ -29,6 +30,7 @@
  * own, more of them load more copies of the operands), are ways to do it. */
 #include "sim/cost/task.h"
 #include "sim/cost/unit_model.h"
+#include "tracer/base/plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,7 +41,8 @@ struct folds {
     double length;        /* elements that stream past each of those that stay */
     double streamed;      /* T: the cycles they take */
     double pieces;        /* of them, each of which passes all folds before the next one does */
-    double filling;       /* cycles of a fold beside those */
+    double load;          /* cycles in which what stays comes or, output stationary, leaves */
+    double filling;       /* cycles of a fold beside T */
     double one, further;  /* cycles of the first fold and of each that follows, all pieces together */
     double count;
     double cycles;
@@ -64,9 +67,10 @@ static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, co
         .columns = (double)ll_ceil_div(is ? g->m : g->n, array->cols),
         .streamed = ceil(length / array->macs[dtype]),
         .pieces = in_pieces ? pieces_of(array, length) : 1,
-        .filling = (os ? r : 2 * r) + c - 2,
+        .load = array->load_cycles > 0 ? (double)array->load_cycles : r,
     };
-    double loads = f.pieces * r;
+    f.filling = (os ? 0 : f.load) + r + c - 2;
+    double loads = f.pieces * f.load;
     if (array->overlap_folds) {
         f.one = (f.pieces > 1 ? fmax(f.streamed, loads) : f.streamed) + f.filling;
         f.further = fmin(f.one, fmax(f.streamed, loads));
@@ -208,13 +212,13 @@ static void tell_pieces(const struct ll_systolic *array, const struct folds *f, 
            " sums of a column: %.10g stream in %.10g pieces, and what stays is loaded "
            "for each",
            array->accumulators, f->length, f->pieces);
-    ll_say(why, "filling: 2 * %" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles", array->rows, array->cols,
-           f->filling);
+    ll_say(why, "filling: %.10g + %" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles", f->load, array->rows,
+           array->cols, f->filling);
     if (array->overlap_folds)
         ll_say(why,
-               "one fold, all pieces, loaded behind the wavefront: max(%.10g, %.10g * %" PRIu64
-               ") + %.10g = %.10g cycles",
-               f->streamed, f->pieces, array->rows, f->filling, f->one);
+               "one fold, all pieces, loaded behind the wavefront: max(%.10g, %.10g * %.10g) + %.10g = %.10g "
+               "cycles",
+               f->streamed, f->pieces, f->load, f->filling, f->one);
     else
         ll_say(why, "one fold, all pieces, streaming and filling: %.10g + %.10g * %.10g = %.10g cycles",
                f->streamed, f->pieces, f->filling, f->one);
@@ -227,7 +231,9 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
     const struct ll_systolic *array = &unit->systolic;
     const struct ll_gemm *g = &split->share;
     bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
-    const char *double_r = os ? "" : "2 * ";
+    char load[32] = "";
+    if (!os)
+        ll_snprintf(load, sizeof load, "%.10g + ", f->load);
     uint64_t on_rows = os ? g->m : g->k, on_columns = is ? g->m : g->n;
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " product%s of m %" PRIu64
@@ -246,7 +252,7 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
         tell_pieces(array, f, why);
     else
         ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
-               f->streamed, double_r, array->rows, array->cols, f->one);
+               f->streamed, load, array->rows, array->cols, f->one);
     ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",
            array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count,
            f->further, f->cycles);

@@ -89,6 +89,9 @@ static const struct ll_field systolic_fields[] = {
      .help = "operand that stays in the array: output, weight or input stationary"},
     {.key = "overlap_folds", .type = LL_TYPE_BOOL, AT(systolic.overlap_folds), .otherwise = "false",
      .help = "whether the next stationary tile loads while this one computes"},
+    {.key = "load_cycles", .type = LL_TYPE_WHOLE, AT(systolic.load_cycles), .min = 1, .max = 65536,
+     .help = "cycles in which a stationary tile of inputs or weights is loaded, or results that were stationary leave; "
+             "when not given, a row a cycle, as many as it has rows"},
     {.key = "accumulators", .type = LL_TYPE_WHOLE, AT(systolic.accumulators), .min = 0, .max = 1u << 30,
      .otherwise = "0",
      .help = "partial sums that each column keeps; further ones go to memory and back, or what streams comes in "

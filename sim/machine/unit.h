@@ -25,6 +25,7 @@ struct ll_systolic {
     uint64_t rows, cols;
     enum ll_dataflow dataflow;
     bool overlap_folds;          /* the next stationary tile loads while this one computes */
+    uint64_t load_cycles;        /* until what stays is there, or results have left; 0: as many as rows */
     uint64_t accumulators;       /* partial sums that a column keeps below the array; 0: as many as needed */
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per processing element and cycle; 0: cannot */
 };
