@@ -7,11 +7,11 @@
  *       input stationary   k        m           n         T + 2R + C - 2
  *
  * T is the streamed length over the products that a processing element does per cycle. The skew of R + C - 2
- * is the way of a wavefront from corner to corner; a stationary operand takes R cycles more to shift in, a row
- * a cycle, unless the array loads it over more wires (`load_cycles` in place of that R).
- * What lies on the array is cut into folds of R x C; edge folds cost as much as full ones. These are the
- * closed forms of SCALE-Sim v2 (Samajdar et al., ISPASS 2020), which reports the index of the last cycle:
- * one less than the count here.
+ * is the way of a wavefront from corner to corner; a stationary operand takes R cycles more to shift in, a
+ * row a cycle, unless the array loads it over more wires (`load_cycles` in place of that R). What lies on the
+ * array is cut into folds of R x C; edge folds cost as much as full ones. These are the closed forms of
+ * SCALE-Sim v2 (Samajdar et al., ISPASS 2020), which reports the index of the last cycle: one less than the
+ * count here.
  *
  * With overlap_folds the array is loaded behind the wavefront (ws, is: through a second register per
  * element) or drained behind it (os: results shift out R cycles long while the next tile streams):

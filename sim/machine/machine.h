@@ -454,7 +454,8 @@ double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 /* Area to first order, in m2; NaN without figures. Pure. */
 double ll_machine_area_m2(const struct ll_machine *machine);
 
-/* Of that, the arithmetic of all instances of a unit, and all instances of a level; 0 of one outside of the chip. */
+/* Of that, the arithmetic of all instances of a unit, and all instances of a level; 0 of one outside of the
+ * chip. */
 double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u);
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l);
 

@@ -155,8 +155,8 @@ static void what_the_memory_draws_is_gone(void **state)
     assert_near(compute_s(bytes_alone, LL_OP_MATMUL, &product), 1e-3, 1e-12);
 }
 
-/* 12 MB out of the cache, and 12 MB that come into it on their way from memory or leave it on their way there,
- * at 1 nJ each, are 24 mJ beside the 100 mJ of the arithmetic. */
+/* 12 MB out of the cache, and 12 MB that come into it on their way from memory or leave it on their way
+ * there, at 1 nJ each, are 24 mJ beside the 100 mJ of the arithmetic. */
 static void what_a_cache_draws_is_gone(void **state)
 {
     (void)state;

@@ -176,9 +176,9 @@ static void units_of_a_cluster_fetch_once_what_they_have_in_common(void **state)
     assert_near(cost_of(&machine).level_bytes[1], 3 * 64, 0);
 }
 
-/* A unit without tiles takes what there is room for: of 8 x 8 results 3 x 3 with a line of 3 of A and of B in 16
- * bytes, so that A and B come three times; in 80 all of B with a line of A and of the result. Through one byte
- * each product fetches its own operands: 512 of A and of B. */
+/* A unit without tiles takes what there is room for: of 8 x 8 results 3 x 3 with a line of 3 of A and of B in
+ * 16 bytes, so that A and B come three times; in 80 all of B with a line of A and of the result. Through one
+ * byte each product fetches its own operands: 512 of A and of B. */
 static void into_a_small_memory_a_unit_without_tiles_loads_its_operands_again(void **state)
 {
     (void)state;
