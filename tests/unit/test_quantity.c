@@ -20,6 +20,7 @@ static void a_text_means_the_double_nearest_to_it(void **state)
     (void)state;
     assert_true(value_of("1GHz") == 1e9);
     assert_true(value_of("900GB/s") == 900e9);
+    assert_true(value_of("20PB/s") == 20e15);
     assert_true(value_of("512B/cycle") == 512);
     assert_true(value_of("4MiB") == 4.0 * 1024 * 1024);
     assert_true(value_of("32kB") == 32000);
