@@ -110,9 +110,42 @@ void ll_report_lanes_for_type(const struct ll_result *result, const char *machin
     ll_end_line(&line, width, out);
 }
 
+/* The innermost memory of the whole device, before the outermost, that all data of the trace fit into. */
+static const struct ll_level *holds_all_data(const struct ll_result *result)
+{
+    const struct ll_machine *machine = result->machine;
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        if (level->scope == LL_SCOPE_DEVICE && ll_level_holds_all(level) &&
+            result->footprint->peak_bytes <= level->size_bytes)
+            return level;
+    }
+    return NULL;
+}
+
+/* One step that waits for what any further one would find on the chip. */
+static void cold_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    const struct ll_machine *machine = result->machine;
+    const struct ll_level *inside = holds_all_data(result),
+                          *outermost = &machine->levels[machine->level_count - 1];
+    struct ll_str line = {0};
+    double share = result->shares[LL_BOUND_LEVEL + machine->level_count - 1];
+    if (!inside || result->prepared->steps > 1 || share < WORTH_A_LINE)
+        return;
+    ll_str_addf(
+        &line,
+        "all data fit into %s, into which this one step loads them from %s: further steps, of a recording "
+        "with more of them (--steps), find them there",
+        inside->name, outermost->name);
+    ll_end_line(&line, width, out);
+}
+
 void ll_report_remarks(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     infeed_line(report, width, out);
     stray_line(report->result, width, out);
     ll_report_lanes_for_type(report->result, NULL, width, out);
+    if (!report->parallel)
+        cold_line(report->result, width, out);
 }

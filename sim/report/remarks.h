@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a page says beside its numbers, where there is something to say: waiting for input, products that no
- * unit for products takes, because of their kind or of their type. */
+ * unit for products takes, because of their kind or of their type, a step that loads what further ones find
+ * on the chip. */
 #ifndef LL_SIM_REPORT_REMARKS_H
 #define LL_SIM_REPORT_REMARKS_H
 
