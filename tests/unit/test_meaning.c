@@ -239,6 +239,28 @@ static uint64_t flops_of(uint32_t symbol, const uint64_t *words, unsigned count,
     return ll_op_flops(&meant.view);
 }
 
+/* Reference BLAS, ddot, daxpy, dasum, dgemv: the loops of the first two step by 0, the third returns, the last
+ * one calls xerbla. */
+static void an_increment_of_zero_takes_one_element_each_time(void **state)
+{
+    (void)state;
+    const uint64_t one[] = {5, BASE, 0, 2 * BASE, 3}, both[] = {5, BASE, 0, 2 * BASE, 0},
+                   sum[] = {5, 1, BASE, 1, 2 * BASE, 0}, alone[] = {5, BASE, 0},
+                   product[] = {ROWS, 111, 4, 5, 1, BASE, 5, 2 * BASE, 0, 1, 3 * BASE, 1};
+    struct ll_call call;
+    assert_int_equal(flops_of(LL_SYMBOL_ddot_, one, 5, LL_OP_DOT), 2 * 5);
+    assert_int_equal(flops_of(LL_SYMBOL_ddot_, both, 5, LL_OP_DOT), 2 * 5);
+    assert_int_equal(flops_of(LL_SYMBOL_daxpy_, sum, 6, LL_OP_AXPY), 2 * 5);
+    assert_true(ll_decode_call(LL_SYMBOL_ddot_, one, 5, &call));
+    assert_int_equal(operand_at(&call, BASE)->rows, 1);
+    assert_int_equal(operand_at(&call, BASE)->row_bytes, sizeof(double));
+    assert_int_equal(operand_at(&call, 2 * BASE)->rows, 5);
+    assert_true(ll_decode_call(LL_SYMBOL_dasum_, alone, 3, &call));
+    assert_int_equal(call.operand_count, 0);
+    assert_true(ll_decode_call(LL_SYMBOL_cblas_dgemv, product, 12, &call));
+    assert_int_equal(call.operand_count, 0);
+}
+
 /* dorgqr_(m, n, k, a, lda, tau): 1000 x 1000 of 10 reflectors, as a complete factorization of 1000 x 10
  * asks for; 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3 and lower terms; of none it is the identity. */
 static void the_columns_of_q_cost_what_their_reflectors_do(void **state)
@@ -511,6 +533,7 @@ int main(void)
         cmocka_unit_test(triangles_multiply_each_element_and_add_all_but_the_diagonal),
         cmocka_unit_test(updates_of_packed_triangles_touch_each_element_once_a_vector),
         cmocka_unit_test(a_copy_may_be_of_one_element_or_of_the_transpose),
+        cmocka_unit_test(an_increment_of_zero_takes_one_element_each_time),
         cmocka_unit_test(a_product_without_depth_scales_what_it_adds_to),
         cmocka_unit_test(the_columns_of_q_cost_what_their_reflectors_do),
         cmocka_unit_test(numbers_of_two_parts_are_scaled_as_their_factor_is),

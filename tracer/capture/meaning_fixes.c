@@ -79,9 +79,10 @@ void ll_fix_TRANSPOSED(const struct ll_call *call, struct ll_meant *meant)
 /* With an increment of zero all elements are copies of one. */
 void ll_fix_ONE_FOR_ALL(const struct ll_call *call, struct ll_meant *meant)
 {
-    (void)call;
-    if (ll_elements(&meant->in[0]) == 1 && ll_elements(&meant->out[0]) != 1)
-        meant->view.kind = LL_OP_EXPAND;
+    if (ll_call_number(call, LL_NUMBER_incx) != 0 || ll_elements(&meant->out[0]) == 1)
+        return;
+    meant->in[0].dim[0] = 1;
+    meant->view.kind = LL_OP_EXPAND;
 }
 
 /* What the result held is multiplied as well, unless by one. */

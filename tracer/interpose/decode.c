@@ -104,17 +104,15 @@ static void matrix(struct decoder *decoder, enum ll_argument role, uint64_t addr
         set_shape(decoder, to, 2, runs);
 }
 
-/* Elements that follow each other are one run, else each of them is one; an increment of zero is one element.
- */
+/* Elements that follow each other are one run, else each of them is one. */
 static void vector(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
                    int64_t count, int64_t increment)
 {
-    int64_t elements = increment == 0 && count > 0 ? 1 : count;
     bool dense = increment == 1 || increment == -1;
-    const int64_t runs[] = {dense ? 1 : elements, dense ? elements : 1, increment};
+    const int64_t runs[] = {dense ? 1 : count, dense ? count : 1, increment};
     struct ll_call_operand *to = place(decoder, role, address, access, runs);
     if (to)
-        set_shape(decoder, to, 1, &elements);
+        set_shape(decoder, to, 1, &count);
 }
 
 /* Elements of another type than the routine's. */
@@ -222,6 +220,9 @@ static void matrices(struct decoder *decoder, enum ll_argument role, uint64_t ad
 #define COLUMNS(role, name, access, rows, cols, leading)                                                     \
     matrix(decoder, LL_ARGUMENT_##role, name, access, cols, rows, leading);
 #define VECTOR(role, name, access, count, increment)                                                         \
+    decoder->refused = decoder->refused || (increment) == 0;                                                 \
+    ANY_VECTOR(role, name, access, count, increment)
+#define ANY_VECTOR(role, name, access, count, increment)                                                     \
     vector(decoder, LL_ARGUMENT_##role, name, access, count, increment);
 /* A batch is one operand: runs of whole matrices where their rows follow each other, else all of the rows. */
 #define MATRICES(role, name, access, rows, cols, leading, stride, count)                                     \
