@@ -191,10 +191,7 @@ static int run(const struct ll_args *args)
         return LL_WRONG;
     bool opened = open_inputs(args, &inputs, &request.input_count);
     request.inputs = inputs;
-    int status = opened ? import(args, format, &request) : LL_WRONG;
-    for (uint64_t i = 0; i < request.input_count; i++)
-        ll_input_close(&inputs[i]);
-    return status;
+    return opened ? import(args, format, &request) : LL_WRONG;
 }
 
 static const struct ll_option options[] = {

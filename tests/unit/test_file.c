@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "tracer/base/file.h"
+#include "tracer/convert/convert.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -120,6 +121,43 @@ static void what_is_too_long_is_not_read(void **state)
     ll_arena_release(&arena);
 }
 
+/* Of files in /sys their length is said to be a page, whatever they hold. */
+static void what_loses_its_end_is_told_apart(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_contents contents;
+    struct stat there;
+    if (stat("/sys/devices/system/cpu/online", &there) != 0)
+        skip();
+    assert_true(there.st_size > 0);
+    assert_int_equal(ll_read_whole("/sys/devices/system/cpu/online", 10000, &arena, &contents), LL_SHORTENED);
+    ll_arena_release(&arena);
+}
+
+/* A file that another program writes anew meanwhile. */
+static void an_input_stays_whole_when_its_file_loses_bytes(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_input_file input;
+    assert_int_equal(write_text(path, "of an import"), LL_OK);
+    assert_int_equal(ll_input_open(path, &arena, &input), LL_OK);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(input.size, 12);
+    assert_memory_equal(input.bytes, "of an import", 12);
+    ll_arena_release(&arena);
+}
+
+static void an_input_without_end_is_refused(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_input_file input;
+    assert_int_equal(ll_input_open("/dev/zero", &arena, &input), LL_STREAM_TOO_LONG);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +167,9 @@ int main(void)
         cmocka_unit_test(a_link_stays_one),
         cmocka_unit_test(a_device_stays_one),
         cmocka_unit_test(what_is_too_long_is_not_read),
+        cmocka_unit_test(what_loses_its_end_is_told_apart),
+        cmocka_unit_test(an_input_stays_whole_when_its_file_loses_bytes),
+        cmocka_unit_test(an_input_without_end_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

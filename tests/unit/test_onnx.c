@@ -540,7 +540,6 @@ static void real_networks_have_their_products(void **state)
         double products = class_flops(c.trace, LL_CLASS_CONV) + class_flops(c.trace, LL_CLASS_MATRIX);
         assert_near(products, files[i].products, 0.01);
         assert_near(strtod(ll_trace_fact(c.trace, "parameters"), NULL), files[i].parameters, 0.01);
-        ll_input_close(&c.files[0]);
         end_conversion(&c);
         ll_arena_release(&arena);
     }

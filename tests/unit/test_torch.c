@@ -444,7 +444,6 @@ static void fused_attention_is_the_products_that_it_stands_for(void **state)
     assert_non_null(c.trace);
     assert_near(class_flops(c.trace, LL_CLASS_MATRIX), 7. * 2 * 2 * 4 * 16 * 16 * 32, 0);
     assert_int_equal(c.trace->forms[c.trace->ops[3].form].phase, LL_PHASE_BACKWARD);
-    ll_input_close(&c.files[0]);
     end_conversion(&c);
     ll_arena_release(&arena);
 }

@@ -9,14 +9,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_longer(FILE *file, uint64_t most_bytes)
+/* As many bytes as an ordinary file has; 0 where that is not known before they are read: of a pipe, of what
+ * the kernel makes up. */
+static uint64_t known_length(FILE *file)
 {
     struct stat there;
-    return fstat(fileno(file), &there) == 0 && S_ISREG(there.st_mode) && (uint64_t)there.st_size > most_bytes;
+    return fstat(fileno(file), &there) == 0 && S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
 }
 
-/* Doubles a buffer until the file is in it: a pipe does not know its length. */
-static enum ll_status read_open(FILE *file, uint64_t most_bytes, char **bytes, uint64_t *length)
+static enum ll_status read_known(FILE *file, uint64_t length, struct ll_arena *arena,
+                                 struct ll_contents *text)
+{
+    char *bytes = length < SIZE_MAX ? ll_alloc(arena, length + 1, 1) : NULL;
+    if (!bytes)
+        return LL_NO_MEMORY;
+    if (fread(bytes, 1, length, file) < length)
+        return ferror(file) ? ll_status_of(errno, LL_CANNOT_READ) : LL_SHORTENED;
+    *text = (struct ll_contents){bytes, length};
+    return LL_OK;
+}
+
+/* Doubles a buffer until the file is in it. */
+static enum ll_status read_stream(FILE *file, uint64_t most_bytes, char **bytes, uint64_t *length)
 {
     uint64_t capacity = 0;
     for (*length = 0;;) {
@@ -31,21 +45,30 @@ static enum ll_status read_open(FILE *file, uint64_t most_bytes, char **bytes, u
     }
 }
 
+static enum ll_status copy_stream(FILE *file, uint64_t most_bytes, struct ll_arena *arena,
+                                  struct ll_contents *text)
+{
+    char *bytes = NULL, *copy = NULL;
+    uint64_t length;
+    enum ll_status status = read_stream(file, most_bytes, &bytes, &length);
+    if (status == LL_OK && !(copy = ll_copy_text(arena, bytes, length)))
+        status = LL_NO_MEMORY;
+    if (status == LL_OK)
+        *text = (struct ll_contents){copy, length};
+    free(bytes);
+    return status;
+}
+
 enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_arena *arena,
                              struct ll_contents *text)
 {
     FILE *file = fopen(path, "rb");
     if (!file)
         return ll_status_of(errno, LL_CANNOT_OPEN);
-    char *bytes = NULL, *copy = NULL;
-    uint64_t length;
-    enum ll_status status =
-        is_longer(file, most_bytes) ? LL_FILE_TOO_LONG : read_open(file, most_bytes, &bytes, &length);
-    if (status == LL_OK && !(copy = ll_copy_text(arena, bytes, length)))
-        status = LL_NO_MEMORY;
-    if (status == LL_OK)
-        *text = (struct ll_contents){copy, length};
-    free(bytes);
+    uint64_t length = known_length(file);
+    enum ll_status status = length > most_bytes ? LL_FILE_TOO_LONG
+                            : length            ? read_known(file, length, arena, text)
+                                                : copy_stream(file, most_bytes, arena, text);
     fclose(file);
     return status;
 }

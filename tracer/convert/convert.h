@@ -20,13 +20,11 @@ struct ll_input_file {
     const char *path; /* for complaints */
     const uint8_t *bytes;
     uint64_t size;
-    bool mapped; /* else they live in the arena that was given */
 };
 
-/* Maps a file that can be mapped and reads any other into the arena, up to 16 GiB; what zstd has compressed
- * is unpacked there; LL_GZIPPED for what gzip has. What ll_input_close frees. */
+/* Reads a file of up to 16 GiB into the arena, or up to 1 GiB of a pipe or a device; what zstd has compressed
+ * is unpacked there; LL_GZIPPED for what gzip has. */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
-void ll_input_close(struct ll_input_file *input);
 
 /* Reads so many bytes, from there on, of the regular file of this name that lies in the folder of `beside`;
  * a name that leads elsewhere is no such file. False when not all of them can be read. */
