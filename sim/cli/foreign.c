@@ -128,7 +128,8 @@ static void tell_signal(int number, const char *program)
         fprintf(stderr, "leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
 }
 
-static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused, size_t running)
+static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused, size_t running,
+                 const char *place)
 {
     struct ll_str out = {0};
     for (size_t i = 0; i < count; i++)
@@ -139,7 +140,10 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
             &out, "leadline: the program has ended; %zu process%s from now on is not recorded\n", running,
             running == 1 ? " of it still runs, and what it does" : "es of it still run, and what they do");
     if (refused)
-        ll_str_addf(&out, "leadline: %" PRIu64 " processes not recorded: no room for their rings\n", refused);
+        ll_str_addf(&out,
+                    "leadline: %" PRIu64 " process%s not recorded: no room for rings in %s, or their files "
+                                         "may not grow so far (ulimit -f)\n",
+                    refused, refused == 1 ? "" : "es", place);
     else if (count == 0)
         ll_str_add(
             &out,
@@ -280,7 +284,7 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
         return status;
     tell_signal(child->ended_by, args->words[0]);
     size_t running = ll_foreign_folder_users(rings_folder);
-    tell(traces, count, refused, running);
+    tell(traces, count, refused, running, folder);
     int printed = ll_flag(args, "json") ? print_json(traces, count, running, status) : LL_DONE;
     if (status == LL_DONE && printed != LL_DONE)
         return printed;

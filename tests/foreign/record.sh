@@ -119,7 +119,10 @@ expect $? 1 "the exit status of a program that ended well, where the disk is ful
 
 echo | "$leadline" record -o "$here/r.llt" -- sh -c 'ulimit -f 0; exec "$@"' sh "$products" 50 7 0 >/dev/null 2>"$here/err"
 expect $? 1 "the exit status where a process that ended well found no room to be recorded"
-expect "$(grep -c 'no room for their rings' "$here/err")" 1 "word of a process that was not recorded"
+expect "$(grep -c '1 process not recorded: no room for rings.*ulimit -f' "$here/err")" 1 "word of a process that was not recorded"
+(ulimit -f 1; "$leadline" record -o "$here/r.llt" -- true 2>"$here/err")
+expect $? 1 "the exit status where the recorder's own files may not grow"
+expect "$(grep -c 'ulimit -f' "$here/err")" 1 "word of the limit on the size of files"
 
 "$leadline" record -o "$here/nowhere/t.llt" -- touch "$here/ran" 2>"$here/err"
 expect $? 1 "the exit status where no trace can be made"

@@ -12,7 +12,7 @@
     X(FORBIDDEN, "permission is denied")                                                                     \
     X(CANNOT_READ, "the file cannot be read")                                                                \
     X(CANNOT_WRITE, "the file cannot be written")                                                            \
-    X(DISK_FULL, "the disk is full, or the file may not grow any further")                                   \
+    X(DISK_FULL, "the disk is full, or the file may not grow any further (ulimit -f)")                       \
     X(DAMAGED, "the file is damaged")                                                                        \
     X(NOT_OURS, "this is not a Leadline trace")                                                              \
     X(TOO_NEW, "the file was written by a newer major version")                                              \

@@ -74,10 +74,11 @@ enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings 
     const char *path = ll_format(&arena, "%s/control", folder);
     int file = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     enum ll_status status = LL_OK;
+    ssize_t written;
     if (file < 0)
         status = path ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_NO_MEMORY;
-    else if (write(file, page, sizeof page) != (ssize_t)sizeof page)
-        status = ll_status_of(errno, LL_CANNOT_WRITE);
+    else if ((written = write(file, page, sizeof page)) != (ssize_t)sizeof page)
+        status = written < 0 ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_DISK_FULL;
     if (file >= 0 && close(file) != 0 && status == LL_OK)
         status = LL_CANNOT_WRITE;
     ll_arena_release(&arena);
