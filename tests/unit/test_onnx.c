@@ -163,18 +163,29 @@ static void slices_take_what_a_loop_takes(void **state)
     }
 }
 
+/* numpy.matmul: each matrix of the result takes 2 m n k; a library that is given the same operand for many
+ * reads it once. */
 static void products_of_stacks_broadcast(void **state)
 {
     (void)state;
     struct onnx_model m = {0};
     put_info(&m, 11, "a", ONNX_FLOAT, DIMS(2, 3, 4, 5));
     put_info(&m, 11, "b", ONNX_FLOAT, DIMS(3, 5, 6));
+    put_info(&m, 11, "one", ONNX_FLOAT, DIMS(8, 4));
     put_weight(&m, "w", DIMS(6, 7));
     begin_node(&m, "MatMul", "a b", "c");
     begin_node(&m, "MatMul", "c w", "d");
+    begin_node(&m, "MatMul", "one d", "e");
     struct conversion c = imported(&m, 13, "");
     assert_non_null(c.trace);
-    assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_BATCH_MATMUL, 0)), 2 * 6 * 4 * 6 * 5);
+    const struct ll_op_view *stacks = op_of_kind(c.trace, LL_OP_BATCH_MATMUL, 0);
+    assert_int_equal(ll_op_flops(stacks), 2 * 6 * 4 * 6 * 5);
+    assert_int_equal(ll_op_bytes_read(stacks), 4 * (2 * 3 * 4 * 5 + 3 * 5 * 6));
+    assert_int_equal(ll_op_bytes_written(stacks), 4 * 2 * 3 * 4 * 6);
+    const struct ll_op_view *columns = op_of_kind(c.trace, LL_OP_MATMUL, 1);
+    assert_int_equal(ll_op_flops(columns), 2 * 6 * 8 * 7 * 4);
+    assert_int_equal(ll_op_bytes_read(columns), 4 * (8 * 4 + 2 * 3 * 4 * 7));
+    assert_null(op_of_kind(c.trace, LL_OP_EXPAND, 0));
     assert_dims(&op_of_kind(c.trace, LL_OP_MATMUL, 0)->out[0], DIMS(24, 7)); /* one matrix for all */
     end_conversion(&c);
 }

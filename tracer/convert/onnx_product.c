@@ -80,15 +80,6 @@ static struct ll_shape as_matrix(const struct ll_shape *shape, bool left)
     return matrix;
 }
 
-/* How many matrices a stack has. */
-static uint64_t stacked(const struct ll_shape *shape)
-{
-    uint64_t count = 1;
-    for (unsigned i = 0; i + 2 < shape->rank; i++)
-        count = ll_mul(count, shape->dim[i]);
-    return count;
-}
-
 /* The shape of a product of stacks, and of a side without its matrices' dimensions repeated to fit. */
 static bool matmul_shape(struct onnx *o, const struct ll_shape *a, const struct ll_shape *b,
                          struct ll_shape *out)
@@ -108,39 +99,29 @@ static bool matmul_shape(struct onnx *o, const struct ll_shape *a, const struct 
     return true;
 }
 
-/* One side, repeated until it has a matrix for each of the result. */
-static bool take_stack(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape,
-                       const struct ll_shape *out, struct ll_imported *held)
+/* Dimension i of a stack of matrices, seen with as many dimensions as the result has. */
+static uint64_t stacked(const struct ll_shape *side, const struct ll_shape *shape, unsigned i)
 {
-    *held = onnx_view(o, onnx_take(o, value, ONNX_PLAIN), shape);
-    struct ll_shape full = *out;
-    full.dtype = shape->dtype;
-    full.dim[full.rank - 2u] = shape->dim[shape->rank - 2u];
-    full.dim[full.rank - 1u] = shape->dim[shape->rank - 1u];
-    const struct ll_imported in = *held;
-    return ll_elements(&full) == ll_elements(shape) || onnx_emit_simple(o, LL_OP_EXPAND, &in, 1, &full, held);
+    unsigned missing = shape->rank - (unsigned)side->rank;
+    return i < missing ? 1 : side->dim[i - missing];
 }
 
-/* Where the right side is one matrix for all, the rows of all left matrices are one matrix. */
-static bool multiply(struct onnx *o, struct onnx_value *a, struct onnx_value *b,
-                     const struct ll_shape sides[2], const struct ll_shape *shape, struct ll_imported *y)
+/* Matrices that one side has once for many of the other are read once: the rows of all left ones that meet
+ * the same right one are one matrix, and so are the columns of right ones. */
+static struct ll_gemm joined(const struct ll_shape *left, const struct ll_shape *right,
+                             const struct ll_shape *shape)
 {
-    const struct ll_shape *left = &sides[0], *right = &sides[1];
-    struct ll_gemm gemm = {.batch = stacked(shape),
+    struct ll_gemm gemm = {.batch = 1,
                            .m = shape->dim[shape->rank - 2u],
                            .n = shape->dim[shape->rank - 1u],
                            .k = left->dim[left->rank - 1u]};
-    struct ll_imported held[2];
-    bool one = stacked(right) == 1 && stacked(left) == gemm.batch;
-    if (one) {
-        gemm.m = ll_mul(gemm.m, gemm.batch);
-        gemm.batch = 1;
-        held[0] = onnx_take(o, a, ONNX_PLAIN);
-        held[1] = onnx_take(o, b, ONNX_PLAIN);
-    } else if (!take_stack(o, a, left, shape, &held[0]) || !take_stack(o, b, right, shape, &held[1])) {
-        return false;
+    for (unsigned i = 0; i + 2 < shape->rank; i++) {
+        uint64_t *which = stacked(right, shape, i) != shape->dim[i]  ? &gemm.m
+                          : stacked(left, shape, i) != shape->dim[i] ? &gemm.n
+                                                                     : &gemm.batch;
+        *which = ll_mul(*which, shape->dim[i]);
     }
-    return onnx_product(o, held[0], held[1], &gemm, false, y);
+    return gemm;
 }
 
 bool onnx_rule_MATMUL(struct onnx *o)
@@ -160,7 +141,10 @@ bool onnx_rule_MATMUL(struct onnx *o)
             side->dim[side->rank - 1u] = rows;
         }
     }
-    if (!matmul_shape(o, &sides[0], &sides[1], &shape) || !multiply(o, a, b, sides, &shape, &y))
+    if (!matmul_shape(o, &sides[0], &sides[1], &shape))
+        return false;
+    const struct ll_gemm gemm = joined(&sides[0], &sides[1], &shape);
+    if (!onnx_product(o, onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN), &gemm, false, &y))
         return false;
     if (b->shape.rank == 1)
         shape.dim[--shape.rank] = 0;
