@@ -105,17 +105,26 @@ struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
     return ll_cast_to(nn, x, nn->real);
 }
 
+/* Cast once for all products that read it; what is cast of a weight lasts as long as the weight does. */
+static struct ll_value *narrowed(struct ll_nn *nn, struct ll_value *x)
+{
+    if (x->shape.dtype == LL_F8)
+        return x;
+    if (!x->narrow || !ll_nn_is_readable(nn, x->narrow))
+        x->narrow = ll_cast_to(nn, x, LL_F8);
+    if (x->memory == LL_WEIGHT && !nn->trouble)
+        x->narrow->memory = LL_WORKSPACE;
+    return x->narrow;
+}
+
 struct ll_value *ll_weight_product(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow)
 {
-    struct ll_nn_call call = *product;
-    struct ll_value *inputs[] = {call.inputs[0], call.inputs[1]};
-    if (!narrow)
+    if (!narrow || nn->trouble)
         return ll_nn_do(nn, product);
-    if (inputs[1]->shape.dtype != LL_F8)
-        inputs[1] = ll_cast_to(nn, inputs[1], LL_F8);
-    inputs[0] = ll_cast_to(nn, inputs[0], LL_F8);
-    call.inputs = inputs;
-    return ll_as_real(nn, ll_nn_do(nn, &call));
+    struct ll_nn_call call = *product;
+    call.inputs = (struct ll_value *[]){narrowed(nn, call.inputs[0]), narrowed(nn, call.inputs[1])};
+    call.dtype = &nn->real;
+    return ll_nn_do(nn, &call);
 }
 
 struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)

@@ -195,10 +195,9 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool trans
     struct ll_value *inputs[] = {a, b};
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, transpose_a),
                               ll_attr_of_count(LL_ATTR_TRANSPOSE_B, transpose_b)};
-    return ll_nn_do(
-        nn,
-        &(struct ll_nn_call){
-            .kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
+    const struct ll_nn_call call = {
+        .kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs};
+    return ll_weight_product(nn, &call, a->shape.dtype == LL_F8 || b->shape.dtype == LL_F8);
 }
 
 /* As of a single product. */

@@ -27,11 +27,9 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool trans
         attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_A, 1);
     if (transpose_b)
         attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_MATMUL,
-                                             .input_count = 2,
-                                             .inputs = inputs,
-                                             .attr_count = attr_count,
-                                             .attrs = attrs});
+    const struct ll_nn_call call = {
+        .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = attr_count, .attrs = attrs};
+    return ll_weight_product(nn, &call, a->shape.dtype == LL_F8 || b->shape.dtype == LL_F8);
 }
 
 /* C = op(A) op(B): dop(A) = dC op(B)^T and dop(B) = op(A)^T dC; where A is read transposed, so is its

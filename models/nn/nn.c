@@ -277,7 +277,7 @@ static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32
 
 /* A value of another program has no contents when this one runs; one that was overwritten, no longer the
  * right ones. */
-static bool is_readable(const struct ll_nn *nn, const struct ll_value *value)
+bool ll_nn_is_readable(const struct ll_nn *nn, const struct ll_value *value)
 {
     bool here = !value->producer || value->producer->index >= nn->programs[nn->program_count - 1].first_op;
     return here && value->version == value->root->overwrites;
@@ -297,7 +297,7 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_nn_call *cal
     if (!op->inputs || !op->outputs)
         return fail_no_memory(nn);
     for (uint32_t i = 0; i < call->input_count; i++) {
-        bool readable = is_readable(nn, call->inputs[i]);
+        bool readable = ll_nn_is_readable(nn, call->inputs[i]);
         assert(readable);
         (void)readable;
         in[i] = call->inputs[i]->shape;
@@ -312,9 +312,11 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_nn_call *cal
     return op;
 }
 
-static bool infer(struct ll_nn *nn, struct ll_nn_op *op)
+static bool infer(struct ll_nn *nn, struct ll_nn_op *op, const enum ll_dtype *dtype)
 {
     const char *wrong = ll_op_infer(&op->view);
+    if (!wrong && dtype)
+        op->view.out[0].dtype = (uint8_t)*dtype;
     for (uint32_t i = 0; !wrong && i < op->view.output_count; i++)
         if (!ll_fits(ll_size_bytes(&op->view.out[i])))
             wrong = "the size of a result does not fit in 64 bits";
@@ -344,7 +346,7 @@ struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_nn_call *call)
 {
     assert(call->given_count <= LL_MAX_OP_REFS && call->attr_count <= LL_MAX_ATTRS);
     struct ll_nn_op *op = nn->trouble ? NULL : copy_call(nn, call);
-    return op && infer(nn, op) && add_op(nn, op) ? op->outputs[0] : &nn->nothing;
+    return op && infer(nn, op, call->dtype) && add_op(nn, op) ? op->outputs[0] : &nn->nothing;
 }
 
 struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x)

@@ -55,6 +55,7 @@ struct ll_value {
     struct ll_value *root;     /* whose memory this is: itself, unless it is a view or overwrites its input */
     uint32_t version;          /* which contents of that memory this is */
     uint32_t overwrites;       /* of a root: how often its memory was overwritten so far */
+    struct ll_value *narrow;   /* it in 8 bits, where a product has asked for that */
     struct ll_value *next; /* of variables: what the program being built leaves in it; itself by default */
     /* Of weights: the gradient of what ll_minimise minimises, before it is clipped. */
     struct ll_value *gradient;
@@ -187,9 +188,13 @@ struct ll_nn_call {
     struct ll_value *const *inputs;
     const struct ll_attr *attrs;
     const struct ll_shape *given;
+    const enum ll_dtype *dtype; /* of the first result, where it is not what the op table gives; else NULL */
     struct ll_feed feed;
 };
 struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_nn_call *call);
+
+/* Whether it still has the contents that it had when it was made, in the program that is being built. */
+bool ll_nn_is_readable(const struct ll_nn *nn, const struct ll_value *value);
 
 /* The everyday calls: one or two inputs, no attributes. */
 struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x);

@@ -4,6 +4,7 @@
 #include "dry_model.h"
 
 #include "models/model.h"
+#include "tracer/products.h"
 #include "tracer/profile.h"
 
 #include <math.h>
@@ -266,6 +267,45 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
     }
 }
 
+/* What is read in 8 bits is cast once in a step however many products read it, and products write what they
+ * would write without. As --products-as makes of GPT's recording in bf16; in those of the others products with
+ * words count, or weights are held in f32. */
+static void what_products_of_eight_bits_read_is_cast_once(void **state)
+{
+    static const char *const models[] = {"gpt", "ncf", "llama", "bert", "mixture"};
+    (void)state;
+    for (size_t m = 0; m < 2 * sizeof models / sizeof *models; m++) {
+        struct ll_setting settings[] = {{"dtype", "f8"}, {m / 2 == 1 ? NULL : "layers", "2"}, {NULL, NULL}};
+        const struct ll_run_options options = {.train = m % 2, .batch = 2, .settings = settings};
+        struct ll_trace *trace = dry(models[m / 2], &options);
+        bool *cast = calloc(trace->tensor_count, sizeof *cast);
+        uint64_t casts = 0, others, products;
+        const char *trouble;
+        for (uint32_t i = 0; i < trace->op_count; i++) {
+            const struct ll_op_view *view = &trace->forms[trace->ops[i].form].view;
+            if (ll_op_class(view->kind) == LL_CLASS_MATRIX)
+                assert_int_equal(view->out[0].dtype, LL_BF16);
+            if (view->kind != LL_OP_CAST || view->out[0].dtype != LL_F8)
+                continue;
+            assert_false(cast[ll_op_input(trace, i, 0)]);
+            cast[ll_op_input(trace, i, 0)] = true;
+            casts++;
+        }
+        assert_true(casts > 0);
+        settings[0].value = "bf16";
+        struct ll_trace *wide = dry(models[m / 2], &options);
+        struct ll_trace *narrow = ll_trace_products_as(wide, LL_F8, &products, &trouble);
+        assert_non_null(narrow);
+        others = narrow->op_count - wide->op_count;
+        if (m < 2)
+            assert_int_equal(casts, others);
+        free(cast);
+        ll_trace_free(narrow);
+        ll_trace_free(wide);
+        ll_trace_free(trace);
+    }
+}
+
 /* Those that are trained are cast in each step; those that are not are held in the type. */
 static void weights_of_eight_bits_are_held_where_nobody_trains_them(void **state)
 {
@@ -339,6 +379,7 @@ int main(void)
         cmocka_unit_test(experts_compute_on_their_places),
         cmocka_unit_test(experts_that_no_word_has_chosen_are_not_read),
         cmocka_unit_test(products_of_weights_are_of_eight_bits_where_that_is_asked_for),
+        cmocka_unit_test(what_products_of_eight_bits_read_is_cast_once),
         cmocka_unit_test(weights_of_eight_bits_are_held_where_nobody_trains_them),
         cmocka_unit_test(cross_entropies_are_of_32_bits),
         cmocka_unit_test(a_network_that_is_nearly_right_still_loses_a_little),
