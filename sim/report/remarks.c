@@ -23,11 +23,11 @@ static void infeed_line(const struct ll_report *report, unsigned width, struct l
                     100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
                     ll_si(&device, infeed.device_s, "s"));
     else if (at_first)
-        ll_str_addf(&line,
-                    "the first step waits %s for its input; of many steps, whose input comes meanwhile, each "
-                    "takes %s",
-                    ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
-                    ll_si(&step, infeed.step_s, "s"));
+        ll_str_addf(
+            &line,
+            "the first step waits %s for its input, which no earlier step hides; in a longer run a step "
+            "takes %s",
+            ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"), ll_si(&step, infeed.step_s, "s"));
     if (line.length > 0)
         ll_end_line(&line, width, out);
 }
