@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,6 +78,15 @@ static const char *decimal(uint64_t value, char text[static 24])
         *--at = (char)('0' + value % 10);
     while (value /= 10);
     return at;
+}
+
+/* While a file is made or grows no handler comes amid: what it calls would wait for this very thread, and
+ * fallocate begins anew after each, for ever where a timer is quick. */
+static void hold_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
 /* Makes sure of a part of the file before it is touched, as a full disk would be a signal later; three times
@@ -238,7 +248,10 @@ void *ll_process_map(uint64_t offset_bytes, uint64_t bytes)
 {
     if (!file_may_grow_to(offset_bytes + bytes))
         return NULL;
+    sigset_t before;
+    hold_signals(&before);
     void *memory = map_file(own->path, offset_bytes, bytes, PROT_READ | PROT_WRITE);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (memory)
         keep_from_children(memory, bytes);
     return memory;
@@ -318,6 +331,8 @@ struct ll_ring_process *ll_process_open(void)
         return page ? page : wait_for_page();
     int error = errno;
     static uint64_t generations; /* a child goes on from its parent's */
+    sigset_t before;
+    hold_signals(&before);
     page = make_page();
     if (page)
         atomic_store_explicit(&own->generation, ++generations, memory_order_release);
@@ -327,6 +342,7 @@ struct ll_ring_process *ll_process_open(void)
         ll_log_host();
         ll_log_libraries();
     }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return page;
 }
