@@ -144,6 +144,8 @@ static uint64_t count_calls(const char *rings, const char *program)
         if (calls++ == 0)
             check_site(reader, program, event.call.caller);
     }
+    if (calls)
+        assert_int_equal(ll_ring_process_info(reader, 0).unresolved, 0);
     ll_ring_close(reader);
     return calls;
 }

@@ -44,18 +44,23 @@ static uint64_t hash_of(uint32_t symbol, const void *caller)
     return ((uint64_t)(uintptr_t)caller ^ (uint64_t)symbol << 48) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
 }
 
+static void say_what_is_new(void *real)
+{
+    ll_log_libraries();
+    if (real)
+        ll_log_blas(real);
+}
+
 /* The slow way: asks the resolver, says what is new, and remembers. */
 static struct ll_call_way find_way(uint32_t symbol, void *caller, uint32_t now)
 {
     int error = errno;
     void *real = ll_resolve(symbol, caller);
     struct ll_ring_process *page = ll_process_open();
-    if (page && real) {
-        ll_log_libraries();
-        ll_log_blas(real);
-    } else if (page) {
+    if (page && real)
+        say_what_is_new(real);
+    else if (page)
         atomic_fetch_add(&page->unresolved, 1);
-    }
     struct ll_call_way way = {.real = ll_entry_behind(real)};
     if (real) {
         way.from = ll_module_begin(caller);
@@ -102,15 +107,20 @@ static struct ll_call_way way_of(uint32_t symbol, void *caller)
     return find_way(symbol, caller, now);
 }
 
-/* A patched entry has said what it leads to; the first such call of a routine says what is new all the same.
- */
+/* A patched entry has said what it leads to, also where the resolver knows no such routine; the first such
+ * call of a routine says what is new all the same. */
 static __attribute__((noinline)) struct ll_call_way take_entered(uint32_t symbol, void *caller)
 {
     static _Atomic uint8_t said[LL_SYMBOL_COUNT];
     struct ll_call_way way = {.real = ll_entered};
     ll_entered = NULL;
-    if (!atomic_exchange_explicit(&said[symbol], 1, memory_order_relaxed))
-        way_of(symbol, caller);
+    if (!atomic_exchange_explicit(&said[symbol], 1, memory_order_relaxed)) {
+        int error = errno;
+        void *real = ll_resolve(symbol, caller);
+        if (ll_process_open())
+            say_what_is_new(real);
+        errno = error;
+    }
     return way;
 }
 
