@@ -58,28 +58,32 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
 {
     struct ll_human flops, wall, covered, calls;
     const struct ll_capture_summary *summary = &trace->summary;
-    ll_str_addf(out, "leadline: %s  %s calls, %s in %s, of which calls cover %s", trace->path,
-                ll_grouped(&calls, summary->calls), ll_si(&flops, summary->flops, "FLOP"),
-                ll_si(&wall, trace->wall_s, "s"), ll_percent(&covered, trace->covered));
+    ll_str_addf(out, "leadline: %s  %s call%s, %s in %s, of which calls cover %s", trace->path,
+                ll_grouped(&calls, summary->calls), ll_plural(summary->calls),
+                ll_si(&flops, summary->flops, "FLOP"), ll_si(&wall, trace->wall_s, "s"),
+                ll_percent(&covered, trace->covered));
     if (summary->steps)
-        ll_str_addf(out, "; %" PRIu64 " steps %s", summary->steps,
+        ll_str_addf(out, "; %" PRIu64 " step%s %s", summary->steps, ll_plural(summary->steps),
                     summary->steps_by == LL_STEPS_BY_MARKS ? "by marks" : "found by repetition");
     if (summary->nested)
-        ll_str_addf(out, "; %" PRIu64 " nested calls counted once", summary->nested);
+        ll_str_addf(out, "; %" PRIu64 " nested call%s counted once", summary->nested,
+                    ll_plural(summary->nested));
     if (summary->opaque)
-        ll_str_addf(out, "; %" PRIu64 " calls of unknown FLOPs", summary->opaque);
+        ll_str_addf(out, "; %" PRIu64 " call%s of unknown FLOPs", summary->opaque,
+                    ll_plural(summary->opaque));
     if (summary->lost)
-        ll_str_addf(out, "; %" PRIu64 " events lost, the rings were full", summary->lost);
+        ll_str_addf(out, "; %" PRIu64 " event%s lost, the rings were full", summary->lost,
+                    ll_plural(summary->lost));
     if (trace->unfollowed)
-        ll_str_addf(out, "; memory came and went %" PRIu64 " times more than could be followed",
-                    trace->unfollowed);
+        ll_str_addf(out, "; memory came and went %" PRIu64 " time%s more than could be followed",
+                    trace->unfollowed, ll_plural(trace->unfollowed));
     if (trace->unplaced)
         ll_str_addf(out,
                     "; %" PRIu64
-                    " events lost, their threads found no room for a ring, or a signal came amid another",
-                    trace->unplaced);
+                    " event%s lost, their threads found no room for a ring, or a signal came amid another",
+                    trace->unplaced, ll_plural(trace->unplaced));
     if (trace->unresolved)
-        ll_str_addf(out, "; %" PRIu64 " calls unresolved", trace->unresolved);
+        ll_str_addf(out, "; %" PRIu64 " call%s unresolved", trace->unresolved, ll_plural(trace->unresolved));
     if (trace->unreturned)
         tell_unreturned(trace, out);
     if (trace->status != LL_OK)
@@ -142,7 +146,7 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
     if (refused)
         ll_str_addf(&out,
                     "leadline: %" PRIu64 " process%s not recorded: no room for rings in %s, or their files "
-                                         "may not grow so far (ulimit -f)\n",
+                    "may not grow so far (ulimit -f)\n",
                     refused, refused == 1 ? "" : "es", place);
     else if (count == 0)
         ll_str_add(

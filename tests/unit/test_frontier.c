@@ -268,8 +268,8 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
 }
 
 /* What is read in 8 bits is cast once in a step however many products read it, and products write what they
- * would write without. As --products-as makes of GPT's recording in bf16; in those of the others products with
- * words count, or weights are held in f32. */
+ * would write without. As --products-as makes of GPT's recording in bf16; in those of the others products
+ * with words count, or weights are held in f32. */
 static void what_products_of_eight_bits_read_is_cast_once(void **state)
 {
     static const char *const models[] = {"gpt", "ncf", "llama", "bert", "mixture"};

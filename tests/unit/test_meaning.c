@@ -239,8 +239,8 @@ static uint64_t flops_of(uint32_t symbol, const uint64_t *words, unsigned count,
     return ll_op_flops(&meant.view);
 }
 
-/* Reference BLAS, ddot, daxpy, dasum, dgemv: the loops of the first two step by 0, the third returns, the last
- * one calls xerbla. */
+/* Reference BLAS, ddot, daxpy, dasum, dgemv: the loops of the first two step by 0, the third returns, the
+ * last one calls xerbla. */
 static void an_increment_of_zero_takes_one_element_each_time(void **state)
 {
     (void)state;

@@ -17,8 +17,8 @@ struct ll_contents {
 };
 
 /* Reads a file of at most so many bytes, as long as it is when it is opened, into the arena. LL_FILE_TOO_LONG
- * when there are more, LL_SHORTENED when it loses some on the way, LL_NO_MEMORY, or what the system says; *text
- * is then untouched. */
+ * when there are more, LL_SHORTENED when it loses some on the way, LL_NO_MEMORY, or what the system says;
+ * *text is then untouched. */
 enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_arena *arena,
                              struct ll_contents *text);
 
