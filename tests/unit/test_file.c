@@ -149,12 +149,12 @@ static void an_input_stays_whole_when_its_file_loses_bytes(void **state)
     ll_arena_release(&arena);
 }
 
-static void an_input_without_end_is_refused(void **state)
+static void an_input_that_is_a_device_is_refused(void **state)
 {
     (void)state;
     struct ll_arena arena = {0};
     struct ll_input_file input;
-    assert_int_equal(ll_input_open("/dev/zero", &arena, &input), LL_STREAM_TOO_LONG);
+    assert_int_equal(ll_input_open("/dev/zero", &arena, &input), LL_IS_DEVICE);
     ll_arena_release(&arena);
 }
 
@@ -169,7 +169,7 @@ int main(void)
         cmocka_unit_test(what_is_too_long_is_not_read),
         cmocka_unit_test(what_loses_its_end_is_told_apart),
         cmocka_unit_test(an_input_stays_whole_when_its_file_loses_bytes),
-        cmocka_unit_test(an_input_without_end_is_refused),
+        cmocka_unit_test(an_input_that_is_a_device_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -10,13 +10,7 @@
 #include <unistd.h>
 
 #define MOST_BYTES (UINT64_C(1) << 34)
-#define MOST_STREAM_BYTES (UINT64_C(1) << 30) /* of pipes and devices, some of which never end */
-
-static bool is_file(const char *path)
-{
-    struct stat there;
-    return stat(path, &there) == 0 && S_ISREG(there.st_mode) && there.st_size > 0;
-}
+#define MOST_STREAM_BYTES (UINT64_C(1) << 30) /* of pipes, some of which never end */
 
 /* Two bytes that no format read here begins with (RFC 1952). */
 static bool is_gzipped(const struct ll_contents *whole)
@@ -27,7 +21,11 @@ static bool is_gzipped(const struct ll_contents *whole)
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input)
 {
     struct ll_contents whole = {0};
-    bool file = is_file(path);
+    struct stat there = {0};
+    bool known = stat(path, &there) == 0, file = known && S_ISREG(there.st_mode) && there.st_size > 0;
+    *input = (struct ll_input_file){.path = path};
+    if (known && (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode)))
+        return LL_IS_DEVICE;
     enum ll_status status = ll_read_whole(path, file ? MOST_BYTES : MOST_STREAM_BYTES, arena, &whole);
     if (status == LL_FILE_TOO_LONG && !file)
         status = LL_STREAM_TOO_LONG;
@@ -35,7 +33,8 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
         status = LL_GZIPPED;
     if (status == LL_OK && ll_is_packed(whole.bytes, whole.length))
         status = ll_unpack_file(whole.bytes, whole.length, MOST_BYTES, arena, &whole);
-    *input = (struct ll_input_file){path, (const uint8_t *)whole.bytes, whole.length};
+    input->bytes = (const uint8_t *)whole.bytes;
+    input->size = whole.length;
     return status;
 }
 
