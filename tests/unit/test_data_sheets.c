@@ -37,6 +37,8 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         {"e5_2630v3_2s", "l3", 16 * 2.5 * 0x1p20, 0, 1},
         {"xeon_phi_3120a", "gddr5", 6 * 0x1p30, 240e9, 1},
         {"tpu_v5e", "hbm", 0x1p34, 819e9, 1},
+        {"tpu_v5p", "vmem", 2 * 0x1p26, 0, 1},
+        {"tpu_v5p", "hbm", 95 * 0x1p30, 2765e9, 1},
         {"tpu_v6e", "hbm", 0x1p35, 1638e9, 1},
         {"tpu_v7_chiplet", "vmem", 0x1p26, 0, 1},
         {"tpu_v7_chiplet", "hbm", 96 * 0x1p30, 3690e9, 1},
@@ -88,6 +90,7 @@ static void links_are_those_of_the_documents(void **state)
                    {"h100_pairwise_nvlink", "pcie", 128e9},
                    {"tpu_v4", "ici", 90e9},
                    {"tpu_v5e", "ici", 400e9 / 4},
+                   {"tpu_v5p", "ici", 1200e9 / 6},
                    {"tpu_v6e", "ici", 800e9 / 4},
                    {"tpu_v7_chiplet", "ici", 1200e9 / 6 / 2},
                    {"tpu_v7_chiplet", "d2d", 6 * 1200e9 / 6}};

@@ -219,6 +219,8 @@ static void peaks_of_other_machines_are_those_of_the_documents(void **state)
         {"tpu_v4", LL_INT8, 275e12, 0.86 * 1200e9, 0.01},
         {"tpu_v5e", LL_BF16, 197e12, 0.86 * 819e9, 0.01},
         {"tpu_v5e", LL_INT8, 393e12, 0.86 * 819e9, 0.01},
+        {"tpu_v5p", LL_BF16, 459e12, 0.86 * 2765e9, 0.01},
+        {"tpu_v5p", LL_INT8, 918e12, 0.86 * 2765e9, 0.01},
         {"tpu_v6e", LL_BF16, 918e12, 0.86 * 1638e9, 0.01},
         {"tpu_v6e", LL_F8, 918e12, 0.86 * 1638e9, 0.01},
         {"tpu_v6e", LL_INT8, 1836e12, 0.86 * 1638e9, 0.01},
