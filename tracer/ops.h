@@ -96,7 +96,8 @@
     X(BASE, "base", REAL)                                                                                    \
     X(UNIT_DIAGONAL, "unit_diagonal", COUNT)                                                                 \
     X(CAPACITY, "capacity", COUNT)                                                                           \
-    X(FILLED, "filled", COUNT)
+    X(FILLED, "filled", COUNT)                                                                               \
+    X(CHANCE, "chance", REAL)
 
 enum ll_op_kind {
 #define LL_OP(word, ...) LL_OP_##word,

@@ -300,17 +300,21 @@ const char *ll_shape_ASSIGN(struct ll_op_view *op)
     return ll_give(op, 1, op->in);
 }
 
-/* a[..., m, k], b[..., k, n] -> [..., m, n]. `filled`: so many matrices of a, at most, have anything but
- * zeros; products of the others are zeros and are not computed. */
+/* a[..., m, k], b[..., k, n] -> [..., m, n]. `filled`: so many came and each put something into a matrix of a,
+ * no two into the same where they can avoid it; with `chance`, each into any of them with this probability. The
+ * others are zeros, and products of them are not computed. */
 const char *ll_shape_BATCH_MATMUL(struct ll_op_view *op)
 {
     if (op->input_count != 2)
         return wants_inputs;
     const struct ll_shape *a = &op->in[0], *b = &op->in[1];
+    const double chance = ll_attr_real(op, LL_ATTR_CHANCE, 1);
     if (a->rank < 3 || a->rank != b->rank || memcmp(a->dim, b->dim, (a->rank - 2u) * sizeof *a->dim) != 0)
         return "stacks of matrices must have the same dimensions but for the last two";
     if (ll_attr_count(op, LL_ATTR_FILLED, 1) < 1)
         return "of a stack one matrix at least is filled";
+    if (!(chance > 0 && chance <= 1))
+        return "a matrix is filled with a probability above 0, of 1 at most";
     bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
          tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
     unsigned first = a->rank - 2u, m = first + ta, n = first + !tb;

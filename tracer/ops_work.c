@@ -4,6 +4,7 @@
 #include "tracer/ops_rules.h"
 
 #include <assert.h>
+#include <math.h>
 
 const char *ll_work_name(enum ll_work_kind kind)
 {
@@ -24,6 +25,14 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op)
     return (struct ll_gemm){.batch = 1, .m = a->dim[ta], .n = b->dim[!tb], .k = a->dim[!ta]};
 }
 
+/* Balls into bins: a matrix is missed by all with (1 - chance)^filled. To the nearest whole number, of which
+ * there is at least one. */
+static uint64_t expected_of(uint64_t matrices, uint64_t filled, double chance)
+{
+    double expected = (double)matrices * (1 - pow(1 - chance, (double)filled));
+    return ll_max(1, (uint64_t)llround(expected));
+}
+
 uint64_t ll_stack_of(const struct ll_op_view *op)
 {
     const struct ll_shape *a = &op->in[0];
@@ -31,7 +40,10 @@ uint64_t ll_stack_of(const struct ll_op_view *op)
     for (unsigned i = 0; i + 2 < a->rank; i++)
         matrices = ll_mul(matrices, a->dim[i]);
     int64_t filled = ll_attr_count(op, LL_ATTR_FILLED, -1);
-    return filled < 0 ? matrices : ll_min(matrices, (uint64_t)filled);
+    double chance = ll_attr_real(op, LL_ATTR_CHANCE, 0);
+    if (filled < 0 || !ll_fits(matrices))
+        return matrices;
+    return chance > 0 ? expected_of(matrices, (uint64_t)filled, chance) : ll_min(matrices, (uint64_t)filled);
 }
 
 uint64_t ll_stack_bytes(const struct ll_op_view *op, const struct ll_shape *shape)

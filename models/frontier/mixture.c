@@ -8,8 +8,10 @@
  *     parameters       L (h E + 3 E h f) in place of L 3 h f
  *     forward FLOPs    L (2 n h E + 6 E c h f) of n words with c places an expert
  *
- * Where fewer words are decoded than there are experts, those that cannot have been chosen are neither
- * computed nor read: of E at most n k. */
+ * Where few words are decoded, experts that none of them has chosen are neither computed nor read. How many
+ * are depends on the words; counted is what is expected of n words whose choices know nothing of each other,
+ *
+ *     E (1 - (1 - k / E)^n) */
 #include "models/frontier/llama.h"
 
 #include "models/nn/formula.h"
@@ -61,11 +63,9 @@ struct experts {
     uint64_t count, choices, capacity; /* capacity: percent */
 };
 
-/* Of all words together. */
-static uint64_t choices_of(const struct ll_decoder *d)
+static uint64_t words_of(const struct ll_decoder *d)
 {
-    const struct experts *experts = d->net;
-    return d->batch * d->steps * experts->choices;
+    return d->batch * d->steps;
 }
 
 /* x[experts, places, from] times the expert's own matrix [from, to]. Experts that no word has chosen are not
@@ -82,14 +82,17 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
     ll_nn_push(nn, name);
     struct ll_value *weights =
         ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
-    struct ll_attr filled = ll_attr_of_count(LL_ATTR_FILLED, (int64_t)choices_of(d));
+    const struct experts *experts = d->net;
+    const struct ll_attr chosen[] = {
+        ll_attr_of_count(LL_ATTR_FILLED, (int64_t)words_of(d)),
+        ll_attr_of_real(LL_ATTR_CHANCE, (double)experts->choices / (double)experts->count)};
     struct ll_value *inputs[] = {x, weights};
     struct ll_value *y = ll_weight_product(nn,
                                            &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
                                                                 .input_count = 2,
                                                                 .inputs = inputs,
-                                                                .attr_count = !d->train,
-                                                                .attrs = &filled},
+                                                                .attr_count = d->train ? 0 : 2,
+                                                                .attrs = chosen},
                                            d->narrow);
     ll_nn_pop(nn);
     return y;
@@ -115,7 +118,7 @@ struct routes {
 static struct routes route(struct ll_decoder *d, const struct experts *experts, struct ll_value *rows)
 {
     struct ll_nn *nn = d->nn;
-    const uint64_t choices = choices_of(d);
+    const uint64_t choices = words_of(d) * experts->choices;
     const struct ll_decoder_dense scores = {
         .units = experts->count, .from = LL_ROLE_HIDDEN, .to = LL_ROLE_EXPERTS, .deviation = 0.02};
     struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)experts->choices);

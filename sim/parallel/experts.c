@@ -213,6 +213,14 @@ static enum where where_given(const struct spreading *s, bool away)
     return away ? AWAY : own ? OWN : HERE;
 }
 
+/* The words of all replicas come to where the experts are. */
+static void count_words(struct spreading *s, const struct ll_record *record)
+{
+    for (uint32_t i = 0; i < record->attr_count; i++)
+        if (s->rewrite.attrs[i].key == LL_ATTR_FILLED)
+            s->rewrite.attrs[i].count *= (int64_t)s->replicas;
+}
+
 static bool write_op(struct spreading *s, bool away)
 {
     struct ll_rewrite *rewrite = &s->rewrite;
@@ -230,6 +238,8 @@ static bool write_op(struct spreading *s, bool away)
         outputs[i] = ll_rewrite_reshaped(rewrite, s->form->outputs[i], &results[i]);
         s->where[ll_op_output(s->trace, s->op, i)] = (uint8_t)where_made(s, i, &results[i]);
     }
+    if (away)
+        count_words(s, &record);
     record.inputs = s->inputs;
     record.outputs = outputs;
     return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;

@@ -56,6 +56,30 @@ static void what_experts_read_and_write_crosses_twice_each_way(void **state)
     ll_trace_free(replica);
 }
 
+/* Two words of each of four replicas choose two of eight experts: of a replica's two experts 2 (1 - (3/4)^8) =
+ * 1.8 are expected to be chosen, and both are asked. Of its own two words it would be one. */
+static void words_of_all_replicas_choose_experts(void **state)
+{
+    (void)state;
+    static const struct ll_setting settings[] = {
+        {"layers", "2"},  {"hidden", "64"},     {"heads", "8"},   {"key_heads", "4"}, {"inner", "96"},
+        {"experts", "8"}, {"vocabulary", "48"}, {"choices", "2"}, {"pass", "decode"}, {"context", "16"}};
+    struct ll_trace *trace = dry_model("mixture", false, 2, settings, sizeof settings / sizeof *settings),
+                    *replica = spread(trace);
+    uint64_t products = 0;
+    for (uint32_t i = 0; i < replica->op_count; i++) {
+        const struct ll_form *form = &replica->forms[replica->ops[i].form];
+        if (form->view.kind != LL_OP_BATCH_MATMUL || ll_attr_count(&form->view, LL_ATTR_FILLED, 0) == 0)
+            continue;
+        products++;
+        assert_int_equal(form->view.in[0].dim[0], EXPERTS / REPLICAS);
+        assert_int_equal(form->flops, 2 * 2 * form->view.in[0].dim[1] * HIDDEN * INNER);
+    }
+    assert_int_equal(products, LAYERS * 3);
+    ll_trace_free(trace);
+    ll_trace_free(replica);
+}
+
 /* With sequences divided among the devices of a product, each sends the words that it has: with 12 places
  * an expert, 6 of each. What experts read is gathered behind that, and what they make is scattered before it
  * goes back (Megatron-core's token dispatcher). */
@@ -459,6 +483,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_experts_read_and_write_crosses_twice_each_way),
+        cmocka_unit_test(words_of_all_replicas_choose_experts),
         cmocka_unit_test(devices_of_a_product_send_their_share_of_words),
         cmocka_unit_test(a_replica_has_its_experts_and_as_much_to_do),
         cmocka_unit_test(the_rest_is_as_it_was),
