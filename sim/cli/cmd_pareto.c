@@ -268,6 +268,16 @@ static double two_decimals(double value)
     return round(100 * value) / 100 + 0.0;
 }
 
+/* "memory.hbm, HBM2 to DDR4": of two values which are no numbers, a weight's sign is that of this step. */
+static void show_axis(struct ll_table *table, const struct ll_data_column *axis)
+{
+    bool steps = axis->value_count == 2 && (isnan(axis->values[0].number) || isnan(axis->values[1].number));
+    if (steps)
+        ll_table_cell(table, "%s, %s to %s", axis->name, axis->values[0].text, axis->values[1].text);
+    else
+        ll_table_cell(table, "%s", axis->name);
+}
+
 static void show_weights(const struct answer *a, struct ll_str *out)
 {
     const struct ll_data_frame *frame = a->frame;
@@ -279,7 +289,7 @@ static void show_weights(const struct answer *a, struct ll_str *out)
     struct ll_table *table = ll_table_new(line.failed ? "" : line.text);
     ll_str_release(&line);
     for (size_t i = 0; axes && i < frame->axis_count; i++) {
-        ll_table_cell(table, "%s", frame->columns[axes[i]].name);
+        show_axis(table, &frame->columns[axes[i]]);
         for (size_t k = 0; k < frame->objective_count; k++)
             ll_table_cell(table, "%.2f", two_decimals(a->found->weights[k * frame->axis_count + axes[i]]));
         ll_table_end_row(table);

@@ -164,7 +164,7 @@ static void weigh(const struct fit *fit, size_t parameter_count, double *weights
     size_t v = 0;
     for (size_t p = 0; p < parameter_count; p++) {
         size_t own = fit->parameters[p].numbers ? 1 : fit->parameters[p].choice_count - 1;
-        weights[p] = fit->parameters[p].numbers ? fit->solved[v] : spread(fit, v, own);
+        weights[p] = own == 1 ? fit->solved[v] : spread(fit, v, own);
         v += own;
     }
 }

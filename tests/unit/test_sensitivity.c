@@ -94,6 +94,27 @@ static void choices_weigh_as_much_as_what_they_decide(void **state)
     assert_near(weights[1], deviation_of(numbers[0]) / 1e9 / deviation_of(target), 1e-9);
 }
 
+/* The second of two words takes 30 from the target; named the other way round it adds them. */
+static void of_two_choices_the_second_has_a_sign(void **state)
+{
+    (void)state;
+    double decided[POINTS];
+    for (int turned = 0; turned < 2; turned++) {
+        fill(3);
+        for (int i = 0; i < POINTS; i++) {
+            bool taken = choices[i] == 0;
+            choices[i] = turned ? !taken : taken;
+            decided[i] = taken ? -30 : 0;
+            target[i] = numbers[0][i] / 1e9 + decided[i];
+        }
+        const struct ll_predictor parameters[] = {{.choices = choices, .choice_count = 2},
+                                                  {.numbers = numbers[0]}};
+        double weights[2], r2;
+        assert_int_equal(ll_regress(parameters, 2, target, POINTS, weights, &r2), LL_OK);
+        assert_near(weights[0], (turned ? 1 : -1) * deviation_of(decided) / deviation_of(target), 1e-9);
+    }
+}
+
 static void points_without_a_result_are_passed_over(void **state)
 {
     (void)state;
@@ -127,6 +148,7 @@ int main(void)
         cmocka_unit_test(weights_are_those_of_another_library),
         cmocka_unit_test(what_follows_from_others_or_never_changes_weighs_nothing),
         cmocka_unit_test(choices_weigh_as_much_as_what_they_decide),
+        cmocka_unit_test(of_two_choices_the_second_has_a_sign),
         cmocka_unit_test(points_without_a_result_are_passed_over),
         cmocka_unit_test(a_target_that_never_moves_is_moved_by_nothing),
     };
