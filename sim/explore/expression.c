@@ -32,37 +32,47 @@ static double divide(double a, double b)
 {
     return a / b;
 }
-static double either(double a, double b)
+/* Of what is no number nobody knows whether it holds: that is no number either, unless the other side decides
+ * (Kleene, 1938). */
+static double truth(bool known, bool holds)
 {
-    return a != 0 || b != 0;
+    return known ? holds : NAN;
 }
 static double both(double a, double b)
 {
-    return a != 0 && b != 0;
+    return truth(a == 0 || b == 0 || !isunordered(a, b), a != 0 && b != 0);
+}
+static double negation(double a)
+{
+    return truth(!isnan(a), a == 0);
+}
+static double either(double a, double b)
+{
+    return negation(both(negation(a), negation(b)));
 }
 static double equal(double a, double b)
 {
-    return a == b;
+    return truth(!isunordered(a, b), a == b);
 }
 static double different(double a, double b)
 {
-    return a != b;
+    return negation(equal(a, b));
 }
 static double less(double a, double b)
 {
-    return a < b;
+    return truth(!isunordered(a, b), a < b);
 }
 static double at_most(double a, double b)
 {
-    return a <= b;
+    return truth(!isunordered(a, b), a <= b);
 }
 static double more(double a, double b)
 {
-    return a > b;
+    return less(b, a);
 }
 static double at_least(double a, double b)
 {
-    return a >= b;
+    return at_most(b, a);
 }
 
 /* Longer tokens before those that they begin with. Each level binds tighter than the one before; `not` stands
@@ -92,11 +102,6 @@ static double negative(double a)
 {
     return -a;
 }
-static double negation(double a)
-{
-    return a == 0;
-}
-
 static const struct function_row {
     const char *name;
     double (*of_one)(double);         /* of exactly one argument */
@@ -541,6 +546,43 @@ double ll_expression_violation(const struct ll_expression *expression,
                                double (*value)(const void *context, uint32_t slot), const void *context)
 {
     return violation(expression->root, &(struct ask){value, context});
+}
+
+/* `min` and `max` leave out what is no number. */
+static bool has_none(const struct node *node, bool (*missing)(const void *context, uint32_t slot),
+                     const void *context)
+{
+    if (node->type == NODE_NUMBER)
+        return false;
+    if (node->type == NODE_NAME)
+        return missing(context, node->slot);
+    bool left = has_none(node->a, missing, context);
+    bool right = node->b && has_none(node->b, missing, context);
+    bool any = node->row && node->row->level > LEVEL_AND && node->row->level < LEVEL_COUNT;
+    return any || !node->b ? left || right : left && right;
+}
+
+static bool fails(const struct node *node, bool (*missing)(const void *context, uint32_t slot),
+                  const void *context)
+{
+    int level = node->type == NODE_OPERATOR && node->row ? node->row->level : LEVEL_COUNT;
+    if (level == LEVEL_AND)
+        return fails(node->a, missing, context) || fails(node->b, missing, context);
+    if (level == LEVEL_OR)
+        return fails(node->a, missing, context) && fails(node->b, missing, context);
+    return has_none(node, missing, context);
+}
+
+bool ll_expression_has_none(const struct ll_expression *expression,
+                            bool (*missing)(const void *context, uint32_t slot), const void *context)
+{
+    return has_none(expression->root, missing, context);
+}
+
+bool ll_expression_fails(const struct ll_expression *expression,
+                         bool (*missing)(const void *context, uint32_t slot), const void *context)
+{
+    return fails(expression->root, missing, context);
 }
 
 enum ll_dimension ll_expression_dimension(const struct ll_expression *expression)

@@ -43,7 +43,8 @@ struct ll_expression *ll_expression_parse(struct ll_arena *arena, const char *te
 double ll_expression_scale(enum ll_dimension dimension);
 
 /* Its value, in the units of expressions; value(context, slot) gives what a name stands for. Comparisons are
- * 1 or 0; what has no value, as 0 / 0, is NaN. Pure but for that; allocates nothing. */
+ * 1 or 0; what has no value, as 0 / 0, is NaN, and so is what is compared with that. Pure but for that;
+ * allocates nothing. */
 double ll_expression_value(const struct ll_expression *expression,
                            double (*value)(const void *context, uint32_t slot), const void *context);
 
@@ -51,6 +52,13 @@ double ll_expression_value(const struct ll_expression *expression,
  * both, of `or` the lesser; of anything else 1 when it is false. */
 double ll_expression_violation(const struct ll_expression *expression,
                                double (*value)(const void *context, uint32_t slot), const void *context);
+
+/* Whether it has no value, and whether it does not hold, whatever the other names stand for, when those are no
+ * numbers that missing(context, slot) says of. Pure but for that. */
+bool ll_expression_has_none(const struct ll_expression *expression,
+                            bool (*missing)(const void *context, uint32_t slot), const void *context);
+bool ll_expression_fails(const struct ll_expression *expression,
+                         bool (*missing)(const void *context, uint32_t slot), const void *context);
 
 /* What it measures, as far as that is known; else LL_DIMENSION_NUMBER. */
 enum ll_dimension ll_expression_dimension(const struct ll_expression *expression);

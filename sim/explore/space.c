@@ -165,7 +165,7 @@ static bool read_constraint(struct ll_space_reading *reading, const struct ll_no
     struct ll_space *space = reading->space;
     struct ll_rule rule = {.text = node->text, .place = node->place};
     rule.expression = ll_space_expression(reading, rule.text, rule.place, false, space->definition_count);
-    if (!rule.expression)
+    if (!rule.expression || !ll_space_is_described(reading, rule.expression, true, node))
         return false;
     struct ll_rule *all = ll_alloc(reading->arena, space->constraint_count + 1, sizeof *all);
     if (!all)
@@ -203,9 +203,10 @@ static bool read_objective(struct ll_space_reading *reading, const struct ll_nod
     if (is_wanted_already(space, &row))
         return ll_complain(reading->diags, node->place, "`%s` is there twice", ll_node_shown(node).text);
     row.expression = ll_space_expression(reading, row.name, node->place, false, space->definition_count);
-    if (row.expression)
-        space->objectives[space->objective_count++] = row;
-    return row.expression != NULL;
+    if (!row.expression || !ll_space_is_described(reading, row.expression, false, node))
+        return false;
+    space->objectives[space->objective_count++] = row;
+    return true;
 }
 
 static bool read_objectives(struct ll_space_reading *reading, const struct ll_node *node)

@@ -35,3 +35,14 @@ END
 sed 's/custom_example/plain.yaml/; s/, 3GHz.*8GHz//' s.yaml >cpu.yaml
 leadline sweep cpu.yaml -o cpu.db | cut -d, -f1,2
 leadline pareto cpu.db --min energy_j
+
+# What no design can have is told before anything is simulated, but what varies may bring it.
+cat >vain.yaml <<'END'
+base: plain.yaml
+traces: [traces/alexnet_infer_b1.llt]
+vary: {clock: [1GHz, 2GHz], area.fixed_mm2: [10, 20]}
+define: {cost: 2 * price_usd + time_s}
+constraints: [power_w <= 10W, area_mm2 < 15]
+objectives: [min time_s, min cost, min area_mm2, max throughput_per_w, "min min(time_s, energy_j)"]
+END
+try sweep vain.yaml

@@ -184,6 +184,11 @@ static void a_violation_says_how_far_a_condition_is_missed(void **state)
         {"a", 0},
         {"a < 0", 1},
         {"sqrt(-1) <= 4", 1},
+        {"not sqrt(-1) > 4", 1},
+        {"not (sqrt(-1) > 4 and a > 1)", 1},
+        {"sqrt(-1) <= 4 or a > 1", 0},
+        {"not (sqrt(-1) > 4 and a > 2)", 0},
+        {"sqrt(-1) != 4", 1},
         {"c < 5", 1},
     };
     struct ll_arena arena = {0};
@@ -196,6 +201,44 @@ static void a_violation_says_how_far_a_condition_is_missed(void **state)
     ll_arena_release(&arena);
 }
 
+static bool is_c(const void *context, uint32_t slot)
+{
+    (void)context;
+    return slot == 2;
+}
+
+/* Without c, whatever a and b are. */
+static void what_a_missing_number_spoils_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool none, fails;
+    } rows[] = {
+        {"c", true, true},
+        {"2 * c + a", true, true},
+        {"min(a, c)", false, false},
+        {"max(c, c + a)", true, true},
+        {"c <= 4", true, true},
+        {"not c <= 4", true, true},
+        {"c <= 4 or a > 1", false, false},
+        {"c <= 4 and a > 1", false, true},
+        {"not (c <= 4 and a > 1)", false, false},
+        {"c <= 4 and (a > 1 or b > 1)", false, true},
+        {"a + b", false, false},
+        {"c ^ a", false, false},
+    };
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct ll_expression *expression = parse(&arena, rows[i].text, &diags);
+        assert_non_null(expression);
+        assert_true(ll_expression_has_none(expression, is_c, NULL) == rows[i].none);
+        assert_true(ll_expression_fails(expression, is_c, NULL) == rows[i].fails);
+    }
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +246,7 @@ int main(void)
         cmocka_unit_test(what_is_no_expression_is_complained_of_once),
         cmocka_unit_test(depth_and_length_are_limited),
         cmocka_unit_test(a_violation_says_how_far_a_condition_is_missed),
+        cmocka_unit_test(what_a_missing_number_spoils_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
