@@ -312,14 +312,22 @@ static void measure_spread(const struct ll_parallel_result *result, struct ll_re
     of[LL_MEASURE_FITS] = peak <= of[LL_MEASURE_CAPACITY];
 }
 
+/* What can be told of a workload before it is replayed. */
+static bool may_run(const struct ll_workload_variant *variant, const struct ll_machine *machine,
+                    struct ll_diags *diags)
+{
+    uint64_t devices = ll_machine_devices(machine);
+    if (variant->trouble)
+        return ll_complain(diags, (struct ll_place){0}, "%s", variant->trouble);
+    return !variant->spread || variant->spread->sizes.devices <= devices ||
+           ll_complain(diags, (struct ll_place){0},
+                       "the plan needs %" PRIu64 " devices, the network joins %" PRIu64,
+                       variant->spread->sizes.devices, devices);
+}
+
 static bool replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
                           struct worker *worker, struct ll_readings *measured)
 {
-    uint64_t devices = ll_machine_devices(machine);
-    if (spread->sizes.devices > devices)
-        return ll_complain(&worker->diags, (struct ll_place){0},
-                           "the plan needs %" PRIu64 " devices, the network joins %" PRIu64,
-                           spread->sizes.devices, devices);
     const struct ll_parallel_result *result =
         ll_parallel_run(spread, machine, &worker->remembered, &worker->arena, &worker->diags);
     if (result)
@@ -352,8 +360,6 @@ static bool replay_one(const struct ll_workload_variant *variant, const struct l
                        struct worker *worker, struct ll_readings *measured)
 {
     ll_arena_reset(&worker->arena);
-    if (variant->trouble)
-        return ll_complain(&worker->diags, (struct ll_place){0}, "%s", variant->trouble);
     forget_too_much(&worker->remembered);
     if (variant->spread)
         return replay_spread(variant->spread, machine, worker, measured);
@@ -366,10 +372,14 @@ static bool replay_one(const struct ll_workload_variant *variant, const struct l
     return result != NULL;
 }
 
+/* None of them where it is known of one that it cannot be. */
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
                        const struct ll_machine *machine, struct ll_evaluation *evaluation,
                        const uint32_t *point)
 {
+    for (size_t w = 0; w < evaluator->space->workload_count; w++)
+        if (!may_run(ll_variants_get(evaluator->variants, w, point), machine, &worker->diags))
+            return false;
     for (size_t w = 0; w < evaluator->space->workload_count; w++)
         if (!replay_one(ll_variants_get(evaluator->variants, w, point), machine, worker,
                         &evaluation->measured[w]))

@@ -8,3 +8,13 @@ objectives: [min time_s]
 END
 leadline sweep some.yaml | sed 's/, [^,]*points\/s//'
 leadline sweep some.yaml --fresh --json | grep -v time_s
+# What is known to be impossible of one workload is told before another is replayed (which would be refused for its type).
+cat >two.yaml <<'END'
+base: custom_example
+traces: [traces/alexnet_infer_b1.llt]
+models: [gemm]
+dtype: f64
+vary: {plan.tp: [3]}
+objectives: [min time_s]
+END
+leadline sweep two.yaml | sed 's/, [^,]*points\/s//'
