@@ -215,10 +215,10 @@ static void works_PAIR(struct ll_row_works *r)
     ll_row_vector(r, r->kind, elements(r), inputs_of(r, 2), r->element_flops);
 }
 
-/* dy and the result of the forward op come in. */
+/* dy comes in, and what the forward op read or made. */
 static void works_GRADIENT(struct ll_row_works *r)
 {
-    ll_row_vector(r, r->kind, elements(r), 2, r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), ll_add(1, inputs_of(r, 1)), r->element_flops);
 }
 
 /* Two rows of h come in, the gate and what it lets through; one goes out. */
@@ -340,7 +340,8 @@ static void works_SHARE(struct ll_row_works *r)
 #define CONV_KEYS " b c h w k r s stride_h stride_w pad_h pad_w dilation_h dilation_w groups "
 #define RECURRENT_KEYS " type hidden batch steps layers input bidirectional skip_input "
 #define ATTENTION_KEYS " b heads seq dim causal "
-#define ELEMENT_KEYS " n b h nin shape inplace "
+#define ROW_KEYS " n b h "
+#define ELEMENT_KEYS ROW_KEYS "nin shape inplace "
 #define POOL_KEYS " b c h w oh ow r s stride_h stride_w pad_h pad_w "
 #define STEP_KEYS                                                                                            \
     " model batch mode image threads powersave fusion devices nodes input output layers hidden heads seq "   \
@@ -353,12 +354,11 @@ static const char keys_GEMM[] = PRODUCT_KEYS "ta tb ", keys_BMM[] = PRODUCT_KEYS
                   keys_CONV_FILTER[] = CONV_KEYS, keys_CONV_GRADS[] = CONV_KEYS,
                   keys_RECURRENT[] = RECURRENT_KEYS, keys_RNN_WEIGHTS[] = RECURRENT_KEYS,
                   keys_RNN_GRADS[] = RECURRENT_KEYS, keys_ATTENTION[] = ATTENTION_KEYS,
-                  keys_ATTENTION_GRADS[] = ATTENTION_KEYS, keys_ROWS[] = ELEMENT_KEYS,
-                  keys_ROWS_GRAD[] = ELEMENT_KEYS, keys_ELEMENTWISE[] = ELEMENT_KEYS,
-                  keys_PAIR[] = ELEMENT_KEYS, keys_GRADIENT[] = ELEMENT_KEYS, keys_GATED[] = ELEMENT_KEYS,
-                  keys_POOL[] = POOL_KEYS, keys_POOL_GRAD[] = POOL_KEYS, keys_NETWORK[] = STEP_KEYS,
-                  keys_SHARE[] = STEP_KEYS, keys_ALL_REDUCE[] = EXCHANGE_KEYS,
-                  keys_SEND_RECEIVE[] = EXCHANGE_KEYS;
+                  keys_ATTENTION_GRADS[] = ATTENTION_KEYS, keys_ROWS[] = ROW_KEYS,
+                  keys_ROWS_GRAD[] = ROW_KEYS, keys_ELEMENTWISE[] = ELEMENT_KEYS, keys_PAIR[] = ELEMENT_KEYS,
+                  keys_GRADIENT[] = ELEMENT_KEYS, keys_GATED[] = ROW_KEYS, keys_POOL[] = POOL_KEYS,
+                  keys_POOL_GRAD[] = POOL_KEYS, keys_NETWORK[] = STEP_KEYS, keys_SHARE[] = STEP_KEYS,
+                  keys_ALL_REDUCE[] = EXCHANGE_KEYS, keys_SEND_RECEIVE[] = EXCHANGE_KEYS;
 
 static const struct measured_op {
     const char *name, *family, *keys;
@@ -417,14 +417,13 @@ static bool words_are_known(const struct ll_measured *row)
     return known;
 }
 
-const char *ll_measured_stray(const struct ll_measured *row)
+const char *ll_measured_stray(const struct ll_measured *row, const char *keys)
 {
-    const struct measured_op *op = find_op(row->op);
-    for (const char *at = row->dims; op && at && *at; at = strchr(at, ';')) {
+    for (const char *at = row->dims; at && *at; at = strchr(at, ';')) {
         at += *at == ';';
         size_t length = strcspn(at, "=;");
-        if (length > 0 && !is_known(op->keys, at, length))
-            return "a dimension stands there that its op has not: see the row";
+        if (length > 0 && !is_known(keys, at, length))
+            return "a dimension stands there that its op, or its model, has not: see the row";
     }
     return words_are_known(row)
                ? NULL
@@ -466,7 +465,7 @@ const char *ll_measured_works(const struct ll_measured *row, const struct ll_mac
     works->family = op->family;
     r.kind = op->kind;
     r.element_flops = op->flops;
-    r.trouble = ll_measured_stray(row);
+    r.trouble = ll_measured_stray(row, op->keys);
     if (!r.trouble)
         op->works(&r);
     return r.trouble || all_fit(works) ? r.trouble : "a size does not fit in 64 bits";

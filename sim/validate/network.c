@@ -416,6 +416,18 @@ static void refuse_pieces(struct ll_row_works *r)
         ll_row_refuse(r, LL_CANNOT_BE_CUT);
 }
 
+#define NETWORK_KEYS " model batch mode threads powersave devices tp pp dp cp "
+static const char layers_keys[] = NETWORK_KEYS "image ",
+                  dense_keys[] = NETWORK_KEYS "input nodes layers output ";
+
+/* What a network's own layers say the row cannot say. */
+static void refuse_strays(struct ll_row_works *r, const char *keys)
+{
+    const char *stray = ll_measured_stray(r->row, keys);
+    if (stray)
+        ll_row_refuse(r, stray);
+}
+
 void ll_row_network(struct ll_row_works *r)
 {
     const struct ll_row_layers *network = ll_row_layers(r);
@@ -439,5 +451,6 @@ void ll_row_network(struct ll_row_works *r)
         walk_dense(&w);
     else
         ll_row_refuse(r, "the network is not among those that can be built");
+    refuse_strays(r, network ? layers_keys : dense_keys);
     refuse_pieces(r);
 }

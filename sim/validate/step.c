@@ -104,6 +104,9 @@ static void share_out(struct reading *r)
     struct ll_parallel *plan = &r->step->plan;
     plan->batch = number(r, "batch", 0);
     plan->micro_batch = number(r, "microbatch", ll_max(1, plan->batch / plan->data));
+    if (ll_measured_text(r->row, "grad_accum") &&
+        ll_mul(number(r, "grad_accum", 1), plan->micro_batch) * plan->data != plan->batch)
+        refuse(r, "batch is not devices times microbatch times grad_accum");
     r->step->wanted.batch = plan->micro_batch;
     r->step->devices = ll_replicas(plan) * plan->tensor * plan->pipeline;
 }
@@ -199,6 +202,19 @@ static void reset(struct reading *r, const char *key, const char *value)
         }
 }
 
+/* By rule, each between spaces: what it asks for, and by what data tells what changes nothing. `dp` and its like
+ * of replicas are looked at to refuse what is not theirs. */
+#define COMMON_KEYS " model mode "
+#define BATCH_KEYS COMMON_KEYS "batch microbatch "
+#define REPLICA_KEYS "devices tp pp dp cp "
+static const char keys_MEGATRON[] = BATCH_KEYS "tp pp dp interleave recompute seqpar ",
+                  keys_NEMO[] = BATCH_KEYS "tp pp dp cp interleave recompute seq ",
+                  keys_DEEPSPEED[] = BATCH_KEYS "tp pp dp interleave seqpar hidden heads layers seq ",
+                  keys_SHARDED[] = BATCH_KEYS REPLICA_KEYS "sharding act_ckpt seq grad_accum params ",
+                  keys_REPLICAS[] = BATCH_KEYS REPLICA_KEYS "seq grad_accum ",
+                  keys_TOKENS[] = COMMON_KEYS REPLICA_KEYS "batch_tokens ",
+                  keys_ALONE[] = BATCH_KEYS "tp pp dp seq fusion ";
+
 /* A compiler joins the ops that models write out. */
 static void plan_ALONE(struct reading *r)
 {
@@ -215,10 +231,10 @@ static void plan_ALONE(struct reading *r)
 }
 
 static const struct {
-    const char *name, *model, *settings;
+    const char *name, *model, *settings, *keys;
     void (*plan)(struct reading *r);
 } models[] = {
-#define LL_RECORDED(name, model, settings, rule) {name, model, settings, plan_##rule},
+#define LL_RECORDED(name, model, settings, rule) {name, model, settings, keys_##rule, plan_##rule},
 #include "sim/validate/recorded.def"
 #undef LL_RECORDED
 };
@@ -241,7 +257,7 @@ bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *st
         set_all(&r, models[i].settings);
         set_dtype(&r);
         models[i].plan(&r);
-        *trouble = r.trouble ? r.trouble : ll_measured_stray(row);
+        *trouble = r.trouble ? r.trouble : ll_measured_stray(row, models[i].keys);
         return true;
     }
     return false;

@@ -82,16 +82,29 @@ size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_mea
     return 0;
 }
 
-const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row)
+/* How many devices a row's hardware is of one of which the machine is; 0: the machine is all of it. */
+static uint64_t devices_of(const struct ll_machine *machine, const struct ll_measured *row)
 {
-    bool found = false;
     struct names names = {.count = 0};
     add_driven(&names, row, row->hardware);
     add_plain(&names, row->hardware);
-    for (size_t i = 0; i < names.count && !found; i++)
-        found = is_meant(machine, names.at[i]);
-    bool shared = found || !one_of(row->hardware) || ll_measured_text(row, "devices");
-    return shared ? NULL : "several devices, which no rule turns into work";
+    for (size_t i = 0; i < names.count; i++)
+        if (is_meant(machine, names.at[i]))
+            return 0;
+    return one_of(row->hardware) ? strtoull(row->hardware, NULL, 10) : 0;
+}
+
+static const char others[] = "the row has other devices than its hardware: tp, pp, cp, dp or devices";
+
+const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row)
+{
+    uint64_t all = devices_of(machine, row), devices;
+    bool step = strncmp(row->op, "e2e_", 4) == 0; /* of all of them; some may exchange */
+    if (all == 0)
+        return NULL;
+    if (!ll_measured_number(row, "devices", UINT64_MAX, &devices))
+        return "several devices, which no rule turns into work";
+    return devices > all || (step && devices < all) ? others : NULL;
 }
 
 /* The machine that answers to the first of a row's names that any answers to. */
@@ -348,6 +361,9 @@ static void bring_all(const struct predicting *all, size_t count, const struct l
         struct stepped *stepped = &all->stepped[i];
         stepped->is_step =
             all->row_machines[i] && ll_measured_step(&all->rows[i], &stepped->step, &stepped->trouble);
+        uint64_t devices = stepped->is_step ? devices_of(all->row_machines[i], &all->rows[i]) : 0;
+        if (stepped->is_step && !stepped->trouble && devices > 0 && devices != stepped->step.devices)
+            stepped->trouble = others;
         if (!stepped->is_step || stepped->trouble)
             continue;
         if (recordings)

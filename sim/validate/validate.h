@@ -86,7 +86,7 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
 size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
 
 /* Why the row's op is no work for the machine that it was measured on: of several devices it is one, and
- * nobody knows how they shared the op. NULL when it is; else static storage. */
+ * nobody knows how they shared the op, or it says that others did. NULL when it is; else static storage. */
 const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row);
 
 #endif
