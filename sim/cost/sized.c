@@ -16,6 +16,7 @@
 #include "sim/cost/tiles.h"
 #include "sim/cost/unit_model.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -90,6 +91,13 @@ static double slower_cycles(const struct ll_sized *s, double cycles, double mean
     return fmax(cycles, meanwhile);
 }
 
+/* Cycles are never fewer than the peak rate allows, but of a rate such as 1 / 6 they are rounded. */
+static double utilization_of(double flops, double could)
+{
+    assert(flops <= could * (1 + 1e-9) || could == 0);
+    return could > 0 ? flops / fmax(could, flops) : 0;
+}
+
 static void time_compute(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost,
                          struct ll_explain *why)
 {
@@ -114,8 +122,8 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
     cost->compute_cycles = steps * cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
-    double could = (double)s->all * one_unit * cost->compute_cycles;
-    cost->utilization = could > 0 ? ((double)s->task.work->flops - lanes.flops) / could : 0;
+    cost->utilization = utilization_of((double)s->task.work->flops - lanes.flops,
+                                       (double)s->all * one_unit * cost->compute_cycles);
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, cycles,
            beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",

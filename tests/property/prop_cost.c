@@ -147,7 +147,7 @@ static void time_is_at_least_flops_over_peak_and_bytes_over_bandwidth(void **sta
         const struct ll_unit *unit = &s.machine.units[cost.unit];
         double bytes = compulsory_bytes(&s.work);
         claim(time_s >= least_s(&s.machine, &s.work, unit), seed, "faster than the peak");
-        claim(cost.utilization <= 1 + 1e-12, seed, "more than fully used");
+        claim(cost.utilization <= 1, seed, "more than fully used");
         claim(time_s >= bytes / memory->bandwidth_Bps, seed, "faster than the outermost memory");
         claim(cost.units_used <= unit->count, seed, "more units than there are");
     }
