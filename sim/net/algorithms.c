@@ -30,27 +30,40 @@ static uint64_t entry_of(const struct ll_blocks *blocks, uint64_t b, uint64_t ri
 /* The rank that follows in ring r. */
 static uint64_t follower(uint64_t rank, const struct ll_blocks *blocks, uint64_t ring)
 {
-    uint64_t b = rank / blocks->width, next = (rank % blocks->width + 1) % ll_blocks_places(blocks, b);
+    uint64_t b = rank < blocks->first ? 0 : 1 + (rank - blocks->first) / blocks->width;
+    uint64_t begin = ll_blocks_begin(blocks, b), next = (rank - begin + 1) % ll_blocks_places(blocks, b);
     if (next != entry_of(blocks, b, ring))
-        return b * blocks->width + next;
+        return begin + next;
     uint64_t next_block = (b + 1) % ll_blocks_count(blocks);
-    return next_block * blocks->width + entry_of(blocks, next_block, ring);
+    return ll_blocks_begin(blocks, next_block) + entry_of(blocks, next_block, ring);
 }
 
-static void send_around(struct ll_steps *steps, double forward_bytes, double back_bytes)
+/* On the rings of one group, or of each; n: the first devices alone, where they tell all. */
+static void send_rings(struct ll_steps *steps, uint64_t group, struct ll_blocks blocks, uint64_t n,
+                       double forward_bytes, double back_bytes)
 {
-    struct ll_blocks blocks = ll_steps_blocks(steps);
-    uint64_t all = steps->exchange.size, n = ll_short_ring(steps, &blocks);
-    blocks.width = blocks.width == all ? n : blocks.width;
+    bool whole = blocks.width == blocks.size;
+    blocks.first = whole ? n : blocks.first;
+    blocks.width = whole ? n : blocks.width;
     blocks.size = n;
     for (uint64_t ring = 0; ring < blocks.rings; ring++)
         for (uint64_t i = 0; i < n; i++) {
             uint64_t next = follower(i, &blocks, ring);
             if (forward_bytes > 0)
-                ll_steps_send(steps, i, next, forward_bytes / (double)blocks.rings);
+                ll_steps_send_in(steps, group, i, next, forward_bytes / (double)blocks.rings);
             if (back_bytes > 0)
-                ll_steps_send(steps, next, i, back_bytes / (double)blocks.rings);
+                ll_steps_send_in(steps, group, next, i, back_bytes / (double)blocks.rings);
         }
+}
+
+static void send_around(struct ll_steps *steps, double forward_bytes, double back_bytes)
+{
+    uint64_t kinds = ll_steps_kinds(steps), all = steps->exchange.size, n = all;
+    for (uint64_t g = 0; g < kinds; g++) {
+        struct ll_blocks blocks = ll_steps_blocks(steps, g);
+        n = kinds == 1 ? ll_short_ring(steps, &blocks) : all;
+        send_rings(steps, ll_steps_sender(kinds, g), blocks, n, forward_bytes, back_bytes);
+    }
     steps->step_bytes *= (double)all / (double)n;
     steps->step_j *= (double)all / (double)n;
 }
@@ -105,8 +118,10 @@ static void send_stream(struct ll_steps *steps, const struct ll_blocks *blocks, 
  * alone. */
 static bool send_along(struct ll_steps *steps)
 {
-    struct ll_blocks blocks = ll_steps_blocks(steps);
+    struct ll_blocks blocks = ll_steps_blocks(steps, 0);
     enum stream stream = AWAY;
+    if (ll_steps_kinds(steps) > 1) /* each in one ring, as the ranks stand */
+        blocks = (struct ll_blocks){blocks.size, blocks.size, blocks.size, 1};
     if (steps->exchange.collective == LL_COLLECTIVE_REDUCE)
         stream = longest_hop(steps, &blocks, true) <= longest_hop(steps, &blocks, false) ? BACK : AROUND;
     else if (steps->exchange.collective != LL_COLLECTIVE_BROADCAST)

@@ -193,14 +193,15 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
     return trouble;
 }
 
-/* Whether the members of the first group, of which the others are copies, differ in their place in this level
- * alone. */
+/* Whether the members of each group differ in their place in this level alone. */
 static bool lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
 {
     uint64_t inner = ll_net_group(net, level), whole = ll_net_group(net, level + 1);
-    for (uint64_t i = 1; i < e->size; i++)
-        if (e->members[i] / whole != e->members[0] / whole || e->members[i] % inner != e->members[0] % inner)
+    for (uint64_t i = 0; i < e->size * e->groups; i++) {
+        uint64_t first = e->members[i - i % e->size];
+        if (e->members[i] / whole != first / whole || e->members[i] % inner != first % inner)
             return false;
+    }
     return true;
 }
 

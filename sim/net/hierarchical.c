@@ -16,38 +16,19 @@ struct split {
     uint64_t *between; /* members of the groups between blocks: first those in the first places, ... */
 };
 
-/* Whether runs of `block` ranks each, the last perhaps of fewer, lie in a block of `width` devices, another
- * one each time, in equal places. */
-static bool lies_in_blocks(const struct ll_exchange *e, uint64_t width, uint64_t block)
-{
-    for (uint64_t i = 0; i < e->size * e->groups; i++) {
-        uint64_t rank = i % e->size, first = i - rank % block, before = first - block;
-        if (e->members[i] / width != e->members[first] / width ||
-            e->members[i] % width != e->members[i - rank + rank % block] % width)
-            return false;
-        if (rank >= block && e->members[first] / width == e->members[before] / width)
-            return false;
-    }
-    return true;
-}
-
-/* How many of the first ranks share a block of `width` devices. */
-static uint64_t run_of(const struct ll_exchange *e, uint64_t width)
-{
-    uint64_t run = 1;
-    while (run < e->size && e->members[run] / width == e->members[0] / width)
-        run++;
-    return run;
-}
-
 uint64_t ll_blocks_count(const struct ll_blocks *blocks)
 {
-    return ll_ceil_div(blocks->size, blocks->width);
+    return 1 + ll_ceil_div(blocks->size - blocks->first, blocks->width);
+}
+
+uint64_t ll_blocks_begin(const struct ll_blocks *blocks, uint64_t block)
+{
+    return block == 0 ? 0 : blocks->first + (block - 1) * blocks->width;
 }
 
 uint64_t ll_blocks_places(const struct ll_blocks *blocks, uint64_t block)
 {
-    return ll_min(blocks->width, blocks->size - block * blocks->width);
+    return block == 0 ? blocks->first : ll_min(blocks->width, blocks->size - ll_blocks_begin(blocks, block));
 }
 
 uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring)
@@ -55,22 +36,75 @@ uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64
     return ring * places / blocks->rings;
 }
 
-/* The innermost level that cuts them evenly is taken, else the one that leaves the most rings. */
-struct ll_blocks ll_steps_blocks(const struct ll_steps *steps)
+/* How many ranks from this one on share a block of `width` devices. */
+static uint64_t run_of(const uint64_t *members, uint64_t size, uint64_t rank, uint64_t width)
+{
+    uint64_t run = 1;
+    while (rank + run < size && members[rank + run] / width == members[rank] / width)
+        run++;
+    return run;
+}
+
+static bool are_equal(const struct ll_blocks *blocks)
+{
+    return blocks->first == blocks->width && blocks->size % blocks->width == 0;
+}
+
+/* Whether each run lies in a block of `width` devices, another one each time, and in equal places: equal blocks
+ * all, else those behind the first. */
+static bool lies_in_blocks(const uint64_t *members, const struct ll_blocks *blocks, uint64_t width)
+{
+    uint64_t whole = are_equal(blocks) ? 0 : blocks->first;
+    for (uint64_t b = 0; b < ll_blocks_count(blocks); b++) {
+        uint64_t begin = ll_blocks_begin(blocks, b), places = ll_blocks_places(blocks, b);
+        if (b > 0 && members[begin] / width == members[begin - 1] / width)
+            return false;
+        for (uint64_t i = 0; i < places; i++)
+            if (members[begin + i] / width != members[begin] / width ||
+                (begin >= whole && members[begin + i] % width != members[whole + i] % width))
+                return false;
+    }
+    return true;
+}
+
+/* The innermost level that cuts the group evenly is taken, else the one that leaves the most rings. */
+struct ll_blocks ll_steps_blocks(const struct ll_steps *steps, uint64_t group)
 {
     const struct ll_exchange *e = &steps->exchange;
-    struct ll_blocks best = {e->size, e->size, 0};
+    const uint64_t *members = e->members + group * e->size;
+    struct ll_blocks best = {e->size, e->size, e->size, 0};
     for (uint64_t level = 1; level < ll_net_levels(steps->net); level++) {
-        uint64_t width = ll_net_group(steps->net, level), block = run_of(e, width), left = e->size % block;
-        struct ll_blocks here = {e->size, block, left ? left : block};
-        if (block == 1 || block == e->size || !lies_in_blocks(e, width, block))
+        uint64_t width = ll_net_group(steps->net, level), first = run_of(members, e->size, 0, width);
+        if (first == e->size)
             continue;
-        if (left == 0)
+        uint64_t most = ll_max(first, run_of(members, e->size, first, width));
+        struct ll_blocks here = {e->size, first, most, 0};
+        uint64_t last = ll_blocks_places(&here, ll_blocks_count(&here) - 1);
+        here.rings = ll_min(first, last);
+        if (most == 1 || !lies_in_blocks(members, &here, width))
+            continue;
+        if (are_equal(&here))
             return here;
         best = here.rings > best.rings ? here : best;
     }
     best.rings = ll_max(1, best.rings);
     return best;
+}
+
+uint64_t ll_steps_kinds(const struct ll_steps *steps)
+{
+    const struct ll_blocks first = ll_steps_blocks(steps, 0);
+    for (uint64_t g = 1; g < steps->exchange.groups; g++) {
+        const struct ll_blocks other = ll_steps_blocks(steps, g);
+        if (other.first != first.first || other.width != first.width || other.rings != first.rings)
+            return steps->exchange.groups;
+    }
+    return 1;
+}
+
+uint64_t ll_steps_sender(uint64_t kinds, uint64_t group)
+{
+    return kinds == 1 ? LL_EACH_GROUP : group;
 }
 
 static void gather_between(const struct ll_exchange *e, struct split *split)
@@ -143,9 +177,9 @@ static bool nest_parts(struct ll_steps *steps, const struct split *split)
 bool ll_send_HIERARCHICAL(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    struct ll_blocks blocks = ll_steps_blocks(steps);
+    struct ll_blocks blocks = ll_steps_blocks(steps, 0);
     struct split split = {.block = blocks.width};
-    if (blocks.width == e->size || e->size % blocks.width != 0)
+    if (blocks.width == e->size || !are_equal(&blocks) || ll_steps_kinds(steps) > 1)
         return false;
     split.between = malloc(e->size * e->groups * sizeof *split.between);
     if (!split.between) {

@@ -10,6 +10,7 @@
  * stands before the first says whose they are: the number of the groups, and the devices of one. */
 struct send {
     uint32_t from, to;
+    uint64_t group; /* UINT64_MAX: each */
     double bytes;
 };
 
@@ -72,13 +73,14 @@ uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *e)
     return ll_map_intern(&solver->groups, e->members, e->groups * e->size * sizeof *e->members, NULL);
 }
 
-void ll_solver_send(struct ll_solver *solver, uint64_t from_rank, uint64_t to_rank, double bytes)
+void ll_solver_send(struct ll_solver *solver, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                    double bytes)
 {
     if (!ll_grow(&solver->sends, &solver->capacity, solver->count + 2, sizeof *solver->sends)) {
         solver->failed = true;
         return;
     }
-    solver->sends[++solver->count] = (struct send){(uint32_t)from_rank, (uint32_t)to_rank, bytes};
+    solver->sends[++solver->count] = (struct send){(uint32_t)from_rank, (uint32_t)to_rank, group, bytes};
 }
 
 uint64_t ll_solver_sends(const struct ll_solver *solver)
@@ -104,10 +106,13 @@ static double take_shares(struct ll_solver *solver)
 static bool add_flows(struct ll_solver *solver, const struct ll_exchange *e, uint64_t most_links)
 {
     ll_flows_clear(solver->flows);
-    for (uint64_t i = 1; i <= solver->count && ll_flows_links(solver->flows) <= most_links; i++)
-        for (uint64_t g = 0; g < e->groups; g++)
-            ll_flows_add(solver->flows, e->members[g * e->size + solver->sends[i].from],
-                         e->members[g * e->size + solver->sends[i].to], solver->sends[i].bytes);
+    for (uint64_t i = 1; i <= solver->count && ll_flows_links(solver->flows) <= most_links; i++) {
+        const struct send *send = &solver->sends[i];
+        bool each = send->group == UINT64_MAX;
+        for (uint64_t g = each ? 0 : send->group; g < (each ? e->groups : send->group + 1); g++)
+            ll_flows_add(solver->flows, e->members[g * e->size + send->from],
+                         e->members[g * e->size + send->to], send->bytes);
+    }
     return ll_flows_links(solver->flows) <= most_links;
 }
 

@@ -12,8 +12,9 @@
 /* The number of an exchange's groups; LL_NO_ID when memory ran out. Members are copied. */
 uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *exchange);
 
-/* One more message between two ranks of each group. */
-void ll_solver_send(struct ll_solver *solver, uint64_t from_rank, uint64_t to_rank, double bytes);
+/* One more message between two ranks of a group; UINT64_MAX: of each. */
+void ll_solver_send(struct ll_solver *solver, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                    double bytes);
 
 /* How many there are, and an end of them. */
 uint64_t ll_solver_sends(const struct ll_solver *solver);

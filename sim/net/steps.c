@@ -12,35 +12,47 @@
 
 #include <math.h>
 
-/* What a byte takes between two ranks, in the mean over the groups. */
-static double path_j(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank)
+/* What a byte takes between two ranks of a group, or in the mean over all. */
+static double path_j(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank)
 {
     const struct ll_exchange *e = &steps->exchange;
+    uint64_t begin = group == LL_EACH_GROUP ? 0 : group, end = group == LL_EACH_GROUP ? e->groups : group + 1;
     steps->path->count = 0;
-    for (uint64_t first = 0; first < e->groups * e->size; first += e->size)
+    for (uint64_t first = begin * e->size; first < end * e->size; first += e->size)
         ll_net_route(steps->net, e->members[first + from_rank], e->members[first + to_rank], steps->path);
     steps->failed |= steps->path->failed;
-    return ll_net_path_j(steps->net, steps->path) / (double)e->groups;
+    return ll_net_path_j(steps->net, steps->path) / (double)(end - begin);
 }
 
-void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
+/* Bytes and energy are counted as those of one group, the mean. */
+void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                      double bytes)
 {
     const struct ll_exchange *e = &steps->exchange;
-    steps->tired |= steps->links + ll_solver_sends(steps->solver) * e->groups > steps->worth.links;
+    bool each = group == LL_EACH_GROUP;
+    const uint64_t *members = e->members + (each ? 0 : group * e->size);
+    double share = each ? 1 : 1 / (double)e->groups;
+    steps->tired |=
+        steps->links + ll_solver_sends(steps->solver) * (each ? e->groups : 1) > steps->worth.links;
     if (steps->tired)
         return;
-    uint64_t between = ll_net_level_between(steps->net, e->members[from_rank], e->members[to_rank]);
+    uint64_t between = ll_net_level_between(steps->net, members[from_rank], members[to_rank]);
     const struct ll_network *level = &ll_net_machine(steps->net)->networks[between];
     if (level->chunk_bytes > 0 && (steps->chunk_bytes == 0 || level->chunk_bytes < steps->chunk_bytes))
         steps->chunk_bytes = level->chunk_bytes;
     steps->flagged = steps->messages == 0 ? level->flagged : fmin(steps->flagged, level->flagged);
-    steps->step_bytes += bytes;
+    steps->step_bytes += bytes * share;
     if (steps->path)
-        steps->step_j += bytes * path_j(steps, from_rank, to_rank);
+        steps->step_j += bytes * share * path_j(steps, group, from_rank, to_rank);
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;
-    ll_solver_send(steps->solver, from_rank, to_rank, bytes);
-    ll_told_send(steps->told, from_rank, to_rank, bytes);
+    ll_solver_send(steps->solver, group, from_rank, to_rank, bytes);
+    ll_told_send(steps->told, group, from_rank, to_rank, bytes);
+}
+
+void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
+{
+    ll_steps_send_in(steps, LL_EACH_GROUP, from_rank, to_rank, bytes);
 }
 
 struct step {

@@ -30,8 +30,11 @@ struct ll_steps {
     struct ll_told *told; /* NULL: nobody listens */
 };
 
-/* One more message between two ranks of each group. */
+/* One more message between two ranks of each group; of one group alone, where groups send differently. */
+#define LL_EACH_GROUP UINT64_MAX
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes);
+void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                      double bytes);
 
 /* The messages added since the last end are a step that comes `times` times. */
 void ll_steps_end(struct ll_steps *steps, double times);
@@ -61,17 +64,23 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops);
 /* Another exchange, whose time is added to this one's: of other groups, or of other bytes. */
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 
-/* How ranks lie in blocks of devices that an inner level joins, in all groups alike: `width` of them
- * in a row share one, and what is left over the last. As many rings or trees as the smallest block has places
- * lead from block to block side by side. One block of one ring: the groups are not cut so. */
+/* How a group's ranks lie in blocks of devices that an inner level joins: the first share one, then `width` of
+ * them in a row each, and what is left the last. As many rings or trees as the smallest block has places lead
+ * from block to block side by side. One block of one ring: the group is not cut so. */
 struct ll_blocks {
-    uint64_t size, width, rings;
+    uint64_t size, first, width, rings;
 };
-struct ll_blocks ll_steps_blocks(const struct ll_steps *steps);
+struct ll_blocks ll_steps_blocks(const struct ll_steps *steps, uint64_t group);
 
-/* How many there are, and how many ranks one of them has. */
+/* How many groups have to be looked at: 1 where all lie in such blocks as the first one does, so that each does
+ * what that does; else all. And whom messages are of that one of so many sends. */
+uint64_t ll_steps_kinds(const struct ll_steps *steps);
+uint64_t ll_steps_sender(uint64_t kinds, uint64_t group);
+
+/* How many blocks there are, how many ranks one of them has, and which is its first. */
 uint64_t ll_blocks_count(const struct ll_blocks *blocks);
 uint64_t ll_blocks_places(const struct ll_blocks *blocks, uint64_t block);
+uint64_t ll_blocks_begin(const struct ll_blocks *blocks, uint64_t block);
 
 /* The place, of `places`, at which a ring or tree comes into a block: they are spread over all of them. */
 uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring);
@@ -79,14 +88,15 @@ uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64
 /* What the software expects of each of its ways (tuned.c). False where it has no choice. */
 bool ll_tell_expected(const struct ll_steps *steps);
 
-/* The level in which alone the members of a group have different places; LL_NO_LEVEL: there is none. */
+/* The level in which alone the members of each group have different places; LL_NO_LEVEL: there is none. */
 uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *exchange);
 
 /* The exchange with as few groups as take as long as all; *owned is to be freed. */
 struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,
                                       uint64_t **owned);
 
-/* How many devices of a ring in such blocks tell what a step takes; all where it depends. */
+/* How many devices of a ring in such blocks, in which all groups lie, tell what a step takes; all where it
+ * depends. */
 uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *blocks);
 
 /* How often pieces move on along a ring: (n - 1) times for each half of an all-reduce. 0: not by a ring. */

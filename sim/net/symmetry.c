@@ -119,7 +119,7 @@ uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *cut
     uint64_t block = cut->width < e->size ? cut->width : 0;
     uint64_t blocks = block ? block * ll_ceil_div(LEAST, block) + e->size / block % block : LEAST;
     uint64_t devices = blocks * (block ? block : 1);
-    if (devices >= e->size || e->size % cut->width != 0 ||
+    if (devices >= e->size || cut->first != cut->width || e->size % cut->width != 0 ||
         (topology != LL_TOPOLOGY_SWITCH && topology != LL_TOPOLOGY_FULL))
         return e->size;
     if (block ? e->members[0] / inner == e->members[block] / inner ||

@@ -33,16 +33,18 @@ void ll_told_say(struct ll_told *told, const char *format, ...)
     ll_str_add(told->lines, "\n");
 }
 
-void ll_told_send(struct ll_told *told, uint64_t from_rank, uint64_t to_rank, double bytes)
+void ll_told_send(struct ll_told *told, uint64_t group, uint64_t from_rank, uint64_t to_rank, double bytes)
 {
     if (!told)
         return;
     const struct ll_exchange *e = told->exchange;
     told->lines->failed |=
         !ll_grow(&told->messages, &told->capacity, told->count + e->groups, sizeof *told->messages);
-    for (uint64_t g = 0; !told->lines->failed && g < e->groups; g++)
-        told->messages[told->count++] = (struct ll_told_message){e->members[g * e->size + from_rank],
-                                                                 e->members[g * e->size + to_rank], bytes};
+    bool each = group == UINT64_MAX;
+    uint64_t begin = each ? 0 : group, end = each ? e->groups : group + 1;
+    for (uint64_t g = begin; !told->lines->failed && g < end; g++)
+        told->messages[told->count++] = (struct ll_told_message){
+            e->members[g * e->size + from_rank], e->members[g * e->size + to_rank], bytes, g == begin};
 }
 
 static bool is_like(double a, double b)
@@ -244,20 +246,22 @@ static void tell_mean(struct ll_told *told, const char *what, double *by_level, 
     ll_str_release(&terms);
 }
 
-/* The latency, and what passing half a chunk on costs beside it; all groups pass on as the first one does. */
+/* The latency, and what passing half a chunk on costs beside it; what each group sends, all pass on as the first
+ * one does. */
 static void tell_passing(struct ll_told *told, double mean_s, double pass_s)
 {
-    double links[LL_MAX_LINKS] = {0}, between[LL_MAX_LINKS] = {0};
-    uint64_t groups = told->exchange->groups;
-    for (uint64_t i = 0; i < told->count; i++)
-        count_links(told, &told->messages[i], links);
-    for (uint64_t i = 0; i < told->count; i += groups)
-        between[ll_net_level_between(told->net, told->messages[i].from, told->messages[i].to)] += 1;
+    double links[LL_MAX_LINKS] = {0}, between[LL_MAX_LINKS] = {0}, sends = 0;
+    for (uint64_t i = 0; i < told->count; i++) {
+        const struct ll_told_message *m = &told->messages[i];
+        count_links(told, m, links);
+        between[ll_net_level_between(told->net, m->from, m->to)] += m->first;
+        sends += m->first;
+    }
     tell_mean(told, "latency, mean of messages", links, (double)told->count, false, mean_s);
     if (!(pass_s > mean_s))
         return;
-    tell_mean(told, "half a chunk waits until it is passed on, mean of messages", between,
-              (double)(told->count / groups), true, pass_s - mean_s);
+    tell_mean(told, "half a chunk waits until it is passed on, mean of messages", between, sends, true,
+              pass_s - mean_s);
     ll_told_say(told, "both: %.10g + %.10g = %.10g s", mean_s, pass_s - mean_s, pass_s);
 }
 

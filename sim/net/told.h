@@ -10,6 +10,7 @@
 struct ll_told_message {
     uint64_t from, to; /* devices */
     double bytes;
+    bool first; /* others are like it, in other groups */
 };
 
 /* Starts as {.lines, .net, .exchange}, is released by who made it. */
@@ -27,8 +28,8 @@ void ll_told_release(struct ll_told *told);
 /* Adds a line, printf style. */
 void ll_told_say(struct ll_told *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* One more message of the step under way, of each group. */
-void ll_told_send(struct ll_told *told, uint64_t from_rank, uint64_t to_rank, double bytes);
+/* One more message of the step under way, of a group; UINT64_MAX: of each. */
+void ll_told_send(struct ll_told *told, uint64_t group, uint64_t from_rank, uint64_t to_rank, double bytes);
 
 /* Which latencies count: the longest; the mean, and with it pass_s, which adds what passing half a chunk on
  * costs; that of the message which is there last. */

@@ -24,27 +24,40 @@ struct situation {
     const struct ll_network *level; /* between nodes */
 };
 
-/* The outermost level in which the members of the first group have different places. */
-static uint64_t level_between(const struct ll_steps *steps)
+/* The outermost level in which a group's members have different places. */
+static uint64_t level_between(const struct ll_steps *steps, uint64_t group)
 {
     const struct ll_exchange *e = &steps->exchange;
+    const uint64_t *members = e->members + group * e->size;
     uint64_t level = ll_net_levels(steps->net) - 1;
     for (; level > 0; level--)
         for (uint64_t i = 1; i < e->size; i++)
-            if (e->members[i] / ll_net_group(steps->net, level) !=
-                e->members[0] / ll_net_group(steps->net, level))
+            if (members[i] / ll_net_group(steps->net, level) != members[0] / ll_net_group(steps->net, level))
                 return level;
     return level;
 }
 
-/* Those that the devices of the smallest node use, the last. */
-static double cards_of(const struct ll_steps *steps, uint64_t level, uint64_t devices)
+/* Those that the devices of the smallest node use, the last or the first. */
+static double cards_of(const struct ll_steps *steps, uint64_t group, uint64_t level,
+                       const struct ll_blocks *nodes)
 {
-    uint64_t cards = 1, end = steps->exchange.size;
-    for (uint64_t i = end - devices + 1; i < end; i++)
-        cards += ll_net_rail(steps->net, level, steps->exchange.members[i]) !=
-                 ll_net_rail(steps->net, level, steps->exchange.members[i - 1]);
+    const uint64_t *members = steps->exchange.members + group * nodes->size;
+    uint64_t cards = 1, begin = nodes->first == nodes->rings ? 0 : nodes->size - nodes->rings;
+    for (uint64_t i = begin + 1; i < begin + nodes->rings; i++)
+        cards += ll_net_rail(steps->net, level, members[i]) != ll_net_rail(steps->net, level, members[i - 1]);
     return (double)cards;
+}
+
+/* Of groups that lie differently the one on most nodes is asked, for all. */
+static uint64_t asked_group(const struct ll_steps *steps)
+{
+    uint64_t kinds = ll_steps_kinds(steps), asked = 0, most = 0;
+    for (uint64_t g = 0; g < kinds; g++) {
+        struct ll_blocks nodes = ll_steps_blocks(steps, g);
+        asked = ll_blocks_count(&nodes) > most ? g : asked;
+        most = ll_max(most, ll_blocks_count(&nodes));
+    }
+    return asked;
 }
 
 /* What these carry by their data sheets. */
@@ -96,14 +109,15 @@ static bool find_situation(const struct ll_steps *steps, struct situation *at)
     const struct ll_exchange *e = &steps->exchange;
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
-    struct ll_blocks nodes = ll_steps_blocks(steps);
-    uint64_t level = level_between(steps), count = ll_blocks_count(&nodes);
+    uint64_t group = asked_group(steps);
+    struct ll_blocks nodes = ll_steps_blocks(steps, group);
+    uint64_t level = level_between(steps, group), count = ll_blocks_count(&nodes);
     if (level == 0 || !is_switched(steps->net, level))
         return false;
     const struct ll_network *spec = &ll_net_machine(steps->net)->networks[level];
     *at = (struct situation){.devices = (double)e->size,
                              .nodes = (double)(count > 1 ? count : e->size),
-                             .cards = cards_of(steps, level, nodes.rings),
+                             .cards = cards_of(steps, group, level, &nodes),
                              .level = spec};
     at->links_Bps = links_Bps(spec, at->cards);
     return true;

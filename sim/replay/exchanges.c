@@ -161,6 +161,8 @@ static uint64_t list_groups(const struct ll_exchanges *x, const struct ll_asked 
         for (uint64_t s = 0; s < asked->stride && base + s + reach < end; s++, count++)
             for (uint64_t i = 0; i < devices; i++)
                 members[count * devices + i] = base + s + i * asked->stride;
+    for (uint64_t i = 0; i < count * devices; i++)
+        mark_levels(x->net, members[i - i % devices], members[i], price);
     return count;
 }
 
