@@ -300,9 +300,9 @@ const char *ll_shape_ASSIGN(struct ll_op_view *op)
     return ll_give(op, 1, op->in);
 }
 
-/* a[..., m, k], b[..., k, n] -> [..., m, n]. `filled`: so many came and each put something into a matrix of a,
- * no two into the same where they can avoid it; with `chance`, each into any of them with this probability. The
- * others are zeros, and products of them are not computed. */
+/* a[..., m, k], b[..., k, n] -> [..., m, n]. `filled`: so many came and each put something into a matrix of
+ * a, no two into the same where they can avoid it; with `chance`, each into any of them with this
+ * probability. The others are zeros, and products of them are not computed. */
 const char *ll_shape_BATCH_MATMUL(struct ll_op_view *op)
 {
     if (op->input_count != 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Energies, areas and prices are numbers only where a machine has the section that describes them. What has none
- * whatever varies is asked for in vain, which can be told before anything is simulated. */
+/* Energies, areas and prices are numbers only where a machine has the section that describes them. What has
+ * none whatever varies is asked for in vain, which can be told before anything is simulated. */
 #include "sim/explore/space_parts.h"
 
 #include <string.h>

@@ -53,8 +53,8 @@ double ll_expression_value(const struct ll_expression *expression,
 double ll_expression_violation(const struct ll_expression *expression,
                                double (*value)(const void *context, uint32_t slot), const void *context);
 
-/* Whether it has no value, and whether it does not hold, whatever the other names stand for, when those are no
- * numbers that missing(context, slot) says of. Pure but for that. */
+/* Whether it has no value, and whether it does not hold, whatever the other names stand for, when those are
+ * no numbers that missing(context, slot) says of. Pure but for that. */
 bool ll_expression_has_none(const struct ll_expression *expression,
                             bool (*missing)(const void *context, uint32_t slot), const void *context);
 bool ll_expression_fails(const struct ll_expression *expression,

@@ -5,8 +5,8 @@
  * Parameters and target are brought to zero mean and unit variance; ordinary least squares then gives each
  * parameter a weight that can be compared with the others': by how many standard deviations the target moves
  * when the parameter moves by one. A parameter whose values are no numbers has one variable for each of its
- * values. Of two, its weight is as if they were numbers, the second the larger one; of more, it is the standard
- * deviation of what they say together, and has no sign. */
+ * values. Of two, its weight is as if they were numbers, the second the larger one; of more, it is the
+ * standard deviation of what they say together, and has no sign. */
 #ifndef LL_SIM_EXPLORE_SENSITIVITY_H
 #define LL_SIM_EXPLORE_SENSITIVITY_H
 

@@ -51,8 +51,8 @@ double ll_space_value_shown(const struct ll_field *field, const char *text);
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
                                           struct ll_place place, bool coupling, size_t until);
 
-/* described.c: whether some design may have a value of a constraint or an objective, which stands at the node. False
- * after complaining that the machines do not describe what it asks for. */
+/* described.c: whether some design may have a value of a constraint or an objective, which stands at the
+ * node. False after complaining that the machines do not describe what it asks for. */
 bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
                            bool constraint, const struct ll_node *node);
 

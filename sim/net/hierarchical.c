@@ -50,8 +50,8 @@ static bool are_equal(const struct ll_blocks *blocks)
     return blocks->first == blocks->width && blocks->size % blocks->width == 0;
 }
 
-/* Whether each run lies in a block of `width` devices, another one each time, and in equal places: equal blocks
- * all, else those behind the first. */
+/* Whether each run lies in a block of `width` devices, another one each time, and in equal places: equal
+ * blocks all, else those behind the first. */
 static bool lies_in_blocks(const uint64_t *members, const struct ll_blocks *blocks, uint64_t width)
 {
     uint64_t whole = are_equal(blocks) ? 0 : blocks->first;

@@ -64,16 +64,16 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops);
 /* Another exchange, whose time is added to this one's: of other groups, or of other bytes. */
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 
-/* How a group's ranks lie in blocks of devices that an inner level joins: the first share one, then `width` of
- * them in a row each, and what is left the last. As many rings or trees as the smallest block has places lead
- * from block to block side by side. One block of one ring: the group is not cut so. */
+/* How a group's ranks lie in blocks of devices that an inner level joins: the first share one, then `width`
+ * of them in a row each, and what is left the last. As many rings or trees as the smallest block has places
+ * lead from block to block side by side. One block of one ring: the group is not cut so. */
 struct ll_blocks {
     uint64_t size, first, width, rings;
 };
 struct ll_blocks ll_steps_blocks(const struct ll_steps *steps, uint64_t group);
 
-/* How many groups have to be looked at: 1 where all lie in such blocks as the first one does, so that each does
- * what that does; else all. And whom messages are of that one of so many sends. */
+/* How many groups have to be looked at: 1 where all lie in such blocks as the first one does, so that each
+ * does what that does; else all. And whom messages are of that one of so many sends. */
 uint64_t ll_steps_kinds(const struct ll_steps *steps);
 uint64_t ll_steps_sender(uint64_t kinds, uint64_t group);
 

@@ -246,8 +246,8 @@ static void tell_mean(struct ll_told *told, const char *what, double *by_level, 
     ll_str_release(&terms);
 }
 
-/* The latency, and what passing half a chunk on costs beside it; what each group sends, all pass on as the first
- * one does. */
+/* The latency, and what passing half a chunk on costs beside it; what each group sends, all pass on as the
+ * first one does. */
 static void tell_passing(struct ll_told *told, double mean_s, double pass_s)
 {
     double links[LL_MAX_LINKS] = {0}, between[LL_MAX_LINKS] = {0}, sends = 0;

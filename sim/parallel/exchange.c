@@ -410,7 +410,7 @@ static void write_update(struct ll_exchanging *x, uint32_t op)
 }
 
 /* What comes behind an exchange that nothing overlaps. */
-static void await_exchange(struct ll_exchanging *x, struct ll_record *record)
+void ll_exchange_await(struct ll_exchanging *x, struct ll_record *record)
 {
     uint32_t *controls = x->rewrite.refs + record->input_count + record->output_count;
     if (x->awaited == LL_NONE)
@@ -432,7 +432,7 @@ static void write_own(struct ll_exchanging *x, uint32_t op)
         uint32_t own = x->own[ll_op_input(x->trace, op, i)];
         x->rewrite.refs[i] = own != LL_NONE ? own : x->rewrite.refs[i];
     }
-    await_exchange(x, &record);
+    ll_exchange_await(x, &record);
     ll_rewrite_put(&x->rewrite, op, &record);
 }
 

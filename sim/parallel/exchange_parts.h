@@ -55,6 +55,9 @@ struct ll_exchanged_tensors {
 };
 uint32_t ll_exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange);
 
+/* A record of an old op (ll_rewrite_record) that is about to be put waits for what is awaited. */
+void ll_exchange_await(struct ll_exchanging *x, struct ll_record *record);
+
 /* The desc of a part of an old tensor: of the N-th, or of a token. */
 uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is on the host is here a token, an empty tensor: its storage dies with the op that sends it away.
+ * That op stands where the memory is needed, and the next op waits for it, though it may have begun long
+ * before: its input was there. So memory is free when it is empty, however slow the way to the host.
  * Weights come as parts of sharded weights do (exchange_weights.c), only from elsewhere. */
 #include "sim/parallel/offload.h"
 
 #include "sim/parallel/exchange_parts.h"
 #include "tracer/form.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LEAST_BYTES = 4096 }; /* a page: less is not worth the way */
@@ -32,6 +35,12 @@ struct offloading {
     uint32_t *behind;  /* by layer: the one that goes backward after it, LL_NONE for none */
     bool *begun;       /* by layer: has gone backward in this step */
     uint32_t step;     /* the old one at work */
+    struct turns {
+        struct ll_gradient_bucket last,
+            before;    /* old tensors that leave, of the turn at work and of the last */
+    } passes, updates; /* a turn: a layer going forward; an update */
+    uint32_t layer;    /* that goes forward */
+    bool *leaves_now;  /* by storage: is in the turns of updates */
 };
 
 static const struct ll_form *form_of(const struct offloading *o, uint32_t op)
@@ -155,14 +164,18 @@ static bool find_aways(struct offloading *o)
     return true;
 }
 
-/* One op between host and device. What comes waits until there is room, for the op before the one that asks
- * for it; what goes waits for nothing. */
+/* One op between host and device. What comes waits until there is room: for the op before the one that asks
+ * for it, and for what has left before. What goes waits for nothing. */
 static uint32_t move(struct offloading *o, enum ll_op_kind kind, enum ll_phase phase, uint32_t input,
                      uint32_t desc)
 {
-    bool comes = kind == LL_OP_FROM_HOST;
+    uint32_t waits[2], count = 0;
     if (o->x.rewrite.trouble)
         return LL_NONE;
+    if (kind == LL_OP_FROM_HOST && o->x.worked != LL_NONE)
+        waits[count++] = o->x.worked;
+    if (kind == LL_OP_FROM_HOST && o->x.awaited != LL_NONE)
+        waits[count++] = o->x.awaited;
     return ll_rewrite_add(&o->x.rewrite,
                           &(struct ll_record){.kind = kind,
                                               .phase = phase,
@@ -171,20 +184,80 @@ static uint32_t move(struct offloading *o, enum ll_op_kind kind, enum ll_phase p
                                               .input_count = 1,
                                               .outputs = &desc,
                                               .output_count = 1,
-                                              .controls = &o->x.worked,
-                                              .control_count = comes && o->x.worked != LL_NONE});
+                                              .controls = waits,
+                                              .control_count = count});
 }
 
-static uint32_t send_away(struct offloading *o, uint32_t op, uint32_t tensor)
+static void leave(struct offloading *o, struct turns *turns, uint32_t tensor)
 {
-    uint32_t token = ll_part_desc(&o->x, tensor, LL_WORKSPACE);
-    return move(o, LL_OP_TO_HOST, form_of(o, op)->phase, ll_rewrite_tensor(&o->x.rewrite, tensor), token);
+    struct ll_gradient_bucket *last = &turns->last;
+    if (!ll_grow(&last->tensors, &last->capacity, last->count + 1, sizeof *last->tensors))
+        ll_rewrite_trouble(&o->x.rewrite, ll_status_text(LL_NO_MEMORY));
+    else
+        last->tensors[last->count++] = tensor;
 }
 
-static void send_activations(struct offloading *o, uint32_t op)
+static void send_away(struct offloading *o, enum ll_phase phase, uint32_t tensor)
+{
+    uint32_t storage = o->x.trace->tensors[tensor].storage;
+    uint32_t token = move(o, LL_OP_TO_HOST, phase, ll_rewrite_tensor(&o->x.rewrite, tensor),
+                          ll_part_desc(&o->x, tensor, LL_WORKSPACE));
+    if (phase == LL_PHASE_UPDATE) {
+        o->x.part[storage] = token;
+        o->leaves_now[storage] = false;
+    } else {
+        o->aways[o->away_of[tensor]].token = token;
+    }
+    o->x.awaited = o->x.rewrite.op_count - 1;
+}
+
+/* The next turn begins: what left in the one before the last has to be gone. */
+static void turn(struct offloading *o, struct turns *turns, enum ll_phase phase)
+{
+    const struct ll_gradient_bucket empty = turns->before;
+    for (uint64_t i = 0; i < turns->before.count && !o->x.rewrite.trouble; i++)
+        send_away(o, phase, turns->before.tensors[i]);
+    turns->before = turns->last;
+    turns->last = empty;
+    turns->last.count = 0;
+}
+
+/* What was updated has to be gone before anything else happens. */
+static void end_updates(struct offloading *o)
+{
+    turn(o, &o->updates, LL_PHASE_UPDATE);
+    turn(o, &o->updates, LL_PHASE_UPDATE);
+}
+
+/* What has not left when the last layers have gone forward stays. */
+static void stay(struct offloading *o, struct ll_gradient_bucket *list)
+{
+    for (uint64_t i = 0; i < list->count; i++)
+        o->away_of[list->tensors[i]] = LL_NONE;
+    list->count = 0;
+}
+
+static void end_passes(struct offloading *o)
+{
+    stay(o, &o->passes.before);
+    stay(o, &o->passes.last);
+    o->layer = LL_NONE;
+}
+
+static void begin_layer(struct offloading *o, uint32_t op)
+{
+    uint32_t layer = o->x.layers.owner[op];
+    if (layer == LL_NONE || layer == o->layer)
+        return;
+    if (o->layer != LL_NONE)
+        turn(o, &o->passes, LL_PHASE_FORWARD);
+    o->layer = layer;
+}
+
+static void leave_activations(struct offloading *o, uint32_t op)
 {
     for (uint32_t i = o->leaves[op]; i != LL_NONE; i = o->left_next[i])
-        o->aways[i].token = send_away(o, op, o->aways[i].tensor);
+        leave(o, &o->passes, o->aways[i].tensor);
 }
 
 static void fetch_activation(struct offloading *o, struct away *away)
@@ -263,7 +336,11 @@ static void mark_residents(struct offloading *o)
 
 static void keep(struct offloading *o, uint32_t op)
 {
-    ll_rewrite_keep(&o->x.rewrite, op);
+    struct ll_record record;
+    if (!ll_rewrite_record(&o->x.rewrite, op, &record))
+        return;
+    ll_exchange_await(&o->x, &record);
+    ll_rewrite_put(&o->x.rewrite, op, &record);
     o->x.worked = o->x.rewrite.op_count - 1;
 }
 
@@ -271,6 +348,13 @@ static void write_update(struct offloading *o, uint32_t op)
 {
     const struct ll_form *form = form_of(o, op);
     const struct ll_trace *trace = o->x.trace;
+    bool again = trace->ops[op].step != o->step;
+    for (uint32_t i = 0; i < form->view.input_count; i++)
+        again |= o->leaves_now[trace->tensors[ll_op_input(trace, op, i)].storage];
+    if (again)
+        end_updates(o);
+    o->step = trace->ops[op].step;
+    turn(o, &o->updates, LL_PHASE_UPDATE);
     for (uint32_t i = 0; i < form->view.input_count; i++) {
         uint32_t tensor = ll_op_input(trace, op, i);
         const struct ll_desc *desc = &trace->descs[trace->tensors[tensor].desc];
@@ -284,8 +368,10 @@ static void write_update(struct offloading *o, uint32_t op)
     keep(o, op);
     for (uint32_t i = 0; i < form->view.output_count; i++) {
         uint32_t tensor = ll_op_output(trace, op, i);
-        if (is_away(o, tensor))
-            o->x.part[trace->tensors[tensor].storage] = send_away(o, op, tensor);
+        if (!is_away(o, tensor))
+            continue;
+        o->leaves_now[trace->tensors[tensor].storage] = true;
+        leave(o, &o->updates, tensor);
     }
 }
 
@@ -295,6 +381,11 @@ static void write_op(struct offloading *o, uint32_t op)
     if (phase == LL_PHASE_UPDATE) {
         write_update(o, op);
     } else {
+        end_updates(o);
+        if (phase == LL_PHASE_FORWARD && o->x.plan->offload.activations)
+            begin_layer(o, op);
+        else if (phase == LL_PHASE_BACKWARD && o->x.plan->offload.activations)
+            end_passes(o);
         if (o->x.plan->offload.weights)
             ll_gather_weights(&o->x, op);
         if (phase == LL_PHASE_BACKWARD && o->x.plan->offload.activations)
@@ -302,7 +393,7 @@ static void write_op(struct offloading *o, uint32_t op)
         keep(o, op);
     }
     if (o->x.plan->offload.activations)
-        send_activations(o, op);
+        leave_activations(o, op);
 }
 
 static bool prepare(struct offloading *o)
@@ -311,20 +402,33 @@ static bool prepare(struct offloading *o)
     const struct ll_offload *offload = &o->x.plan->offload;
     o->x.gradients.sharded = ll_alloc(arena, o->x.trace->storage_count + 1, sizeof *o->x.gradients.sharded);
     o->x.part = none(o, o->x.trace->storage_count);
-    if (!o->x.gradients.sharded || !o->x.part || !ll_layers_find(o->x.trace, arena, &o->x.layers))
+    o->leaves_now = ll_alloc(arena, o->x.trace->storage_count + 1, sizeof *o->leaves_now);
+    if (!o->x.gradients.sharded || !o->x.part || !o->leaves_now ||
+        !ll_layers_find(o->x.trace, arena, &o->x.layers))
         return false;
     mark_residents(o);
     return (!offload->activations || find_aways(o)) && (!offload->weights || ll_uses_find(&o->x));
 }
 
+static void release_turns(struct turns *turns)
+{
+    free(turns->last.tensors);
+    free(turns->before.tensors);
+}
+
 struct ll_trace *ll_offload(const struct ll_trace *trace, const struct ll_parallel *plan,
                             const char **trouble)
 {
-    struct offloading o = {.x = {.trace = trace, .plan = plan, .from_host = true, .worked = LL_NONE}};
+    struct offloading o = {
+        .x = {.trace = trace, .plan = plan, .from_host = true, .worked = LL_NONE, .awaited = LL_NONE},
+        .layer = LL_NONE};
     ll_rewrite_begin(&o.x.rewrite, trace, NULL, 0);
     if (!prepare(&o))
         ll_rewrite_trouble(&o.x.rewrite, ll_status_text(LL_NO_MEMORY));
     for (uint32_t op = 0; op < trace->op_count && !o.x.rewrite.trouble; op++)
         write_op(&o, op);
+    end_updates(&o);
+    release_turns(&o.passes);
+    release_turns(&o.updates);
     return ll_rewrite_end(&o.x.rewrite, trouble);
 }

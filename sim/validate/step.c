@@ -202,8 +202,8 @@ static void reset(struct reading *r, const char *key, const char *value)
         }
 }
 
-/* By rule, each between spaces: what it asks for, and by what data tells what changes nothing. `dp` and its like
- * of replicas are looked at to refuse what is not theirs. */
+/* By rule, each between spaces: what it asks for, and by what data tells what changes nothing. `dp` and its
+ * like of replicas are looked at to refuse what is not theirs. */
 #define COMMON_KEYS " model mode "
 #define BATCH_KEYS COMMON_KEYS "batch microbatch "
 #define REPLICA_KEYS "devices tp pp dp cp "

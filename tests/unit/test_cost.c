@@ -255,22 +255,10 @@ static void the_slowest_stage_sets_the_pace(void **state)
     assert_near(timing.overhead_s, 3e-6, 0);
     assert_int_equal(timing.bound, LL_BOUND_LEVEL + 2);
     assert_string_equal(ll_bound_name(&machine, timing.bound), "outer");
-    assert_near(cost.utilization, 1, 1e-15);
-}
-
-/* Full vectors are as many operations as there can be, whatever a rate such as 0.167 a cycle is rounded to. */
-static void no_more_is_used_than_there_is(void **state)
-{
-    (void)state;
-    struct ll_machine machine = simple();
-    struct ll_work work = {
-        .kind = LL_WORK_VECTOR, .dtype = LL_F32, .flops = 1000, .a_bytes = 4000, .c_bytes = 4000};
-    work.vector.elements = 1000;
-    for (int k = 1; k <= 1000; k++) {
+    for (int k = 1; k <= 1000; k++) { /* whatever a rate such as 0.167 a cycle is rounded to */
         machine.units[1].vector.flops[LL_F32] = k / 1000.;
-        double utilization = cost_of(&machine, LL_OP_RELU, &work).utilization;
-        assert_true(utilization <= 1);
-        assert_near(utilization, 1, 1e-12);
+        cost = cost_of(&machine, LL_OP_RELU, &work);
+        assert_true(cost.utilization <= 1 && cost.utilization > 1 - 1e-12);
     }
 }
 
@@ -587,7 +575,6 @@ int main(void)
         cmocka_unit_test(devices_that_exchange_data_are_not_asked_of_one),
         cmocka_unit_test(what_private_memories_share_is_moved_to_each),
         cmocka_unit_test(the_slowest_stage_sets_the_pace),
-        cmocka_unit_test(no_more_is_used_than_there_is),
         cmocka_unit_test(what_was_left_inside_is_not_moved_again),
         cmocka_unit_test(others_drop_what_is_overwritten_while_the_unit_computes),
         cmocka_unit_test(a_tiny_op_waits_for_its_dependent_accesses),

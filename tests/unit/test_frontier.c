@@ -208,8 +208,8 @@ static void experts_compute_on_their_places(void **state)
     ll_trace_free(trace);
 }
 
-/* One word goes through two of eight experts; of what n words choose by chance, each expert is missed by (3/4)^n:
- * 8 (1 - (3/4)^n) = 2, 3.5, 4.625, 5.469, 6.102 are read. */
+/* One word goes through two of eight experts; of what n words choose by chance, each expert is missed by
+ * (3/4)^n: 8 (1 - (3/4)^n) = 2, 3.5, 4.625, 5.469, 6.102 are read. */
 static void experts_that_no_word_has_chosen_are_not_read(void **state)
 {
     (void)state;

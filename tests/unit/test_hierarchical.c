@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges in two: within nodes of two devices at 4 B and 1 us, and between these at B and 5 us. */
+/* Exchanges in two: within nodes of two devices at 4 B and 1 us, and between these at B and 5 us; and
+ * groups that lie in nodes each in its own way. */
 #include "check.h"
 #include "sim/net/collective.h"
 #include "toy_net.h"
@@ -77,11 +78,45 @@ static void only_equal_blocks_are_parts(void **state)
     ll_toy_net_free(&f);
 }
 
+/* Three groups of ten one behind the other on nodes of eight, which cut them into 8 and 2, 6 and 4, 4 and 6:
+ * two rings for the first, four for the others. A message comes into a node on the rail on which it was sent:
+ * from place 3 of the first node one of two rings, and from place 3 of the third one of four, both into the
+ * second. */
+static void groups_that_nodes_cut_differently_have_rings_of_their_own(void **state)
+{
+    (void)state;
+    const double a = 1e-6; /* through the switch of a node */
+    struct ll_toy_net f =
+        ll_toy_net("  - {name: in, topology: switch, devices: 8, bandwidth: 100GB/s, latency: 500ns}\n"
+                   "  - {name: out, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 1us}\n");
+    uint64_t members[30];
+    for (uint64_t i = 0; i < 30; i++)
+        members[i] = i;
+    struct ll_exchanged done;
+    struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, M, members, 10, 3};
+    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    assert_near(done.time_s, 2 * 9 * (3 * a + (M / 10 / 2 + M / 10 / 4) / B), 1e-9);
+    assert_near(done.sent_bytes, 2 * 9 * M, 1e-12);
+    exchange.algorithm = LL_ALGORITHM_CHAINED_TREES;
+    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    /* Of ten trees one keeps to its rail, 2 us; the others have one hop of 1 us more within a node. */
+    assert_near(done.time_s, 2 * 7 * a + 2 * (2e-6 + 9 * 1e-6 / 10) + (M / 2 + M / 4) / B, 1e-9);
+    exchange.algorithm = LL_ALGORITHM_RING; /* the second alone: of a part of a node and a part of another */
+    exchange.members = members + 10;
+    exchange.groups = 1;
+    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+    assert_near(done.time_s, 2 * 9 * (3 * a + M / 10 / 4 / B), 1e-9);
+    exchange.algorithm = LL_ALGORITHM_HIERARCHICAL;
+    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_NO_WAY);
+    ll_toy_net_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_collective_has_its_parts_within_and_between),
         cmocka_unit_test(only_equal_blocks_are_parts),
+        cmocka_unit_test(groups_that_nodes_cut_differently_have_rings_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

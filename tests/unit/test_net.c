@@ -404,37 +404,6 @@ static void a_smaller_last_node_holds_as_many_rings_as_it_has_devices(void **sta
     ll_toy_net_free(&f);
 }
 
-/* Three groups of ten one behind the other on nodes of eight, which cut them into 8 and 2, 6 and 4, 4 and 6: two
- * rings for the first, four for the others. A message comes into a node on the rail on which it was sent: from
- * place 3 of the first node one of two rings, and from place 3 of the third one of four, both into the second. */
-static void groups_that_nodes_cut_differently_have_rings_of_their_own(void **state)
-{
-    (void)state;
-    struct ll_toy_net f =
-        ll_toy_net("  - {name: in, topology: switch, devices: 8, bandwidth: 100GB/s, latency: 500ns}\n"
-                   "  - {name: out, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 1us}\n");
-    uint64_t members[30];
-    for (uint64_t i = 0; i < 30; i++)
-        members[i] = i;
-    struct ll_exchanged done;
-    struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, M, members, 10, 3};
-    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
-    assert_time(done.time_s, 2 * 9 * (3 * a + (M / 10 / 2 + M / 10 / 4) / B));
-    assert_near(done.sent_bytes, 2 * 9 * M, 1e-12);
-    exchange.algorithm = LL_ALGORITHM_CHAINED_TREES;
-    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
-    /* Of ten trees one keeps to its rail, 2 us; the others have one hop of 1 us more within a node. */
-    assert_time(done.time_s, 2 * 7 * a + 2 * (2e-6 + 9 * 1e-6 / 10) + (M / 2 + M / 4) / B);
-    exchange.algorithm = LL_ALGORITHM_RING; /* the second alone: of a part of a node and a part of another */
-    exchange.members = members + 10;
-    exchange.groups = 1;
-    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
-    assert_time(done.time_s, 2 * 9 * (3 * a + M / 10 / 4 / B));
-    exchange.algorithm = LL_ALGORITHM_HIERARCHICAL;
-    assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_NO_WAY);
-    ll_toy_net_free(&f);
-}
-
 static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, double bytes)
 {
     uint64_t members[16];
@@ -619,7 +588,6 @@ int main(void)
         cmocka_unit_test(chained_trees_stream_up_and_down),
         cmocka_unit_test(many_nodes_of_trees_are_no_slower_but_for_hops),
         cmocka_unit_test(a_smaller_last_node_holds_as_many_rings_as_it_has_devices),
-        cmocka_unit_test(groups_that_nodes_cut_differently_have_rings_of_their_own),
         cmocka_unit_test(a_smaller_last_node_is_a_node_in_what_is_expected),
         cmocka_unit_test(the_way_that_is_expected_to_be_the_fastest_is_taken),
         cmocka_unit_test(trees_come_and_go_as_nccl_expects_them_to),
