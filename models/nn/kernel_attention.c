@@ -6,7 +6,6 @@
  *     dq = sum_j g_j k_j            dk_j += g_j q                     dv_j += p_j dy
  *
  * over the keys j that the row sees. A thread has whole stacks, so that sums over rows have one order. */
-#include "models/nn/kernel_attention.h"
 #include "models/nn/kernel_softmax.h"
 
 #include <string.h>
@@ -19,6 +18,7 @@ struct stacks {
 };
 
 #ifndef LL_DOUBLE
+/* A row of scores for each thread. */
 uint64_t ll_attention_workspace(const struct ll_op_view *op, unsigned threads)
 {
     const struct ll_shape *k = &op->in[1];

@@ -6,7 +6,6 @@
  * A box whose class is k is to become the one it overlaps with best: its four targets, in units of a tenth of
  * its size for the centre and a fifth for the logarithm of the size, stand at 4 k and count; elsewhere
  * nothing does. Truths of class 0 are none. */
-#include "models/nn/kernel_detect.h"
 #include "models/nn/kernel_random.h"
 
 #include <math.h>

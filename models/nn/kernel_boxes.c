@@ -3,7 +3,6 @@
  * best that do not overlap. A box is left, top, right, bottom. */
 #include "models/nn/elementary.h"
 #include "models/nn/kernel.h"
-#include "models/nn/kernel_detect.h"
 
 #include <math.h>
 #include <string.h>

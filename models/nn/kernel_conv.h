@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the three passes of a convolution share: the geometry, gathering windows of an image as the rows of a
- * matrix, and the scratch memory for them. */
+/* What the three passes of a convolution share: the geometry, and gathering windows of an image as the rows
+ * of a matrix. */
 #ifndef LL_NN_KERNEL_CONV_H
 #define LL_NN_KERNEL_CONV_H
 
@@ -28,11 +28,6 @@ enum { LL_CONV_FILTER_SLICE = 96 };
 /* How many rows of so many columns are gathered and multiplied at a time: about what a second-level cache
  * holds (LL_CONV_ELEMENTS), and enough to pay for the packing of the other operand. Pure. */
 uint64_t ll_conv_rows(uint64_t columns);
-
-/* Scratch bytes, for so many threads, of conv2d, conv2d_data_grad and conv2d_filter_grad; outputs known. */
-uint64_t ll_conv_workspace(const struct ll_op_view *op, unsigned threads);
-uint64_t ll_conv_data_workspace(const struct ll_op_view *op, unsigned threads);
-uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads);
 
 /* Whether every channel has one filter of its own: images [batch, height, width, channels], filters [height,
  * width, in of a group, out]. Such convolutions have kernels that gather nothing; the call is that of the op.

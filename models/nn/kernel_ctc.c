@@ -16,7 +16,6 @@
  * over frames fits into neither type. Frames behind an utterance's end have no gradient. Where no path has
  * the labels, as with fewer frames than labels, the loss is 0 and so is the gradient: such utterances teach
  * nothing, as with TensorFlow's ignore_longer_outputs_than_inputs. */
-#include "models/nn/kernel_ctc.h"
 #include "models/nn/kernel.h"
 
 #include <math.h>

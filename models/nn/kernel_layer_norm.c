@@ -8,7 +8,6 @@
  *
  * A row stays in cache while it is read three times. What is summed over rows is summed block by block, and
  * the blocks in order. */
-#include "models/nn/kernel_layer_norm.h"
 #include "models/nn/kernel.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
  *     s_c = bias + alpha sum_{|j - c| <= radius} x_j^2          y_c = x_c s_c^-beta
  *     dx_c = dy_c s_c^-beta - 2 alpha beta x_c sum_{|j - c| <= radius} dy_j y_j / s_j */
 #include "models/nn/kernel.h"
-#include "models/nn/kernel_lrn.h"
 
 #include <math.h>
 

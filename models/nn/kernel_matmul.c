@@ -6,8 +6,8 @@
  * A transposed B is packed by OpenBLAS a few columns at a time out of many rows side by side. Where these lie
  * a page apart they all meet in one set of the first-level cache, which holds fewer, and a product of 32 rows
  * takes half as long again. Such a B is copied first, its rows a little further apart. */
-#include "models/nn/kernel_matmul.h"
 #include "models/nn/blas.h"
+#include "models/nn/kernel.h"
 #include "models/nn/kernel_skinny.h"
 #include "models/nn/kernel_thin.h"
 

@@ -10,7 +10,6 @@
  *
  *     d = mean_b - mean_a      mean = mean_a + d n_b / n      m = m_a + m_b + d^2 n_a n_b / n */
 #include "models/nn/kernel.h"
-#include "models/nn/kernel_norm.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best of many. A beam search wants few of them, each of which finds its place from below; a detector
  * wants thousands, and all are sorted. */
-#include "models/nn/kernel_rank.h"
 #include "models/nn/kernel.h"
 
 #include <math.h>

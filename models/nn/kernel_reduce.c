@@ -3,7 +3,6 @@
  *
  *      x[outer, middle, inner] -> partial[part, outer, inner] -> y[outer, inner] */
 #include "models/nn/kernel_largest.h"
-#include "models/nn/kernel_reduce.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,12 +2,12 @@
 /* Tokens find their places with the experts that they chose, the first choices of all tokens before the
  * second ones, and in the order of the tokens (Lepikhin et al., GShard, 2020): who comes when an expert has
  * no place left is turned away. A place that stays empty names no token. */
-#include "models/nn/kernel_route.h"
 #include "models/nn/kernel.h"
 
 #include <string.h>
 
 #ifndef LL_DOUBLE
+/* How many have come to each expert. */
 uint64_t ll_route_workspace(const struct ll_op_view *op, unsigned threads)
 {
     (void)threads;

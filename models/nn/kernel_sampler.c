@@ -11,7 +11,6 @@
  *
  * Which classes are there is kept in a table of open addresses: zero is free, else a class plus one. */
 #include "models/nn/kernel_random.h"
-#include "models/nn/kernel_sampler.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binds the op table's rows to their kernels. A NATIVE row without a kernel does not link. */
 #include "models/nn/kernel.h"
-#include "models/nn/kernel_attention.h"
-#include "models/nn/kernel_conv.h"
-#include "models/nn/kernel_ctc.h"
-#include "models/nn/kernel_detect.h"
-#include "models/nn/kernel_layer_norm.h"
-#include "models/nn/kernel_lrn.h"
-#include "models/nn/kernel_matmul.h"
-#include "models/nn/kernel_norm.h"
-#include "models/nn/kernel_rank.h"
-#include "models/nn/kernel_reduce.h"
-#include "models/nn/kernel_route.h"
-#include "models/nn/kernel_sampler.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -28,7 +16,7 @@ static const struct {
 };
 
 /* Kinds that need scratch memory; the others need none. */
-static uint64_t (*const workspaces[LL_OP_COUNT])(const struct ll_op_view *op, unsigned threads) = {
+static ll_workspace *const workspaces[LL_OP_COUNT] = {
     [LL_OP_MATMUL] = ll_matmul_workspace,
     [LL_OP_CONV2D] = ll_conv_workspace,
     [LL_OP_CONV2D_DATA] = ll_conv_data_workspace,
