@@ -427,18 +427,6 @@ static const void *ask_all(const struct source *source)
     return read_all(source);
 }
 
-static const void *ask_bytes(struct ll_arena *arena, const void *bytes, size_t size, ask *question)
-{
-    struct ll_arena scratch = {0};
-    struct source source = {.arena = arena};
-    char *image = ll_copy(&scratch, bytes, size); /* libelf wants to own what it reads */
-    Elf *elf = image && elf_version(EV_CURRENT) != EV_NONE ? elf_memory(image, size) : NULL;
-    const void *answer = start(&source, elf, size) ? question(&source) : NULL;
-    elf_end(elf);
-    ll_arena_release(&scratch);
-    return answer;
-}
-
 /* Opening must not wait for the other end of a pipe. */
 static const void *ask_file(struct ll_arena *arena, const char *path, ask *question)
 {
@@ -458,11 +446,6 @@ static const void *ask_file(struct ll_arena *arena, const char *path, ask *quest
     return answer;
 }
 
-const char *ll_elf_build_id_of(struct ll_arena *arena, const void *bytes, size_t size)
-{
-    return ask_bytes(arena, bytes, size, ask_build_id);
-}
-
 const char *ll_elf_build_id(struct ll_arena *arena, const char *path)
 {
     return ask_file(arena, path, ask_build_id);
@@ -470,7 +453,14 @@ const char *ll_elf_build_id(struct ll_arena *arena, const char *path)
 
 const struct ll_elf *ll_elf_read_bytes(struct ll_arena *arena, const void *bytes, size_t size)
 {
-    return ask_bytes(arena, bytes, size, ask_all);
+    struct ll_arena scratch = {0};
+    struct source source = {.arena = arena};
+    char *image = ll_copy(&scratch, bytes, size); /* libelf wants to own what it reads */
+    Elf *elf = image && elf_version(EV_CURRENT) != EV_NONE ? elf_memory(image, size) : NULL;
+    const struct ll_elf *read = start(&source, elf, size) ? read_all(&source) : NULL;
+    elf_end(elf);
+    ll_arena_release(&scratch);
+    return read;
 }
 
 const struct ll_elf *ll_elf_read(struct ll_arena *arena, const char *path)

@@ -17,9 +17,6 @@
  * or memory ran out. */
 const char *ll_elf_build_id(struct ll_arena *arena, const char *path);
 
-/* The same for a file in memory. */
-const char *ll_elf_build_id_of(struct ll_arena *arena, const void *bytes, size_t size);
-
 /* Where the loader puts the address of a symbol, bits. */
 enum ll_elf_slot {
     LL_SLOT_CALL = 1,    /* JUMP_SLOT: a call through the procedure linkage table */

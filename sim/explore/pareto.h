@@ -26,12 +26,6 @@ bool ll_dominates(const double *a, const double *b, size_t objectives);
 enum ll_status ll_pareto_front(const double *values, uint64_t count, size_t objectives, uint64_t *front,
                                uint64_t *front_count);
 
-/* The volume that the points dominate, up to the reference point; points that do not lie below the reference
- * in all objectives add nothing. Exact: by sweeping for up to three objectives, by slices along the first one
- * for more (While, Hingston, Barone and Huband: A faster algorithm for calculating hypervolume, 2006), which
- * takes count^(objectives - 1) at worst. NaN when memory ran out. */
-double ll_hypervolume(const double *values, uint64_t count, size_t objectives, const double *reference);
-
 /* The front that a point belongs to: 0 for those that none dominates, 1 for those that only points of front 0
  * dominate, and so on (the non-dominated sorting of Deb, Pratap, Agarwal and Meyarivan: A fast and elitist
  * multiobjective genetic algorithm, 2002). violations[i] says by how much point i breaks the constraints, 0:

@@ -263,28 +263,3 @@ struct ll_nest ll_nest_gather(uint64_t table_rows, uint64_t row_elements, uint64
     out->stride[1] = element_bytes;
     return nest;
 }
-
-/* Iterations of the innermost of a dimension's first `count` loops over `size` coordinates. */
-static uint64_t trips(const struct ll_nest *nest, uint32_t dim, uint32_t loop, uint32_t count, uint64_t size)
-{
-    while (loop < count && nest->loops[loop].dim != dim)
-        loop++;
-    if (loop == count)
-        return 1;
-    uint64_t by = nest->loops[loop].step, whole = ll_mul(size / by, trips(nest, dim, loop + 1, count, by));
-    return size % by ? ll_add(whole, trips(nest, dim, loop + 1, count, size % by)) : whole;
-}
-
-uint64_t ll_nest_most_accesses(const struct ll_nest *nest)
-{
-    struct ll_stream stream;
-    uint64_t sum = 0;
-    ll_stream_begin(&stream, nest);
-    for (uint32_t r = 0; r < nest->ref_count; r++) {
-        uint64_t count = 1;
-        for (uint32_t d = 0; d < LL_NEST_DIMS; d++)
-            count = ll_mul(count, trips(nest, d, 0, stream.depth[r], nest->size[d]));
-        sum = ll_add(sum, count);
-    }
-    return sum;
-}

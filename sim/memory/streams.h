@@ -77,10 +77,6 @@ void ll_stream_begin(struct ll_stream *stream, const struct ll_nest *nest);
  * than the room does not mean that the end has come, 0 does. */
 size_t ll_stream_fill(struct ll_stream *stream, uint64_t *accesses, size_t room);
 
-/* How many accesses the whole stream has, guarded ones counted as if they all were made; LL_NO_FIT past 64
- * bits. Pure. */
-uint64_t ll_nest_most_accesses(const struct ll_nest *nest);
-
 /* A block of a product with the order of the loops over such blocks. */
 enum ll_nest_order {
     LL_ORDER_MNK,

@@ -3,7 +3,7 @@
  * twice, by the objectives and by their logarithms, up to a reference a tenth beyond the ends of the grid's
  * front. Ends with 1 below 95 %. */
 #include "sim/explore/findings.h"
-#include "sim/explore/pareto.h"
+#include "tests/hypervolume.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static double volume_of(const struct judge *judge, const struct ll_findings *fin
         for (size_t k = 0; k < judge->objectives; k++)
             values[i * judge->objectives + k] =
                 judged(judge, findings->objectives[k]->numbers[findings->front[i]]);
-    double volume = ll_hypervolume(values, findings->front_count, judge->objectives, judge->reference);
+    double volume = hypervolume(values, findings->front_count, judge->objectives, judge->reference);
     free(values);
     return volume;
 }

@@ -196,7 +196,8 @@ static struct conversion import_odd_sizes(double flops, uint64_t bytes)
     begin_file(&o);
     begin(&o, 1, 4, "comp");
     ll_wire_put_text(&o.attr, 1, "num_ops");
-    ll_wire_put_double(&o.attr, DOUBLE, flops);
+    ll_wire_put_varint(&o.attr, DOUBLE << 3 | LL_WIRE_FIXED64);
+    ll_str_add_bytes(&o.attr, (const char *)&flops, sizeof flops);
     ll_wire_put_bytes(&o.node, 10, o.attr.text, o.attr.length);
     attr(&o, "tensor_size", UINT64, 400);
     end_message(&o);

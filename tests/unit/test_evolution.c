@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches against whole grids of 50,000 points that are cheap to compute. */
 #include "check.h"
+#include "hypervolume.h"
 
 #include "sim/explore/evolution.h"
 #include "sim/explore/pareto.h"
@@ -164,7 +165,7 @@ static double volume_of(const struct problem *problem, const double *values, uin
         judged[i] = problem->ratios ? log(values[i]) : values[i];
     for (size_t j = 0; j < k; j++)
         edge[j] = problem->ratios ? log(reference[j]) : reference[j];
-    double volume = ll_hypervolume(judged, count, k, edge);
+    double volume = hypervolume(judged, count, k, edge);
     free(judged);
     return volume;
 }

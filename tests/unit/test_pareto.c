@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
-
-#include "sim/explore/pareto.h"
+#include "hypervolume.h"
 
 #include "tracer/base/clock.h"
 
@@ -120,7 +119,7 @@ static void the_volume_is_what_counting_cells_gives(void **state)
             cloud.values[i] = (double)ll_random_below(&random, 6);
         for (size_t k = 0; k < cloud.objectives; k++)
             reference[k] = (double)(2 + ll_random_below(&random, 5));
-        assert_near(ll_hypervolume(cloud.values, cloud.count, cloud.objectives, reference),
+        assert_near(hypervolume(cloud.values, cloud.count, cloud.objectives, reference),
                     cells(&cloud, reference), 1e-12);
     }
 }
@@ -137,7 +136,7 @@ static void a_sphere_has_the_volume_of_its_octant(void **state)
         values[3 * i + 1] = 1 - r * cos(angle);
         values[3 * i + 2] = 1 - r * sin(angle);
     }
-    double volume = ll_hypervolume(values, POINTS, 3, (double[]){1, 1, 1});
+    double volume = hypervolume(values, POINTS, 3, (double[]){1, 1, 1});
     assert_true(volume < acos(-1) / 6 && volume > 0.97 * acos(-1) / 6);
 }
 

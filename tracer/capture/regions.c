@@ -66,14 +66,6 @@ static void free_node(struct ll_regions *regions, uint32_t node)
     regions->free_node = node;
 }
 
-uint32_t ll_regions_count(const struct ll_regions *regions)
-{
-    uint32_t count = regions->node_count;
-    for (uint32_t node = regions->free_node; node; node = regions->nodes[node].left)
-        count--;
-    return count;
-}
-
 /* All that begins before `address` goes left. */
 static void split(struct ll_regions *regions, uint32_t tree, uint64_t address, uint32_t *left,
                   uint32_t *right)

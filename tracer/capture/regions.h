@@ -98,9 +98,6 @@ void ll_readers_add(struct ll_regions *regions, uint32_t *list, uint32_t op, uin
 /* Empties a list. */
 void ll_readers_clear(struct ll_regions *regions, uint32_t *list);
 
-/* How many regions there are. */
-uint32_t ll_regions_count(const struct ll_regions *regions);
-
 /* The stretch as one run where it is one, so that equal stretches have equal numbers. */
 static inline struct ll_stretch_of_memory ll_stretch(uint64_t address, uint64_t rows, uint64_t row_bytes,
                                                      uint64_t stride_bytes)

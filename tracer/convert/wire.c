@@ -145,14 +145,3 @@ void ll_wire_put_text(struct ll_str *out, uint64_t number, const char *text)
 {
     ll_wire_put_bytes(out, number, text, strlen(text));
 }
-
-void ll_wire_put_double(struct ll_str *out, uint64_t number, double value)
-{
-    uint64_t bits;
-    char bytes[8];
-    memcpy(&bits, &value, sizeof bits);
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (char)(bits >> 8 * i);
-    put_key(out, number, LL_WIRE_FIXED64);
-    ll_str_add_bytes(out, bytes, sizeof bytes);
-}

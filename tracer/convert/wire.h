@@ -55,6 +55,5 @@ void ll_wire_put_varint(struct ll_str *out, uint64_t value);
 void ll_wire_put_integer(struct ll_str *out, uint64_t number, uint64_t value);
 void ll_wire_put_bytes(struct ll_str *out, uint64_t number, const void *bytes, size_t size);
 void ll_wire_put_text(struct ll_str *out, uint64_t number, const char *text);
-void ll_wire_put_double(struct ll_str *out, uint64_t number, double value);
 
 #endif

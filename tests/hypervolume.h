@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The volume between points and a reference.
+/* The volume between points and a reference, by which a search is judged.
  *
  * Two objectives: the staircase of the points bounds an area. Three: planes of equal first objective are
  * swept from the least on; what was met so far has a staircase in the other two, and every gap between planes
  * adds its area times the gap's width. More: the same along the first objective, each slice being a volume of
  * one dimension less. */
+#ifndef LL_TESTS_HYPERVOLUME_H
+#define LL_TESTS_HYPERVOLUME_H
+
 #include "sim/explore/pareto.h"
 
 #include <assert.h>
@@ -67,8 +70,8 @@ static int by_first(const void *a, const void *b)
 
 /* The volume of rows of `objectives` values each. room holds what deeper slices need: count rows an
  * objective. */
-static double volume_of(const double **rows, uint64_t count, size_t objectives, const double *reference,
-                        double (*corners)[2], const double **room);
+static double volume_of_rows(const double **rows, uint64_t count, size_t objectives, const double *reference,
+                             double (*corners)[2], const double **room);
 
 static double slices_of(const double **rows, uint64_t count, size_t objectives, const double *reference,
                         double (*corners)[2], const double **room)
@@ -81,7 +84,7 @@ static double slices_of(const double **rows, uint64_t count, size_t objectives, 
         for (uint64_t j = 0; j <= i; j++)
             room[j] = rows[j] + 1;
         sum += (next - rows[i][0]) *
-               volume_of(room, i + 1, objectives - 1, reference + 1, corners, room + count);
+               volume_of_rows(room, i + 1, objectives - 1, reference + 1, corners, room + count);
     }
     return sum;
 }
@@ -100,8 +103,8 @@ static double planes_of(const double **rows, uint64_t count, size_t objectives, 
     return objectives == 3 ? sum : stairs.area;
 }
 
-static double volume_of(const double **rows, uint64_t count, size_t objectives, const double *reference,
-                        double (*corners)[2], const double **room)
+static double volume_of_rows(const double **rows, uint64_t count, size_t objectives, const double *reference,
+                             double (*corners)[2], const double **room)
 {
     qsort(rows, count, sizeof *rows, by_first);
     if (objectives == 1)
@@ -119,7 +122,12 @@ static bool below_reference(const double *values, const double *reference, size_
     return true;
 }
 
-double ll_hypervolume(const double *values, uint64_t count, size_t objectives, const double *reference)
+/* The volume that the points dominate, up to the reference point; points that do not lie below the reference
+ * in all objectives add nothing. Exact: by sweeping for up to three objectives, by slices along the first one
+ * for more (While, Hingston, Barone and Huband: A faster algorithm for calculating hypervolume, 2006), which
+ * takes count^(objectives - 1) at worst. NaN when memory ran out. */
+static inline double hypervolume(const double *values, uint64_t count, size_t objectives,
+                                 const double *reference)
 {
     assert(objectives >= 1);
     uint64_t *front = calloc(count ? count : 1, sizeof *front), front_count = 0, used = 0;
@@ -131,10 +139,12 @@ double ll_hypervolume(const double *values, uint64_t count, size_t objectives, c
             if (below_reference(row, reference, objectives))
                 rows[used++] = row;
         }
-        volume = volume_of(rows, used, objectives, reference, corners, rows + used);
+        volume = volume_of_rows(rows, used, objectives, reference, corners, rows + used);
     }
     free(front);
     free(corners);
     free(rows);
     return volume;
 }
+
+#endif
