@@ -207,16 +207,6 @@ static struct ll_value *remembered(struct ll_decoder *d, const char *name, struc
                    .kind = LL_OP_PUT, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
 }
 
-static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, struct ll_value *b, bool transpose_b)
-{
-    struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
-                                             .input_count = 2,
-                                             .inputs = (struct ll_value *[]){a, b},
-                                             .attr_count = transpose_b ? 1 : 0,
-                                             .attrs = &attr});
-}
-
 /* What hides words: as much less of a score as each pair has; of words that see all others nothing. */
 static struct ll_value *hiding(struct ll_decoder *d)
 {
@@ -261,14 +251,14 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
                                                                .attrs = attrs});
         return as_rows(d, y, each);
     }
-    struct ll_value *scores = product(nn, q, k, true);
+    struct ll_value *scores = ll_matmul_transposed(nn, q, k);
     struct ll_value *shares = d->eager ? shares_of(d, scores)
                                        : ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_SOFTMAX,
                                                                            .input_count = 1,
                                                                            .inputs = &scores,
                                                                            .attr_count = d->sees_all ? 3 : 2,
                                                                            .attrs = attrs});
-    return as_rows(d, product(nn, ll_decoder_dropped(d, shares), v, false), each);
+    return as_rows(d, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, ll_decoder_dropped(d, shares), v), each);
 }
 
 /* Words that are read of each sentence, the last, and words of a sentence. */

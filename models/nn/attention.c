@@ -25,17 +25,6 @@ static struct ll_value *join_heads(struct ll_nn *nn, struct ll_value *x)
     return ll_seen_as(nn, ll_transposed(nn, x, 213), &shape);
 }
 
-static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, struct ll_value *b, bool transpose_b)
-{
-    struct ll_value *inputs[] = {a, b};
-    struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
-                                             .input_count = 2,
-                                             .inputs = inputs,
-                                             .attr_count = transpose_b ? 1 : 0,
-                                             .attrs = &attr});
-}
-
 struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct ll_value *keys,
                               struct ll_value *values, const struct ll_attention_options *options)
 {
@@ -48,13 +37,13 @@ struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct
     }
     struct ll_value *q = ll_scaled(nn, queries, "head_scale", 1 / sqrt((double)(features / heads)));
     struct ll_value *k = split_heads(nn, keys, heads), *v = split_heads(nn, values, heads);
-    struct ll_value *share = product(nn, split_heads(nn, q, heads), k, true);
+    struct ll_value *share = ll_matmul_transposed(nn, split_heads(nn, q, heads), k);
     if (options->bias)
         share = ll_add_of(nn, share, options->bias);
     share = ll_nn_do1(nn, LL_OP_SOFTMAX, share);
     if (options->chance)
         share = ll_dropout_layer(nn, "dropout", share, options->keep, options->chance);
-    return join_heads(nn, product(nn, share, v, false));
+    return join_heads(nn, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, share, v));
 }
 
 struct ll_value *ll_causal_bias(struct ll_nn *nn, uint64_t length)

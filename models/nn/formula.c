@@ -199,9 +199,11 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
     struct ll_value *inputs[] = {a, b};
-    return ll_nn_do(
-        nn, &(struct ll_nn_call){
-                .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &attr});
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = a->shape.rank > 2 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = 1,
+                                             .attrs = &attr});
 }
 
 struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor)

@@ -84,7 +84,7 @@ struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, 
  * row. */
 struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices);
 
-/* a b^T: [m, k] and [n, k] give [m, n]. */
+/* a b^T of matrices, or of each two of stacks of them: [m, k] and [n, k] give [m, n]. */
 struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b);
 
 /* One behind the other along dimension `axis`, all others being equal. */

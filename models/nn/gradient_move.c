@@ -188,27 +188,3 @@ void ll_gradient_TOP_K(struct ll_nn *nn, const struct ll_gradient_call *call)
                                                                .given = &hot});
     call->dx[0] = ll_sum_over(nn, ll_mul_of(nn, where, ll_seen_as(nn, dy, &column)), rank - 1, 1);
 }
-
-static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool transpose_a, struct ll_value *b,
-                                bool transpose_b)
-{
-    struct ll_value *inputs[] = {a, b};
-    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, transpose_a),
-                              ll_attr_of_count(LL_ATTR_TRANSPOSE_B, transpose_b)};
-    const struct ll_nn_call call = {
-        .kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs};
-    return ll_weight_product(nn, &call, a->shape.dtype == LL_F8 || b->shape.dtype == LL_F8);
-}
-
-/* As of a single product. */
-void ll_gradient_BATCH_MATMUL(struct ll_nn *nn, const struct ll_gradient_call *call)
-{
-    const struct ll_nn_op *op = call->op;
-    bool ta = ll_attr_count(&op->view, LL_ATTR_TRANSPOSE_A, 0) != 0,
-         tb = ll_attr_count(&op->view, LL_ATTR_TRANSPOSE_B, 0) != 0;
-    struct ll_value *a = op->inputs[0], *b = op->inputs[1], *dy = call->dy[0];
-    if (call->wanted[0])
-        call->dx[0] = ta ? product(nn, b, tb, dy, true) : product(nn, dy, false, b, !tb);
-    if (call->wanted[1])
-        call->dx[1] = tb ? product(nn, dy, true, a, ta) : product(nn, a, !ta, dy, false);
-}

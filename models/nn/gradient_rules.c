@@ -17,23 +17,28 @@ void ll_gradient_UNKNOWN(struct ll_nn *nn, const struct ll_gradient_call *call)
                *scope ? " in " : "", scope);
 }
 
+/* Of matrices, or of each two of stacks, where the op says of both how they lie. */
 static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool transpose_a, struct ll_value *b,
                                 bool transpose_b)
 {
+    const bool stacks = a->shape.rank > 2;
     struct ll_value *inputs[] = {a, b};
     struct ll_attr attrs[2];
     uint32_t attr_count = 0;
-    if (transpose_a)
-        attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_A, 1);
-    if (transpose_b)
-        attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    const struct ll_nn_call call = {
-        .kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = attr_count, .attrs = attrs};
+    if (stacks || transpose_a)
+        attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_A, transpose_a);
+    if (stacks || transpose_b)
+        attrs[attr_count++] = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, transpose_b);
+    const struct ll_nn_call call = {.kind = stacks ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL,
+                                    .input_count = 2,
+                                    .inputs = inputs,
+                                    .attr_count = attr_count,
+                                    .attrs = attrs};
     return ll_weight_product(nn, &call, a->shape.dtype == LL_F8 || b->shape.dtype == LL_F8);
 }
 
-/* C = op(A) op(B): dop(A) = dC op(B)^T and dop(B) = op(A)^T dC; where A is read transposed, so is its
- * gradient: dA = op(B) dC^T. */
+/* C = op(A) op(B), or each of a stack: dop(A) = dC op(B)^T and dop(B) = op(A)^T dC; where A is read
+ * transposed, so is its gradient: dA = op(B) dC^T. */
 void ll_gradient_MATMUL(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     const struct ll_nn_op *op = call->op;

@@ -34,14 +34,10 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     struct ll_single single = ll_single_begin(nn, build, build->params[DTYPE]);
     uint64_t keys = ll_single_count(&single, KEYS);
-    struct ll_value *inputs[] = {operand(&single, "q", ll_single_count(&single, SEQ)),
-                                 operand(&single, "k", keys)};
-    struct ll_value *v = operand(&single, "v", keys);
-    struct ll_attr turned = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
-    struct ll_nn_call match = {
-        .kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &turned};
+    struct ll_value *q = operand(&single, "q", ll_single_count(&single, SEQ));
+    struct ll_value *k = operand(&single, "k", keys), *v = operand(&single, "v", keys);
     struct ll_value *scores =
-        ll_scaled(nn, ll_nn_do(nn, &match), "scale", 1 / sqrt((double)build->params[D]));
+        ll_scaled(nn, ll_matmul_transposed(nn, q, k), "scale", 1 / sqrt((double)build->params[D]));
     struct ll_value *shares = ll_nn_do1(nn, LL_OP_SOFTMAX, scores);
     return ll_single_end(&single, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, shares, v));
 }
