@@ -302,8 +302,9 @@ static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
         .seq = (uint64_t)values[SEQ],
         .vocabulary = (uint64_t)values[VOCABULARY],
     };
-    b->decoder = ll_decoder_begin(nn, build, &sizes,
+    b->decoder = ll_decoder_begin(nn, build,
                                   &(struct ll_decoder_options){
+                                      .sizes = sizes,
                                       .dtype = values[DTYPE],
                                       .letters = (uint64_t)values[LETTERS],
                                       .dropout = (double)values[DROPOUT] / 100,

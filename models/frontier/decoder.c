@@ -290,13 +290,12 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_
 }
 
 struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
-                                   const struct ll_decoder_sizes *sizes,
                                    const struct ll_decoder_options *options)
 {
     nn->real = ll_decoder_real(options->dtype, nn->real);
     struct ll_decoder d = {
         .nn = nn,
-        .sizes = *sizes,
+        .sizes = options->sizes,
         .pass = options->pass,
         .batch = build->batch,
         .seed = build->seed,
@@ -311,7 +310,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .net = options->net,
     };
     set_words(&d, options);
-    if (d.eager && (d.fused || sizes->heads != sizes->key_heads))
+    if (d.eager && (d.fused || d.sizes.heads != d.sizes.key_heads))
         ll_nn_fail(
             nn, "an op for each step of attention: expected -p fused=0 and as many heads that answer as ask");
     if (d.train && d.dropout > 0)
@@ -346,8 +345,7 @@ struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, stru
     return ll_softmax_loss(nn, widened(nn, logits), labels);
 }
 
-struct ll_decoder_sizes ll_decoder_sizes_of(const struct ll_build *build,
-                                            const struct ll_decoder_sizes *preset)
+static struct ll_decoder_sizes sizes_of(const struct ll_build *build, const struct ll_decoder_sizes *preset)
 {
     struct ll_decoder_sizes sizes = {
         .layers = ll_decoder_size(build, LL_DECODER_LAYERS, preset->layers),
@@ -362,10 +360,12 @@ struct ll_decoder_sizes ll_decoder_sizes_of(const struct ll_build *build,
     return sizes;
 }
 
-struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build)
+struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build,
+                                                const struct ll_decoder_sizes *preset)
 {
     const int64_t *values = build->params;
-    return (struct ll_decoder_options){.pass = (enum ll_decoder_pass)values[LL_DECODER_PASS],
+    return (struct ll_decoder_options){.sizes = sizes_of(build, preset),
+                                       .pass = (enum ll_decoder_pass)values[LL_DECODER_PASS],
                                        .dtype = values[LL_DECODER_DTYPE],
                                        .context = (uint64_t)values[LL_DECODER_CONTEXT],
                                        .words = (uint64_t)values[LL_DECODER_WORDS],
@@ -376,7 +376,6 @@ struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build)
 }
 
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
-                                  const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net)
 {
     struct ll_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
@@ -384,7 +383,7 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
         ll_nn_fail(nn, "memory ran out");
         return &nn->nothing;
     }
-    *d = ll_decoder_begin(nn, build, sizes, options);
+    *d = ll_decoder_begin(nn, build, options);
     check(nn, d, options);
     ll_nn_drive(nn, &(struct ll_driver){.context = d});
     if (nn->trouble)

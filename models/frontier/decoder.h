@@ -51,17 +51,17 @@ struct ll_decoder {
 /* How a model makes logits [rows, vocabulary] of word numbers [rows]. */
 typedef struct ll_value *ll_decoder_net(struct ll_decoder *decoder, struct ll_value *words);
 
-/* Settings: the preset, those of decoder_params.def, then the decoder's own. */
+/* Settings: those of decoder_params.def, then the decoder's own. */
 enum ll_decoder_param {
-    LL_DECODER_PRESET,
 #define LL_DECODER_PARAM(word, ...) LL_DECODER_##word,
 #include "models/frontier/decoder_params.def"
 #undef LL_DECODER_PARAM
     LL_DECODER_PARAMS
 };
 
-/* What the settings of all decoders say beside the sizes. */
+/* What the settings of all decoders say. */
 struct ll_decoder_options {
+    struct ll_decoder_sizes sizes;
     enum ll_decoder_pass pass; /* when not training */
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
     uint64_t context, words, letters;
@@ -70,21 +70,17 @@ struct ll_decoder_options {
     const void *net; /* what the net is told besides; outlives the building */
 };
 
-/* As decoder_params.def's settings say: the sizes, those that are not set as the preset has them; all else.
- */
-struct ll_decoder_sizes ll_decoder_sizes_of(const struct ll_build *build,
-                                            const struct ll_decoder_sizes *preset);
-struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build);
+/* As decoder_params.def's settings say, sizes that are not set as the preset has them. */
+struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build,
+                                                const struct ll_decoder_sizes *preset);
 
 /* The model's build function. What is made up to be learned: sentences of a few letters that repeat
  * themselves after a fourth of their length. */
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
-                                  const struct ll_decoder_sizes *sizes,
                                   const struct ll_decoder_options *options, ll_decoder_net *net);
 
 /* A decoder alone, for models that make something else of it. */
 struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
-                                   const struct ll_decoder_sizes *sizes,
                                    const struct ll_decoder_options *options);
 
 /* What a parameter is set to, or otherwise where it is 0: a preset's size. */

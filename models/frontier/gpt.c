@@ -29,8 +29,6 @@ static const char *const preset_words[] = {
     NULL};
 
 static const struct ll_model_param params[PARAMS] = {
-    [LL_DECODER_PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
-                           "whose sizes are taken where none is set"},
 #define LL_DECODER_PARAM(word, name, otherwise, least, most, help)                                           \
     [LL_DECODER_##word] = {name, otherwise, least, most, help},
 #include "models/frontier/decoder_params.def"
@@ -146,17 +144,18 @@ static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
-    struct ll_decoder_sizes sizes = ll_decoder_sizes_of(build, &presets[build->params[LL_DECODER_PRESET]]);
-    struct ll_decoder_options options = ll_decoder_options_of(build);
-    if (sizes.hidden % sizes.heads != 0)
+    struct ll_decoder_options options =
+        ll_decoder_options_of(build, &presets[build->params[LL_DECODER_PRESET]]);
+    struct ll_decoder_sizes *sizes = &options.sizes;
+    if (sizes->hidden % sizes->heads != 0)
         ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
-    if (sizes.inner == 0)
-        sizes.inner = 4 * sizes.hidden;
-    sizes.key_heads = sizes.heads;
+    if (sizes->inner == 0)
+        sizes->inner = 4 * sizes->hidden;
+    sizes->key_heads = sizes->heads;
     options.dropout = (double)build->params[DROPOUT] / 100;
     const struct besides besides = {.plain_gelu = build->params[GELU] == 1};
     options.net = &besides;
-    return ll_decoder_build(nn, build, &sizes, &options, net);
+    return ll_decoder_build(nn, build, &options, net);
 }
 
 const struct ll_model ll_model_gpt = {

@@ -36,8 +36,6 @@ static const char *const preset_words[] = {
     NULL};
 
 static const struct ll_model_param params[PARAMS] = {
-    [LL_DECODER_PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
-                           "whose sizes are taken where none is set"},
 #define LL_DECODER_PARAM(word, name, otherwise, least, most, help)                                           \
     [LL_DECODER_##word] = {name, otherwise, least, most, help},
 #include "models/frontier/decoder_params.def"
@@ -90,7 +88,7 @@ static struct ll_value *added(struct ll_decoder *d, struct ll_value *x, struct l
     return ll_add_of(d->nn, x, ll_decoder_dense(d, "output", y, &back));
 }
 
-struct ll_value *ll_llama_attention(struct ll_decoder *d, struct ll_value *x)
+static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
 {
     const struct ll_decoder_sizes *s = &d->sizes;
     ll_nn_push(d->nn, "attention");
@@ -115,7 +113,7 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
     return y;
 }
 
-struct ll_value *ll_llama_embedding(struct ll_decoder *d, struct ll_value *numbers)
+static struct ll_value *embedded(struct ll_decoder *d, struct ll_value *numbers)
 {
     ll_nn_push(d->nn, "embedding");
     struct ll_value *x = ll_gathered(d->nn, ll_decoder_table(d), numbers);
@@ -123,7 +121,7 @@ struct ll_value *ll_llama_embedding(struct ll_decoder *d, struct ll_value *numbe
     return x;
 }
 
-struct ll_value *ll_llama_head(struct ll_decoder *d, struct ll_value *x)
+static struct ll_value *scored(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "head");
     struct ll_value *n = ll_llama_norm(d, "norm", ll_decoder_asked(d, x));
@@ -132,25 +130,29 @@ struct ll_value *ll_llama_head(struct ll_decoder *d, struct ll_value *x)
     return logits;
 }
 
-static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
+struct ll_value *ll_llama_net(struct ll_decoder *d, struct ll_value *numbers, ll_llama_part *feed_forward)
 {
-    struct ll_value *x = ll_llama_embedding(d, numbers);
+    struct ll_value *x = embedded(d, numbers);
     for (unsigned i = 0; i < d->sizes.layers && !d->nn->trouble; i++) {
         ll_nn_push_numbered(d->nn, "layer", i);
-        x = fed_forward(d, ll_llama_attention(d, x));
+        x = feed_forward(d, attended(d, x));
         ll_nn_pop(d->nn);
     }
-    return ll_llama_head(d, x);
+    return scored(d, x);
+}
+
+static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
+{
+    return ll_llama_net(d, numbers, fed_forward);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     int64_t preset = build->params[LL_DECODER_PRESET];
-    struct ll_decoder_sizes sizes = ll_decoder_sizes_of(build, &presets[preset].sizes);
-    struct ll_decoder_options options = ll_decoder_options_of(build);
-    sizes.key_heads = ll_decoder_size(build, KEY_HEADS, sizes.key_heads);
+    struct ll_decoder_options options = ll_decoder_options_of(build, &presets[preset].sizes);
+    options.sizes.key_heads = ll_decoder_size(build, KEY_HEADS, options.sizes.key_heads);
     options.rotary_base = (double)ll_decoder_size(build, BASE, presets[preset].base);
-    return ll_decoder_build(nn, build, &sizes, &options, net);
+    return ll_decoder_build(nn, build, &options, net);
 }
 
 const struct ll_model ll_model_llama = {

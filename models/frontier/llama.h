@@ -11,17 +11,15 @@
  * [hidden]: x / sqrt(mean(x^2) + 1e-5) scale, rows again. */
 struct ll_value *ll_llama_norm(struct ll_decoder *decoder, const char *name, struct ll_value *rows);
 
-/* The rows of words, whose numbers are [batch steps]: what a table [vocabulary, hidden] has of them, under
- * the name "embedding". */
-struct ll_value *ll_llama_embedding(struct ll_decoder *decoder, struct ll_value *numbers);
+/* What follows the attention of a layer: rows to rows, x itself added. */
+typedef struct ll_value *ll_llama_part(struct ll_decoder *decoder, struct ll_value *x);
 
-/* x + attention(norm(x)), rows again, under the name "attention": queries of all heads, keys and values of
- * key_heads alone, turned by their positions where the decoder says so (ll_decoder_attend). */
-struct ll_value *ll_llama_attention(struct ll_decoder *decoder, struct ll_value *x);
-
-/* The logits of what comes out of the last layer, under the name "head", for those rows alone whose next
- * word is asked for (ll_decoder_asked): [rows, vocabulary]. */
-struct ll_value *ll_llama_head(struct ll_decoder *decoder, struct ll_value *x);
+/* A whole net of words, whose numbers are [batch steps]: their rows of a table [vocabulary, hidden]; layers
+ * of attention, queries of all heads, keys and values of key_heads alone, turned by their positions where the
+ * decoder says so (ll_decoder_attend), and of what is given to follow it; the logits of those rows alone
+ * whose next word is asked for (ll_decoder_asked), [rows, vocabulary]. */
+struct ll_value *ll_llama_net(struct ll_decoder *decoder, struct ll_value *numbers,
+                              ll_llama_part *feed_forward);
 
 /* The deviation that weights start with whose product is added to what goes on to the next layer: 0.02 over
  * the root of 2 layers, of which each adds twice (Radford et al., 2019, section 2.3, for GPT-2). Pure. */

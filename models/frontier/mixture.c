@@ -43,8 +43,6 @@ static const char *const preset_words[] = {
     NULL};
 
 static const struct ll_model_param params[PARAMS] = {
-    [LL_DECODER_PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
-                           "whose sizes are taken where none is set"},
 #define LL_DECODER_PARAM(word, name, otherwise, least, most, help)                                           \
     [LL_DECODER_##word] = {name, otherwise, least, most, help},
 #include "models/frontier/decoder_params.def"
@@ -155,12 +153,12 @@ static struct ll_value *as_column(struct ll_nn *nn, struct ll_value *x)
     return ll_seen_as(nn, x, &column);
 }
 
-static struct ll_value *experts_layer(struct ll_decoder *d, const struct experts *experts, struct ll_value *x)
+static struct ll_value *through_layer(struct ll_decoder *d, struct ll_value *x)
 {
     struct ll_nn *nn = d->nn;
     ll_nn_push(nn, "experts");
     struct ll_value *rows = ll_llama_norm(d, "norm", x);
-    struct routes routes = route(d, experts, rows);
+    struct routes routes = route(d, d->net, rows);
     struct ll_value *y = through_experts(d, ll_gathered(nn, rows, routes.tokens));
     struct ll_value *inputs[] = {ll_mul_of(nn, y, as_column(nn, routes.weights)), routes.tokens};
     y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SEGMENT_SUM,
@@ -175,21 +173,13 @@ static struct ll_value *experts_layer(struct ll_decoder *d, const struct experts
 
 static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
 {
-    const struct experts *experts = d->net;
-    struct ll_value *x = ll_llama_embedding(d, numbers);
-    for (unsigned i = 0; i < d->sizes.layers && !d->nn->trouble; i++) {
-        ll_nn_push_numbered(d->nn, "layer", i);
-        x = experts_layer(d, experts, ll_llama_attention(d, x));
-        ll_nn_pop(d->nn);
-    }
-    return ll_llama_head(d, x);
+    return ll_llama_net(d, numbers, through_layer);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     int64_t preset = build->params[LL_DECODER_PRESET];
-    struct ll_decoder_sizes sizes = ll_decoder_sizes_of(build, &presets[preset].sizes);
-    struct ll_decoder_options options = ll_decoder_options_of(build);
+    struct ll_decoder_options options = ll_decoder_options_of(build, &presets[preset].sizes);
     struct experts experts = {
         .count = ll_decoder_size(build, EXPERTS, presets[preset].experts),
         .choices = ll_decoder_size(build, CHOICES, presets[preset].choices),
@@ -197,10 +187,10 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     };
     if (experts.choices > experts.count)
         ll_nn_fail(nn, "a word cannot go through more experts than there are");
-    sizes.key_heads = ll_decoder_size(build, KEY_HEADS, sizes.key_heads);
+    options.sizes.key_heads = ll_decoder_size(build, KEY_HEADS, options.sizes.key_heads);
     options.rotary_base = 1e6; /* Mixtral's */
     options.net = &experts;
-    return ll_decoder_build(nn, build, &sizes, &options, net);
+    return ll_decoder_build(nn, build, &options, net);
 }
 
 const struct ll_model ll_model_mixture = {
