@@ -18,10 +18,7 @@
 #include "models/tbd/unrolled.h"
 
 #include "models/nn/formula.h"
-#include "models/nn/optim.h"
-#include "models/nn/recurrent.h"
 
-enum { SOURCE_WORDS, TARGET_WORDS, HIDDEN, LAYERS, SOURCE, TARGET, PADDING, BEAM, RATE, LETTERS };
 enum { MOST_LAYERS = LL_MOST_DECODER_LAYERS };
 static const struct ll_model_param params[] = {
     [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
@@ -191,36 +188,18 @@ static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, s
 
 static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
 {
-    const struct ll_optimizer adam = {.kind = LL_ADAM,
-                                      .rate = (double)build->params[RATE] * 1e-6,
-                                      .beta1 = 0.9,
-                                      .beta2 = 0.999,
-                                      .epsilon = 1e-8,
-                                      .clip = LL_CLIP_GLOBAL_NORM,
-                                      .clip_norm = 1};
     struct ll_value *logits = teach(nn, build, t), *counted;
     ll_nn_push(nn, "loss");
     struct ll_value *loss = ll_counted_losses(nn, t, logits, &counted);
     loss = ll_scaled(nn, loss, "one_of_batch", 1 / (double)t->batch);
     ll_nn_pop(nn);
-    if (!nn->trouble)
-        ll_minimise(nn, loss, &adam);
+    ll_unrolled_minimise(nn, build, loss, LL_CLIP_GLOBAL_NORM);
     return loss;
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
-    const int64_t *values = build->params;
-    uint64_t source = (uint64_t)values[SOURCE_WORDS], target = (uint64_t)values[TARGET_WORDS];
-    struct ll_translation *t = ll_translation_begin(nn, build, LL_TIME_FIRST,
-                                                    &(struct ll_translation_sizes){
-                                                        .letters = (uint64_t)values[LETTERS],
-                                                        .vocabulary = ll_min(source, target),
-                                                        .source = (uint64_t)values[SOURCE],
-                                                        .target = (uint64_t)values[TARGET],
-                                                        .padding = (uint64_t)values[PADDING],
-                                                    });
-    return ll_translation_build(nn, build, t, &(struct ll_translator){teach, search, train});
+    return ll_unrolled_build(nn, build, &(struct ll_translator){teach, search, train});
 }
 
 const struct ll_model ll_model_nmt = {

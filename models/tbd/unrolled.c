@@ -5,6 +5,35 @@
 
 #include <math.h>
 
+struct ll_value *ll_unrolled_build(struct ll_nn *nn, const struct ll_build *build,
+                                   const struct ll_translator *translator)
+{
+    const int64_t *values = build->params;
+    const struct ll_translation_sizes sizes = {
+        .letters = (uint64_t)values[LETTERS],
+        .vocabulary = ll_min((uint64_t)values[SOURCE_WORDS], (uint64_t)values[TARGET_WORDS]),
+        .source = (uint64_t)values[SOURCE],
+        .target = (uint64_t)values[TARGET],
+        .padding = (uint64_t)values[PADDING],
+    };
+    struct ll_translation *t = ll_translation_begin(nn, build, LL_TIME_FIRST, &sizes);
+    return ll_translation_build(nn, build, t, translator);
+}
+
+void ll_unrolled_minimise(struct ll_nn *nn, const struct ll_build *build, struct ll_value *loss,
+                          enum ll_clip clip)
+{
+    const struct ll_optimizer adam = {.kind = LL_ADAM,
+                                      .rate = (double)build->params[RATE] * 1e-6,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.999,
+                                      .epsilon = 1e-8,
+                                      .clip = clip,
+                                      .clip_norm = 1};
+    if (!nn->trouble)
+        ll_minimise(nn, loss, &adam);
+}
+
 struct ll_init ll_uniform_init(uint64_t inputs)
 {
     return (struct ll_init){LL_INIT_UNIFORM, sqrt(3 / (double)inputs), NULL};
