@@ -66,11 +66,31 @@ static void a_bias_times_zero_is_not_added(void **state)
     }
 }
 
+/* A choice by sign: with slopes above 1 the larger of x and its product is another one. */
+static void slopes_by_channel_are_one_op(void **state)
+{
+    (void)state;
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4, 5));
+    put_weight(&m, "slope", DIMS(3, 1, 1));
+    begin_node(&m, "PRelu", "x slope", "y");
+    struct conversion c = imported(&m, false);
+    assert_non_null(c.trace);
+    const struct ll_op_view *op = op_of_kind(c.trace, LL_OP_PRELU, 0);
+    assert_non_null(op);
+    assert_null(op_of_kind(c.trace, LL_OP_MUL, 0));
+    assert_null(op_of_kind(c.trace, LL_OP_MAXIMUM, 0));
+    assert_int_equal(ll_elements(&op->out[0]), 2 * 3 * 4 * 5);
+    assert_int_equal(ll_elements(&op->in[1]), 3);
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operator_of_another_domain_is_not_the_standard_one),
         cmocka_unit_test(a_bias_times_zero_is_not_added),
+        cmocka_unit_test(slopes_by_channel_are_one_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,24 +105,6 @@ bool onnx_rule_BINARY(struct onnx *o)
     return true;
 }
 
-/* x where it is positive, x times the slope elsewhere: one product and one choice. */
-bool onnx_rule_PRELU(struct onnx *o)
-{
-    struct onnx_value *values[2] = {onnx_need(o, 0), onnx_need(o, 1)};
-    struct ll_shape shape;
-    enum onnx_layout layout;
-    if (!values[0] || !values[1] || !join(o, values, 2, &shape, &layout))
-        return false;
-    struct ll_imported in[2], out;
-    for (unsigned i = 0; i < 2; i++)
-        in[i] = take_padded(o, values[i], shape.rank, layout);
-    if (!onnx_emit_simple(o, LL_OP_MUL, in, 2, NULL, &in[1]) ||
-        !onnx_emit_simple(o, LL_OP_MAXIMUM, in, 2, NULL, &out))
-        return false;
-    onnx_put(o, 0, out, layout, &shape);
-    return true;
-}
-
 bool onnx_rule_BIAS_GELU(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *bias = onnx_need(o, 1);
