@@ -3,7 +3,7 @@
  *
  * A workload is a row of models.def and a file with a `const struct ll_model ll_model_NAME` whose build
  * function says one step of it as a network (models/nn). Everything else (parameters of the command line,
- * memory, recording, dry runs) follows from that. */
+ * memory, recording, dry runs) follows from that. Workloads are static and never change. */
 #ifndef LL_MODELS_MODEL_H
 #define LL_MODELS_MODEL_H
 
@@ -63,7 +63,7 @@ struct ll_scores {
     struct ll_diags *diags;
 };
 
-/* One more score; there is room for it. */
+/* One more score, copied; fewer than LL_MOST_SCORES are there. */
 void ll_scores_add(struct ll_scores *scores, struct ll_score score);
 
 /* What a sample counts as, where throughput is not samples a second: `each` times the parameter. */
@@ -116,9 +116,10 @@ struct ll_run_options {
     const struct ll_setting *settings;
     size_t setting_count;
     const char *path;        /* the trace to write, or NULL: do not record into a file */
-    struct ll_trace **trace; /* where to leave the trace when it is not written; NULL: nowhere */
-    /* Called after each step, 1 being the first; the loss is NaN when there is none, step_s 0 in a dry run.
-     * NULL: not called. */
+    struct ll_trace **trace; /* where to leave the trace when it is not written, the caller's to free after
+                                success; NULL: nowhere */
+    /* Called after each step by the thread that runs, 1 being the first; the loss is NaN when there is none,
+     * step_s 0 in a dry run. NULL: not called. */
     void (*progress)(void *context, uint64_t step, uint64_t steps, double loss, double step_s);
     void *context;
 };
@@ -134,7 +135,9 @@ struct ll_run_report {
     const char *blas_core, *better_core;
 };
 
-/* False after complaints: all unknown keys and impossible values, or a failure of the system. */
+/* Builds, runs and records as the options say; the report is filled in either case. False after complaints:
+ * all unknown keys and impossible values, or a failure of the system. Starts threads of its own and sees them
+ * end; OpenBLAS stays loaded. */
 bool ll_model_run(const struct ll_model *model, const struct ll_run_options *options,
                   struct ll_run_report *report, struct ll_diags *diags);
 

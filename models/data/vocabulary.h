@@ -2,8 +2,9 @@
 /* Words and their numbers, frequent words first.
  *
  * The first four numbers are no words: what fills a sentence up, what starts one, what ends one, and what
- * stands for any word that is not known. A vocabulary starts as {0}, belongs to one thread while words are
- * added, and is released by its owner. */
+ * stands for any word that is not known. A vocabulary starts as {0}, copies the words that it is given,
+ * belongs to one thread while words are added, may then be read by many, and is released by its owner, also
+ * after a failure. */
 #ifndef LL_DATA_VOCABULARY_H
 #define LL_DATA_VOCABULARY_H
 
@@ -19,7 +20,8 @@ struct ll_vocabulary {
 /* A vocabulary of the four specials alone. False when memory ran out. */
 bool ll_vocabulary_begin(struct ll_vocabulary *vocabulary);
 
-/* The next word's number, or that of a word that is there already; -1 when memory ran out. */
+/* The word's number: the next one, or its own where it is there already; -1 when memory ran out or there are
+ * 2^30 words. */
 int32_t ll_vocabulary_add(struct ll_vocabulary *vocabulary, struct ll_words word);
 
 /* Of one word a line, the first four lines being _PAD, _GO, _EOS and _UNK; at most so many lines. Added to
@@ -34,7 +36,8 @@ bool ll_vocabulary_build(struct ll_vocabulary *vocabulary, const struct ll_text 
 /* The word's number; LL_WORD_UNKNOWN for a word that is not there, and for the name of a special. */
 int32_t ll_vocabulary_find(const struct ll_vocabulary *vocabulary, struct ll_words word);
 
-/* The word of a number; that of LL_WORD_UNKNOWN when there is none. It points into the vocabulary. */
+/* The word of a number; that of LL_WORD_UNKNOWN when there is none. It points into the vocabulary, which has
+ * been begun, and lives as long. */
 struct ll_words ll_vocabulary_word(const struct ll_vocabulary *vocabulary, int32_t number);
 
 /* Frees its words; it is {0} again. */
