@@ -39,10 +39,6 @@ struct ll_measured_works {
 const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
                               struct ll_measured_works *works);
 
-/* Of a row that says so (tp, pp, cp, dp) of a model whose rule knows replicas alone. */
-#define LL_CANNOT_BE_CUT                                                                                     \
-    "no rule here cuts this model into pieces: tp, pp or cp, or dp beside devices, is above 1"
-
 /* Why a dimension of the row is none of these, each between spaces, or a word behind it is not known, as
  * one that is misspelt, static storage; NULL where all are known. */
 const char *ll_measured_stray(const struct ll_measured *row, const char *keys);

@@ -60,12 +60,6 @@ static void works_DENSE_GRADS(struct ll_row_works *r)
     ll_row_product(r, k, n, m);
 }
 
-/* 0 is no dilation, where a row says it. */
-static uint64_t dilation(struct ll_row_works *r, const char *key)
-{
-    return ll_row_text(r, key) ? ll_row_dim(r, key) : 1;
-}
-
 static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
 {
     const struct ll_conv conv = {.batch = ll_row_dim(r, "b"),
@@ -79,9 +73,9 @@ static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
                                  .stride_w = ll_row_dim_or(r, "stride_w", 1),
                                  .groups = ll_row_dim_or(r, "groups", 1),
                                  .pass = pass,
-                                 .dilation_h = dilation(r, "dilation_h"),
-                                 .dilation_w = dilation(r, "dilation_w")};
-    ll_row_conv(r, conv, ll_row_dim_or(r, "pad_h", 0), ll_row_dim_or(r, "pad_w", 0));
+                                 .dilation_h = ll_row_dim_or(r, "dilation_h", 1),
+                                 .dilation_w = ll_row_dim_or(r, "dilation_w", 1)};
+    ll_row_conv(r, conv, ll_row_padding(r, "pad_h", 0), ll_row_padding(r, "pad_w", 0));
 }
 
 static void works_CONV_FORWARD(struct ll_row_works *r)
@@ -129,10 +123,10 @@ static struct recurrent recurrent_of(struct ll_row_works *r)
     struct recurrent d = {.hidden = ll_row_dim(r, "hidden"),
                           .batch = ll_row_dim(r, "batch"),
                           .steps = ll_row_dim(r, "steps"),
-                          .layers = ll_row_text(r, "layers") ? ll_row_dim(r, "layers") : 1,
+                          .layers = ll_row_dim_or(r, "layers", 1),
                           .directions = ll_row_either(r, "bidirectional", "0", "1") ? 2 : 1,
                           .projected = !ll_row_either(r, "skip_input", "0", "1")};
-    d.input = ll_row_text(r, "input") ? ll_row_dim(r, "input") : d.hidden;
+    d.input = ll_row_dim_or(r, "input", d.hidden);
     d.all = gates(r) * d.hidden;
     if (!d.projected && d.input != d.hidden)
         ll_row_refuse(r, "an input that no weights project is as wide as hidden");
@@ -198,21 +192,15 @@ static uint64_t elements(struct ll_row_works *r)
     return sides;
 }
 
-/* Tensors that each element is made of. */
-static uint64_t inputs_of(struct ll_row_works *r, uint64_t otherwise)
-{
-    return ll_row_text(r, "nin") ? ll_row_dim(r, "nin") : otherwise;
-}
-
+/* `nin`: tensors that each element is made of. */
 static void works_ELEMENTWISE(struct ll_row_works *r)
 {
-    ll_row_vector(r, r->kind, elements(r), inputs_of(r, 1), r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 1), r->element_flops);
 }
 
-/* Two tensors come in where the row does not say. */
 static void works_PAIR(struct ll_row_works *r)
 {
-    ll_row_vector(r, r->kind, elements(r), inputs_of(r, 2), r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), ll_row_dim_or(r, "nin", 2), r->element_flops);
 }
 
 /* dy comes in, and what the forward op read or made. */
@@ -257,8 +245,8 @@ struct side {
 static void check_side(struct ll_row_works *r, struct side side)
 {
     uint64_t in = ll_row_dim(r, side.in), window = ll_row_dim(r, side.window), out = ll_row_dim(r, side.out);
-    uint64_t stride = ll_row_text(r, side.stride) ? ll_row_dim(r, side.stride) : 1;
-    uint64_t pad = ll_row_dim_or(r, side.pad, window - 1);
+    uint64_t stride = ll_row_dim_or(r, side.stride, 1);
+    uint64_t pad = ll_row_padding(r, side.pad, window - 1);
     if (ll_mul(out - 1, stride) >= ll_add(in, pad))
         ll_row_refuse(r, "more comes out of the pooling than its windows find places for");
     if (ll_row_text(r, side.stride) && in >= window && out - 1 < (in - window) / stride)
@@ -301,8 +289,7 @@ static void works_NETWORK(struct ll_row_works *r)
 static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
 {
     uint64_t devices = ll_row_dim(r, "devices"), bytes = ll_row_dim(r, "bytes");
-    uint64_t nodes = ll_row_dim_or(r, "nodes", 1);
-    uint64_t node_devices = ll_row_dim_or(r, "devices_per_node", nodes > 0 ? devices / nodes : 0);
+    uint64_t node_devices = ll_row_dim_or(r, "devices_per_node", devices / ll_row_dim_or(r, "nodes", 1));
     if (node_devices == 0 || devices % node_devices != 0)
         ll_row_refuse(r, "its devices are not evenly spread over nodes");
     r->devices = devices;

@@ -407,15 +407,6 @@ static void set_habits(struct ll_row_walk *w)
     w->casts = driven_by(w->r, "PyTorch");
 }
 
-/* Every device has the whole network. */
-static void refuse_pieces(struct ll_row_works *r)
-{
-    uint64_t named = ll_row_dim_or(r, "dp", r->devices);
-    if (ll_row_dim_or(r, "tp", 1) > 1 || ll_row_dim_or(r, "pp", 1) > 1 || ll_row_dim_or(r, "cp", 1) > 1 ||
-        (named > 1 && named != r->devices))
-        ll_row_refuse(r, LL_CANNOT_BE_CUT);
-}
-
 #define NETWORK_KEYS " model batch mode threads powersave devices tp pp dp cp "
 static const char layers_keys[] = NETWORK_KEYS "image ",
                   dense_keys[] = NETWORK_KEYS "input nodes layers output ";
@@ -435,22 +426,23 @@ void ll_row_network(struct ll_row_works *r)
              batch = ll_row_dim(r, "batch");
     struct ll_row_walk w = {
         r, 0, 0, 3, image_size, image_size, .optimizer = LL_OP_MOMENTUM, .activation = &relu};
-    r->devices = ll_row_dim_or(r, "devices", 1);
+    if (!network && !ll_row_says(r, "model", "paradnn_fc"))
+        ll_row_refuse(r, "the network is not among those that can be built");
+    r->devices = ll_row_replicas(r);
     r->out->threads = ll_row_text(r, "threads") ? ll_row_dim(r, "threads") : 0;
     w.passes = strcmp(r->row->op, "e2e_infer") == 0 ? LL_ROW_FORWARD
                : strcmp(r->row->op, "e2e_bwd") == 0 ? LL_ROW_BACKWARD
                                                     : LL_ROW_FORWARD | LL_ROW_BACKWARD;
     set_habits(&w);
     w.passes |= ll_row_says(r, "mode", "train") ? LL_ROW_UPDATE : 0;
-    w.batch = r->devices > 0 ? batch / r->devices : 0;
+    w.batch = batch / r->devices;
     if (w.batch == 0)
         ll_row_refuse(r, "the batch is smaller than the number of devices");
-    else if (network)
-        walk_layers(&w, network->layers);
-    else if (ll_row_says(r, "model", "paradnn_fc"))
-        walk_dense(&w);
-    else
-        ll_row_refuse(r, "the network is not among those that can be built");
     refuse_strays(r, network ? layers_keys : dense_keys);
-    refuse_pieces(r);
+    if (r->trouble)
+        return;
+    if (network)
+        walk_layers(&w, network->layers);
+    else
+        walk_dense(&w);
 }

@@ -44,7 +44,22 @@ uint64_t ll_row_dim(struct ll_row_works *r, const char *key)
 
 uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwise)
 {
+    return ll_row_text(r, key) ? dim_from(r, key, 1) : otherwise;
+}
+
+uint64_t ll_row_padding(struct ll_row_works *r, const char *key, uint64_t otherwise)
+{
     return ll_row_text(r, key) ? dim_from(r, key, 0) : otherwise;
+}
+
+uint64_t ll_row_replicas(struct ll_row_works *r)
+{
+    uint64_t devices = ll_row_dim_or(r, "devices", 1), named = ll_row_dim_or(r, "dp", devices);
+    if (ll_row_dim_or(r, "tp", 1) > 1 || ll_row_dim_or(r, "pp", 1) > 1 || ll_row_dim_or(r, "cp", 1) > 1 ||
+        (named > 1 && named != devices))
+        ll_row_refuse(
+            r, "no rule here cuts this model into pieces: tp, pp or cp, or dp beside devices, is above 1");
+    return devices;
 }
 
 static uint64_t bytes(const struct ll_row_works *r, uint64_t elements)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A measured row being taken apart: its dims by name, and the parts of work that come out. Private to
- * sim/validate.
+/* A measured row being taken apart: its dims by name, and the parts of work that come out, where it is one of
+ * work. Private to sim/validate.
  *
  * Trouble sticks: the first thing found wrong stays, and what is read after it is harmless.
  * Counts are algorithmic, as in tracer/op_table.def: what a library does beyond them is the machine
@@ -16,13 +16,13 @@ struct ll_row_works {
     const struct ll_measured *row;
     enum ll_dtype arithmetic;
     uint64_t element_bytes;
-    enum ll_op_kind kind;   /* whose kernels run it, where the rule does not know better */
-    uint64_t element_flops; /* of work on single elements */
-    uint64_t times;         /* that what is added comes */
-    bool apart;             /* what is added works on nothing that the part before it made */
-    uint64_t devices;       /* on which the row ran, at least 1 */
-    const char *trouble;    /* NULL: none; static storage */
-    struct ll_measured_works *out;
+    enum ll_op_kind kind;          /* whose kernels run it, where the rule does not know better */
+    uint64_t element_flops;        /* of work on single elements */
+    uint64_t times;                /* that what is added comes */
+    bool apart;                    /* what is added works on nothing that the part before it made */
+    uint64_t devices;              /* on which the row ran, at least 1 */
+    const char *trouble;           /* NULL: none; static storage */
+    struct ll_measured_works *out; /* NULL: no parts are asked for */
 };
 
 /* The text behind `key=`, up to the next `;` or the end; NULL when the row has no such dimension. */
@@ -37,10 +37,17 @@ bool ll_row_either(struct ll_row_works *r, const char *key, const char *no, cons
 /* Why the row cannot be scored, in static storage, unless something was found wrong before. */
 void ll_row_refuse(struct ll_row_works *r, const char *trouble);
 
-/* A dimension of 1 to 2^LL_DIM_BITS, so that a sum of some fits; with `_or`, 0 too, and otherwise when the
- * row does not say. */
+/* A dimension of 1 to 2^LL_DIM_BITS, so that a sum of some fits; with `_or`, otherwise when the row does not
+ * say. */
 uint64_t ll_row_dim(struct ll_row_works *r, const char *key);
 uint64_t ll_row_dim_or(struct ll_row_works *r, const char *key, uint64_t otherwise);
+
+/* What stands around an image: 0 too. */
+uint64_t ll_row_padding(struct ll_row_works *r, const char *key, uint64_t otherwise);
+
+/* On how many devices the row ran, each with the whole model. Refuses a row that says that they have pieces
+ * of it (tp, pp, cp), or that names another number of replicas (dp). */
+uint64_t ll_row_replicas(struct ll_row_works *r);
 
 /* One more part: the caller fills its work in. Never NULL: without memory it is a scratch part, and
  * r->out->failed is set. */

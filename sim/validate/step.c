@@ -13,7 +13,7 @@
  * - ALONE      one device or a few, forward, or forward and backward without an update */
 #include "sim/validate/step.h"
 
-#include "sim/validate/measured.h"
+#include "sim/validate/row.h"
 
 #include "sim/parallel/plan_file.h"
 
@@ -21,34 +21,38 @@
 #include <string.h>
 
 struct reading {
-    const struct ll_measured *row;
+    struct ll_row_works row;
     struct ll_measured_step *step;
     size_t settings;
-    const char *trouble;
 };
 
 static void refuse(struct reading *r, const char *trouble)
 {
-    if (!r->trouble)
-        r->trouble = trouble;
+    ll_row_refuse(&r->row, trouble);
 }
 
 static bool says(const struct reading *r, const char *key, const char *value)
 {
-    return ll_measured_says(r->row, key, value);
+    return ll_row_says(&r->row, key, value);
 }
 
-/* A dimension of 1 to 2^30, of which products of two fit; `otherwise` where the row does not say, unless that
- * is 0. */
-static uint64_t number(struct reading *r, const char *key, uint64_t otherwise)
+/* At most 2^30: products of two fit. */
+static uint64_t bounded(struct reading *r, uint64_t value)
 {
-    uint64_t value;
-    if (otherwise > 0 && !ll_measured_text(r->row, key))
-        return otherwise;
-    if (ll_measured_number(r->row, key, UINT64_C(1) << 30, &value) && value > 0)
+    if (value <= UINT64_C(1) << 30)
         return value;
     refuse(r, LL_IMPOSSIBLE_DIMENSION);
     return 1;
+}
+
+static uint64_t number(struct reading *r, const char *key)
+{
+    return bounded(r, ll_row_dim(&r->row, key));
+}
+
+static uint64_t number_or(struct reading *r, const char *key, uint64_t otherwise)
+{
+    return bounded(r, ll_row_dim_or(&r->row, key, otherwise));
 }
 
 static void set_text(struct reading *r, const char *key, size_t key_length, const char *value, size_t length)
@@ -64,7 +68,7 @@ static void set_text(struct reading *r, const char *key, size_t key_length, cons
 /* The row's dimension of this name as a setting of the workload, where it has one. */
 static void set_from(struct reading *r, const char *key)
 {
-    const char *text = ll_measured_text(r->row, key);
+    const char *text = ll_row_text(&r->row, key);
     if (text)
         set_text(r, key, strlen(key), text, strcspn(text, ";"));
 }
@@ -87,7 +91,7 @@ static void set_dtype(struct reading *r)
         [LL_F16] = "f16", [LL_BF16] = "bf16", [LL_F8] = "bf16", [LL_TF32] = "tf32"};
     enum ll_dtype dtype;
     uint64_t bytes;
-    bool known = ll_measured_dtype(r->row, &dtype, &bytes);
+    bool known = ll_measured_dtype(r->row.row, &dtype, &bytes);
     if (known && dtype == LL_F8)
         memcpy(r->step->wanted.products, ll_dtype_name(dtype), strlen(ll_dtype_name(dtype)));
     if (!known)
@@ -102,22 +106,22 @@ static void set_dtype(struct reading *r)
 static void share_out(struct reading *r)
 {
     struct ll_parallel *plan = &r->step->plan;
-    plan->batch = number(r, "batch", 0);
-    plan->micro_batch = number(r, "microbatch", ll_max(1, plan->batch / plan->data));
-    if (ll_measured_text(r->row, "grad_accum") &&
-        ll_mul(number(r, "grad_accum", 1), plan->micro_batch) * plan->data != plan->batch)
+    plan->batch = number(r, "batch");
+    plan->micro_batch = number_or(r, "microbatch", ll_max(1, plan->batch / plan->data));
+    if (ll_row_text(&r->row, "grad_accum") &&
+        ll_mul(number(r, "grad_accum"), plan->micro_batch) * plan->data != plan->batch)
         refuse(r, "batch is not devices times microbatch times grad_accum");
     r->step->wanted.batch = plan->micro_batch;
-    r->step->devices = ll_replicas(plan) * plan->tensor * plan->pipeline;
+    r->step->devices = ll_mul(ll_replicas(plan), ll_mul(plan->tensor, plan->pipeline));
 }
 
 static void plan_MEGATRON(struct reading *r)
 {
     struct ll_parallel *plan = &r->step->plan;
-    plan->tensor = number(r, "tp", 1);
-    plan->pipeline = number(r, "pp", 1);
-    plan->data = number(r, "dp", 1);
-    plan->chunks = number(r, "interleave", 1);
+    plan->tensor = number_or(r, "tp", 1);
+    plan->pipeline = number_or(r, "pp", 1);
+    plan->data = number_or(r, "dp", 1);
+    plan->chunks = number_or(r, "interleave", 1);
     plan->schedule = plan->chunks > 1 ? LL_SCHEDULE_INTERLEAVED : LL_SCHEDULE_ONE_F_ONE_B;
     plan->sequence = says(r, "seqpar", "1");
     plan->recompute = says(r, "recompute", "full") ? LL_RECOMPUTE_FULL
@@ -131,7 +135,7 @@ static void plan_MEGATRON(struct reading *r)
 static void plan_NEMO(struct reading *r)
 {
     struct ll_parallel *plan = &r->step->plan;
-    plan->context = number(r, "cp", 1);
+    plan->context = number_or(r, "cp", 1);
     plan_MEGATRON(r);
     plan->sequence = plan->tensor > 1;
     plan->zero = ll_replicas(plan) > 1;
@@ -145,25 +149,15 @@ static void plan_DEEPSPEED(struct reading *r)
     plan_MEGATRON(r);
     r->step->plan.recompute = LL_RECOMPUTE_FULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        number(r, sizes[i], 0); /* refuses a row without: another model's size would stand for it */
+        number(r, sizes[i]); /* refuses a row without: another model's size would stand for it */
         set_from(r, sizes[i]);
     }
-}
-
-/* Every device has the whole model, `devices` of them. */
-static void count_replicas(struct reading *r)
-{
-    uint64_t replicas = number(r, "devices", 1), named = number(r, "dp", replicas);
-    if (number(r, "tp", 1) > 1 || number(r, "pp", 1) > 1 || number(r, "cp", 1) > 1 ||
-        (named > 1 && named != replicas))
-        refuse(r, LL_CANNOT_BE_CUT);
-    r->step->plan.data = replicas;
 }
 
 static void plan_SHARDED(struct reading *r)
 {
     struct ll_parallel *plan = &r->step->plan;
-    count_replicas(r);
+    plan->data = bounded(r, ll_row_replicas(&r->row));
     plan->zero = says(r, "sharding", "FULL_SHARD") ? 3 : says(r, "sharding", "SHARD_GRAD_OP") ? 2 : 0;
     plan->recompute = says(r, "act_ckpt", "1") ? LL_RECOMPUTE_FULL : LL_RECOMPUTE_NONE;
     share_out(r);
@@ -177,9 +171,8 @@ static void plan_TOKENS(struct reading *r)
 {
     enum { WORDS = 32, FILLED = 8, ROOM = 9 };
     struct ll_parallel *plan = &r->step->plan;
-    count_replicas(r);
-    r->step->devices = plan->data;
-    uint64_t words = number(r, "batch_tokens", 0) / plan->data,
+    r->step->devices = plan->data = bounded(r, ll_row_replicas(&r->row));
+    uint64_t words = number(r, "batch_tokens") / plan->data,
              slowest = plan->data > 1 ? words * ROOM / FILLED : words;
     plan->micro_batch = r->step->wanted.batch = ll_max(1, slowest / WORDS);
     plan->batch = plan->micro_batch * plan->data;
@@ -187,7 +180,7 @@ static void plan_TOKENS(struct reading *r)
 
 static void plan_REPLICAS(struct reading *r)
 {
-    count_replicas(r);
+    r->step->plan.data = bounded(r, ll_row_replicas(&r->row));
     share_out(r);
     set_from(r, "seq");
 }
@@ -223,9 +216,9 @@ static void plan_ALONE(struct reading *r)
         reset(r, "gelu", "one");
     }
     r->step->without_update = true;
-    r->step->plan.tensor = number(r, "tp", 1);
-    r->step->plan.pipeline = number(r, "pp", 1);
-    r->step->plan.data = number(r, "dp", 1);
+    r->step->plan.tensor = number_or(r, "tp", 1);
+    r->step->plan.pipeline = number_or(r, "pp", 1);
+    r->step->plan.data = number_or(r, "dp", 1);
     share_out(r);
     set_from(r, "seq");
 }
@@ -241,7 +234,7 @@ static const struct {
 
 bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *step, const char **trouble)
 {
-    struct reading r = {.row = row, .step = step};
+    struct reading r = {.row = {.row = row}, .step = step};
     bool train = strcmp(row->op, "e2e_train") == 0;
     *trouble = NULL;
     if (!train && strcmp(row->op, "e2e_infer") != 0)
@@ -257,7 +250,7 @@ bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *st
         set_all(&r, models[i].settings);
         set_dtype(&r);
         models[i].plan(&r);
-        *trouble = r.trouble ? r.trouble : ll_measured_stray(row, models[i].keys);
+        *trouble = r.row.trouble ? r.row.trouble : ll_measured_stray(row, models[i].keys);
         return true;
     }
     return false;

@@ -239,6 +239,8 @@ static void exchanges_tell_who_takes_part(void **state)
 static void what_is_no_work_says_why(void **state)
 {
     (void)state;
+    static const char cut[] =
+        "no rule here cuts this model into pieces: tp, pp or cp, or dp beside devices, is above 1";
     static const char *const wrong[][4] = {
         {"fft", "fp32", "m=1;n=1;k=1", "no rule turns this op into work"},
         {"spmm", "fp32", "m=1;n=1;k=1", "sparse products are not simulated"},
@@ -279,8 +281,10 @@ static void what_is_no_work_says_why(void **state)
          "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has not: see the row"},
         {"e2e_bwd", "fp32", "model=vgg16;batch=4;mode=",
          "mode, recompute, seqpar, sharding, act_ckpt or fusion says what its op has not: see the row"},
-        {"e2e_infer", "fp32", "model=vgg16;batch=4;tp=2", LL_CANNOT_BE_CUT},
-        {"e2e_train", "fp32", "model=vgg16;batch=8;devices=2;dp=4", LL_CANNOT_BE_CUT},
+        {"e2e_infer", "fp32", "model=vgg16;batch=4;tp=2", cut},
+        {"e2e_train", "fp32", "model=vgg16;batch=8;devices=2;dp=4", cut},
+        {"e2e_infer", "fp32", "model=vgg16;batch=4;tp=0", "a dimension is missing or impossible"},
+        {"e2e_infer", "fp32", "model=vgg16;batch=4;devices=0", "a dimension is missing or impossible"},
         {"relu", "fp32", "n=8;b=3;h=4", "n is not b times h"},
         {"softmax", "fp32", "n=8;b=3;h=4", "n is not b times h"},
         {"ew_add", "fp32", "n=8;nin=0", "a dimension is missing or impossible"},
