@@ -214,22 +214,14 @@ bool onnx_rule_CAST_LIKE(struct onnx *o)
 /* Reductions. Along whichever dimensions, the elements that become one are seen side by side: what is
  * [kept, reduced] becomes [kept]. */
 
-/* The axes of a reduction, by attribute or (newer) by input: a bit each; none means all. */
-static bool read_axes(struct onnx *o, const struct ll_shape *shape, unsigned *axes)
+/* The dimensions of a reduction: a bit each; none means all. */
+static bool reduced_axes(struct onnx *o, const struct ll_shape *shape, unsigned *bits)
 {
-    int64_t list[LL_MAX_RANK];
-    uint64_t count = onnx_attr_list(o, "axes", list, LL_MAX_RANK);
-    *axes = 0;
-    if (count == 0 && onnx_input(o, 1) && !onnx_need_integers(o, 1, list, LL_MAX_RANK, &count))
+    struct onnx_axes axes;
+    if (!onnx_read_axes(o, &axes) || !onnx_axis_bits(o, &axes, shape->rank, bits))
         return false;
-    for (uint64_t i = 0; i < count && i < LL_MAX_RANK; i++) {
-        unsigned axis;
-        if (!onnx_axis(o, list[i], shape->rank, &axis))
-            return false;
-        *axes |= 1u << axis;
-    }
-    if (count == 0 && onnx_attr_integer(o, "noop_with_empty_axes", 0) == 0)
-        *axes = (1u << shape->rank) - 1;
+    if (axes.count == 0 && onnx_attr_integer(o, "noop_with_empty_axes", 0) == 0)
+        *bits = (1u << shape->rank) - 1;
     return true;
 }
 
@@ -251,7 +243,7 @@ static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, c
 {
     unsigned axes;
     struct ll_shape sides;
-    if (!read_axes(o, shape, &axes))
+    if (!reduced_axes(o, shape, &axes))
         return false;
     struct ll_shape out_shape = reduced(shape, axes, onnx_attr_integer(o, "keepdims", 1) != 0, &sides);
     const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};

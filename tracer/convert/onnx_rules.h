@@ -40,6 +40,17 @@ struct onnx_cuts {
 /* The cuts of the node at work, a Slice, out of a shape; *cuts is zeroed. False after a complaint. */
 bool onnx_read_cuts(struct onnx *o, const struct ll_shape *shape, struct onnx_cuts *cuts);
 
+/* The axes of the node at work, by attribute or (newer) by input 1: none where it says nothing. False after a
+ * complaint. */
+struct onnx_axes {
+    int64_t list[LL_MAX_RANK];
+    uint64_t count;
+};
+bool onnx_read_axes(struct onnx *o, struct onnx_axes *axes);
+
+/* The same as bits, of so many dimensions. False after a complaint. */
+bool onnx_axis_bits(struct onnx *o, const struct onnx_axes *axes, unsigned rank, unsigned *bits);
+
 /* Output 0 is x in these dimensions. False after a complaint that the elements are not as many. */
 bool onnx_put_reshaped(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape);
 

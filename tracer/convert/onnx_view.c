@@ -74,20 +74,21 @@ bool onnx_rule_FLATTEN(struct onnx *o)
     return onnx_put_reshaped(o, x, &shape);
 }
 
-/* Axes by attribute or (newer) by input, as bits of so many. */
-static bool axes_of(struct onnx *o, unsigned rank, unsigned *axes, bool *said)
+bool onnx_read_axes(struct onnx *o, struct onnx_axes *axes)
 {
-    int64_t list[LL_MAX_RANK];
-    uint64_t count = onnx_attr_list(o, "axes", list, LL_MAX_RANK);
-    if (count == 0 && onnx_input(o, 1) && !onnx_need_integers(o, 1, list, LL_MAX_RANK, &count))
-        return false;
-    *axes = 0;
-    *said = count > 0;
-    for (uint64_t i = 0; i < count && i < LL_MAX_RANK; i++) {
+    axes->count = onnx_attr_list(o, "axes", axes->list, LL_MAX_RANK);
+    return axes->count > 0 || !onnx_input(o, 1) ||
+           onnx_need_integers(o, 1, axes->list, LL_MAX_RANK, &axes->count);
+}
+
+bool onnx_axis_bits(struct onnx *o, const struct onnx_axes *axes, unsigned rank, unsigned *bits)
+{
+    *bits = 0;
+    for (uint64_t i = 0; i < axes->count && i < LL_MAX_RANK; i++) {
         unsigned axis;
-        if (!onnx_axis(o, list[i], rank, &axis))
+        if (!onnx_axis(o, axes->list[i], rank, &axis))
             return false;
-        *axes |= 1u << axis;
+        *bits |= 1u << axis;
     }
     return true;
 }
@@ -95,13 +96,13 @@ static bool axes_of(struct onnx *o, unsigned rank, unsigned *axes, bool *said)
 bool onnx_rule_SQUEEZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    unsigned axes;
-    bool said;
-    if (!x || !axes_of(o, x->shape.rank, &axes, &said))
+    struct onnx_axes axes;
+    unsigned gone;
+    if (!x || !onnx_read_axes(o, &axes) || !onnx_axis_bits(o, &axes, x->shape.rank, &gone))
         return false;
     struct ll_shape shape = {.dtype = x->shape.dtype};
     for (unsigned i = 0; i < x->shape.rank; i++)
-        if (said ? !(axes >> i & 1) : x->shape.dim[i] != 1)
+        if (axes.count > 0 ? !(gone >> i & 1) : x->shape.dim[i] != 1)
             shape.dim[shape.rank++] = x->shape.dim[i];
     return onnx_put_reshaped(o, x, &shape);
 }
@@ -109,20 +110,18 @@ bool onnx_rule_SQUEEZE(struct onnx *o)
 bool onnx_rule_UNSQUEEZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    int64_t list[LL_MAX_RANK];
-    uint64_t count = onnx_attr_list(o, "axes", list, LL_MAX_RANK);
-    unsigned axes;
-    bool said;
-    if (!x || (count == 0 && onnx_input(o, 1) && !onnx_need_integers(o, 1, list, LL_MAX_RANK, &count)))
+    struct onnx_axes axes;
+    unsigned new, from = 0;
+    if (!x || !onnx_read_axes(o, &axes))
         return false;
-    if (x->shape.rank + count > LL_MAX_RANK)
+    if (x->shape.rank + axes.count > LL_MAX_RANK)
         return onnx_refuse(o, "there would be too many dimensions");
-    unsigned rank = x->shape.rank + (unsigned)count, from = 0;
-    if (!axes_of(o, rank, &axes, &said))
+    unsigned rank = x->shape.rank + (unsigned)axes.count;
+    if (!onnx_axis_bits(o, &axes, rank, &new))
         return false;
     struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = x->shape.dtype};
     for (unsigned i = 0; i < rank; i++)
-        shape.dim[i] = axes >> i & 1 || from == x->shape.rank ? 1 : x->shape.dim[from++];
+        shape.dim[i] = new >> i & 1 || from == x->shape.rank ? 1 : x->shape.dim[from++];
     return onnx_put_reshaped(o, x, &shape);
 }
 
