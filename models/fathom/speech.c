@@ -25,6 +25,7 @@
 #include "models/model.h"
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
+#include "models/nn/loss.h"
 #include "models/nn/optim.h"
 #include "models/nn/recurrent.h"
 #include "models/nn/runner.h"
@@ -163,14 +164,9 @@ static void fill_times(void *context, uint64_t step, int32_t *data)
         data[i] = (int32_t)ll_speech_frames(&source->speech, part_of(step), sample_of(source, step, i));
 }
 
-/* min(max(x, 0), 20) */
 static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
 {
-    struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 20);
-    return ll_nn_do(
-        nn,
-        &(struct ll_nn_call){
-            .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
+    return ll_relu_clipped(nn, x, 20);
 }
 
 /* x[batch, frames, n] W + b, of which each utterance has a copy, and each frame of b. */
@@ -285,18 +281,13 @@ static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, 
 static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struct source *source)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE};
-    struct ll_shape lengths = ll_nn_shape(nn, 1, &source->batch, roles);
-    struct ll_shape labels =
+    struct ll_shape of_each = ll_nn_shape(nn, 1, &source->batch, roles);
+    struct ll_shape of_labels =
         ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->speech.most_labels}, roles);
-    struct ll_value *inputs[] = {logits, ll_feed_indices(nn, "labels", &labels, fill_labels, source),
-                                 ll_feed_indices(nn, "lengths", &lengths, fill_lengths, source),
-                                 ll_feed_indices(nn, "times", &lengths, fill_times, source)};
-    ll_nn_push(nn, "loss");
-    struct ll_value *losses =
-        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
-    struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, losses);
-    ll_nn_pop(nn);
-    return loss;
+    struct ll_value *labels = ll_feed_indices(nn, "labels", &of_labels, fill_labels, source);
+    struct ll_value *lengths = ll_feed_indices(nn, "lengths", &of_each, fill_lengths, source);
+    struct ll_value *times = ll_feed_indices(nn, "times", &of_each, fill_times, source);
+    return ll_ctc_loss(nn, logits, labels, lengths, times);
 }
 
 static double rate_of(const struct ll_build *build)

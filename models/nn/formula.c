@@ -195,6 +195,14 @@ struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll
     return ll_nn_do2(nn, LL_OP_GATHER, table, indices);
 }
 
+struct ll_value *ll_relu_clipped(struct ll_nn *nn, struct ll_value *x, double limit)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_LIMIT, limit);
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}
+
 struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);

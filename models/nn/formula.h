@@ -49,6 +49,9 @@ static inline struct ll_value *ll_neg(struct ll_nn *nn, struct ll_value *x)
     return ll_nn_do1(nn, LL_OP_NEG, x);
 }
 
+/* min(max(x, 0), limit) */
+struct ll_value *ll_relu_clipped(struct ll_nn *nn, struct ll_value *x, double limit);
+
 /* x times ll_constant(nn, name, factor). */
 struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
 

@@ -43,12 +43,8 @@ static struct sliding slide(const struct ll_shape *image, uint64_t kernel_h, uin
 
 static struct ll_value *activate(struct ll_nn *nn, enum ll_activation activation, struct ll_value *x)
 {
-    const struct ll_attr six = ll_attr_of_real(LL_ATTR_LIMIT, 6);
     if (activation == LL_RELU6)
-        return ll_nn_do(
-            nn,
-            &(struct ll_nn_call){
-                .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &six});
+        return ll_relu_clipped(nn, x, 6);
     return activation == LL_RELU ? ll_nn_do1(nn, LL_OP_RELU, x) : x;
 }
 

@@ -12,6 +12,18 @@ struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, stru
     return mean;
 }
 
+struct ll_value *ll_ctc_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                             struct ll_value *lengths, struct ll_value *times)
+{
+    struct ll_value *inputs[] = {logits, labels, lengths, times};
+    ll_nn_push(nn, "loss");
+    struct ll_value *each =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
+    struct ll_value *mean = ll_nn_do1(nn, LL_OP_MEAN, each);
+    ll_nn_pop(nn);
+    return mean;
+}
+
 struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
 {
     ll_nn_push(nn, "accuracy");

@@ -9,6 +9,12 @@
  * labels[batch] (i32): a scalar. */
 struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
 
+/* The mean over the batch of the connectionist temporal classification loss (Graves et al., 2006) of
+ * logits[steps, batch, classes] and labels[batch, most labels], i32: of an utterance the first lengths[batch]
+ * labels and times[batch] steps count. A scalar. */
+struct ll_value *ll_ctc_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                             struct ll_value *lengths, struct ll_value *times);
+
 /* The share of rows whose largest logit is the label's: a scalar, kept. */
 struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
 

@@ -30,19 +30,32 @@ struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs
     return (struct ll_lstm){name, ll_linear_begin(nn, name, inputs + units, 4 * units, init), false};
 }
 
+/* What a step's gates and content are made of. */
+struct gates {
+    struct ll_value *in, *forget, *content, *out;
+};
+
+/* c = c sigmoid(forget) + sigmoid(in) tanh(content) and h = tanh(c) sigmoid(out). */
+static struct ll_lstm_state passed(struct ll_nn *nn, struct ll_lstm_state state, struct gates gates)
+{
+    struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, gates.forget));
+    struct ll_value *content = ll_nn_do1(nn, LL_OP_TANH, gates.content);
+    struct ll_value *new = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates.in), content);
+    state.c = ll_add_of(nn, kept, new);
+    struct ll_value *shown = ll_nn_do1(nn, LL_OP_SIGMOID, gates.out);
+    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), shown);
+    return state;
+}
+
 struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
                                   struct ll_lstm_state state)
 {
     ll_nn_push(nn, lstm->name);
     struct ll_value *all = ll_linear_apply(nn, &lstm->gates, 2, (struct ll_value *[]){x, state.h});
-    struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
-    struct ll_value *forget = lstm->unbiased ? gates[2] : ll_add_of(nn, gates[2], ll_constant(nn, "one", 1));
-    struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, forget));
-    struct ll_value *content = ll_nn_do1(nn, LL_OP_TANH, gates[1]);
-    struct ll_value *new = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), content);
-    state.c = ll_add_of(nn, kept, new);
-    struct ll_value *shown = ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]);
-    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), shown);
+    struct ll_value *const *part = ll_parted(nn, all, 1, 4);
+    struct ll_value *forget = lstm->unbiased ? part[2] : ll_add_of(nn, part[2], ll_constant(nn, "one", 1));
+    state = passed(nn, state,
+                   (struct gates){.in = part[0], .content = part[1], .forget = forget, .out = part[3]});
     ll_nn_pop(nn);
     return state;
 }
@@ -63,13 +76,9 @@ struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_
     ll_nn_push(nn, lstm->name);
     struct ll_value *from_state = ll_linear_apply(nn, &lstm->state, 1, &state.h);
     struct ll_value *all = ll_add_of(nn, ll_linear_apply(nn, &lstm->input, 1, &x), from_state);
-    struct ll_value *const *gates = ll_parted(nn, all, 1, 4);
-    struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, gates[1]));
-    struct ll_value *content = ll_nn_do1(nn, LL_OP_TANH, gates[2]);
-    struct ll_value *new = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates[0]), content);
-    state.c = ll_add_of(nn, kept, new);
-    struct ll_value *shown = ll_nn_do1(nn, LL_OP_SIGMOID, gates[3]);
-    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), shown);
+    struct ll_value *const *part = ll_parted(nn, all, 1, 4);
+    state = passed(nn, state,
+                   (struct gates){.in = part[0], .forget = part[1], .content = part[2], .out = part[3]});
     ll_nn_pop(nn);
     return state;
 }

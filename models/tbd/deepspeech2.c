@@ -22,7 +22,7 @@
 #include "models/data/spectra.h"
 #include "models/feed.h"
 #include "models/model.h"
-#include "models/nn/formula.h"
+#include "models/nn/loss.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
 
@@ -162,18 +162,13 @@ static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, 
 static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struct source *source)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE};
-    struct ll_shape lengths = ll_nn_shape(nn, 1, &source->batch, roles);
-    struct ll_shape labels = ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->most_labels}, roles);
+    struct ll_shape of_each = ll_nn_shape(nn, 1, &source->batch, roles);
+    struct ll_shape of_labels = ll_nn_shape(nn, 2, (uint64_t[]){source->batch, source->most_labels}, roles);
     struct feed *feed = feed_of(nn, source, LL_LEARNED);
-    struct ll_value *inputs[] = {logits, ll_feed_indices(nn, "labels", &labels, fill_labels, feed),
-                                 ll_feed_indices(nn, "lengths", &lengths, fill_lengths, feed),
-                                 ll_feed_indices(nn, "times", &lengths, fill_times, feed)};
-    ll_nn_push(nn, "loss");
-    struct ll_value *losses =
-        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
-    struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, losses);
-    ll_nn_pop(nn);
-    return loss;
+    struct ll_value *labels = ll_feed_indices(nn, "labels", &of_labels, fill_labels, feed);
+    struct ll_value *lengths = ll_feed_indices(nn, "lengths", &of_each, fill_lengths, feed);
+    struct ll_value *times = ll_feed_indices(nn, "times", &of_each, fill_times, feed);
+    return ll_ctc_loss(nn, logits, labels, lengths, times);
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

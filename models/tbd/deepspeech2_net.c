@@ -109,15 +109,6 @@ static struct ll_value **heard(struct net *net, const char *name, struct ll_valu
     return steps;
 }
 
-static struct ll_value *clipped(struct ll_nn *nn, struct ll_value *x)
-{
-    struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 20);
-    return ll_nn_do(
-        nn,
-        &(struct ll_nn_call){
-            .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &limit});
-}
-
 /* One layer of one direction: what it heard at each step is replaced by the state after it. */
 struct layer {
     struct ll_gru gru;
@@ -130,7 +121,7 @@ static struct ll_value *step(struct net *net, const struct layer *layer, uint64_
     if (net->sizes->gated)
         return ll_gru_step(net->nn, &layer->gru, layer->gates[t], layer->candidates[t], h);
     struct ll_value *again = ll_linear_apply(net->nn, &layer->plain, 1, &h);
-    return clipped(net->nn, ll_add_of(net->nn, layer->candidates[t], again));
+    return ll_relu_clipped(net->nn, ll_add_of(net->nn, layer->candidates[t], again), 20);
 }
 
 static bool begin_layer(struct net *net, struct ll_value *x, struct layer *layer)
