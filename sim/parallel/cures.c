@@ -5,6 +5,7 @@
 #include "sim/memory/early.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/offload.h"
+#include "sim/parallel/plan_file.h"
 #include "sim/parallel/recompute.h"
 #include "tracer/base/status.h"
 #include "tracer/rescale.h"
@@ -24,14 +25,9 @@ enum { REPLICAS_ELSE = 8 };
 
 static struct ll_parallel plan_of(const struct curing *c)
 {
-    return (struct ll_parallel){.data = c->replicas,
-                                .tensor = 1,
-                                .context = 1,
-                                .pipeline = 1,
-                                .expert = 1,
-                                .chunks = 1,
-                                .bucket_bytes = 25 << 20,
-                                .overlap = true};
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.data = c->replicas;
+    return plan;
 }
 
 static const struct ll_trace *trace_of(const struct curing *c)
