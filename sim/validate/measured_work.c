@@ -206,7 +206,7 @@ static void works_PAIR(struct ll_row_works *r)
 /* dy comes in, and what the forward op read or made. */
 static void works_GRADIENT(struct ll_row_works *r)
 {
-    ll_row_vector(r, r->kind, elements(r), ll_add(1, inputs_of(r, 1)), r->element_flops);
+    ll_row_vector(r, r->kind, elements(r), ll_add(1, ll_row_dim_or(r, "nin", 1)), r->element_flops);
 }
 
 /* Two rows of h come in, the gate and what it lets through; one goes out. */

@@ -94,17 +94,17 @@ static uint64_t devices_of(const struct ll_machine *machine, const struct ll_mea
     return one_of(row->hardware) ? strtoull(row->hardware, NULL, 10) : 0;
 }
 
-static const char others[] = "the row has other devices than its hardware: tp, pp, cp, dp or devices";
+/* Some may stand idle. */
+static const char too_many[] = "the row has more devices than its hardware: tp, pp, cp, dp or devices";
 
 const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row)
 {
     uint64_t all = devices_of(machine, row), devices;
-    bool step = strncmp(row->op, "e2e_", 4) == 0; /* of all of them; some may exchange */
     if (all == 0)
         return NULL;
     if (!ll_measured_number(row, "devices", UINT64_MAX, &devices))
         return "several devices, which no rule turns into work";
-    return devices > all || (step && devices < all) ? others : NULL;
+    return devices > all ? too_many : NULL;
 }
 
 /* The machine that answers to the first of a row's names that any answers to. */
@@ -362,8 +362,8 @@ static void bring_all(const struct predicting *all, size_t count, const struct l
         stepped->is_step =
             all->row_machines[i] && ll_measured_step(&all->rows[i], &stepped->step, &stepped->trouble);
         uint64_t devices = stepped->is_step ? devices_of(all->row_machines[i], &all->rows[i]) : 0;
-        if (stepped->is_step && !stepped->trouble && devices > 0 && devices != stepped->step.devices)
-            stepped->trouble = others;
+        if (stepped->is_step && !stepped->trouble && devices > 0 && stepped->step.devices > devices)
+            stepped->trouble = too_many;
         if (!stepped->is_step || stepped->trouble)
             continue;
         if (recordings)
