@@ -217,9 +217,9 @@ static void tell_ports(const char *level, const struct ll_toll *toll, double byt
 {
     if (toll->turnaround > 0 && price > bytes)
         ll_say(why,
-               "%s reads %.10g B and writes %.10g B, for the fewer of which it turns around: %.10g + %.10g * "
-               "min(%.10g, %.10g) = %.10g B",
-               level, bytes - written, written, bytes, toll->turnaround, bytes - written, written, price);
+               "%s reads %.10g B and writes %.10g B, which takes as long as %.10g B in one direction: it turns "
+               "around for the fewer of each block",
+               level, bytes - written, written, price);
     else if (price > bytes)
         ll_say(why,
                "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
