@@ -216,10 +216,11 @@ static void tell_ports(const char *level, const struct ll_toll *toll, double byt
                        double price, struct ll_explain *why)
 {
     if (toll->turnaround > 0 && price > bytes)
-        ll_say(why,
-               "%s reads %.10g B and writes %.10g B, which takes as long as %.10g B in one direction: it turns "
-               "around for the fewer of each block",
-               level, bytes - written, written, price);
+        ll_say(
+            why,
+            "%s reads %.10g B and writes %.10g B, which takes as long as %.10g B in one direction: it turns "
+            "around for the fewer of each block",
+            level, bytes - written, written, price);
     else if (price > bytes)
         ll_say(why,
                "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
