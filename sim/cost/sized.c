@@ -215,17 +215,24 @@ static double rewritten(const struct ll_sized *s, uint64_t l, double bytes, stru
 static void tell_ports(const char *level, const struct ll_toll *toll, double bytes, double written,
                        double price, struct ll_explain *why)
 {
-    if (toll->turnaround > 0 && price > bytes)
+    double read = bytes - written, turned = bytes + toll->turnaround * fmin(read, written);
+    bool at_once = fabs(price - turned) <= 1e-12 * price; /* else it is summed over what goes further in */
+    if (toll->turnaround > 0 && price > bytes && at_once)
+        ll_say(why,
+               "%s reads %.10g B and writes %.10g B, for the fewer of which it turns around: %.10g + %.10g * "
+               "min(%.10g, %.10g) = %.10g B",
+               level, read, written, bytes, toll->turnaround, read, written, price);
+    else if (toll->turnaround > 0 && price > bytes)
         ll_say(
             why,
             "%s reads %.10g B and writes %.10g B, which takes as long as %.10g B in one direction: it turns "
-            "around for the fewer of each block",
-            level, bytes - written, written, price);
+            "around for the fewer of each part",
+            level, read, written, price);
     else if (price > bytes)
         ll_say(why,
                "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
                "would through both",
-               level, bytes - written, written, price);
+               level, read, written, price);
 }
 
 /* What a level moves, in bytes of both directions that take it as long. What is moved again of a product's

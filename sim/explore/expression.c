@@ -102,6 +102,7 @@ static double negative(double a)
 {
     return -a;
 }
+
 static const struct function_row {
     const char *name;
     double (*of_one)(double);         /* of exactly one argument */

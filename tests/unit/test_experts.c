@@ -57,8 +57,8 @@ static void what_experts_read_and_write_crosses_twice_each_way(void **state)
 }
 
 /* Two words of each of four replicas choose two of eight experts: of a replica's two experts
- * 2 (1 - (3/4)^8) = 1.8 are expected to be chosen, and both are asked. Of its own two words it would be one.
- */
+ * 2 (1 - (3/4)^8) = 1.8 are expected to be chosen, and both are asked. Of its own two words it would be
+ * one. */
 static void words_of_all_replicas_choose_experts(void **state)
 {
     (void)state;
