@@ -353,10 +353,8 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uin
                      struct ll_way *way, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
-    uint64_t count = ll_count_at_work(unit, task, index), batches = ll_min(d->batch, count),
-             rest = count / batches;
-    uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
-    struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
+    uint64_t count = ll_count_at_work(unit, task, index);
+    struct ll_split split = ll_split_evenly(d, count);
     double products = ll_gemm_macs(d);
     double macs = unit->matrix.macs[task->dtype], fill = unit->matrix.fill_cycles;
     *way = (struct ll_way){

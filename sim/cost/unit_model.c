@@ -2,6 +2,7 @@
 #include "sim/cost/unit_model.h"
 
 #include <assert.h>
+#include <math.h>
 
 const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind)
 {
@@ -64,6 +65,17 @@ struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t 
     return (struct ll_split){.share = share,
                              .used = ll_ceil_div(dims->batch, share.batch) * ll_ceil_div(dims->m, share.m) *
                                      ll_ceil_div(dims->n, share.n)};
+}
+
+struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count)
+{
+    uint64_t batches = ll_min(dims->batch, count), rest = count / batches, most = ll_min(dims->n, rest);
+    /* So many columns load rest / columns * n + columns * m, which is least at their geometric mean. */
+    double best = (double)rest * (double)dims->n / (double)dims->m;
+    uint64_t columns = (uint64_t)fmin(fmax(sqrt(best), 1), (double)most);
+    if (columns < most && (double)columns * (double)(columns + 1) < best)
+        columns++;
+    return ll_split(dims, batches, rest / columns, columns, 1, 1);
 }
 
 double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,

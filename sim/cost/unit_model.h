@@ -83,6 +83,11 @@ struct ll_split {
 struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
                          uint64_t row_grain, uint64_t column_grain);
 
+/* The same where the number of parts alone is given: whole products of the batch first; what is left of the
+ * parts as many rows and columns of each product as load least, which is where columns over rows is n over m.
+ * `count` at least 1. Pure. */
+struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count);
+
 /* The bytes of a product when each operand of a share is passed that often, all `shares` together; by operand
  * too, unless NULL. */
 double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,

@@ -88,10 +88,8 @@ static bool product_way(const struct ll_unit *unit, const struct ll_task *task, 
 {
     const struct ll_gemm *d = &task->problem.dims;
     double products = ll_gemm_macs(d);
-    uint64_t count = ll_count_at_work(unit, task, index), batches = ll_min(d->batch, count),
-             rest = count / batches;
-    uint64_t columns = ll_min(d->n, (uint64_t)sqrt((double)rest));
-    struct ll_split split = ll_split(d, batches, rest / columns, columns, 1, 1);
+    uint64_t count = ll_count_at_work(unit, task, index);
+    struct ll_split split = ll_split_evenly(d, count);
     double passes[LL_OPERAND_COUNT] = {(double)ll_ceil_div(split.share.n, unit->vector.lanes),
                                        (double)split.share.m, 1};
     way->share = split.share;

@@ -198,6 +198,29 @@ static void without_a_menu_the_work_is_dealt_evenly(void **state)
     assert_near(cost_of(&machine, 3, 77, 55, 11).compute_cycles, 3 * 77 * 55 * 11 / 51200.0 + 20, 1e-15);
 }
 
+/* By rows, columns and products: what each of so many gets. */
+static void shares_are_cut_so_that_least_is_loaded(void **state)
+{
+    static const struct {
+        struct ll_gemm dims;
+        uint64_t count;
+        struct ll_gemm share;
+        uint64_t used;
+    } cuts[] = {{{1, 8, 1024, 512}, 2, {1, 8, 512, 512}, 2}, /* twice the few rows, not all columns twice */
+                {{1, 1024, 8, 512}, 2, {1, 512, 8, 512}, 2}, /* the same, turned */
+                {{1, 64, 64, 7}, 16, {1, 16, 16, 7}, 16},    /* squares of a square */
+                {{1, 64, 256, 7}, 16, {1, 32, 32, 7}, 16},   /* and of what is none */
+                {{6, 64, 256, 7}, 4, {2, 64, 256, 7}, 3},    /* whole products */
+                {{2, 64, 256, 7}, 32, {1, 32, 32, 7}, 32},   /* then parts of each */
+                {{1, 1, 1, 7}, 32, {1, 1, 1, 7}, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        struct ll_split split = ll_split_evenly(&cuts[i].dims, cuts[i].count);
+        assert_memory_equal(&split.share, &cuts[i].share, sizeof split.share);
+        assert_int_equal(split.used, cuts[i].used);
+    }
+}
+
 /* A tile of 128 x 128 reads a line of each operand for every 128 products: m n k / 128 elements of each. */
 static void larger_tiles_read_operands_less_often(void **state)
 {
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(lines_that_begin_in_few_channels_wait_for_each_other),
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
+        cmocka_unit_test(shares_are_cut_so_that_least_is_loaded),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
         cmocka_unit_test(a_catalogue_leaves_no_choice),
         cmocka_unit_test(a_catalogue_of_another_dtype_is_not_asked),
