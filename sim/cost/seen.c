@@ -71,6 +71,27 @@ static void stretch_level(const char *name, uint64_t l, double ratio, double sha
     cost->level_wait_s[l] *= ratio;
 }
 
+/* No instance at work computes faster than at its peak: else fewer of them would seem to do as well. What is
+ * faster than the kernel's share of the peak takes no fewer cycles than the work has, but reaches more of
+ * their rate. */
+static void stretch_computing(const struct ll_unit *unit, const struct ll_kernel *kernel, double ratio,
+                              struct ll_cost *cost, struct ll_explain *why)
+{
+    double all = (double)unit->count, used = (double)ll_max(cost->units_used, 1);
+    double busy = cost->utilization * all / used, reached = busy * kernel->compute;
+    double computing = fmax(ratio, reached), cycles = fmax(ratio, busy);
+    if (cost->compute_s > 0 && reached > 0)
+        ll_say(why, "share of the peak of those at work: %.10g * %.10g / %.10g * %.10g = %.10g",
+               cost->utilization, all, used, kernel->compute, reached);
+    if (cost->compute_s > 0)
+        ll_say(why, "compute, no faster than at that peak: %.10g * max(%.10g, %.10g) = %.10g s",
+               cost->compute_s, ratio, reached, cost->compute_s * computing);
+    cost->compute_s *= computing;
+    cost->compute_first_s *= ratio; /* of all, however well the unit is used then */
+    cost->compute_cycles *= cycles;
+    cost->utilization /= cycles;
+}
+
 void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why)
 {
@@ -78,12 +99,7 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
     if (kernel->seen_count == 0)
         return;
     struct ratios ratios = ratios_of(kernel, work, machine->levels[last].name, why);
-    double compute = fmax(ratios.near, cost->utilization); /* no faster than the unit's peak */
-    if (cost->compute_s > 0)
-        ll_say(
-            why,
-            "compute, no faster than the peak, of which it has a share: %.10g * max(%.10g, %.10g) = %.10g s",
-            cost->compute_s, ratios.near, cost->utilization, cost->compute_s * compute);
+    stretch_computing(&machine->units[cost->unit], kernel, ratios.near, cost, why);
     ll_say(why, "the start: %.10g * %.10g = %.10g s", cost->overhead_s, ratios.near,
            cost->overhead_s * ratios.near);
     double serial = fmin(1, ratios.near); /* where all is at its peak, what is saved is waiting */
@@ -91,10 +107,6 @@ void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *ker
         ll_say(why, "share that does not overlap: %.10g * %.10g = %.10g", cost->serial, serial,
                cost->serial * serial);
     cost->serial *= serial;
-    cost->compute_s *= compute;
-    cost->compute_first_s *= ratios.near; /* of all, however well the unit is used then */
-    cost->compute_cycles *= compute;
-    cost->utilization /= compute;
     cost->overhead_s *= ratios.near;
     cost->behind_s *= ratios.near;
     for (uint64_t l = 0; l < machine->level_count; l++) {

@@ -6,6 +6,7 @@
 #include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/fit.h"
 #include "sim/calibrate/held.h"
+#include "sim/calibrate/samples.h"
 #include "sim/cost/cost.h"
 #include "tracer/reader.h"
 #include "tracer/recorder.h"
@@ -378,22 +379,20 @@ static void what_somebody_was_beside_is_left_out(void **state)
     static const char *const crowded[] = {"0", "0.47"};
     struct ll_diags diags = {0};
     struct ll_arena arena = {0};
-    struct ll_calibration calibrations[2];
+    const struct ll_samples *samples[2];
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct ll_trace *trace = true_trace(crowded[i]);
-        assert_true(ll_calibrate(trace, &nobody, &arena, &diags, &calibrations[i]));
+        struct ll_machine *base = ll_calibrate_base(trace, &diags);
+        samples[i] = ll_samples_of(trace, base, &arena, &diags);
+        assert_non_null(samples[i]);
+        ll_machine_free(base);
         ll_trace_free(trace);
     }
-    for (uint64_t i = 0; i < calibrations[0].fit_count; i++) {
-        const struct ll_kernel *alone = &calibrations[0].machine->software.kernels[i],
-                               *beside = &calibrations[1].machine->software.kernels[i];
-        assert_near(beside->overhead_s, alone->overhead_s, 1e-12);
-        assert_near(beside->work, alone->work, 1e-9);
-        assert_near(beside->memory, alone->memory, 1e-9);
-    }
-    for (int i = 0; i < 2; i++)
-        ll_machine_free(calibrations[i].machine);
+    const struct ll_samples *alone = samples[0], *beside = samples[1];
+    assert_int_equal(beside->count, alone->count);
+    for (uint64_t i = 0; i < alone->count; i++)
+        assert_near(beside->at[i].time_s / alone->at[i].time_s, 1, 1e-12);
     ll_arena_release(&arena);
 }
 

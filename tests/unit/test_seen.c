@@ -11,6 +11,7 @@ static const struct ll_work product = {.kind = LL_WORK_GEMM,
 static struct ll_machine two_levels(void)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 2};
+    machine.units[0].count = 2;
     machine.levels[0].name = "near";
     machine.levels[1].name = "far";
     return machine;
@@ -27,15 +28,21 @@ static struct ll_cost even_cost(void)
                             .overhead_s = 1,
                             .behind_s = 1,
                             .serial = 0.5,
+                            .units_used = 2,
                             .utilization = 0.7};
+}
+
+static void apply(const struct ll_seen *seen, uint64_t count, struct ll_cost *cost)
+{
+    struct ll_machine machine = two_levels();
+    struct ll_kernel kernel = {.compute = 0.5, .memory = 0.6, .seen = seen, .seen_count = count};
+    ll_seen_apply(&machine, &kernel, &product, cost, NULL);
 }
 
 static struct ll_cost applied(const struct ll_seen *seen, uint64_t count)
 {
-    struct ll_machine machine = two_levels();
-    struct ll_kernel kernel = {.memory = 0.6, .seen = seen, .seen_count = count};
     struct ll_cost cost = even_cost();
-    ll_seen_apply(&machine, &kernel, &product, &cost, NULL);
+    apply(seen, count, &cost);
     return cost;
 }
 
@@ -85,16 +92,31 @@ static void shapes_between_take_the_mean_of_ratios(void **state)
     assert_near(applied(seen, 2).compute_s, exp(2 * weight * log(2) / (2 * weight + 1.0 / 16)), 1e-14);
 }
 
-/* Of peak 0.7 is in use, of bandwidths 0.6. */
+/* Of the rate that the kernel reaches, half of the peak, 0.7 is in use, of bandwidths 0.6. */
 static void nothing_is_faster_than_the_machine(void **state)
 {
     (void)state;
     struct ll_seen seen = {{8, 64, 32}, 0.01, 0.01};
     struct ll_cost cost = applied(&seen, 1);
-    assert_near(cost.compute_s, 0.7, 1e-14);
+    assert_near(cost.compute_s, 0.35, 1e-14);
+    assert_near(cost.compute_cycles, 0.7, 1e-14);
     assert_near(cost.utilization, 1, 1e-14);
     assert_near(cost.level_s[0], 0.6, 1e-14);
     assert_near(cost.level_s[1], 0.6, 1e-14);
+}
+
+/* One of two at work, which both together would use 0.4, has 0.8 of its own rate. */
+static void fewer_units_are_no_faster_than_their_own_peak(void **state)
+{
+    (void)state;
+    struct ll_seen seen = {{8, 64, 32}, 0.01, 1};
+    struct ll_cost cost = even_cost();
+    cost.units_used = 1;
+    cost.utilization = 0.4;
+    apply(&seen, 1, &cost);
+    assert_near(cost.compute_s, 0.4, 1e-14);
+    assert_near(cost.compute_cycles, 0.8, 1e-14);
+    assert_near(cost.utilization, 0.5, 1e-14);
 }
 
 static void what_is_faster_waits_less_and_what_is_slower_no_more(void **state)
@@ -121,6 +143,7 @@ int main(void)
         cmocka_unit_test(what_is_near_and_what_is_far_take_their_own_times),
         cmocka_unit_test(shapes_between_take_the_mean_of_ratios),
         cmocka_unit_test(nothing_is_faster_than_the_machine),
+        cmocka_unit_test(fewer_units_are_no_faster_than_their_own_peak),
         cmocka_unit_test(what_is_faster_waits_less_and_what_is_slower_no_more),
         cmocka_unit_test(shapes_far_away_do_not_count),
     };
