@@ -3,19 +3,41 @@
 
 #include <math.h>
 
-double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way)
+/* An operand of a product in one level. */
+struct flow {
+    double once, asked; /* bytes; asked: by the unit, 0 where another memory catches it */
+    double level_j, inside_j;
+};
+
+static struct flow flow_of(const struct ll_machine *machine, const struct ll_task *task,
+                           const struct ll_way *way, uint64_t l, enum ll_operand i)
 {
     const struct ll_work *work = task->work;
     const double once[] = {(double)work->a_bytes, (double)work->b_bytes, (double)work->c_bytes};
+    bool feeds = ll_catcher(machine, l, i) == LL_CATCHER_UNIT;
+    return (struct flow){.once = once[i],
+                         .asked = feeds ? (double)task->steps * way->asked_bytes[i] : 0,
+                         .level_j = ll_machine_level_j(machine, l),
+                         .inside_j = ll_machine_inside_j(machine, l, i)};
+}
+
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                   struct ll_explain *why)
+{
     double sum_j = 0;
     for (uint64_t l = 0; l < machine->level_count; l++)
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
             if (!ll_level_holds(&machine->levels[l], i))
                 continue;
-            bool feeds = ll_catcher(machine, l, i) == LL_CATCHER_UNIT;
-            double asked = feeds ? (double)task->steps * way->asked_bytes[i] : 0;
-            double each_j = ll_machine_level_j(machine, l) + ll_machine_inside_j(machine, l, i);
-            sum_j += fmax(once[i], asked) * each_j;
+            struct flow flow = flow_of(machine, task, way, l, i);
+            double each_j = flow.level_j + flow.inside_j, before_j = sum_j;
+            sum_j += fmax(flow.once, flow.asked) * each_j;
+            if (each_j > 0)
+                ll_say(
+                    why,
+                    "energy of memories, and %s of %s: %.10g + max(%.10g, %.10g) * (%.10g + %.10g) = %.10g J",
+                    ll_operand_name(i), machine->levels[l].name, before_j, flow.once, flow.asked,
+                    flow.level_j, flow.inside_j, sum_j);
         }
     return sum_j;
 }

@@ -35,8 +35,9 @@ struct ll_draw {
 
 /* What memories take for a product done this way, whatever is kept where: each operand once out of every
  * level that holds it, out of those that feed the unit as often as it asks; in that level and in the one
- * further in to which it goes. Pure. */
-double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way);
+ * further in to which it goes. `why` gets the sum term by term, NULL for none. Pure but for that. */
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                   struct ll_explain *why);
 
 /* How long the arithmetic takes, in seconds, that would take full_s at the full clock; as long without a
  * limit, without multiply-accumulates, and where power suffices. More of a limit is never longer, and fewer

@@ -138,9 +138,15 @@ static double powered_s(const struct ll_sized *s, const struct ll_way *way, cons
 {
     struct ll_draw draw = {.dtype = s->task.dtype,
                            .macs = (double)s->task.steps * way->macs,
-                           .memory_j = ll_memory_j(s->machine, &s->task, way)};
-    return ll_power_s(s->machine, &draw, cost->compute_s, why);
+                           .memory_j = ll_memory_j(s->machine, &s->task, way, NULL)};
+    double time_s = ll_power_s(s->machine, &draw, cost->compute_s, NULL);
+    if (time_s > cost->compute_s && why) {
+        ll_memory_j(s->machine, &s->task, way, why);
+        ll_power_s(s->machine, &draw, cost->compute_s, why);
+    }
+    return time_s;
 }
+
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)
 {
     bool far = level + 1 == machine->level_count && kernel->far > 0;
