@@ -9,6 +9,7 @@
 #include "sim/cli/validate_figure.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
+#include "sim/validate/fitted.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/csv.h"
 #include "tracer/base/json.h"
@@ -71,7 +72,44 @@ static void families_json(const char *key, const struct ll_family_errors *at, si
     ll_json_close_list(json);
 }
 
-static int report_json(const struct ll_validation *v)
+static void compared_json(const struct ll_compared *compared, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    if (compared->hardware) {
+        ll_json_put_text(json, "hardware", compared->hardware);
+        ll_json_put_text(json, "machine", compared->machine->stem);
+    }
+    if (compared->family)
+        ll_json_put_text(json, "family", compared->family);
+    ll_json_put_count(json, "points", compared->ours.points);
+    errors_json(&compared->ours, "", json);
+    errors_json(&compared->fitted, "fitted_", json);
+    ll_json_close_object(json);
+}
+
+static void all_compared_json(const char *key, const struct ll_compared *at, size_t count,
+                              struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_list(json);
+    for (size_t i = 0; i < count; i++)
+        compared_json(&at[i], json);
+    ll_json_close_list(json);
+}
+
+static void fitted_json(const struct ll_fitted_rooflines *fitted, struct ll_json *json)
+{
+    ll_json_key(json, "fitted");
+    ll_json_open_object(json);
+    all_compared_json("machines", fitted->machines, fitted->machine_count, json);
+    all_compared_json("families", fitted->families, fitted->family_count, json);
+    ll_json_key(json, "overall");
+    compared_json(&fitted->overall, json);
+    ll_json_put_count(json, "left_out", fitted->left_out);
+    ll_json_close_object(json);
+}
+
+static int report_json(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -95,6 +133,8 @@ static int report_json(const struct ll_validation *v)
         ll_json_close_object(&json);
     }
     ll_json_close_list(&json);
+    if (fitted)
+        fitted_json(fitted, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
 }
@@ -133,18 +173,51 @@ static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
 }
 
 /* With the machine behind it where several answer to it, each for its software. */
-static const char *hardware_text(char *text, size_t size, const struct ll_validation *v,
-                                 const struct ll_family_errors *family)
+static const char *hardware_text(char *text, size_t size, const struct ll_validation *v, const char *hardware,
+                                 const struct ll_machine *machine)
 {
     bool shared = false;
     for (size_t i = 0; i < v->machine_count && !shared; i++)
-        shared = v->machines[i].machine != family->machine &&
-                 strcmp(v->machines[i].hardware, family->hardware) == 0;
-    snprintf(text, size, "%s (%s)", family->hardware, family->machine->stem);
-    return shared ? text : family->hardware;
+        shared = v->machines[i].machine != machine && strcmp(v->machines[i].hardware, hardware) == 0;
+    snprintf(text, size, "%s (%s)", hardware, machine->stem);
+    return shared ? text : hardware;
 }
 
-static int report(const struct ll_validation *v)
+static void compared_row(const char *hardware, const struct ll_compared *compared, struct ll_table *table)
+{
+    struct ll_human text[4];
+    ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s", hardware, compared->family ? compared->family : "",
+                 compared->ours.points, ll_percent(&text[0], compared->ours.mape),
+                 ll_percent(&text[1], compared->ours.median_ape), ll_percent(&text[2], compared->fitted.mape),
+                 ll_percent(&text[3], compared->fitted.median_ape));
+}
+
+static void report_fitted(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted,
+                          struct ll_str *out)
+{
+    char hardware[256];
+    struct ll_table *table =
+        ll_table_new("hardware|family|>points|>MAPE|>median|>fitted roofline MAPE|>?its median");
+    for (size_t i = 0; i < fitted->machine_count; i++) {
+        const struct ll_compared *at = &fitted->machines[i];
+        compared_row(hardware_text(hardware, sizeof hardware, v, at->hardware, at->machine), at, table);
+    }
+    for (size_t i = 0; i < fitted->family_count; i++)
+        compared_row("all", &fitted->families[i], table);
+    compared_row("all", &fitted->overall, table);
+    if (fitted->machine_count > 0) {
+        ll_str_add(out, "\nevery second row, predicted as above and by a roofline fitted to the others:\n");
+        ll_table_print(table, ll_screen_width(), out);
+    }
+    if (fitted->left_out > 0)
+        ll_str_addf(out,
+                    "left out, for there are fewer than %d of their source, hardware, op and dtype: %" PRIu64
+                    "\n",
+                    LL_LEAST_FITTED, fitted->left_out);
+    ll_table_free(table);
+}
+
+static int report(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted)
 {
     char hardware[256];
     struct ll_str out = {0};
@@ -154,8 +227,8 @@ static int report(const struct ll_validation *v)
     struct ll_table *unscored = ll_table_new(">points|not scored, because");
     for (size_t i = 0; i < v->machine_count; i++) {
         const struct ll_family_errors *family = &v->machines[i];
-        error_row(hardware_text(hardware, sizeof hardware, v, family), family->family, &family->errors,
-                  errors);
+        error_row(hardware_text(hardware, sizeof hardware, v, family->hardware, family->machine),
+                  family->family, &family->errors, errors);
     }
     if (v->overall.ours.points > 0)
         error_row("all", "", &v->overall, errors);
@@ -169,6 +242,8 @@ static int report(const struct ll_validation *v)
         ll_str_add(&out, v->family_count > 0 ? "\n" : "");
         ll_table_print(unscored, ll_screen_width(), &out);
     }
+    if (fitted && v->family_count > 0)
+        report_fitted(v, fitted, &out);
     ll_table_free(errors);
     ll_table_free(unscored);
     return ll_print(&out);
@@ -269,7 +344,11 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
     if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)) ||
         (residuals && !write_residuals(residuals, v)))
         return LL_FAILED;
-    return (ll_flag(args, "json") ? report_json : report)(v);
+    const struct ll_fitted_rooflines *fitted =
+        ll_flag(args, "fitted") ? ll_fit_rooflines(v, args->arena) : NULL;
+    if (ll_flag(args, "fitted") && !fitted)
+        return ll_failed("memory ran out");
+    return (ll_flag(args, "json") ? report_json : report)(v, fitted);
 }
 
 /* What rows want to be recorded is, once each. */
@@ -329,6 +408,7 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
+    {"fitted", 0, NULL, "compare also with a roofline of three figures fitted to every second row"},
     {"svg", 0, "FILE", "draw predicted over measured times to this SVG file, one panel for each hardware"},
     {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
     {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
@@ -349,6 +429,10 @@ const struct ll_command ll_command_validate = {
         "\n"
         "Errors are relative to the measured time. Beside them stand the errors of a plain roofline: the "
         "larger of FLOPs over the datasheet's peak and bytes over its bandwidth.\n"
+        "\n"
+        "--fitted asks for more: of each source, hardware, op and dtype a start, a rate and a bandwidth are "
+        "fitted to every second row, so that start + max(FLOPs / rate, bytes / bandwidth) has the least mean "
+        "error, and the other rows are predicted by it.\n"
         "\n"
         "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "
         "writes it.\n",

@@ -15,9 +15,14 @@ static double datasheet_Bps(const struct ll_machine *machine)
     return ll_machine_memory_Bps(machine) / machine->levels[machine->level_count - 1].efficiency;
 }
 
+double ll_work_operand_bytes(const struct ll_work *work)
+{
+    return (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+}
+
 double ll_work_roofline_s(const struct ll_machine *machine, const struct ll_work *work)
 {
-    double bytes = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+    double bytes = ll_work_operand_bytes(work);
     enum ll_dtype computed;
     double peak = ll_computed_peak_flops(machine, (enum ll_dtype)work->dtype, &computed);
     double flops_s = peak > 0 ? (double)work->flops / peak : 0;
@@ -129,6 +134,7 @@ static bool predict_exchange(const struct ll_machine *machine, const struct ll_m
         *trouble = exchange(net, &layout, part, &done);
     p->time_s += (double)part->times * done.time_s;
     p->overhead_s += (double)part->times * done.overhead_s;
+    p->bytes += (double)part->times * (double)part->work.a_bytes;
     p->roofline_s += *trouble ? 0 : (double)part->times * wire_s(machine, part);
     ll_net_free(net);
     return !*trouble;
@@ -190,6 +196,8 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     if (follows)
         timing.overhead_s = timing.behind_s = timing.more_s = 0;
     append(machine, &timing, times, p, coming);
+    p->flops += times * (double)part->work.flops;
+    p->bytes += times * ll_work_operand_bytes(&part->work);
     p->roofline_s += times * ll_work_roofline_s(machine, &part->work);
     p->overhead_s += times * (timing.overhead_s + timing.more_s);
     return true;

@@ -8,14 +8,18 @@
 
 struct ll_predicted {
     double time_s;
-    double roofline_s; /* of all pieces one after the other */
-    double overhead_s; /* of the time, what starting the ops costs */
+    double flops, bytes; /* of all pieces: algorithmic, each operand once; of an exchange what is exchanged */
+    double roofline_s;   /* of all pieces one after the other */
+    double overhead_s;   /* of the time, what starting the ops costs */
 };
 
 /* False when the machine cannot run one of the pieces; *trouble is then a static sentence. Pure,
  * thread-safe. */
 bool ll_predict(const struct ll_machine *machine, const struct ll_measured_works *works,
                 struct ll_predicted *predicted, const char **trouble);
+
+/* What a work reads and writes, each operand once. Pure. */
+double ll_work_operand_bytes(const struct ll_work *work);
 
 /* A plain roofline: the larger of FLOPs over the datasheet's peak and bytes over its bandwidth. Pure. */
 double ll_work_roofline_s(const struct ll_machine *machine, const struct ll_work *work);

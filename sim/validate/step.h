@@ -38,10 +38,11 @@ struct ll_measured_step {
  * static sentence says why it cannot be scored. Pure. */
 bool ll_measured_step(const struct ll_measured *row, struct ll_measured_step *step, const char **trouble);
 
-/* How long a step takes on a machine, and what a roofline says: for each op of the recording the larger of
- * FLOPs over the datasheet's peak and bytes over its bandwidth, shared by the devices of a replica. */
+/* How long a step takes on a machine, and what a roofline goes by and says: FLOPs, bytes, and for each op of
+ * the recording the larger of FLOPs over the datasheet's peak and bytes over its bandwidth, shared by the
+ * devices of a replica. */
 struct ll_step_times {
-    double time_s, roofline_s;
+    double time_s, flops, bytes, roofline_s;
 };
 
 /* The programs of the step that was timed last, for steps on the same trace that differ in their batch alone.

@@ -7,24 +7,26 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A recorded step's ops one after the other, each micro-batch anew but for the update, shared by the devices
- * of a replica. What crosses between devices and what is computed again is not in it. */
-static double roofline_s(const struct ll_measured_step *step, const struct ll_trace *trace,
-                         const struct ll_machine *machine)
+/* Beside the time: a recorded step's ops one after the other, each micro-batch anew but for the update,
+ * shared by the devices of a replica. What crosses between devices and what is computed again is not in it.
+ */
+static void add_roofline(const struct ll_measured_step *step, const struct ll_trace *trace,
+                         const struct ll_machine *machine, struct ll_step_times *times)
 {
     const struct ll_parallel *plan = &step->plan;
-    double again_s = 0, once_s = 0;
     double micro_batches = (double)plan->batch / ((double)plan->micro_batch * (double)plan->data);
+    double devices = (double)plan->tensor * (double)plan->context * (double)plan->pipeline;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
         struct ll_work work;
         if (form->view.kind == LL_OP_COUNT || !ll_op_lower(&form->view, &work) || work.kind == LL_WORK_HOST ||
             work.kind == LL_WORK_NOTHING)
             continue;
-        *(form->phase == LL_PHASE_UPDATE ? &once_s : &again_s) += ll_work_roofline_s(machine, &work);
+        double often = form->phase != LL_PHASE_UPDATE ? micro_batches : !step->without_update;
+        times->flops += often * (double)work.flops / devices;
+        times->bytes += often * ll_work_operand_bytes(&work) / devices;
+        times->roofline_s += often * ll_work_roofline_s(machine, &work) / devices;
     }
-    return (micro_batches * again_s + (step->without_update ? 0 : once_s)) /
-           ((double)plan->tensor * (double)plan->context * (double)plan->pipeline);
 }
 
 void ll_last_spread_release(struct ll_last_spread *last)
@@ -78,7 +80,9 @@ bool ll_measured_step_times(const struct ll_measured_step *step, const struct ll
                         : time_of(&step->plan, step->devices, trace, machine, last, &diags);
     if (time_s < 0)
         snprintf(trouble, size, "%s", diags.kept_count ? diags.kept[0].message : "memory ran out");
-    *times = (struct ll_step_times){time_s, time_s < 0 ? 0 : roofline_s(step, trace, machine)};
+    *times = (struct ll_step_times){.time_s = time_s};
+    if (time_s >= 0)
+        add_roofline(step, trace, machine, times);
     ll_diags_release(&diags);
     return time_s >= 0;
 }

@@ -141,6 +141,8 @@ static void predict_step(const struct ll_measured *row, const struct ll_machine 
     }
     p->machine = machine;
     p->time_s = times.time_s;
+    p->flops = times.flops;
+    p->bytes = times.bytes;
     p->roofline_s = times.roofline_s;
 }
 
@@ -156,61 +158,36 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
     if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
         p->machine = machine;
         p->time_s = predicted.time_s;
+        p->flops = predicted.flops;
+        p->bytes = predicted.bytes;
         p->roofline_s = predicted.roofline_s;
         p->launch_bound = predicted.roofline_s < predicted.overhead_s;
     }
-}
-
-/* Errors of some rows, as they come. */
-struct errors {
-    double *size, sum, size_sum;
-    uint64_t count, capacity, near;
-};
-
-static bool add_error(struct errors *e, double predicted_s, double measured_s)
-{
-    double error = (predicted_s - measured_s) / measured_s;
-    if (!ll_grow(&e->size, &e->capacity, e->count + 1, sizeof *e->size))
-        return false;
-    e->size[e->count++] = fabs(error);
-    e->sum += error;
-    e->size_sum += fabs(error);
-    e->near += fabs(error) <= 0.2;
-    return true;
-}
-
-static struct ll_errors sum_up(const struct errors *e)
-{
-    uint64_t n = e->count;
-    if (n == 0)
-        return (struct ll_errors){0, NAN, NAN, NAN, NAN};
-    return (struct ll_errors){n, e->size_sum / (double)n, ll_median(e->size, n), (double)e->near / (double)n,
-                              e->sum / (double)n};
 }
 
 enum { OURS, ROOFLINE, LAUNCH_BOUND, LARGE, SETS };
 
 /* What is gathered of rows that have a key in common, or of all. */
 struct cell {
-    struct errors sets[SETS];
+    struct ll_error_list sets[SETS];
     const struct ll_prediction *first;
 };
 
 static bool gather(struct cell *cell, const struct ll_prediction *p)
 {
     double measured_s = p->row->time_s;
-    return add_error(&cell->sets[OURS], p->time_s, measured_s) &&
-           add_error(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
-           add_error(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
+    return ll_error_add(&cell->sets[OURS], p->time_s, measured_s) &&
+           ll_error_add(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
+           ll_error_add(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
 }
 
-static struct ll_score_set score(const struct cell *cell)
+static struct ll_score_set score(struct cell *cell)
 {
     return (struct ll_score_set){
-        .ours = sum_up(&cell->sets[OURS]),
-        .roofline = sum_up(&cell->sets[ROOFLINE]),
-        .launch_bound = sum_up(&cell->sets[LAUNCH_BOUND]),
-        .large = sum_up(&cell->sets[LARGE]),
+        .ours = ll_errors_of(&cell->sets[OURS]),
+        .roofline = ll_errors_of(&cell->sets[ROOFLINE]),
+        .launch_bound = ll_errors_of(&cell->sets[LAUNCH_BOUND]),
+        .large = ll_errors_of(&cell->sets[LARGE]),
     };
 }
 
@@ -274,11 +251,11 @@ static const struct ll_unscored *list_unscored(struct validating *v)
     return list;
 }
 
-static const struct ll_family_errors *list(struct validating *v, const struct cells *cells)
+static const struct ll_family_errors *list(struct validating *v, struct cells *cells)
 {
     struct ll_family_errors *list = ll_alloc(v->arena, cells->keys.count, sizeof *list);
     for (uint32_t i = 0; list && i < cells->keys.count; i++) {
-        const struct cell *cell = &cells->at[i];
+        struct cell *cell = &cells->at[i];
         list[i] = (struct ll_family_errors){
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
@@ -290,10 +267,10 @@ static const struct ll_family_errors *list(struct validating *v, const struct ce
     return list;
 }
 
-static void free_errors(const struct cell *cell)
+static void free_errors(struct cell *cell)
 {
     for (int i = 0; i < SETS; i++)
-        free(cell->sets[i].size);
+        ll_errors_release(&cell->sets[i]);
 }
 
 static void release_cells(struct cells *cells)

@@ -13,18 +13,10 @@
 #define LL_SIM_VALIDATE_VALIDATE_H
 
 #include "sim/machine/machine.h"
+#include "sim/validate/errors.h"
 #include "sim/validate/measured.h"
 #include "sim/validate/step.h"
 #include "tracer/base/pool.h"
-
-/* Of a set of rows; NaN where there are none. Shares and errors are fractions. */
-struct ll_errors {
-    uint64_t points;
-    double mape;         /* mean of the errors' size */
-    double median_ape;   /* median of it */
-    double within_20pct; /* share of rows */
-    double bias;         /* mean of the errors: above zero when predictions are too long */
-};
 
 /* Ours, a plain roofline's, and ours again by whether starting the ops is most of it. */
 struct ll_score_set {
@@ -37,7 +29,8 @@ struct ll_prediction {
     const char *unscored;             /* then why */
     const char *family;
     double time_s, roofline_s;
-    bool launch_bound; /* the roofline is below what starting the ops costs */
+    double flops, bytes; /* what a roofline goes by */
+    bool launch_bound;   /* the roofline is below what starting the ops costs */
 };
 
 struct ll_family_errors {

@@ -39,3 +39,6 @@ printf 'name: Slow pipe\ninherits: pipe\naliases: ["other: A Pipe"]\nmemory: [{n
 leadline validate --machines machines both.csv --residuals residuals.csv --svg both.svg
 cat residuals.csv
 grep -o '[0-9]* rows, [^<]*' both.svg
+# Beside a roofline of three figures that was fitted to every second row.
+leadline validate --machines machines both.csv --fitted
+leadline validate --machines machines both.csv --fitted --json | sed -n '/"fitted"/,$p'
