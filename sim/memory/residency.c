@@ -12,9 +12,11 @@
  * A storage that died leaves its bytes where they stood. Whoever is born at their addresses takes them over,
  * in parts it may be of several of the dead, of which the largest part says when they were touched last.
  *
- * An op that moves less than the tensors it is given (a gather) counts with what it moves. Nobody knows which
- * part that is, so it finds nothing, and its bytes take a place of their own that is never met again. What
- * comes from the host is not on the line before somebody reads it, but how far back that was is known.
+ * An op that moves less than a tensor it is given (a slice, a gather) counts with what it moves. Nobody knows
+ * which part that is: it is as far back as all of the storage, and the rest of the storage may have been
+ * touched behind it. The storage stays where it is, and the part takes a place of its own that is never met
+ * again. What comes from the host is not on the line before somebody reads it, but how far back that was is
+ * known.
  *
  * The ops of a step that was rehearsed are walked twice: they find what they have left the first time. */
 #include "sim/memory/residency.h"
@@ -230,28 +232,60 @@ static bool each_of(struct walk *walk, const struct ll_chains *chains, uint32_t 
     return right;
 }
 
-/* How an op touches a tensor when all its tensors on that side have `moved` bytes: whole, or a part. *reuse
- * is that of bytes never touched. */
-static bool touches_whole(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
+/* A part of a storage, which stays where it is. */
+static void touch_part(struct walk *walk, struct track *track, struct ll_reuse *reuse)
 {
-    const struct ll_trace *trace = walk->trace;
-    uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
-    reuse->bytes = ll_min(bytes, moved);
-    if (bytes > moved)
-        put(walk, ++walk->place, weight(walk, moved));
-    return bytes <= moved;
+    uint64_t beside = ll_sub(track->size_bytes, reuse->bytes);
+    if (track->place) {
+        reuse->since = ll_add(bytes_after(walk, track->place), beside);
+        reuse->before = track->latest;
+    }
+    if (track->arrived) {
+        reuse->arrived = track->arrived;
+        reuse->since_arrival = ll_add(bytes_after(walk, track->arrival), beside);
+    }
+    put(walk, ++walk->place, weight(walk, reuse->bytes));
+    track->farthest = ll_max(track->farthest, reuse->since);
 }
 
-static void read_operand(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
+/* What an op moves of all its tensors on one side, and what of that is left for those it touches in part. */
+struct moved {
+    uint64_t bytes, rest;
+};
+
+static uint64_t tensor_bytes(const struct ll_trace *trace, uint32_t tensor)
+{
+    return ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
+}
+
+/* Takes out of the rest what is moved whole. */
+static void take_whole(const struct ll_trace *trace, uint32_t tensor, struct moved *moved)
+{
+    uint64_t bytes = tensor_bytes(trace, tensor);
+    if (bytes <= moved->bytes)
+        moved->rest = ll_sub(moved->rest, ll_min(moved->rest, bytes));
+}
+
+/* How an op touches a tensor: whole, or a part. */
+static bool touches_whole(const struct walk *walk, uint32_t tensor, const struct moved *moved,
+                          struct ll_reuse *reuse)
+{
+    uint64_t bytes = tensor_bytes(walk->trace, tensor);
+    bool whole = bytes <= moved->bytes;
+    reuse->bytes = whole ? bytes : moved->rest;
+    return whole;
+}
+
+static void read_operand(struct walk *walk, uint32_t tensor, const struct moved *moved,
+                         struct ll_reuse *reuse)
 {
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
+    bool whole = touches_whole(walk, tensor, moved, reuse);
+    if (reuse->bytes == 0 && !whole) /* named, but what it holds is not looked at */
+        return;
     track->read_since = true;
     track->readers |= 1u << reuse->operand;
-    if (!touches_whole(walk, tensor, moved, reuse)) {
-        track->farthest = LL_NO_FIT; /* what finds nothing on chip needs it to have gone out */
-        return;
-    }
-    touch(walk, track, reuse);
+    (whole ? touch : touch_part)(walk, track, reuse);
     reuse->distance = reuse->since;
 }
 
@@ -277,20 +311,32 @@ static void touch_in_place(struct walk *walk, struct track *track, struct ll_reu
     track->latest = (uint64_t)(reuse - walk->reuses) + 1;
 }
 
-static void write_operand(struct walk *walk, uint32_t tensor, uint64_t moved, struct ll_reuse *reuse)
+/* Whoever lay at the addresses of a storage that nobody has touched left something in caches there. */
+static void inherit_reuse(const struct track *track, struct ll_reuse *reuse)
+{
+    reuse->since = track->inherited;
+    reuse->before = track->heir_of;
+}
+
+static void write_operand(struct walk *walk, uint32_t tensor, const struct moved *moved,
+                          struct ll_reuse *reuse)
 {
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
-    if (!touches_whole(walk, tensor, moved, reuse))
-        return;
     bool fresh = track->place == 0;
+    if (!touches_whole(walk, tensor, moved, reuse)) {
+        uint64_t farthest = track->farthest; /* of what was written before: this is something else */
+        touch_part(walk, track, reuse);
+        track->farthest = farthest;
+        if (fresh)
+            inherit_reuse(track, reuse);
+        return;
+    }
     if (!fresh && track->latest > walk->first_of_op)
         touch_in_place(walk, track, reuse);
     else
         touch(walk, track, reuse);
-    if (fresh) {
-        reuse->since = track->inherited;
-        reuse->before = track->heir_of;
-    }
+    if (fresh)
+        inherit_reuse(track, reuse);
     track->inherited = LL_NO_FIT;
     settle(walk, track, track->write && walk->reuses[track->write - 1].bytes <= reuse->bytes);
     track->write = (uint64_t)(reuse - walk->reuses) + 1;
@@ -305,7 +351,7 @@ static void arrive(struct walk *walk, uint32_t tensor, struct ll_reuse *reuse)
     struct track *track = &walk->tracks[trace->tensors[tensor].storage];
     bool fresh = track->place == 0;
     reuse->by_host = true;
-    reuse->bytes = ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
+    reuse->bytes = tensor_bytes(trace, tensor);
     reuse->since = fresh ? track->inherited : bytes_after(walk, track->place);
     reuse->before = fresh ? track->heir_of : track->latest;
     forget(walk, track);
@@ -346,6 +392,9 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     unsigned by_all = read_by_all(&form->view);
+    struct moved moved = {form->bytes_read, form->bytes_read};
+    for (uint32_t i = 0; i < form->view.input_count; i++)
+        take_whole(trace, ll_op_input(trace, op, i), &moved);
     for (int last = 0; last < 2; last++)
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             bool everywhere = i < 2 && (by_all >> i & 1);
@@ -353,7 +402,7 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
                 continue;
             reuses[i].everywhere = everywhere;
             reuses[i].operand = is_product(&form->view) && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
-            read_operand(walk, ll_op_input(trace, op, i), form->bytes_read, &reuses[i]);
+            read_operand(walk, ll_op_input(trace, op, i), &moved, &reuses[i]);
         }
 }
 
@@ -373,13 +422,16 @@ static bool visit_op(struct walk *walk, uint32_t op)
     bool right = each_of(walk, &walk->births, op, bear);
     nothing.written = true;
     nothing.operand = LL_OPERAND_C;
+    struct moved moved = {form->bytes_written, form->bytes_written};
+    for (uint32_t i = 0; i < form->view.output_count; i++)
+        take_whole(trace, ll_op_output(trace, op, i), &moved);
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         *reuse = nothing;
         if (host)
             arrive(walk, tensor, reuse);
         else if (!idle)
-            write_operand(walk, tensor, form->bytes_written, reuse);
+            write_operand(walk, tensor, &moved, reuse);
     }
     return each_of(walk, &walk->deaths, op, bury) && right;
 }
@@ -414,7 +466,7 @@ static void measure_storages(struct walk *walk)
     const struct ll_trace *trace = walk->trace;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
         struct track *track = &walk->tracks[trace->tensors[i].storage];
-        uint64_t bytes = ll_size_bytes(&trace->descs[trace->tensors[i].desc].shape);
+        uint64_t bytes = tensor_bytes(trace, (uint32_t)i);
         track->size_bytes = ll_max(track->size_bytes, bytes);
         track->was_there |= trace->tensors[i].producer == LL_NONE;
     }

@@ -57,6 +57,9 @@
  * Nothing is on chip when a trace begins, unless it says that its first step was `rehearsed`: then what that
  * step leaves is there.
  *
+ * Of a storage that an op touches in part, a slice or some rows, the part is as far back as all of it was
+ * when it was touched whole, with the rest of it in between.
+ *
  * Views share the storage they show; an op that moves no byte touches nothing. Inputs are touched in their
  * order, but those that every unit reads last, then outputs, except where an op overwrites what it reads:
  * each element is read and written at once, so that its write finds on chip what its read does, and the rest
