@@ -292,7 +292,7 @@ void ll_memory_text(const struct ll_memory_report *report, unsigned width, struc
         cures_table(report, width, out);
 }
 
-/* The figure: each class on top of those before it. */
+/* The figure: each class on top of those before it, and on all of them what other passes hold. */
 
 static const struct scale {
     const char *label;
@@ -318,7 +318,11 @@ static double capacity_line(const struct ll_memory_report *report)
 static const char *figure_title(const struct ll_memory_report *report, char *text, size_t size)
 {
     struct ll_human peak, capacity;
-    int length = snprintf(text, size, "%s: at most %s", report->name,
+    char stage[64] = "";
+    if (report->parallel && report->parallel->spread->plan.pipeline > 1)
+        snprintf(stage, sizeof stage, ", stage %" PRIu64 " of %" PRIu64, report->parallel->fullest,
+                 report->parallel->spread->plan.pipeline);
+    int length = snprintf(text, size, "%s%s: at most %s", report->name, stage,
                           ll_binary(&peak, (double)report->footprint.peak_bytes));
     if (report->capacity_bytes && length >= 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length, " of %s",
@@ -326,11 +330,17 @@ static const char *figure_title(const struct ll_memory_report *report, char *tex
     return text;
 }
 
+/* By a class of memory, or, behind them all, by other passes. */
+static uint64_t held_bytes(const struct ll_memory_report *report, size_t point, unsigned which)
+{
+    return which < LL_MEMORY_COUNT ? report->course->at[point].class_bytes[which] : report->beside_bytes;
+}
+
 static bool draw(const struct ll_memory_report *report, struct ll_rect box, struct ll_svg *svg)
 {
     size_t points = report->course->count, used = 0;
-    double *x = malloc((points * (LL_MEMORY_COUNT + 1) + 1) * sizeof *x);
-    struct ll_curve curves[LL_MEMORY_COUNT];
+    double *x = malloc((points * (LL_MEMORY_COUNT + 2) + 1) * sizeof *x);
+    struct ll_curve curves[LL_MEMORY_COUNT + 1];
     const struct scale *scale = scale_of((double)report->footprint.peak_bytes);
     char title[200];
     if (!x)
@@ -338,16 +348,17 @@ static bool draw(const struct ll_memory_report *report, struct ll_rect box, stru
     for (size_t i = 0; i < points; i++)
         x[i] = report->course->at[i].op;
     const double *below = NULL;
-    for (unsigned m = 0; m < LL_MEMORY_COUNT; m++) {
+    for (unsigned m = 0; m <= LL_MEMORY_COUNT; m++) {
         double *y = x + (used + 1) * points, most = 0;
         for (size_t i = 0; i < points; i++) {
-            double held = (double)report->course->at[i].class_bytes[m] / scale->bytes;
+            double held = (double)held_bytes(report, i, m) / scale->bytes;
             y[i] = held + (below ? below[i] : 0);
             most = fmax(most, held);
         }
         if (most == 0)
             continue;
-        curves[used++] = (struct ll_curve){ll_memory_name((enum ll_memory_class)m), x, y, points};
+        const char *name = m < LL_MEMORY_COUNT ? ll_memory_name((enum ll_memory_class)m) : "of other passes";
+        curves[used++] = (struct ll_curve){name, x, y, points};
         below = y;
     }
     const struct ll_lines lines = {.title = figure_title(report, title, sizeof title),

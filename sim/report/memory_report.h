@@ -40,7 +40,8 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 /* Tables of the same. width in characters. */
 void ll_memory_text(const struct ll_memory_report *report, unsigned width, struct ll_str *out);
 
-/* The course of memory by class as SVG, a panel each. False when memory ran out. */
+/* The course of memory by class as SVG, a panel each; of a plan its fullest stage, with what other passes
+ * hold. False when memory ran out. */
 bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out);
 
 #endif

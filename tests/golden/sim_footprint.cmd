@@ -5,3 +5,6 @@ leadline sim -c a100_sxm4_80gb --footprint large.svg $A >/dev/null
 grep -o '>[^<]*</text>' large.svg
 leadline sim -c gtx_960 --footprint small.svg $A >/dev/null
 grep -o '>[^<]*</text>' small.svg
+# Of a plan the fullest stage is drawn, with what its other passes hold on top: it reaches the peak in the title.
+leadline sim -c custom_example --pp 4 --batch 64 --micro-batch 8 --footprint stage.svg $A >/dev/null
+grep -o '>[^<]*</text>' stage.svg
