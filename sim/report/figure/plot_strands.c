@@ -24,6 +24,27 @@ static double place_of(const struct ll_upright *upright, const struct ll_axis *a
     return ll_axis_place(axis, value);
 }
 
+/* How far the words at an axis reach to its left. */
+static double reach_of(const struct ll_upright *upright, const struct ll_axis *axis)
+{
+    struct ll_tick_text text;
+    double most = 0;
+    for (size_t i = 0; i < upright->name_count; i++)
+        most = fmax(most, ll_text_width(upright->names[i], LL_TEXT_SMALL));
+    for (size_t i = 0; i < axis->tick_count && !upright->name_count; i++)
+        most = fmax(most, ll_text_width(ll_tick(&text, axis->ticks[i]), LL_TEXT_SMALL));
+    return 1.1 * most + 5;
+}
+
+/* Room at the left of n axes in a width w, such that the first one, which is half a slot further in, has its
+ * words inside: left + (w - left) / 2n = reach. Words take at most half of the width. */
+static double left_of(const struct ll_strands *strands, const struct ll_axis *axes, double width)
+{
+    double half = 0.5 / (double)strands->axis_count;
+    double left = (reach_of(&strands->axes[0], &axes[0]) - width * half) / (1 - half);
+    return fmin(fmax(0, left), width / 2);
+}
+
 static void tick(struct ll_svg *svg, double x, double y, const char *text)
 {
     ll_svg_line(svg, LL_PEN_AXIS, x - 3, y, x, y);
@@ -74,7 +95,9 @@ void ll_draw_strands(struct ll_svg *svg, struct ll_rect box, const struct ll_str
         axes[a] = axis_of(&strands->axes[a], strands->strand_count);
         names[a] = strands->axes[a].name;
     }
-    double left = ll_names_overhang(names, strands->axis_count, box.width / (double)strands->axis_count);
+    double left =
+        fmax(left_of(strands, axes, box.width),
+             ll_names_overhang(names, strands->axis_count, box.width / (double)strands->axis_count));
     box.x += left;
     box.width -= left;
     double slot = box.width / (double)strands->axis_count;
