@@ -8,3 +8,5 @@ grep -o '>[^<]*</text>' small.svg
 # Of a plan the fullest stage is drawn, with what its other passes hold on top: it reaches the peak in the title.
 leadline sim -c custom_example --pp 4 --batch 64 --micro-batch 8 --footprint stage.svg $A >/dev/null
 grep -o '>[^<]*</text>' stage.svg
+# A legend shows what its curves look like: a piece of each, in its dashes.
+grep -c '<polyline' stage.svg

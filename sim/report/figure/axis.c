@@ -6,7 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10 };
+enum {
+    WANTED_TICKS = 5,
+    LINE = 17,
+    SWATCH = 10,
+    PIECE = 27
+};                   /* of a curve: a period of any dashes and more */
 #define TURN (-35.0) /* degrees, of names that do not fit; below, how far down and left they reach */
 #define TURN_SINE 0.574
 #define TURN_COSINE 0.819
@@ -107,25 +112,34 @@ struct ll_rect ll_draw_about(struct ll_svg *svg, struct ll_rect box, const char 
     return below(box, LINE + 3);
 }
 
-struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
-                              bool marks)
+static void draw_swatch(struct ll_svg *svg, double x, double y, double width, size_t i, enum ll_swatch swatch)
 {
-    double x = box.x, y = box.y;
+    const struct ll_point ends[] = {{x, y + 8}, {x + width, y + 8}};
+    if (swatch == LL_SWATCH_MARK)
+        ll_svg_mark(svg, (struct ll_point){x + width / 2, y + 8}, i);
+    else if (swatch == LL_SWATCH_CURVE)
+        ll_svg_curve(svg, ends, 2, i);
+    else
+        ll_svg_rect(svg, x, y + 3, width, SWATCH, ll_colour(i));
+}
+
+struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
+                              enum ll_swatch swatch)
+{
+    double x = box.x, y = box.y, swatch_width = swatch == LL_SWATCH_CURVE ? PIECE : SWATCH;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         if (!names[i])
             continue;
-        double width = SWATCH + 5 + 1.08 * ll_text_width(names[i], LL_TEXT_NORMAL) + 16;
+        double width = swatch_width + 5 + 1.08 * ll_text_width(names[i], LL_TEXT_NORMAL) + 16;
         if (any && x + width > box.x + box.width) {
             x = box.x;
             y += LINE;
         }
         any = true;
-        if (marks)
-            ll_svg_mark(svg, (struct ll_point){x + SWATCH / 2.0, y + 8}, i);
-        else
-            ll_svg_rect(svg, x, y + 3, SWATCH, SWATCH, ll_colour(i));
-        ll_svg_text(svg, &(struct ll_svg_style){.x = x + SWATCH + 5, .y = y + 12, .size = LL_TEXT_NORMAL},
+        draw_swatch(svg, x, y, swatch_width, i, swatch);
+        ll_svg_text(svg,
+                    &(struct ll_svg_style){.x = x + swatch_width + 5, .y = y + 12, .size = LL_TEXT_NORMAL},
                     names[i]);
         x += width;
     }

@@ -49,10 +49,11 @@ struct ll_rect ll_draw_title(struct ll_svg *svg, struct ll_rect box, const char 
 /* A line in small letters there; NULL: none. */
 struct ll_rect ll_draw_about(struct ll_svg *svg, struct ll_rect box, const char *about);
 
-/* A legend of names in as many lines as it takes, marks (else squares) in the colours of their numbers; names
- * that are NULL are left out. What is left of the box below it. */
+/* A legend of names in as many lines as it takes, each behind a square, a mark or a piece of a curve as those
+ * of its number look; names that are NULL are left out. What is left of the box below it. */
+enum ll_swatch { LL_SWATCH_SQUARE, LL_SWATCH_MARK, LL_SWATCH_CURVE };
 struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
-                              bool marks);
+                              enum ll_swatch swatch);
 
 /* The y axis with grid and label to the left of what is left of the box, which is returned; bottom pixels
  * are kept free below for the x axis. */

@@ -46,7 +46,7 @@ void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *
     struct ll_axis axis = axis_of(bars);
     box = ll_draw_title(svg, box, bars->title);
     if (bars->series_count > 1)
-        box = ll_draw_legend(svg, box, bars->series, bars->series_count, false);
+        box = ll_draw_legend(svg, box, bars->series, bars->series_count, LL_SWATCH_SQUARE);
     double slot = (box.width - 60) / (double)(bars->group_count ? bars->group_count : 1);
     double bottom = ll_names_height(bars->groups, bars->group_count, slot);
     struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);

@@ -68,7 +68,7 @@ void ll_draw_front(struct ll_svg *svg, struct ll_rect box, const struct ll_front
         names[FIRST_MARKED + m] = front->marked[m].name;
     box = ll_draw_title(svg, box, front->title);
     box = ll_draw_about(svg, box, front->about);
-    box = ll_draw_legend(svg, box, names, ALL, true);
+    box = ll_draw_legend(svg, box, names, ALL, LL_SWATCH_MARK);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y, front->y_label);
     ll_draw_x_axis(svg, area, &x, front->x_label);
     ll_draw_dots(svg, area, &x, &y, &front->all, ALL);

@@ -25,14 +25,19 @@ static struct ll_point place(struct ll_rect area, const struct ll_axis *x, const
 }
 
 /* Marks show single points: where there are many of them, the line is enough. */
+static bool marked(const struct ll_lines *lines, const struct ll_curve *curve)
+{
+    enum { MOST_MARKS = 40 };
+    return !lines->joined || curve->count <= MOST_MARKS;
+}
+
 static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
                        const struct ll_axis *x, const struct ll_axis *y)
 {
-    enum { MOST_MARKS = 40 };
     const struct ll_curve *curve = &lines->curves[which];
     struct ll_point points[PIECE];
     size_t count = 0;
-    bool marks = !lines->joined || curve->count <= MOST_MARKS;
+    bool marks = marked(lines, curve);
     for (size_t i = 0; i < curve->count; i++) {
         if (drawable(curve, i, lines)) {
             points[count] = place(area, x, y, curve->x[i], curve->y[i]);
@@ -64,6 +69,7 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines
 {
     struct ll_range x = LL_NO_RANGE, y = LL_NO_RANGE;
     const char *names[LL_COLOUR_COUNT];
+    enum ll_swatch swatch = LL_SWATCH_MARK;
     size_t named = lines->curve_count < LL_COLOUR_COUNT ? lines->curve_count : LL_COLOUR_COUNT;
     ll_range_take(&y, lines->line);
     for (size_t i = 0; i < lines->curve_count; i++)
@@ -71,12 +77,14 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines
             ll_range_take(&x, lines->curves[i].x[k]);
             ll_range_take(&y, lines->curves[i].y[k]);
         }
-    for (size_t i = 0; i < named; i++)
+    for (size_t i = 0; i < named; i++) {
         names[i] = lines->curves[i].name;
+        swatch = names[i] && !marked(lines, &lines->curves[i]) ? LL_SWATCH_CURVE : swatch;
+    }
     struct ll_axis x_axis = axis_of(&x, lines->x_high, lines->x_log);
     struct ll_axis y_axis = axis_of(&y, lines->y_high, lines->y_log);
     box = ll_draw_title(svg, box, lines->title);
-    box = ll_draw_legend(svg, box, names, named, true);
+    box = ll_draw_legend(svg, box, names, named, swatch);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
     ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
     ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);

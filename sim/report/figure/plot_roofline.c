@@ -222,7 +222,7 @@ void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_ro
     find_axes(roofline, &plane);
     box = ll_draw_title(svg, box, roofline->title);
     box = ll_draw_about(svg, box, roofline->about);
-    box = ll_draw_legend(svg, box, roofline->series, roofline->series_count, false);
+    box = ll_draw_legend(svg, box, roofline->series, roofline->series_count, LL_SWATCH_SQUARE);
     plane.area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &plane.y, "FLOP/s");
     ll_draw_x_axis(svg, plane.area, &plane.x, "FLOP/byte");
     for (size_t i = 0; i < roofline->memory_count; i++)

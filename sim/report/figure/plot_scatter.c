@@ -48,7 +48,7 @@ void ll_draw_scatter(struct ll_svg *svg, struct ll_rect box, const struct ll_sca
         names[i] = scatter->series[i].name;
     box = ll_draw_title(svg, box, scatter->title);
     box = ll_draw_about(svg, box, scatter->about);
-    box = ll_draw_legend(svg, box, names, named, false);
+    box = ll_draw_legend(svg, box, names, named, LL_SWATCH_SQUARE);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &axis, scatter->y_label);
     ll_draw_x_axis(svg, area, &axis, scatter->x_label);
     draw_band(svg, area, &axis, scatter->band);

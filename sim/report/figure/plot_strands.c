@@ -90,7 +90,7 @@ void ll_draw_strands(struct ll_svg *svg, struct ll_rect box, const struct ll_str
     const char *names[LL_MOST_UPRIGHTS];
     box = ll_draw_title(svg, box, strands->title);
     box = ll_draw_about(svg, box, strands->about);
-    box = ll_draw_legend(svg, box, strands->names, strands->name_count, false);
+    box = ll_draw_legend(svg, box, strands->names, strands->name_count, LL_SWATCH_SQUARE);
     for (size_t a = 0; a < strands->axis_count; a++) {
         axes[a] = axis_of(&strands->axes[a], strands->strand_count);
         names[a] = strands->axes[a].name;

@@ -60,7 +60,7 @@ void ll_draw_weights(struct ll_svg *svg, struct ll_rect box, const struct ll_wei
         widest = fmax(widest, 1.08 * ll_text_width(weights->names[g], LL_TEXT_NORMAL));
     box = ll_draw_title(svg, box, weights->title);
     box = ll_draw_about(svg, box, weights->about);
-    box = ll_draw_legend(svg, box, weights->series, weights->series_count, false);
+    box = ll_draw_legend(svg, box, weights->series, weights->series_count, LL_SWATCH_SQUARE);
     double left = widest + LL_GAP;
     struct ll_rect area = {box.x + left, box.y, box.width - left - 2 * LL_GAP, box.height - LL_X_AXIS_HEIGHT};
     draw_axis(svg, area, reach, weights->x_label);
