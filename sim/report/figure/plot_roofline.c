@@ -166,12 +166,27 @@ static void draw_unit(struct ll_svg *svg, const struct plane *plane, const struc
     ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
 }
 
-/* The name stands on the line at its right end, or where there is room to the left of others. */
-static void name_unit(struct ll_svg *svg, struct plane *plane, const struct ll_roof *unit, double fastest)
+/* Whether the line of a unit would go through a text with this baseline, or its descenders. */
+static bool struck(const struct plane *plane, const struct ll_roofline *roofline, double baseline)
+{
+    bool hit = false;
+    for (size_t i = 0; i < roofline->unit_count; i++) {
+        double y = place(plane, plane->x.high, roofline->units[i].height).y;
+        hit |= y < baseline + 3 && y > baseline - TEXT_HEIGHT + 3;
+    }
+    return hit;
+}
+
+/* The name stands on the line, or below it where another line is close above, at the right end or where there
+ * is room to the left of others. */
+static void name_unit(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline,
+                      const struct ll_roof *unit, double fastest)
 {
     struct ll_point from, to;
     unit_line(plane, unit, fastest, &from, &to);
-    for (double right = to.x; right > from.x && !put_text(svg, plane, right, to.y - 4, unit->name);)
+    double above = to.y - 4, below = to.y + TEXT_HEIGHT,
+           line = struck(plane, roofline, above) && !struck(plane, roofline, below) ? below : above;
+    for (double right = to.x; right > from.x && !put_text(svg, plane, right, line, unit->name);)
         right -= TEXT_HEIGHT;
 }
 
@@ -231,6 +246,6 @@ void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_ro
         draw_unit(svg, &plane, &roofline->units[i], fastest);
     draw_points(svg, &plane, roofline);
     for (size_t i = 0; i < roofline->unit_count; i++)
-        name_unit(svg, &plane, &roofline->units[i], fastest);
+        name_unit(svg, &plane, roofline, &roofline->units[i], fastest);
     name_points(svg, &plane, roofline);
 }
