@@ -15,6 +15,8 @@ try machines ./machines/anchor.yml
 try machines ./machines/rnus.yaml
 try machines machines/
 try machines /nonexistent.yaml
-try machines stacks/nobody
+mkdir -p own/parts
+for i in 1 2 3 4 5 6 7 8 9; do touch own/parts/part_$i.yaml own/parts/part_a$i.yaml own/parts/part_ab$i.yaml; done
+LEADLINE_PATH=own try machines parts/nobody
 echo 'inherits: ./machines/unknown-key.yaml' >mine.yaml
 try machines ./mine.yaml
