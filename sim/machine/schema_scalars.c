@@ -164,6 +164,11 @@ static bool complain_of_unit(const struct ll_node *node, enum ll_dimension dimen
     const char *nearest = ll_unit_nearest(unit);
     const char *sizes = dimension == LL_DIMENSION_SIZE ? " (kB is 1000 bytes, KiB 1024)" : "";
     struct ll_shown shown = ll_node_shown(node), wrong = ll_shown_text(unit);
+    if (*unit == ',' && unit[1] >= '0' && unit[1] <= '9')
+        return ll_complain(reading->diags, node->place,
+                           "`%s`: a comma in a number; write a point before a fraction, and nothing between "
+                           "thousands",
+                           shown.text);
     if (strstr(unit, "bit") || strstr(unit, "bps"))
         return ll_complain(reading->diags, node->place, "`%s`: in bits; expected %s, in bytes, as %s",
                            shown.text, ll_dimension_name(dimension), ll_dimension_example(dimension));

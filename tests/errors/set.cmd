@@ -14,3 +14,6 @@ units:
 memory: [{name: ram, size: 1GiB, bandwidth: 1GB/s}]
 END
 try machines two.yaml --set a.name=b
+# Neither a decimal comma nor one between thousands is the beginning of a unit.
+try machines custom_example --set memory.hbm.bandwidth=1,5TB/s
+try machines custom_example --set memory.hbm.bandwidth=1,500GB/s
