@@ -19,6 +19,7 @@ cat >net.csv <<'END'
 Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
 conv, 18, 18, 3, 3, 16, 32
 tall, 18, 18, 19, 3, 16, 3.5, 1,
+half, 18, 18, 3, 3, 16, 32, 1.0,
 END
 cat >good.cfg <<'END'
 [architecture_presets]
@@ -38,6 +39,8 @@ try sim --compat scalesim2 -c good.cfg products.csv
 tr a-z A-Z <good.cfg >loud.cfg
 try sim --compat scalesim2 -c loud.cfg -i gemm products.csv
 try sim --compat scalesim2 -c good.cfg nowhere.csv
+printf 'Layer,\n' >none.csv
+try sim --compat scalesim2 -c good.cfg none.csv
 try sim --compat scalesim3 -c good.cfg net.csv
 try sim --compat scalesim2 -c good.cfg --input mnk net.csv
 try sim --compat scalesim2 net.csv

@@ -30,7 +30,7 @@ static inline uint64_t ll_scalesim_windows(uint64_t in, uint64_t filter, uint64_
 
 enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
 
-/* Whether a topology holds products: no row has as many fields as a convolution needs. */
+/* Whether a topology holds products: rows of several fields, none with as many as a convolution needs. */
 bool ll_scalesim_holds_products(const char *text, size_t length);
 
 /* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,

@@ -74,13 +74,13 @@ static bool read_number(struct reading *reading, const struct ll_csv_field *fiel
     return complain(reading, field, what ? what : "no whole number");
 }
 
-/* The fields that count: the name and the numbers behind it, up to the first empty field or the note. */
+/* The fields that count: the name and those behind it, up to the first empty one or a note behind the stride. */
 static size_t count_fields(const struct reading *reading, const struct ll_csv_field *fields, size_t count,
                            size_t most)
 {
     size_t used = 1;
     while (used < count && used <= most && trimmed(reading, &fields[used])[0] &&
-           (used <= STRIDE_H || is_number(trimmed(reading, &fields[used]))))
+           (used <= STRIDE_W || is_number(trimmed(reading, &fields[used]))))
         used++;
     return used;
 }
@@ -213,7 +213,8 @@ bool ll_scalesim_holds_products(const char *text, size_t length)
         most = fields > most ? fields : most;
         fields = *at == '\n' ? 0 : fields;
     }
-    return (fields + filled > most ? fields + filled : most) < 1 + STRIDE_W;
+    most = fields + filled > most ? fields + filled : most;
+    return most > 1 && most < 1 + STRIDE_W;
 }
 
 const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
