@@ -32,7 +32,7 @@ struct sum {
     double constant, p, q, reads;
 };
 
-/* One instance of the problem above. fixed_p, fixed_q: 0, or what must be taken; at most one is given. */
+/* One instance of the problem above. fixed_p, fixed_q: 0, or what must be taken. */
 struct cut {
     uint64_t size_p, size_q, fixed_p, fixed_q;
     struct sum sums[3]; /* all bytes, and, where ports are told apart, read and written ones */
@@ -81,8 +81,10 @@ static uint64_t room_for_q(const struct cut *cut, uint64_t p, double capacity)
 static void consider(const struct cut *cut, uint64_t p, double capacity, struct found *best)
 {
     uint64_t q = room_for_q(cut, p, capacity);
-    if (q == 0)
+    if (q < cut->fixed_q || q == 0)
         return;
+    if (cut->fixed_q)
+        q = cut->fixed_q;
     double weight = weigh(cut, (double)ll_ceil_div(cut->size_p, p), (double)ll_ceil_div(cut->size_q, q));
     if (!best->any || weight < best->weight)
         *best = (struct found){true, weight, p, q};

@@ -207,6 +207,8 @@ static double all_window_blockings(const struct ll_problem *p, double capacity)
     double best = all_blockings(&full, capacity);
     bool along_k = p->windows.pixels_are_k, data = p->windows.image == LL_OPERAND_C;
     uint64_t m = p->dims.m, n = p->dims.n, k = p->dims.k;
+    double sums = p->toll.most_sums > 0 ? p->toll.most_sums : (double)(m * n);
+    uint64_t least_k = p->toll.most_sums > 0 ? k : 1;
     for (uint64_t pixels = 64; pixels; pixels /= 2) {
         double e[3] = {p->element[0], p->element[1], p->element[2]};
         e[p->windows.image] *= halo_of(pixels);
@@ -216,17 +218,17 @@ static double all_window_blockings(const struct ll_problem *p, double capacity)
         double line_k = along_k ? (double)pixels : data ? 1 : (double)ll_min(9, k);
         for (uint64_t mb = 1; mb <= m; mb++)
             for (uint64_t nb = 1; nb <= n; nb++)
-                if ((along_k || mb == pixels) &&
+                if ((along_k || mb == pixels) && (double)(mb * nb) <= sums &&
                     (double)(mb * nb) * e[2] + line_k * ((double)mb * e[0] + (double)nb * e[1]) <= capacity)
                     best =
                         fmin(best, a * ceil((double)n / (double)nb) + b * ceil((double)m / (double)mb) + c);
         for (uint64_t mb = 1; mb <= m; mb++)
-            for (uint64_t kb = 1; kb <= k; kb++)
+            for (uint64_t kb = least_k; kb <= k; kb++)
                 if ((along_k ? kb : mb) == pixels &&
                     (double)(mb * kb) * e[0] + line_n * ((double)kb * e[1] + (double)mb * e[2]) <= capacity)
                     best = fmin(best, a + b * ceil((double)m / (double)mb) + c +
                                           2 * c * p->sum_width * (ceil((double)k / (double)kb) - 1));
-        for (uint64_t kb = 1; kb <= k; kb++)
+        for (uint64_t kb = least_k; kb <= k; kb++)
             for (uint64_t nb = 1; nb <= n; nb++)
                 if ((!along_k || kb == pixels) &&
                     (double)(kb * nb) * e[1] + line_m * ((double)kb * e[0] + (double)nb * e[2]) <= capacity)
@@ -248,6 +250,9 @@ static void windows_are_blocked_as_well_as_trying_everything_does(void **state)
         assert_int_equal(task.problem.windows.image, conv.pass == LL_CONV_DATA ? LL_OPERAND_C : LL_OPERAND_A);
         task.problem.sum_width = (double)roll_between(&dice, 1, 4);
         double capacity = (double)roll_between(&dice, 1, 6000) + 1e-6; /* beside rounded bytes of elements */
+        assert_near(ll_tile(&task.problem, capacity).bytes, all_window_blockings(&task.problem, capacity),
+                    1e-12);
+        task.problem.toll.most_sums = (double)roll_between(&dice, 1, 400);
         assert_near(ll_tile(&task.problem, capacity).bytes, all_window_blockings(&task.problem, capacity),
                     1e-12);
     }
