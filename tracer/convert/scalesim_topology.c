@@ -74,7 +74,7 @@ static bool read_number(struct reading *reading, const struct ll_csv_field *fiel
     return complain(reading, field, what ? what : "no whole number");
 }
 
-/* The fields that count: the name and those behind it, up to the first empty one or a note behind the stride. */
+/* The fields that count: the name and those behind it, up to the first empty one or a note behind strides. */
 static size_t count_fields(const struct reading *reading, const struct ll_csv_field *fields, size_t count,
                            size_t most)
 {
