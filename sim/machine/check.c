@@ -186,7 +186,8 @@ static bool check_reported_names(struct ll_reading *reading)
 
 /* --- memory --- */
 
-/* The bandwidth of both directions together, where only the ports are given. */
+/* The bandwidth of both directions together, where only the ports are given; with both of them it is no more
+ * than theirs. */
 static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
 {
     struct ll_level *level = &reading->machine->levels[index];
@@ -211,8 +212,10 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
                            "`%s` has `turnaround` and %s; expected one or the other", level->name,
                            level->read_share > 0 ? "`read_share`"
                                                  : "ports of its own (`read_bandwidth`, `write_bandwidth`)");
-    if (level->bandwidth_Bps == 0)
-        level->bandwidth_Bps = level->read_Bps + level->write_Bps;
+    double ports_Bps = level->read_Bps + level->write_Bps;
+    bool both = level->read_Bps > 0 && level->write_Bps > 0;
+    if (level->bandwidth_Bps == 0 || (both && level->bandwidth_Bps > ports_Bps))
+        level->bandwidth_Bps = ports_Bps;
     return true;
 }
 

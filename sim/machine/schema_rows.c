@@ -331,7 +331,7 @@ static const struct ll_field level_fields[] = {
     {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
      .min = 1, .max = MOST_BPS,
      .help = "bandwidth of one instance, both directions together; B/cycle counts the machine's clock; when "
-             "not given, the sum of its two ports, or of all channels of `dram`"},
+             "not given, the sum of its two ports, or of all channels of `dram`; with two ports never more than theirs"},
     {.key = "read_bandwidth", .type = LL_TYPE_QUANTITY, AT(read_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "bandwidth of reads, where they have a port of their own"},

@@ -40,6 +40,26 @@ static void a_file_becomes_a_machine_in_base_units(void **state)
     ll_machine_free(NULL);
 }
 
+static void two_ports_give_no_less_than_a_level_has(void **state)
+{
+    (void)state;
+    static const char *const levels[] = {"read_bandwidth: 3GB/s, write_bandwidth: 1GB/s",
+                                         "read_bandwidth: 3GB/s, write_bandwidth: 1GB/s, bandwidth: 10GB/s",
+                                         "read_bandwidth: 3GB/s, write_bandwidth: 3GB/s, bandwidth: 4GB/s",
+                                         "read_bandwidth: 3GB/s, bandwidth: 4GB/s"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "name: Toy\nclock: 1GHz\nunits: [{name: simd, model: vector, lanes: 8, flops: {f32: 1}}]\n"
+                 "memory: [{name: ram, size: 1GiB, %s}]\n",
+                 levels[i]);
+        struct ll_machine *machine = ll_toy_machine(text);
+        assert_non_null(machine);
+        assert_true(machine->levels[0].bandwidth_Bps == 4e9);
+        ll_machine_free(machine);
+    }
+}
+
 /* Also `reduction`, which is the name of a kind of op as well. */
 static void the_name_of_a_class_means_all_its_kinds(void **state)
 {
@@ -372,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_becomes_a_machine_in_base_units),
+        cmocka_unit_test(two_ports_give_no_less_than_a_level_has),
         cmocka_unit_test(the_name_of_a_class_means_all_its_kinds),
         cmocka_unit_test(peaks_count_a_multiply_accumulate_as_two),
         cmocka_unit_test(energy_and_area_are_in_joules_and_square_metres),
