@@ -49,13 +49,15 @@ static void title(const struct shown *shown, struct ll_str *out)
     const struct ll_form *form = &trace->forms[trace->ops[shown->seq].form];
     const struct ll_tiling *tiling = &shown->cached->tiling;
     const char *scope = trace->strings[form->scope];
+    uint64_t level = shown->cached->levels[shown->cached->blocked_for].level;
     struct ll_human accesses;
     struct ll_str line = {0};
     ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", shown->seq, trace->strings[form->kind_name],
                 *scope ? " in " : "", scope, shown->machine->stem);
     if (shown->cached->blocked)
         ll_str_addf(&line,
-                    "blocked for half of %s: %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 "; ",
+                    "blocked for %s of %s: %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 "; ",
+                    shown->machine->levels[level].buffering == LL_BUFFER_SINGLE ? "all" : "half",
                     level_name(shown, shown->cached->blocked_for), ll_stays_name(tiling->stays),
                     tiling->block.m, tiling->block.n, tiling->block.k);
     ll_str_addf(&line, "%s%s accesses of one unit that does it alone",

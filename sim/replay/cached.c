@@ -3,6 +3,7 @@
 
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
+#include "sim/cost/traffic.h"
 
 #include <assert.h>
 #include <math.h>
@@ -163,7 +164,7 @@ static void stream_lines(const struct ll_task *task, const struct ll_level *leve
     *streamed = ll_min(output ? task->problem.dims.k : task->problem.dims.n, ll_max(*streamed, whole));
 }
 
-/* What the formulas say of this op with half of this level, and the blocks to run. */
+/* What the formulas say of this op with the room of this level, and the blocks to run. */
 static void ask_formula(const struct ll_work *work, const struct ll_level *level, struct ll_cached_op *cached)
 {
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
@@ -171,7 +172,7 @@ static void ask_formula(const struct ll_work *work, const struct ll_level *level
     cached->formula_bytes = ll_work_bytes(work);
     if (!task.is_product)
         return;
-    cached->tiling = ll_tile(&task.problem, (double)level->size_bytes / 2);
+    cached->tiling = ll_tile(&task.problem, ll_level_room(level));
     cached->formula_bytes = cached->tiling.bytes;
     stream_lines(&task, level, &cached->tiling);
 }

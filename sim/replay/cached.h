@@ -2,11 +2,12 @@
 /* One op's loops through the caches of a machine, beside what the formulas say.
  *
  * sim/cost/tiling.h promises how often a product's operands pass between a level and the next one outward
- * when it is blocked for half of that level. Here one unit does the op alone in just these blocks, element
- * by element, and every address goes through the caches that the machine describes: what set conflicts,
- * lines and policies add to the promise, and what leftovers save. Work that is no product sweeps its
- * operands. What the outermost cache asks of memory is played on its DRAM, where the machine says which it
- * has, as fast as that takes it: no op that asks in this order can have more of its bandwidth. */
+ * when it is blocked for half of that level, or for all of one without double buffering. Here one unit
+ * does the op alone in just these blocks, element by element, and every address goes through the caches
+ * that the machine describes: what set conflicts, lines and policies add to the promise, and what
+ * leftovers save. Work that is no product sweeps its operands. What the outermost cache asks of memory is
+ * played on its DRAM, where the machine says which it has, as fast as that takes it: no op that asks in
+ * this order can have more of its bandwidth. */
 #ifndef LL_SIM_REPLAY_CACHED_H
 #define LL_SIM_REPLAY_CACHED_H
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # An element-wise op and a product through three caches, beside the formula; the product for another level, with a
-# prefetcher; a part of it for programs; what memory is asked, as a file; a memory that is slower.
+# prefetcher; for all of a level; a part of it for programs; what memory is asked, as a file; a memory that is slower.
 leadline cache -c i7_6700k --op 3 traces/alexnet_infer_b1.llt
 leadline cache -c i7_6700k --op 28 traces/alexnet_infer_b1.llt
 leadline cache -c i7_6700k --op 28 --level l1 --set memory.l2.cache.prefetch=stride traces/alexnet_infer_b1.llt
+leadline cache -c i7_6700k --op 28 --set memory.l3.double_buffer=false traces/alexnet_infer_b1.llt | grep blocked
 leadline cache -c i7_6700k --op 28 --most 100000 --json traces/alexnet_infer_b1.llt
 leadline cache -c i7_6700k --op 3 --accesses asked.txt traces/alexnet_infer_b1.llt | tail -2
 wc -l < asked.txt

@@ -208,6 +208,24 @@ static void a_large_cache_moves_each_line_once(void **state)
     ll_machine_free(machine);
 }
 
+static void an_op_is_blocked_for_half_of_a_cache_or_for_all_where_nothing_loads_meanwhile(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.policy", "lru");
+    make(&world);
+    machine->levels[0].size_bytes = 8192;
+    double half = run(&world, machine, 0, 1).formula_bytes;
+    machine->levels[0].buffering = LL_BUFFER_SINGLE;
+    double all = run(&world, machine, 0, 1).formula_bytes;
+    machine->levels[0].buffering = LL_BUFFER_DOUBLE;
+    machine->levels[0].size_bytes = 16384;
+    assert_near(all, run(&world, machine, 0, 1).formula_bytes, 0);
+    assert_true(all < half);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
 /* Written around, the relu's 2000 results go out one by one: 125 lines in, 2000 floats out. */
 static void writes_that_go_around_are_traffic(void **state)
 {
@@ -315,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_gather_reads_indices_and_writes_what_rows_it_reads),
         cmocka_unit_test(a_large_cache_moves_each_line_once),
         cmocka_unit_test(writes_that_go_around_are_traffic),
+        cmocka_unit_test(an_op_is_blocked_for_half_of_a_cache_or_for_all_where_nothing_loads_meanwhile),
         cmocka_unit_test(memory_serves_what_the_caches_ask),
         cmocka_unit_test(who_watches_hears_everything_and_may_stop_it),
         cmocka_unit_test(a_replay_may_stop_early),
