@@ -12,10 +12,11 @@
  * adds blockings to choose from. A search over a hand-picked menu would be monotone only if its menu did
  * not depend on the capacity.
  *
- * Where reads and writes have ports of their own, what is least is the largest of three such sums. Each
- * grows with i and j, so the same walk finds the optimum. Where what goes in the rarer direction turns the
- * bus around, the price is the smaller of two such sums, one that charges writes more and one reads; the
- * better optimum of the two is the one of the price.
+ * Where reads and writes have ports of their own, what is least is the largest of three such sums, and of
+ * equals all bytes, since operands that come another way share the ports. Each grows with i and j, so the
+ * same walk finds the optimum. Where what goes in the rarer direction turns the bus around, the price is the
+ * smaller of two such sums, one that charges writes more and one reads; the better optimum of the two is the
+ * one of the price.
  *
  * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
  * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
@@ -43,9 +44,12 @@ struct cut {
         double bytes, passes; /* of an operand that passes by, and comes so often anyway */
     } beside_p, beside_q;     /* and as often as there are blocks along p, q */
 };
+struct weight {
+    double most, bytes; /* the largest sum; the first, by which equals are told apart */
+};
 struct found {
     bool any;
-    double weight; /* the largest sum */
+    struct weight weight;
     uint64_t p, q;
 };
 
@@ -54,16 +58,23 @@ static double more_often(const struct beside *beside, double blocks)
     return fmax(0, blocks - beside->passes);
 }
 
-static double weigh(const struct cut *cut, double blocks_p, double blocks_q)
+static struct weight weigh(const struct cut *cut, double blocks_p, double blocks_q)
 {
-    double most = 0;
+    struct weight weight = {0};
     double more = cut->beside_p.bytes * more_often(&cut->beside_p, blocks_p) +
                   cut->beside_q.bytes * more_often(&cut->beside_q, blocks_q);
     for (int i = 0; i < cut->sum_count; i++) {
         const struct sum *sum = &cut->sums[i];
-        most = fmax(most, sum->constant + (sum->p * blocks_p + sum->q * blocks_q) + sum->reads * more);
+        double one = sum->constant + (sum->p * blocks_p + sum->q * blocks_q) + sum->reads * more;
+        weight.most = fmax(weight.most, one);
+        weight.bytes = i == 0 ? one : weight.bytes;
     }
-    return most;
+    return weight;
+}
+
+static bool is_lighter(struct weight one, struct weight other)
+{
+    return one.most < other.most || (one.most == other.most && one.bytes < other.bytes);
 }
 
 static uint64_t room_for_q(const struct cut *cut, uint64_t p, double capacity)
@@ -85,8 +96,9 @@ static void consider(const struct cut *cut, uint64_t p, double capacity, struct 
         return;
     if (cut->fixed_q)
         q = cut->fixed_q;
-    double weight = weigh(cut, (double)ll_ceil_div(cut->size_p, p), (double)ll_ceil_div(cut->size_q, q));
-    if (!best->any || weight < best->weight)
+    struct weight weight =
+        weigh(cut, (double)ll_ceil_div(cut->size_p, p), (double)ll_ceil_div(cut->size_q, q));
+    if (!best->any || is_lighter(weight, best->weight))
         *best = (struct found){true, weight, p, q};
 }
 
@@ -98,7 +110,7 @@ static struct found walk(const struct cut *cut, double capacity)
         return best;
     }
     for (uint64_t blocks = 1;;) {
-        if (best.any && weigh(cut, (double)blocks, 1) >= best.weight)
+        if (best.any && !is_lighter(weigh(cut, (double)blocks, 1), best.weight))
             break;
         uint64_t p = ll_ceil_div(cut->size_p, blocks);
         consider(cut, p, capacity, &best);

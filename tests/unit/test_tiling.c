@@ -141,6 +141,22 @@ static void a_larger_memory_never_means_more_traffic(void **state)
     }
 }
 
+/* Results alone, through a port that is so slow for them that what passes by could come twice meanwhile: it
+ * does not, since it shares the other port with more. 7 rows of 73 columns are as large as the unit's. */
+static void of_equal_prices_the_fewest_bytes_count(void **state)
+{
+    (void)state;
+    struct ll_problem p = product(3000, 700, 1300, 1, 1, 1);
+    p.toll = (struct ll_toll){.free = {true, true, false},
+                              .roomless = {true, true, false},
+                              .columns = 700 / 24.0,
+                              .rows = 3000 / 429.0,
+                              .read = 1.2,
+                              .write = 6};
+    for (double capacity = 512; capacity < 1e5; capacity *= 1.3)
+        assert_near(ll_tile(&p, capacity).bytes, 3000 * 700, 1e-12);
+}
+
 /* What the product that stands for a convolution would move if nobody noticed that windows overlap. */
 static void windows_never_move_more_than_their_product(void **state)
 {
@@ -268,6 +284,7 @@ int main(void)
         cmocka_unit_test(partial_sums_are_wider_than_results),
         cmocka_unit_test(sums_of_overlapping_windows_are_those_of_pixels),
         cmocka_unit_test(a_larger_memory_never_means_more_traffic),
+        cmocka_unit_test(of_equal_prices_the_fewest_bytes_count),
         cmocka_unit_test(windows_never_move_more_than_their_product),
         cmocka_unit_test(a_block_of_windows_brings_its_halo),
         cmocka_unit_test(a_padded_image_that_fits_is_moved_once),
