@@ -67,15 +67,28 @@ struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t 
                                      ll_ceil_div(dims->n, share.n)};
 }
 
+/* Rows and columns of operands that a part loads, of so many parts of a product side by side in `columns`. */
+static uint64_t loaded(const struct ll_gemm *dims, uint64_t parts, uint64_t columns)
+{
+    return ll_ceil_div(dims->n, columns) + ll_ceil_div(dims->m, parts / columns);
+}
+
 struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count)
 {
     uint64_t batches = ll_min(dims->batch, count), rest = count / batches, most = ll_min(dims->n, rest);
-    /* So many columns load rest / columns * n + columns * m, which is least at their geometric mean. */
-    double best = (double)rest * (double)dims->n / (double)dims->m;
-    uint64_t columns = (uint64_t)fmin(fmax(sqrt(best), 1), (double)most);
-    if (columns < most && (double)columns * (double)(columns + 1) < best)
-        columns++;
-    return ll_split(dims, batches, rest / columns, columns, 1, 1);
+    double m = (double)dims->m, n = (double)dims->n, all = (double)rest;
+    /* Were all numbers whole, n / columns + m * columns / rest would be loaded, which is least at their
+     * geometric mean and grows on both sides of it: no number is better from where that is worse. */
+    uint64_t middle = (uint64_t)fmin(fmax(sqrt(all * n / m), 1), (double)most), best = middle;
+    for (int step = -1; step <= 1; step += 2)
+        for (uint64_t columns = middle + (uint64_t)step; columns >= 1 && columns <= most;
+             columns += (uint64_t)step) {
+            if (n / (double)columns + m * (double)columns / all >= (double)loaded(dims, rest, best))
+                break;
+            if (loaded(dims, rest, columns) < loaded(dims, rest, best))
+                best = columns;
+        }
+    return ll_split(dims, batches, rest / best, best, 1, 1);
 }
 
 double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,

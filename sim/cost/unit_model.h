@@ -84,8 +84,8 @@ struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t 
                          uint64_t row_grain, uint64_t column_grain);
 
 /* The same where the number of parts alone is given: whole products of the batch first; what is left of the
- * parts as many rows and columns of each product as load least, which is where columns over rows is n over m.
- * `count` at least 1. Pure. */
+ * parts as such rows and columns of each product that each part loads least: columns over rows is about n
+ * over m, and hardly a part goes without work. `count` at least 1. Pure. */
 struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count);
 
 /* The bytes of a product when each operand of a share is passed that often, all `shares` together; by operand

@@ -212,12 +212,28 @@ static void shares_are_cut_so_that_least_is_loaded(void **state)
                 {{1, 64, 256, 7}, 16, {1, 32, 32, 7}, 16},   /* and of what is none */
                 {{6, 64, 256, 7}, 4, {2, 64, 256, 7}, 3},    /* whole products */
                 {{2, 64, 256, 7}, 32, {1, 32, 32, 7}, 32},   /* then parts of each */
-                {{1, 1, 1, 7}, 32, {1, 1, 1, 7}, 1}};
+                {{1, 64, 64, 7}, 8, {1, 16, 32, 7}, 8},      /* not 6 of 8 in nearer squares */
+                {{1, 64, 64, 7}, 3, {1, 22, 64, 7}, 3},      /* nor 2 of 3 */
+                {{1, 64, 128, 7}, 4, {1, 32, 64, 7}, 4},     {{1, 1, 1, 7}, 32, {1, 1, 1, 7}, 1}};
     (void)state;
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         struct ll_split split = ll_split_evenly(&cuts[i].dims, cuts[i].count);
         assert_memory_equal(&split.share, &cuts[i].share, sizeof split.share);
         assert_int_equal(split.used, cuts[i].used);
+    }
+}
+
+static void no_other_cut_lets_a_share_load_less(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct ll_gemm dims = {1, 1 + i * 7919 % 97, 1 + i * 104729 % 101, 7};
+        uint64_t count = 1 + i % 67;
+        struct ll_gemm share = ll_split_evenly(&dims, count).share;
+        for (uint64_t columns = 1; columns <= count; columns++) {
+            struct ll_gemm other = ll_split(&dims, 1, count / columns, columns, 1, 1).share;
+            assert_true(share.m + share.n <= other.m + other.n);
+        }
     }
 }
 
@@ -301,6 +317,7 @@ int main(void)
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(shares_are_cut_so_that_least_is_loaded),
+        cmocka_unit_test(no_other_cut_lets_a_share_load_less),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
         cmocka_unit_test(a_catalogue_leaves_no_choice),
         cmocka_unit_test(a_catalogue_of_another_dtype_is_not_asked),
