@@ -145,9 +145,13 @@ static inline double ll_timing_alone_s(const struct ll_timing *timing)
 /* The op's time when saved_bytes[l] of the traffic out of level l did not happen, because earlier ops left
  * data further in (sim/memory/residency.h), and shared_bytes[l] are overwritten of which other units have to
  * drop their copies: line by line, each in the level's `invalidation`, shared by the units that work, and
- * behind what they compute meanwhile. NULL when nothing was left; more saved than there is counts as all
- * there is. */
+ * behind what computing takes longer than moving. NULL when nothing was left; more saved than there is counts
+ * as all there is. */
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                   const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why);
+
+/* Until other units have dropped what so many units overwrite, were nothing else done. Pure. */
+double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_leftovers *found,
+                     struct ll_explain *why);
 
 #endif

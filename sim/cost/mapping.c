@@ -235,10 +235,12 @@ static void add_boundary(struct search *s, uint64_t index, const double factors[
 static double time_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)
 {
     double others_s = fmax(these->others_s, those->others_s);
-    double pace_s = fmax(h->elsewhere.computing_s + others_s, fmax(these->pace_s[0], those->pace_s[0]));
+    double computing_s = h->elsewhere.computing_s + others_s;
+    double moving_s = fmax(these->pace_s[0], those->pace_s[0]), pace_s = fmax(computing_s, moving_s);
+    double beyond_s = fmax(0, h->elsewhere.dropping_s - fmax(0, computing_s - moving_s));
     for (uint32_t g = 1; g < h->groups; g++)
         pace_s += fmax(these->pace_s[g], those->pace_s[g]);
-    return these->apart_s + those->apart_s + (1 - h->serial) * pace_s;
+    return these->apart_s + those->apart_s + (1 - h->serial) * pace_s + beyond_s;
 }
 
 static double objective_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)

@@ -60,6 +60,7 @@ struct ll_elsewhere {
     double pace_s[LL_MAX_LEVELS + 1];
     double apart_s;
     double computing_s, others_s;
+    double dropping_s; /* behind what computing takes longer than the others of its group (ll_dropping_s) */
 };
 
 struct ll_hierarchy {

@@ -22,6 +22,7 @@ static struct ll_elsewhere find_elsewhere(const struct ll_machine *machine, cons
 {
     double rest_s = ll_stage_rest_s(&paces->computing);
     struct ll_elsewhere all = {.computing_s = rest_s,
+                               .dropping_s = paces->dropping_s,
                                .apart_s = paces->computing.first_s + paces->serial * rest_s};
     for (uint64_t l = 0; l < machine->level_count; l++) {
         if (l >= nested->first && l < nested->end)

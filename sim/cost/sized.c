@@ -333,6 +333,7 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     double once = ll_work_bytes(s->task.work);
     paces.computing =
         (struct ll_stage){.whole_s = powered_s(s, way, cost, NULL), .first_s = cost->compute_first_s};
+    paces.dropping_s = ll_dropping_s(s->machine, cost->units_used, s->found, NULL);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         struct feed feed = feed_of(s, way, l, cost, NULL);
         paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l, once) / feed.all_Bps;
@@ -390,13 +391,14 @@ static bool overlaps_all(const struct ll_machine *machine)
 bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
                    const struct ll_leftovers *found)
 {
-    bool near = false, any = false;
+    bool near = false, any = false, shared = false;
     uint64_t near_levels = ll_near_levels(machine);
     for (uint64_t l = 0; l < machine->level_count; l++) {
         near = near || (l < near_levels && found->saved_bytes[l] > 0);
         any = any || found->saved_bytes[l] > 0;
+        shared = shared || found->shared_bytes[l] > 0; /* more units are sooner done with that */
     }
-    return cost->heed == LL_HEEDS_OPEN ? any : cost->heed == LL_HEEDS_NEAR && near;
+    return cost->heed == LL_HEEDS_OPEN ? any || shared : cost->heed == LL_HEEDS_NEAR && (near || shared);
 }
 
 /* What ways are compared by: how long the op takes; of equals the longest of what depends on the way,

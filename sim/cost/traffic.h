@@ -23,6 +23,7 @@ struct ll_paces {
     double s_per_byte[LL_MAX_LEVELS];
     struct ll_intake intake[LL_MAX_LEVELS];
     struct ll_stage computing;
+    double dropping_s; /* ll_dropping_s */
     double serial;
     bool any_of_equals; /* how long it takes is all that is asked */
     bool apart; /* nothing is searched: each level is blocked for alone, which bounds all that nests */

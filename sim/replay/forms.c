@@ -193,14 +193,13 @@ static const struct ll_cost *next_to(const struct ll_forms *forms, uint32_t form
 const struct ll_cost *ll_forms_ways(struct ll_forms *forms, uint32_t form, const struct ll_leftovers *found,
                                     struct ll_arena *arena)
 {
-    struct {
+    struct { /* without gaps */
         uint64_t form;
-        double saved_bytes[LL_MAX_LEVELS];
-    } key = {.form = forms->prepared->same[form]};
+        struct ll_leftovers found;
+    } key = {.form = forms->prepared->same[form], .found = *found};
     bool is_new;
     if (!heeds(forms, form, found))
         return forms->ways[form];
-    memcpy(key.saved_bytes, found->saved_bytes, sizeof key.saved_bytes);
     uint32_t id = ll_map_intern(&forms->keys, &key, sizeof key, &is_new);
     if (id == LL_NO_ID ||
         !ll_grow(&forms->next_to, &forms->capacity, (uint64_t)id + 1, sizeof *forms->next_to))
