@@ -6,12 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum {
-    WANTED_TICKS = 5,
-    LINE = 17,
-    SWATCH = 10,
-    PIECE = 27
-};                   /* of a curve: a period of any dashes and more */
+enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10, PIECE = 27 }; /* of a curve: more than a period of dashes */
 #define TURN (-35.0) /* degrees, of names that do not fit; below, how far down and left they reach */
 #define TURN_SINE 0.574
 #define TURN_COSINE 0.819
