@@ -194,7 +194,7 @@ static void release_cell(struct cell *cell)
 
 static void release_cells(struct cells *cells)
 {
-    for (uint32_t i = 0; i < cells->keys.count && cells->at; i++)
+    for (uint64_t i = 0; i < ll_min(cells->keys.count, cells->capacity); i++) /* one may lack its cell */
         release_cell(&cells->at[i]);
     free(cells->at);
     ll_map_release(&cells->keys);
@@ -202,7 +202,7 @@ static void release_cells(struct cells *cells)
 
 static void release(struct fitting *f)
 {
-    for (uint32_t i = 0; i < f->keys.count && f->groups; i++)
+    for (uint64_t i = 0; i < ll_min(f->keys.count, f->capacity); i++)
         free(f->groups[i].rows);
     free(f->groups);
     ll_map_release(&f->keys);

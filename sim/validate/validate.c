@@ -275,7 +275,7 @@ static void free_errors(struct cell *cell)
 
 static void release_cells(struct cells *cells)
 {
-    for (uint32_t i = 0; i < cells->keys.count && cells->at; i++)
+    for (uint64_t i = 0; i < ll_min(cells->keys.count, cells->capacity); i++) /* one may lack its cell */
         free_errors(&cells->at[i]);
     free(cells->at);
     ll_map_release(&cells->keys);
