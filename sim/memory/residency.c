@@ -245,7 +245,6 @@ static void touch_part(struct walk *walk, struct track *track, struct ll_reuse *
         reuse->since_arrival = ll_add(bytes_after(walk, track->arrival), beside);
     }
     put(walk, ++walk->place, weight(walk, reuse->bytes));
-    track->farthest = ll_max(track->farthest, reuse->since);
 }
 
 /* What an op moves of all its tensors on one side, and what of that is left for those it touches in part. */
@@ -286,6 +285,7 @@ static void read_operand(struct walk *walk, uint32_t tensor, const struct moved 
     track->read_since = true;
     track->readers |= 1u << reuse->operand;
     (whole ? touch : touch_part)(walk, track, reuse);
+    track->farthest = ll_max(track->farthest, reuse->since); /* a part, too, has to be there until then */
     reuse->distance = reuse->since;
 }
 
@@ -324,9 +324,7 @@ static void write_operand(struct walk *walk, uint32_t tensor, const struct moved
     struct track *track = &walk->tracks[walk->trace->tensors[tensor].storage];
     bool fresh = track->place == 0;
     if (!touches_whole(walk, tensor, moved, reuse)) {
-        uint64_t farthest = track->farthest; /* of what was written before: this is something else */
         touch_part(walk, track, reuse);
-        track->farthest = farthest;
         if (fresh)
             inherit_reuse(track, reuse);
         return;

@@ -2,10 +2,12 @@
 #include "sim/validate/errors.h"
 
 #include "tracer/base/arena.h"
+#include "tracer/base/num.h"
 #include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool ll_error_add(struct ll_error_list *list, double predicted_s, double measured_s)
 {
@@ -32,4 +34,30 @@ void ll_errors_release(struct ll_error_list *list)
 {
     free(list->size);
     *list = (struct ll_error_list){0};
+}
+
+void ll_error_cell_release(struct ll_error_cell *cell)
+{
+    for (int i = 0; i < LL_ERROR_SETS; i++)
+        ll_errors_release(&cell->sets[i]);
+}
+
+struct ll_error_cell *ll_error_cell_of(struct ll_error_cells *cells, const char *key,
+                                       const struct ll_prediction *row)
+{
+    bool is_new;
+    uint32_t id = key ? ll_map_intern(&cells->keys, key, strlen(key), &is_new) : LL_NO_ID;
+    if (id == LL_NO_ID || !ll_grow(&cells->at, &cells->capacity, (uint64_t)id + 1, sizeof *cells->at))
+        return NULL;
+    if (is_new)
+        cells->at[id] = (struct ll_error_cell){.first = row};
+    return &cells->at[id];
+}
+
+void ll_error_cells_release(struct ll_error_cells *cells)
+{
+    for (uint64_t i = 0; i < ll_min(cells->keys.count, cells->capacity); i++) /* one may lack its cell */
+        ll_error_cell_release(&cells->at[i]);
+    free(cells->at);
+    ll_map_release(&cells->keys);
 }

@@ -95,45 +95,24 @@ static struct roofline fit(const struct group *group)
     return best;
 }
 
-/* Errors of rows that have a key in common, or of all. */
-struct cell {
-    const struct ll_prediction *first;
-    struct ll_error_list ours, fitted;
-};
-
-struct cells {
-    struct ll_map keys;
-    struct cell *at;
-    uint64_t capacity;
-};
+enum { OURS, FITTED };
 
 struct fitting {
     struct ll_arena *arena;
     struct ll_map keys; /* of groups */
     struct group *groups;
     uint64_t capacity;
-    struct cells machines, families;
-    struct cell overall;
+    struct ll_error_cells machines, families;
+    struct ll_error_cell overall;
     uint64_t left_out;
     bool failed;
 };
 
-static bool gather(struct cell *cell, const struct ll_prediction *p, double fitted_s)
+/* A NULL cell: memory ran out. */
+static bool gather(struct ll_error_cell *cell, const struct ll_prediction *p, double fitted_s)
 {
-    return ll_error_add(&cell->ours, p->time_s, p->row->time_s) &&
-           ll_error_add(&cell->fitted, fitted_s, p->row->time_s);
-}
-
-/* A NULL key: memory ran out. */
-static bool gather_by(struct cells *cells, const char *key, const struct ll_prediction *p, double fitted_s)
-{
-    bool is_new;
-    uint32_t id = key ? ll_map_intern(&cells->keys, key, strlen(key), &is_new) : LL_NO_ID;
-    if (id == LL_NO_ID || !ll_grow(&cells->at, &cells->capacity, (uint64_t)id + 1, sizeof *cells->at))
-        return false;
-    if (is_new)
-        cells->at[id] = (struct cell){.first = p};
-    return gather(&cells->at[id], p, fitted_s);
+    return cell && ll_error_add(&cell->sets[OURS], p->time_s, p->row->time_s) &&
+           ll_error_add(&cell->sets[FITTED], fitted_s, p->row->time_s);
 }
 
 static void add_to_group(struct fitting *f, const struct ll_prediction *p)
@@ -166,38 +145,30 @@ static void compare(struct fitting *f, const struct group *group)
         const struct ll_prediction *p = group->rows[i];
         double fitted_s = predicted_s(&roofline, p);
         const char *machine = ll_format(f->arena, "%s|%s|%s", p->row->hardware, p->machine->stem, p->family);
-        f->failed |= !gather_by(&f->machines, machine, p, fitted_s) ||
-                     !gather_by(&f->families, p->family, p, fitted_s) || !gather(&f->overall, p, fitted_s);
+        f->failed |= !gather(ll_error_cell_of(&f->machines, machine, p), p, fitted_s) ||
+                     !gather(ll_error_cell_of(&f->families, p->family, p), p, fitted_s) ||
+                     !gather(&f->overall, p, fitted_s);
     }
 }
 
-static const struct ll_compared *list(struct fitting *f, struct cells *cells, bool by_machine)
+static struct ll_compared compared_of(struct ll_error_cell *cell)
+{
+    return (struct ll_compared){.ours = ll_errors_of(&cell->sets[OURS]),
+                                .fitted = ll_errors_of(&cell->sets[FITTED])};
+}
+
+static const struct ll_compared *list(struct fitting *f, struct ll_error_cells *cells, bool by_machine)
 {
     struct ll_compared *list = ll_alloc(f->arena, cells->keys.count, sizeof *list);
     for (uint32_t i = 0; list && i < cells->keys.count; i++) {
-        struct cell *cell = &cells->at[i];
-        list[i] = (struct ll_compared){.hardware = by_machine ? cell->first->row->hardware : NULL,
-                                       .machine = by_machine ? cell->first->machine : NULL,
-                                       .family = cell->first->family,
-                                       .ours = ll_errors_of(&cell->ours),
-                                       .fitted = ll_errors_of(&cell->fitted)};
+        const struct ll_prediction *first = cells->at[i].first;
+        list[i] = compared_of(&cells->at[i]);
+        list[i].family = first->family;
+        list[i].hardware = by_machine ? first->row->hardware : NULL;
+        list[i].machine = by_machine ? first->machine : NULL;
     }
     f->failed |= !list;
     return list;
-}
-
-static void release_cell(struct cell *cell)
-{
-    ll_errors_release(&cell->ours);
-    ll_errors_release(&cell->fitted);
-}
-
-static void release_cells(struct cells *cells)
-{
-    for (uint64_t i = 0; i < ll_min(cells->keys.count, cells->capacity); i++) /* one may lack its cell */
-        release_cell(&cells->at[i]);
-    free(cells->at);
-    ll_map_release(&cells->keys);
 }
 
 static void release(struct fitting *f)
@@ -206,9 +177,9 @@ static void release(struct fitting *f)
         free(f->groups[i].rows);
     free(f->groups);
     ll_map_release(&f->keys);
-    release_cells(&f->machines);
-    release_cells(&f->families);
-    release_cell(&f->overall);
+    ll_error_cells_release(&f->machines);
+    ll_error_cells_release(&f->families);
+    ll_error_cell_release(&f->overall);
 }
 
 const struct ll_fitted_rooflines *ll_fit_rooflines(const struct ll_validation *validation,
@@ -228,7 +199,7 @@ const struct ll_fitted_rooflines *ll_fit_rooflines(const struct ll_validation *v
             .machine_count = f.machines.keys.count,
             .families = list(&f, &f.families, false),
             .family_count = f.families.keys.count,
-            .overall = {.ours = ll_errors_of(&f.overall.ours), .fitted = ll_errors_of(&f.overall.fitted)},
+            .overall = compared_of(&f.overall),
             .left_out = f.left_out,
         };
     release(&f);

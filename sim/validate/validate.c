@@ -3,7 +3,6 @@
 
 #include "sim/validate/predict.h"
 #include "tracer/base/map.h"
-#include "tracer/base/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,23 +164,18 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
     }
 }
 
-enum { OURS, ROOFLINE, LAUNCH_BOUND, LARGE, SETS };
+enum { OURS, ROOFLINE, LAUNCH_BOUND, LARGE };
 
-/* What is gathered of rows that have a key in common, or of all. */
-struct cell {
-    struct ll_error_list sets[SETS];
-    const struct ll_prediction *first;
-};
-
-static bool gather(struct cell *cell, const struct ll_prediction *p)
+/* A NULL cell: memory ran out. */
+static bool gather(struct ll_error_cell *cell, const struct ll_prediction *p)
 {
     double measured_s = p->row->time_s;
-    return ll_error_add(&cell->sets[OURS], p->time_s, measured_s) &&
+    return cell && ll_error_add(&cell->sets[OURS], p->time_s, measured_s) &&
            ll_error_add(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
            ll_error_add(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
 }
 
-static struct ll_score_set score(struct cell *cell)
+static struct ll_score_set score(struct ll_error_cell *cell)
 {
     return (struct ll_score_set){
         .ours = ll_errors_of(&cell->sets[OURS]),
@@ -191,16 +185,10 @@ static struct ll_score_set score(struct cell *cell)
     };
 }
 
-struct cells {
-    struct ll_map keys;
-    struct cell *at;
-    uint64_t capacity;
-};
-
 struct validating {
     struct ll_arena *arena;
-    struct cells families, machines;
-    struct cell overall;
+    struct ll_error_cells families, machines;
+    struct ll_error_cell overall;
     struct ll_map reasons;
     uint64_t *reason_counts, reason_capacity;
     bool failed;
@@ -218,24 +206,12 @@ static void count_unscored(struct validating *v, const char *reason)
     v->reason_counts[id] = is_new ? 1 : v->reason_counts[id] + 1;
 }
 
-/* A NULL key: memory ran out. */
-static bool gather_by(struct cells *cells, const char *key, const struct ll_prediction *p)
-{
-    bool is_new;
-    uint32_t id = key ? ll_map_intern(&cells->keys, key, strlen(key), &is_new) : LL_NO_ID;
-    if (id == LL_NO_ID || !ll_grow(&cells->at, &cells->capacity, (uint64_t)id + 1, sizeof *cells->at))
-        return false;
-    if (is_new)
-        cells->at[id] = (struct cell){.first = p};
-    return gather(&cells->at[id], p);
-}
-
 static void gather_row(struct validating *v, const struct ll_prediction *p)
 {
     const char *family = ll_format(v->arena, "%s|%s", p->row->hardware, p->family);
     const char *machine = family ? ll_format(v->arena, "%s|%s", family, p->machine->stem) : NULL;
-    v->failed |= !gather_by(&v->families, family, p) || !gather_by(&v->machines, machine, p) ||
-                 !gather(&v->overall, p);
+    v->failed |= !gather(ll_error_cell_of(&v->families, family, p), p) ||
+                 !gather(ll_error_cell_of(&v->machines, machine, p), p) || !gather(&v->overall, p);
 }
 
 static const struct ll_unscored *list_unscored(struct validating *v)
@@ -251,11 +227,11 @@ static const struct ll_unscored *list_unscored(struct validating *v)
     return list;
 }
 
-static const struct ll_family_errors *list(struct validating *v, struct cells *cells)
+static const struct ll_family_errors *list(struct validating *v, struct ll_error_cells *cells)
 {
     struct ll_family_errors *list = ll_alloc(v->arena, cells->keys.count, sizeof *list);
     for (uint32_t i = 0; list && i < cells->keys.count; i++) {
-        struct cell *cell = &cells->at[i];
+        struct ll_error_cell *cell = &cells->at[i];
         list[i] = (struct ll_family_errors){
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
@@ -267,25 +243,11 @@ static const struct ll_family_errors *list(struct validating *v, struct cells *c
     return list;
 }
 
-static void free_errors(struct cell *cell)
-{
-    for (int i = 0; i < SETS; i++)
-        ll_errors_release(&cell->sets[i]);
-}
-
-static void release_cells(struct cells *cells)
-{
-    for (uint64_t i = 0; i < ll_min(cells->keys.count, cells->capacity); i++) /* one may lack its cell */
-        free_errors(&cells->at[i]);
-    free(cells->at);
-    ll_map_release(&cells->keys);
-}
-
 static void release(struct validating *v)
 {
-    release_cells(&v->families);
-    release_cells(&v->machines);
-    free_errors(&v->overall);
+    ll_error_cells_release(&v->families);
+    ll_error_cells_release(&v->machines);
+    ll_error_cell_release(&v->overall);
     free(v->reason_counts);
     ll_map_release(&v->reasons);
 }

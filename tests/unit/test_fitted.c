@@ -34,49 +34,60 @@ static void make_rows(struct data *data)
     }
 }
 
+struct trial {
+    struct data data;
+    struct ll_arena arena;
+    struct ll_machine *machine;
+    const struct ll_validation *validation;
+};
+
+/* The first rows, every second product `factor` times as long. */
+static const struct ll_fitted_rooflines *fit(struct trial *t, size_t count, double factor)
+{
+    *t = (struct trial){.machine = ll_toy_machine(LL_TOY_MACHINE)};
+    const struct ll_machine *machines[] = {t->machine};
+    make_rows(&t->data);
+    for (uint64_t i = 1; i < PRODUCTS; i += 2)
+        t->data.rows[i].time_s *= factor;
+    t->validation = ll_validate(t->data.rows, count, machines, 1, NULL, NULL, &t->arena);
+    assert_non_null(t->validation);
+    const struct ll_fitted_rooflines *fitted = ll_fit_rooflines(t->validation, &t->arena);
+    assert_non_null(fitted);
+    return fitted;
+}
+
+static void end(struct trial *t)
+{
+    ll_machine_free(t->machine);
+    ll_arena_release(&t->arena);
+}
+
 static void a_roofline_finds_the_figures_of_times_that_one_made(void **state)
 {
     (void)state;
-    struct data data;
-    struct ll_arena arena = {0};
-    struct ll_machine *machine = ll_toy_machine(LL_TOY_MACHINE);
-    const struct ll_machine *machines[] = {machine};
-    make_rows(&data);
-    const struct ll_validation *v = ll_validate(data.rows, ROWS, machines, 1, NULL, NULL, &arena);
-    assert_non_null(v);
-    const struct ll_fitted_rooflines *fitted = ll_fit_rooflines(v, &arena);
-    assert_non_null(fitted);
+    struct trial t;
+    const struct ll_fitted_rooflines *fitted = fit(&t, ROWS, 1);
     assert_int_equal(fitted->machine_count, 1);
     assert_int_equal(fitted->family_count, 1);
     assert_int_equal(fitted->left_out, RELUS);
     assert_string_equal(fitted->machines[0].family, "gemm");
-    assert_ptr_equal(fitted->machines[0].machine, machine);
+    assert_ptr_equal(fitted->machines[0].machine, t.machine);
     assert_int_equal(fitted->overall.fitted.points, PRODUCTS / 2);
     assert_true(fitted->overall.fitted.mape < 0.005);
     double sum = 0;
     for (uint64_t i = 1; i < PRODUCTS; i += 2)
-        sum += fabs(v->predictions[i].time_s / data.rows[i].time_s - 1);
+        sum += fabs(t.validation->predictions[i].time_s / t.data.rows[i].time_s - 1);
     assert_near(fitted->overall.ours.mape, sum / (PRODUCTS / 2), 1e-12);
-    ll_machine_free(machine);
-    ll_arena_release(&arena);
+    end(&t);
 }
 
 /* Every second row of another time: a fit to the rest knows nothing of it. */
 static void rows_to_be_predicted_are_not_looked_at(void **state)
 {
     (void)state;
-    struct data data;
-    struct ll_arena arena = {0};
-    struct ll_machine *machine = ll_toy_machine(LL_TOY_MACHINE);
-    const struct ll_machine *machines[] = {machine};
-    make_rows(&data);
-    for (uint64_t i = 1; i < PRODUCTS; i += 2)
-        data.rows[i].time_s *= 2;
-    const struct ll_validation *v = ll_validate(data.rows, PRODUCTS, machines, 1, NULL, NULL, &arena);
-    const struct ll_fitted_rooflines *fitted = ll_fit_rooflines(v, &arena);
-    assert_true(fabs(fitted->overall.fitted.bias + 0.5) < 0.005);
-    ll_machine_free(machine);
-    ll_arena_release(&arena);
+    struct trial t;
+    assert_true(fabs(fit(&t, PRODUCTS, 2)->overall.fitted.bias + 0.5) < 0.005);
+    end(&t);
 }
 
 int main(void)
