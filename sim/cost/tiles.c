@@ -147,11 +147,18 @@ static double computing_s(const struct ll_machine *machine, const struct ll_cost
                           struct ll_explain *why)
 {
     double others_s = 0;
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+    uint64_t last = 0;
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
+        last = stage_of(cost, l).others_s > others_s ? l : last;
         others_s = fmax(others_s, stage_of(cost, l).others_s);
+    }
     if (others_s > 0)
-        ll_say(why, "further in, computing, behind the first pieces of other units: %.10g + %.10g = %.10g s",
-               cost->compute_s, others_s, cost->compute_s + others_s);
+        ll_say(
+            why,
+            "further in, computing, behind the first pieces of other units, out of %s: %.10g + min((%.10g - "
+            "1) * %.10g, %.10g - %.10g) = %.10g s",
+            machine->levels[last].name, cost->compute_s, cost->level_pieces[last], cost->level_first_s[last],
+            cost->level_s[last], cost->level_first_s[last], cost->compute_s + others_s);
     return cost->compute_s + others_s;
 }
 

@@ -53,8 +53,8 @@ static void tell_level(const struct ll_level *level, const struct ll_intake *int
     if (left <= 0)
         ll_say(why, "%s: nothing is left to move", level->name);
     else if (intake->saved_bytes > 0)
-        ll_say(why, "%s, but for what earlier ops left further in: %.10g * %.10g / %.10g = %.10g s",
-               level->name, level_s, left, bytes, stage->whole_s);
+        ll_say(why, "%s, but for what earlier ops left further in: %.10g * (%.10g - %.10g) / %.10g = %.10g s",
+               level->name, level_s, bytes, intake->saved_bytes, bytes, stage->whole_s);
     if (left > 0 && intake->wait_s > 0 && left < intake->line_bytes)
         ll_say(why,
                "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",
@@ -178,13 +178,15 @@ static uint64_t feed_all(const struct ll_machine *machine, const struct ll_cost 
     const struct ll_stage *from = &stages[FIRST_LEVEL + last];
     stages[COMPUTE].others_s = from->others_s;
     stages[COMPUTE].whole_s += from->others_s;
-    if (from->others_s > 0)
-        ll_say(why,
-               "compute, until %s has provided all %.10g first pieces, and the last unit is done: "
-               "%.10g + min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
-               machine->levels[last].name, cost->level_pieces[last], cost->compute_s,
-               cost->level_pieces[last], from->first_s, from->whole_s, from->first_s,
-               stages[COMPUTE].whole_s);
+    if (from->others_s > 0) {
+        ll_say(
+            why,
+            "%s, the other units' first pieces, of %.10g: min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
+            machine->levels[last].name, cost->level_pieces[last], cost->level_pieces[last], from->first_s,
+            from->whole_s, from->first_s, from->others_s);
+        ll_say(why, "compute, until these are there, and the last unit is done: %.10g + %.10g = %.10g s",
+               cost->compute_s, from->others_s, stages[COMPUTE].whole_s);
+    }
     return last;
 }
 

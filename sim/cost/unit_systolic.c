@@ -212,8 +212,6 @@ static void tell_pieces(const struct ll_systolic *array, const struct folds *f, 
            " sums of a column: %.10g stream in %.10g pieces, and what stays is loaded "
            "for each",
            array->accumulators, f->length, f->pieces);
-    ll_say(why, "filling: %.10g + %" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles", f->load, array->rows,
-           array->cols, f->filling);
     if (array->overlap_folds)
         ll_say(why,
                "one fold, all pieces, loaded behind the wavefront: max(%.10g, %.10g * %.10g) + %.10g = %.10g "
@@ -248,11 +246,13 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
            g->batch, on_rows, on_columns, f->count, array->rows, array->cols,
            (double)g->batch * (double)on_rows * (double)on_columns /
                (f->count * (double)array->rows * (double)array->cols));
+    ll_say(why, "filling: %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles", load, array->rows, array->cols,
+           f->filling);
     if (f->pieces > 1)
         tell_pieces(array, f, why);
     else
-        ll_say(why, "one fold, streaming and filling: %.10g + %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles",
-               f->streamed, load, array->rows, array->cols, f->one);
+        ll_say(why, "one fold, streaming and filling: %.10g + %.10g = %.10g cycles", f->streamed, f->filling,
+               f->one);
     ll_say(why, "all folds%s: %.10g + (%.10g - 1) * %.10g = %.10g cycles",
            array->overlap_folds ? ", each further one behind the wavefront" : "", f->one, f->count,
            f->further, f->cycles);

@@ -49,15 +49,16 @@ static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, d
     double used = lanes_to_use(elements, results, lanes);
     double steps = elements > 0 ? steps_with(elements, results, used) : 0;
     way->units_used = ll_min(unit->count, ll_max(1, work->reduce.in_elements));
-    way->cycles = steps * each / rate;
     way->first_cycles = each / rate;
+    way->cycles = steps * each / rate;
     ll_say(why,
            "%s, %.10g of %.10g lanes, of which those that share one of %.10g results add up in pairs: "
            "ceil(%.10g / %.10g) + %.10g = %.10g steps",
            unit->name, used, lanes, results, elements, used, steps > 0 ? tree_steps(results, used) : 0,
            steps);
-    ll_say(why, "reduction: %.10g * (%" PRIu64 " / %.10g) / %.10g = %.10g cycles", steps, work->flops,
-           fmax(1, elements), rate, way->cycles);
+    ll_say(why, "one step: (%" PRIu64 " / %.10g) / %.10g = %.10g cycles", work->flops, fmax(1, elements),
+           rate, way->first_cycles);
+    ll_say(why, "reduction: %.10g * %.10g = %.10g cycles", steps, way->first_cycles, way->cycles);
     return true;
 }
 
@@ -77,9 +78,10 @@ static bool item_way(const struct ll_unit *unit, uint64_t units, const struct it
     way->at_work = (double)way->units_used;
     way->cycles = vectors * each / rate;
     way->first_cycles = fmin(way->cycles, each / rate);
-    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * (%.10g / %.10g) / %.10g = %.10g cycles",
-           unit->name, items->what, items->count, unit->vector.lanes, units, items->flops,
-           fmax(1, items->count), rate, way->cycles);
+    ll_say(why, "one for each lane: (%.10g / %.10g) / %.10g = %.10g cycles", items->flops,
+           fmax(1, items->count), rate, way->first_cycles);
+    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g = %.10g cycles", unit->name,
+           items->what, items->count, unit->vector.lanes, units, way->first_cycles, way->cycles);
     return true;
 }
 

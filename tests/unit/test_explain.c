@@ -258,6 +258,8 @@ static uint64_t expect_last_lines_to_be_times(const struct ll_result *result)
         assert_true(check_line(why.lines[why.line_count - 1], &claimed));
         assert_near(claimed, result->ops[seq - prepared->first_op].time_s, 1e-9);
         expect_derived(&why, "compute: (", " * ");
+        expect_derived(&why, "compute, first piece: min(", " * ");
+        expect_derived(&why, "compute, until these are there", " + ");
         slowed += expect_derived(&why, "power that arithmetic and memories ask for", " + ");
         ll_explain_release(&why);
     }
