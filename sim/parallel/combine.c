@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/combine.h"
 
-#include "sim/cost/task.h"
+#include "sim/replay/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -161,10 +161,8 @@ static void sum_rates(const struct ll_term *terms, size_t count, struct ll_resul
         if (sum->time_s > 0)
             sum->level_share[outermost] += terms[t].times * terms[t].more_s / sum->time_s;
     }
-    enum ll_dtype computed;
-    double peak = ll_computed_peak_flops(sum->machine, sum->prepared->dtype, &computed);
     sum->flop_utilization =
-        peak > 0 && sum->time_s > 0 ? ll_combined_flops(terms, count) / (peak * sum->time_s) : 0;
+        ll_flop_utilization(sum->machine, sum->prepared->dtype, ll_combined_flops(terms, count), sum->time_s);
 }
 
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,

@@ -2,7 +2,7 @@
 /* Who held it back: from the op that ended last we walk back along the ops that were waited for. Each op on
  * this chain began the moment the one before it ended, so their times add up to the whole, and what each
  * was spent on is a share of it. Ops off the chain held nobody back. */
-#include "sim/cost/task.h"
+#include "sim/replay/metrics.h"
 #include "sim/replay/replay_parts.h"
 
 static uint32_t last_to_end(const struct ll_result *result)
@@ -60,8 +60,6 @@ void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *par
     share_out(result, parts, behind_s);
     for (uint64_t l = 0; l < machine->level_count && result->time_s > 0; l++)
         result->level_share[l] = result->level_bytes[l] / (ll_level_Bps(machine, l) * result->time_s);
-    enum ll_dtype computed;
-    double peak = ll_computed_peak_flops(machine, prepared->dtype, &computed);
-    result->flop_utilization = peak > 0 && result->time_s > 0 ? prepared->flops / (peak * result->time_s) : 0;
+    result->flop_utilization = ll_flop_utilization(machine, prepared->dtype, prepared->flops, result->time_s);
     result->fits = result->footprint->peak_bytes <= machine->levels[machine->level_count - 1].size_bytes;
 }

@@ -16,6 +16,18 @@ static double over(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
+/* A share of a whole that rounding leaves a little above 1. */
+static double rounded(double share)
+{
+    return share > 1 && share < 1 + 1e-10 ? 1 : share;
+}
+
+double ll_flop_utilization(const struct ll_machine *machine, enum ll_dtype dtype, double flops, double time_s)
+{
+    enum ll_dtype computed;
+    return rounded(over(flops, ll_computed_peak_flops(machine, dtype, &computed) * time_s));
+}
+
 struct ll_metrics ll_metrics_of(const struct ll_result *result)
 {
     const struct ll_prepared *prepared = result->prepared;
@@ -29,8 +41,8 @@ struct ll_metrics ll_metrics_of(const struct ll_result *result)
         .unit = unit_of(prepared->trace),
         .peak_flops = peak,
         .computed = computed,
-        .device_utilization = over(active_s, result->time_s),
-        .fp32_utilization = over(prepared->flops, peak * active_s),
+        .device_utilization = rounded(over(active_s, result->time_s)),
+        .fp32_utilization = ll_flop_utilization(machine, prepared->dtype, prepared->flops, active_s),
         .cpu_utilization = NAN,
     };
     metrics.throughput_Hz = over(metrics.samples, result->time_s);

@@ -25,6 +25,11 @@ struct ll_metrics {
     double cpu_utilization; /* NaN where the machine does not know its host's cores */
 };
 
+/* FLOPs over what the machine's peak in this type could do in that time; 0 where there is no peak or no time.
+ * More than 1 only where fewer operations do (Winograd's way), not by rounding. Pure. */
+double ll_flop_utilization(const struct ll_machine *machine, enum ll_dtype dtype, double flops,
+                           double time_s);
+
 /* Pure. A trace that does not say its batch counts steps. */
 struct ll_metrics ll_metrics_of(const struct ll_result *result);
 

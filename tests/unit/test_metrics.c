@@ -62,6 +62,19 @@ static void the_peak_is_that_of_the_type_in_which_is_computed(void **state)
     close_scene(&scene);
 }
 
+/* flops over peak times flops over peak is seldom 1 to the last bit. */
+static void rounding_does_not_exceed_the_peak(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(record_products(batch_of_8, 2), yaml);
+    double peak = metrics_of(&scene).peak_flops;
+    const struct ll_machine *machine = scene.result->machine;
+    for (double flops = 1; flops < 1000; flops++)
+        assert_float_equal(ll_flop_utilization(machine, LL_F32, flops / 7, flops / 7 / peak), 1, 0);
+    assert_near(ll_flop_utilization(machine, LL_F32, 1.5 * peak, 1), 1.5, 1e-12);
+    close_scene(&scene);
+}
+
 /* What convolutions alone may use is no peak for products, which f64 computes faster than that anyway. */
 static void no_op_is_faster_than_the_peak(void **state)
 {
@@ -186,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_that_of_the_type_in_which_is_computed),
+        cmocka_unit_test(rounding_does_not_exceed_the_peak),
         cmocka_unit_test(no_op_is_faster_than_the_peak),
         cmocka_unit_test(a_type_that_no_op_needs_has_no_peak),
         cmocka_unit_test(a_device_that_is_started_late_is_idle_meanwhile),
