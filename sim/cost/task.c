@@ -176,6 +176,13 @@ void ll_tell_elements(const struct ll_task *task, struct ll_explain *why)
     const struct ll_work *work = task->work;
     if (!why || !task->is_product)
         return;
+    const struct ll_windows *w = &task->problem.windows;
+    if (w->overlap && w->image == LL_OPERAND_A && w->expansion > 1)
+        ll_say(why,
+               "one pass of a unit over a, pixels as often as windows have them: %.10g / %" PRIu64
+               " = %.10g times a",
+               task->unit_pass[LL_OPERAND_A], work->a_bytes,
+               task->unit_pass[LL_OPERAND_A] / (double)work->a_bytes);
     tell_element(task, LL_OPERAND_A, work->a_bytes, d->m, d->k, why);
     tell_element(task, LL_OPERAND_B, work->b_bytes, d->k, d->n, why);
     tell_element(task, LL_OPERAND_C, work->c_bytes, d->m, d->n, why);

@@ -237,11 +237,6 @@ static void tell_asked(const struct ll_machine *machine, const struct ll_task *t
         passes[i] = group->has[i] && once[i] > 0 ? (double)task->steps * way->asked_bytes[i] / once[i] : 0;
         once[i] = passes[i] > 0 ? once[i] : 0;
     }
-    if (passes[LL_OPERAND_A] > 0 && task->problem.windows.expansion > 1 &&
-        task->problem.windows.image == LL_OPERAND_A)
-        ll_say(why, "one pass over a, each pixel as often as windows have it: %.10g / %.10g = %.10g times",
-               task->unit_pass[LL_OPERAND_A], once[LL_OPERAND_A],
-               task->unit_pass[LL_OPERAND_A] / once[LL_OPERAND_A]);
     ll_say(
         why,
         "out of %s%s, as the unit passes over them: %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",

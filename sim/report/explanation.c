@@ -14,6 +14,44 @@ static const struct ll_form *form_of(const struct ll_report *report, uint32_t se
     return &trace->forms[trace->ops[seq].form];
 }
 
+/* Behind so many shapes, only how many more there are. */
+enum { MOST_SHAPES = 6 };
+
+/* "f32 8x9216, f32 9216x4096"; a scalar is "f32 1". */
+static void add_shapes(const struct ll_shape *shapes, uint32_t count, struct ll_str *out)
+{
+    if (count == 0)
+        ll_str_add(out, "nothing");
+    for (uint32_t i = 0; i < count && i < MOST_SHAPES; i++) {
+        const struct ll_pattern zeros = {shapes[i].kept, shapes[i].of, shapes[i].unstructured};
+        ll_str_addf(out, "%s%s%s", i > 0 ? ", " : "", ll_dtype_name((enum ll_dtype)shapes[i].dtype),
+                    shapes[i].rank == 0 ? " 1" : "");
+        for (unsigned d = 0; d < shapes[i].rank; d++)
+            ll_str_addf(out, "%c%" PRIu64, d > 0 ? 'x' : ' ', shapes[i].dim[d]);
+        char pattern[LL_PATTERN_TEXT];
+        if (zeros.of > 0) {
+            ll_pattern_print(&zeros, pattern);
+            ll_str_addf(out, " (%s)", pattern);
+        }
+    }
+    if (count > MOST_SHAPES)
+        ll_str_addf(out, " and %" PRIu32 " more", count - MOST_SHAPES);
+}
+
+/* What the sizes in the lines below come from. */
+static void tell_operands(const struct ll_form *form, struct ll_explain *why)
+{
+    struct ll_str text = {0};
+    ll_str_add(&text, "reads ");
+    add_shapes(form->view.in, form->view.input_count, &text);
+    ll_str_add(&text, "; writes ");
+    add_shapes(form->view.out, form->view.output_count, &text);
+    why->failed |= text.failed;
+    if (!text.failed)
+        ll_say(why, "%s", text.text);
+    ll_str_release(&text);
+}
+
 /* Of an exchange: why its messages take their time. */
 static void explain_messages(const struct ll_report *report, uint32_t seq, const struct ll_price *price,
                              struct ll_explain *why)
@@ -36,8 +74,10 @@ static bool explain(const struct ll_report *report, uint32_t seq, struct ll_expl
 {
     const struct ll_result *result = report->result;
     const struct ll_price *price = ll_replay_detail(result, seq).price;
+    tell_operands(form_of(report, seq), why);
+    uint64_t told = why->line_count;
     bool right = ll_replay_explain(result, seq, why);
-    if (!right || !price || why->line_count == 0)
+    if (!right || !price || why->line_count == told)
         return right && !why->failed;
     const char *last = why->lines[--why->line_count];
     explain_messages(report, seq, price, why);
