@@ -110,14 +110,15 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
                     index_cycles(s, all_units, why);
     struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, way->at_work, why);
     cost->units_used = ll_min(way->units_used, layout.units);
-    double work = layout.imbalance * ll_rows_work(s->kernel, s->task.work) *
-                  ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
-    double cycles = way->cycles * work + layout.layout_s * rate;
+    double work = ll_rows_work(s->kernel, s->task.work);
+    double rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
+    double cycles = way->cycles * (layout.imbalance * work * rows) + layout.layout_s * rate;
     if (cycles != way->cycles)
         ll_say(why,
-               "the busiest unit, and laying out in its clock: %.10g * %.10g + %.10g * (%.10g * %.10g) = "
-               "%.10g cycles",
-               way->cycles, work, layout.layout_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+               "the busiest unit, and laying out in its clock: %.10g * (%.10g * %.10g * %.10g) + %.10g * "
+               "(%.10g * %.10g) = %.10g cycles",
+               way->cycles, layout.imbalance, work, rows, layout.layout_s, s->unit.clock_hz,
+               s->unit.efficiency, cycles);
     cycles = slower_cycles(s, cycles, lanes.meanwhile_s, why);
     cost->compute_cycles = steps * cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;

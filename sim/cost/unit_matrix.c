@@ -280,9 +280,10 @@ static void tell_rounds(const struct ll_unit *unit, const struct layout *l, cons
            l->waves, unit->matrix.resident, l->tile.m, l->tile.n, l->abreast);
     ll_say(why, "rounds: ceil(%.10g / %.10g) = %.10g", l->waves, l->abreast, l->rounds);
     ll_say(why,
-           "all of them: %" PRIu64 " * (max(%.10g * %.10g, %.10g * %.10g) + %.10g * %.10g) + %.10g * %.10g + "
+           "all of them: %" PRIu64
+           " * (max(%.10g * (%.10g + %.10g), %.10g * %.10g) + %.10g * %.10g) + %.10g * %.10g + "
            "%.10g = %.10g cycles",
-           l->steps, l->waves, l->multiply_cycles + l->feed_cycles, l->rounds, unit->matrix.step_cycles,
+           l->steps, l->waves, l->multiply_cycles, l->feed_cycles, l->rounds, unit->matrix.step_cycles,
            l->waves, l->wait_cycles, l->rounds, unit->matrix.fill_cycles, l->join_cycles, way->cycles);
 }
 
