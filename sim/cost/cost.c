@@ -109,8 +109,12 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
         ll_skip_zeros(&s.task, unit, why);
     ll_tell_elements(&s.task, why);
     ll_sized_tell(&s, why);
-    *cost = (struct ll_cost){
-        .unit = doer->unit, .clock_hz = s.unit.clock_hz, .serial = kernel.serial, .zeros = s.task.zeros};
+    *cost =
+        (struct ll_cost){.unit = doer->unit,
+                         .clock_hz = s.unit.clock_hz,
+                         .serial = kernel.serial,
+                         .made = doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1,
+                         .zeros = s.task.zeros};
     ll_cost_start(machine, &kernel, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;

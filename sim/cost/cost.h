@@ -84,7 +84,8 @@ struct ll_cost {
     double overhead_s;  /* what starting the op costs the software */
     double behind_s;    /* of that, what it takes while the device works already */
     double more_s;      /* beyond that, until the device begins what is done this way */
-    double zeros;       /* multiplications by zero for each of the work's */
+    double made;        /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
+    double zeros;       /* multiplications by zero for each of these */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
 };
 

@@ -238,9 +238,9 @@ double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *
 {
     if (!machine->energy_given)
         return NAN;
-    double sum = compute_j(machine, least->products, LL_WORK_GEMM) +
-                 compute_j(machine, least->convolutions, LL_WORK_CONV) +
-                 compute_j(machine, least->rest, LL_WORK_VECTOR);
+    double sum =
+        compute_j(machine, least->products, LL_WORK_GEMM) + compute_j(machine, least->rest, LL_WORK_VECTOR);
+    sum += convolves_directly(machine) ? compute_j(machine, least->convolutions, LL_WORK_CONV) : 0;
     sum += outer_bytes(least, machine) * ll_machine_level_j(machine, machine->level_count - 1);
     return SLACK * (sum + machine->energy.static_w * ll_least_time_s(least, machine));
 }

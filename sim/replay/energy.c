@@ -29,15 +29,15 @@ double ll_energy_sum(const struct ll_energy_parts *parts)
     return sum_j + parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
 }
 
-/* In the type in which the unit computes, which may be wider than what is stored; zeros that it multiplies
- * take as much as anything else. */
+/* In the type in which the unit computes, which may be wider than what is stored, and by its way: Winograd's
+ * multiplies less often, and zeros that are multiplied take as much as anything else. */
 static double compute_j(const struct ll_machine *machine, const struct ll_work *work,
                         const struct ll_cost *cost)
 {
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
     if (cost->unit == LL_NO_UNIT)
         return ll_machine_compute_j(machine, work, dtype);
-    return (1 + cost->zeros) *
+    return cost->made * (1 + cost->zeros) *
            ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
 }
 

@@ -351,6 +351,41 @@ static void what_is_computed_in_a_wider_type_costs_what_that_costs(void **state)
     close_scene(&scene);
 }
 
+/* Of 8x8 results of 16 channels out of 3x3 windows of as many. */
+static struct ll_trace *record_conv(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    const struct ll_shape image = {.dim = {1, 10, 10, 16}, .dtype = LL_F32, .rank = 4};
+    const struct ll_shape filter = {.dim = {3, 3, 16, 16}, .dtype = LL_F32, .rank = 4};
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, image, LL_ACTIVATION), w = toy_bring(toy, filter, LL_WEIGHT);
+    ll_recorder_step_begin(toy->recorder);
+    toy_op(toy, LL_OP_CONV2D, LL_PHASE_FORWARD, (uint32_t[]){x, w}, 2, NULL, 0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+/* Winograd's F(2, 3) multiplies 16 points of each of 16 tiles, instead of 9 taps of 64 pixels. */
+static void who_multiplies_less_often_takes_less_energy(void **state)
+{
+    (void)state;
+    static const char begin[] = UNITS "  - {name: dram, size: 16GiB, bandwidth: 1000TB/s}\n"
+                                      "energy: {mac_pj: {f32: 2}}\n";
+    static const char winograd[] =
+        "software: {transforms: [{name: f23, size: 4, most_filter: 3, rate: {f32: 1}, fused: true}]}\n";
+    for (int transforms = 0; transforms <= 1; transforms++) {
+        struct ll_str text = {0};
+        ll_str_addf(&text, "%s%s", begin, transforms ? winograd : "");
+        struct scene scene = open_scene(record_conv(), text.text);
+        play(&scene);
+        double macs = transforms ? 16 * 16 * 16 * 16 : 64 * 9 * 16 * 16;
+        assert_near(scene.result->energy.compute_j, macs * 2e-12, 1e-12);
+        ll_str_release(&text);
+        close_scene(&scene);
+    }
+}
+
 /* The square root of 16 KiB is 4, of a bank of 4 KiB 2. What comes from outside is written before it is
  * read; how much that is is the simulator's business. */
 static void a_memory_costs_by_the_root_of_its_size_or_its_banks(void **state)
@@ -406,6 +441,7 @@ int main(void)
         cmocka_unit_test(what_waits_on_the_host_has_its_way_paid),
         cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),
         cmocka_unit_test(what_is_computed_in_a_wider_type_costs_what_that_costs),
+        cmocka_unit_test(who_multiplies_less_often_takes_less_energy),
         cmocka_unit_test(a_memory_costs_by_the_root_of_its_size_or_its_banks),
         cmocka_unit_test(a_machine_that_does_not_compute_in_the_type_is_refused_once),
     };
