@@ -52,6 +52,9 @@ static void tell_level(const struct ll_level *level, const struct ll_intake *int
     double left = bytes - intake->saved_bytes;
     if (left <= 0)
         ll_say(why, "%s: nothing is left to move", level->name);
+    else if (left < 0.01 * bytes) /* of which their difference would not tell all digits */
+        ll_say(why, "%s, but for what earlier ops left further in, %.10g B: %.10g * %.10g / %.10g = %.10g s",
+               level->name, intake->saved_bytes, level_s, left, bytes, stage->whole_s);
     else if (intake->saved_bytes > 0)
         ll_say(why, "%s, but for what earlier ops left further in: %.10g * (%.10g - %.10g) / %.10g = %.10g s",
                level->name, level_s, bytes, intake->saved_bytes, bytes, stage->whole_s);

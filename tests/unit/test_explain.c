@@ -202,6 +202,38 @@ static void also_where_rows_are_picked(void **state)
     }
 }
 
+/* What random eviction leaves of it may be next to nothing, of which the value still has all digits. */
+static void also_where_hardly_anything_is_left_to_move(void **state)
+{
+    (void)state;
+    struct dice dice = {46};
+    uint64_t told = 0;
+    for (int i = 0; i < 300; i++) {
+        struct ll_machine machine = random_machine(&dice);
+        struct ll_work work = gemm_work(LL_F32, 64, 64, 64, 1);
+        struct ll_explain why = {0};
+        struct ll_leftovers found = {0};
+        struct ll_cost cost;
+        struct ll_timing timing;
+        const char *trouble;
+        uint64_t outermost = machine.level_count - 1;
+        assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+        found.saved_bytes[outermost] = cost.level_bytes[outermost] * (1 - 1e-12);
+        ll_cost_time(&machine, &cost, &found, &timing, &why);
+        for (uint64_t l = 0; l < why.line_count; l++) {
+            const char *formula = strstr(why.lines[l], "left further in");
+            if (!formula || !(formula = strstr(formula, ": ")))
+                continue;
+            formula += 2;
+            double value = sum(&formula);
+            assert_near(strtod(strstr(why.lines[l], " = ") + 3, NULL), value, 1e-8);
+            told++;
+        }
+        ll_explain_release(&why);
+    }
+    assert_true(told > 100);
+}
+
 /* Lines are longest where each level has a latency of its own and nothing overlaps. */
 static void however_many_levels_there_are(void **state)
 {
@@ -396,6 +428,7 @@ int main(void)
         cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
         cmocka_unit_test(also_where_zeros_are_skipped),
         cmocka_unit_test(also_where_rows_are_picked),
+        cmocka_unit_test(also_where_hardly_anything_is_left_to_move),
         cmocka_unit_test(however_many_levels_there_are),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_beside_exchanges),
