@@ -309,6 +309,7 @@ static bool run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *de
         return false;
     if (stream == STREAM_DEVICE) {
         queue_op(run, seq);
+        run->ops[i].lead_s = begin_s - run->started_s;
         tried = best_way(run, seq, ways, &found, begin_s);
         run->started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
     } else {

@@ -7,18 +7,21 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* How long the op waited for the software, which takes `before_s` until the device may begin. Differences of
- * no more than what rounding leaves of times in a step are none. */
-static void tell_wait(double before_s, double late_s, struct ll_explain *why)
+/* How long the op waited for the software, which takes `before_s` until the device may begin, from when
+ * earlier ops are started and there is room in its queue. */
+static void tell_wait(double before_s, double lead_s, double late_s, struct ll_explain *why)
 {
-    if (fabs(late_s - before_s) <= 1e-9 * before_s)
+    if (fabs(lead_s) <= 1e-9 * before_s) /* what rounding leaves of times in a step */
         return;
-    if (late_s < before_s)
-        ll_say(why, "waits for the software, less what earlier ops hide: %.10g - %.10g = %.10g s", before_s,
-               before_s - late_s, late_s);
-    else if (late_s > before_s)
+    if (lead_s > 0)
+        ll_say(why,
+               "waits for the software, which turned to it before the device could begin: max(0, %.10g - "
+               "%.10g) = "
+               "%.10g s",
+               before_s, lead_s, late_s);
+    else
         ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",
-               before_s, late_s - before_s, late_s);
+               before_s, -lead_s, late_s);
 }
 
 /* What of the op's time in this replay the software took to start it. */
@@ -39,7 +42,7 @@ static void tell_start(const struct ll_result *result, uint32_t seq, const struc
         ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
                before_s, behind_s, before_s - behind_s);
     if (queues)
-        tell_wait(before_s - behind_s, late_s, why);
+        tell_wait(before_s - behind_s, op->lead_s, late_s, why);
     ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", active_s, late_s, op->time_s);
 }
 

@@ -68,6 +68,7 @@ struct ll_op_result {
     double start_s, time_s;
     double active_s; /* of time_s, while something works: not what is late in starting */
     double taken_s;  /* of active_s, what exchanges add that keep units busy beside it */
+    double lead_s;   /* through a queue: how long before the device could begin the software turned to it */
 };
 
 /* What else is known of an op's run. */

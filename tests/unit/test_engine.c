@@ -176,6 +176,7 @@ static void a_queue_hides_what_starting_ops_takes(void **state)
     struct scene plain = played(NULL, NULL), queued = played("software.queue", "8");
     assert_near(plain.result->ops[1].time_s - queued.result->ops[1].time_s, 1e-6, 1e-9);
     assert_near(queued.result->shares[LL_BOUND_OVERHEAD], 0, 0);
+    assert_near(queued.result->ops[1].lead_s, input_s, 1e-12);
     close_scene(&plain);
     close_scene(&queued);
 }
@@ -218,6 +219,8 @@ static void a_short_queue_keeps_the_software_waiting(void **state)
     double c = many.result->ops[1].time_s - (100e-6 - input_s);
     assert_near(many.result->time_s * STEPS, STEPS * 100e-6 + c, 1e-9);
     assert_near(one.result->time_s * STEPS, STEPS * (100e-6 + c), 1e-9);
+    assert_near(many.result->ops[3].lead_s, c, 1e-9); /* it turns to it when it has started the one before */
+    assert_true(fabs(one.result->ops[3].lead_s) < 1e-15);
     close_scene(&one);
     close_scene(&many);
 }
