@@ -238,6 +238,15 @@ static void check_missing(struct reading *reading)
     }
 }
 
+/* Up to a line feed, a carriage return or both, as Python has it. */
+static size_t line_length(const char *text, const char *end)
+{
+    size_t length = 0;
+    while (text + length < end && text[length] != '\n' && text[length] != '\r')
+        length++;
+    return length;
+}
+
 bool ll_scalesim_read_config(const char *text, size_t length, const char *name, struct ll_arena *arena,
                              struct ll_diags *diags, struct ll_scalesim_config *config)
 {
@@ -251,15 +260,16 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
     if (length >= 3 && memcmp(text, mark, 3) == 0)
         text += 3;
     while (text < end) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        size_t size = (size_t)((stop ? stop : end) - text);
+        size_t size = line_length(text, end);
         char *line = ll_copy_text(arena, text, size);
         reading->line_text = ll_copy_text(arena, text, size);
         if (!line || !reading->line_text)
             return false;
         reading->line++;
         read_line(reading, line);
-        text = stop ? stop + 1 : end;
+        text += size;
+        text += end - text >= 2 && memcmp(text, "\r\n", 2) == 0;
+        text += text < end;
     }
     read_bandwidth(reading);
     check_missing(reading);

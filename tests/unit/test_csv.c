@@ -64,6 +64,20 @@ static void rows_are_lines_and_fields_lie_between_commas(void **state)
     end(&r);
 }
 
+static void a_line_may_end_in_a_carriage_return_alone(void **state)
+{
+    (void)state;
+    struct reading r;
+    begin(&r, "a,b\r1,2\r\r\n\"x\",\"y\"\rz\n\r4,\r");
+    expect_row(&r, 1, "a|b");
+    expect_row(&r, 2, "1|2");
+    expect_row(&r, 4, "x|y");
+    expect_row(&r, 5, "z");
+    expect_row(&r, 7, "4|");
+    expect_end(&r);
+    end(&r);
+}
+
 static void an_empty_field_at_either_end_is_one(void **state)
 {
     (void)state;
@@ -147,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_lines_and_fields_lie_between_commas),
+        cmocka_unit_test(a_line_may_end_in_a_carriage_return_alone),
         cmocka_unit_test(an_empty_field_at_either_end_is_one),
         cmocka_unit_test(quotes_keep_commas_and_doubled_quotes),
         cmocka_unit_test(a_byte_of_zero_is_no_text),

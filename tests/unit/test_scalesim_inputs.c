@@ -48,6 +48,7 @@ static void a_row_is_read_however_it_is_dressed(void **state)
         HEADER "\nL, 56, 28, 3, 1, 64, 128, 2,\n",
         HEADER "\nL,56,28,3,1,64,128,2",
         HEADER "\r\nL,56,28,3,1,64,128,2,\r\n\r\n",
+        HEADER "\rL,56,28,3,1,64,128,2,\r",
         HEADER "\n\n\tL , 56 ,28\t,3,1,64,128,2   ,  \n",
         HEADER ",,Eh,Ew\n,,,,,,,,,,\nL,56,28,3,1,64,128,2,,,54,14\n",
         HEADER "\nL,56,28,3,1,64,128,2,#dw\n",
@@ -188,6 +189,27 @@ static void a_key_in_another_section_is_missing(void **state)
     release(inputs);
 }
 
+/* Python reads lines that end in a line feed, a carriage return or both. */
+static void lines_may_end_in_a_carriage_return_alone(void **state)
+{
+    (void)state;
+    static const char text[] = CONFIG "Dataflow: os\nBandwidth: x\n[run_presets]\nInterfaceBandwidth: USER\n";
+    char other[sizeof text];
+    for (size_t i = 0; i < sizeof text; i++)
+        other[i] = text[i] == '\n' ? '\r' : text[i];
+    struct inputs *inputs = calloc(1, sizeof *inputs);
+    assert_false(read_config(inputs, text));
+    assert_false(read_config(inputs, other));
+    assert_int_equal(inputs->diags.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(inputs->diags.kept[i].place.line, 14);
+        assert_int_equal(inputs->diags.kept[i].place.column, 12);
+    }
+    static const char products[] = "Layer,M,N,K,\ra,1,2,3,\rb,1,2,3,\r";
+    assert_true(ll_scalesim_holds_products(products, sizeof products - 1));
+    release(inputs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_depthwise_layer_stands_for_one_of_each_channel),
         cmocka_unit_test(every_wrong_row_is_named_with_line_and_column),
         cmocka_unit_test(a_configuration_is_read_with_keys_in_any_case),
+        cmocka_unit_test(lines_may_end_in_a_carriage_return_alone),
         cmocka_unit_test(bandwidth_is_wanted_in_user_mode_alone),
         cmocka_unit_test(any_other_number_is_one),
         cmocka_unit_test(a_key_in_another_section_is_missing),

@@ -8,16 +8,19 @@ struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field
     return (struct ll_place){.file = csv->file, .line = csv->line, .column = field ? field->column : 0};
 }
 
+static bool ends_line(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
 static bool at_line_end(const struct ll_csv *csv)
 {
-    return csv->at == csv->end || *csv->at == '\n' ||
-           (*csv->at == '\r' && csv->at + 1 < csv->end && csv->at[1] == '\n');
+    return csv->at == csv->end || ends_line(*csv->at);
 }
 
 static void pass_line_end(struct ll_csv *csv)
 {
-    while (csv->at < csv->end && *csv->at != '\n')
-        csv->at++;
+    csv->at += csv->end - csv->at >= 2 && memcmp(csv->at, "\r\n", 2) == 0;
     csv->at += csv->at < csv->end;
     csv->lines++;
 }
@@ -26,7 +29,7 @@ static void pass_line_end(struct ll_csv *csv)
 static const char *find_closing(const struct ll_csv *csv)
 {
     const char *at = csv->at;
-    while (at < csv->end && *at != '\n' && (*at != '"' || (at + 1 < csv->end && at[1] == '"')))
+    while (at < csv->end && !ends_line(*at) && (*at != '"' || (at + 1 < csv->end && at[1] == '"')))
         at += *at == '"' ? 2 : 1;
     return at;
 }
@@ -72,7 +75,7 @@ static bool read_field(struct ll_csv *csv, const char *line_start, struct ll_csv
 static size_t count_commas(const struct ll_csv *csv)
 {
     size_t commas = 0;
-    for (const char *at = csv->at; at < csv->end && *at != '\n'; at++)
+    for (const char *at = csv->at; at < csv->end && !ends_line(*at); at++)
         commas += *at == ',';
     return commas;
 }
@@ -80,10 +83,11 @@ static size_t count_commas(const struct ll_csv *csv)
 /* A text would end at it, and what stands behind it be lost. */
 static bool is_text(struct ll_csv *csv)
 {
-    const char *end = memchr(csv->at, '\n', (size_t)(csv->end - csv->at));
-    const char *nul = memchr(csv->at, '\0', (size_t)((end ? end : csv->end) - csv->at));
-    const struct ll_csv_field here = {.column = nul ? (uint64_t)(nul - csv->at) + 1 : 0};
-    return !nul ||
+    const char *at = csv->at;
+    while (at < csv->end && *at && !ends_line(*at))
+        at++;
+    const struct ll_csv_field here = {.column = (uint64_t)(at - csv->at) + 1};
+    return at == csv->end || *at ||
            ll_complain(csv->diags, ll_csv_place(csv, &here),
                        "here stands a byte of value 0, which no text has; lines of text were expected");
 }

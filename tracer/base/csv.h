@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comma-separated values (RFC 4180): rows of fields, a field in quotes where it holds commas or quotes, in
- * which a quote is written twice; a row is a line. Lines end with or without a carriage return; empty ones
- * are skipped.
+ * which a quote is written twice; a row is a line. Lines end in a line feed, a carriage return or both; empty
+ * ones are skipped.
  *
  * The text is the caller's and outlives the reading; so do the fields, which live in the caller's arena. A
  * reader belongs to one thread. */

@@ -205,13 +205,14 @@ bool ll_scalesim_holds_products(const char *text, size_t length)
     size_t most = 0, fields = 0;
     bool filled = false;
     for (const char *at = text, *end = text + length; at < end; at++) {
-        filled = filled || (*at != ',' && *at != ' ' && *at != '\r' && *at != '\n');
-        if (*at != ',' && *at != '\n')
+        bool line_end = *at == '\n' || *at == '\r';
+        filled = filled || (*at != ',' && *at != ' ' && !line_end);
+        if (*at != ',' && !line_end)
             continue;
         fields += filled;
         filled = false;
         most = fields > most ? fields : most;
-        fields = *at == '\n' ? 0 : fields;
+        fields = line_end ? 0 : fields;
     }
     most = fields + filled > most ? fields + filled : most;
     return most > 1 && most < 1 + STRIDE_W;
