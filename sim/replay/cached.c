@@ -164,8 +164,49 @@ static void stream_lines(const struct ll_task *task, const struct ll_level *leve
     *streamed = ll_min(output ? task->problem.dims.k : task->problem.dims.n, ll_max(*streamed, whole));
 }
 
+/* Bytes of the lines that `runs` pieces of a matrix touch, each of `elements` side by side that begin
+ * anywhere in a line. */
+static double touched(double runs, double elements, double element_bytes, double line_bytes)
+{
+    return runs * ((elements - 1) * element_bytes + line_bytes);
+}
+
+/* What must fit for the block to stay while so many elements stream past at a time. */
+static double needed(const struct ll_op_view *op, const struct ll_tiling *tiling, double streamed,
+                     double element, double line)
+{
+    double m = (double)tiling->block.m, n = (double)tiling->block.n, k = (double)tiling->block.k;
+    bool turned_a = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0),
+         turned_b = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0);
+    *(tiling->stays == LL_OPERAND_C ? &k : &n) = streamed;
+    double a = turned_a ? touched(k, m, element, line) : touched(m, k, element, line);
+    double b = turned_b ? touched(n, k, element, line) : touched(k, n, element, line);
+    return a + 2 * b + touched(m, n, element, line);
+}
+
+/* Where all lines are of one set, LRU keeps the block if few enough elements stream past at a time. In sets
+ * of few ways some of its lines give way to others in each pass, as they do where nothing is few enough: then
+ * as few passes as possible are best. */
+static void let_stay(const struct ll_op_view *op, const struct ll_task *task, const struct ll_level *level,
+                     uint64_t least, struct ll_tiling *tiling)
+{
+    const struct ll_cache_level shape = ll_machine_cache(level);
+    uint64_t *streamed = tiling->stays == LL_OPERAND_C ? &tiling->block.k : &tiling->block.n;
+    double element = (double)ll_dtype_bytes((enum ll_dtype)task->work->dtype);
+    if (task->work->kind != LL_WORK_GEMM || shape.sets > 1 || shape.policy != LL_CACHE_LRU ||
+        tiling->stays == LL_OPERAND_B)
+        return;
+    for (uint64_t count = *streamed; count >= least; count--)
+        if (needed(op, tiling, (double)count, element, (double)shape.line_bytes) <=
+            (double)level->size_bytes) {
+            *streamed = count;
+            return;
+        }
+}
+
 /* What the formulas say of this op with the room of this level, and the blocks to run. */
-static void ask_formula(const struct ll_work *work, const struct ll_level *level, struct ll_cached_op *cached)
+static void ask_formula(const struct ll_op_view *op, const struct ll_work *work, const struct ll_level *level,
+                        struct ll_cached_op *cached)
 {
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
     cached->blocked = task.is_product;
@@ -174,7 +215,9 @@ static void ask_formula(const struct ll_work *work, const struct ll_level *level
         return;
     cached->tiling = ll_tile(&task.problem, ll_level_room(level));
     cached->formula_bytes = cached->tiling.bytes;
+    const struct ll_gemm block = cached->tiling.block;
     stream_lines(&task, level, &cached->tiling);
+    let_stay(op, &task, level, cached->tiling.stays == LL_OPERAND_C ? block.k : block.n, &cached->tiling);
 }
 
 /* What the memory outside of the caches hears. */
@@ -264,7 +307,7 @@ bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *
     find_caches(machine, request->level, cached);
     for (size_t i = 0; i < cached->level_count; i++)
         shapes[i] = cached->levels[i].shape;
-    ask_formula(work, &machine->levels[request->level], cached);
+    ask_formula(op, work, &machine->levels[request->level], cached);
     struct ll_nest nest = ll_nest_of_op(op, work, &cached->tiling);
     struct asked asked = {request, ll_dtype_bytes((enum ll_dtype)op->out[0].dtype), NULL, &cached->memory};
     struct ll_arena arena = {0};

@@ -139,15 +139,15 @@ static struct ll_machine *cached_machine(const char *path, const char *value)
     return machine;
 }
 
-/* A product of 40 x 30 by 30 x 50 and its relu. */
-static struct ll_trace *two_ops(void)
+/* A product of 40 x terms by terms x 50 and its relu. */
+static struct ll_trace *two_ops(uint32_t terms)
 {
     struct toy *toy = calloc(1, sizeof *toy);
     char path[64];
     toy_open(toy, path);
     ll_recorder_step_begin(toy->recorder);
-    uint32_t a = toy_bring(toy, toy_matrix(40, 30), LL_INPUT),
-             b = toy_bring(toy, toy_matrix(30, 50), LL_WEIGHT);
+    uint32_t a = toy_bring(toy, toy_matrix(40, terms), LL_INPUT),
+             b = toy_bring(toy, toy_matrix(terms, 50), LL_WEIGHT);
     uint32_t c = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (const uint32_t[]){a, b}, 2, NULL, 0,
                         LL_ACTIVATION, NULL);
     toy_op(toy, LL_OP_RELU, LL_PHASE_FORWARD, &c, 1, NULL, 0, LL_ACTIVATION, NULL);
@@ -162,11 +162,16 @@ struct world {
     const struct ll_prepared *prepared;
 };
 
-static void make(struct world *world)
+static void make_of(struct world *world, uint32_t terms)
 {
-    *world = (struct world){.trace = two_ops()};
+    *world = (struct world){.trace = two_ops(terms)};
     world->prepared = ll_prepare(world->trace, &world->arena, &world->diags);
     assert_non_null(world->prepared);
+}
+
+static void make(struct world *world)
+{
+    make_of(world, 30);
 }
 
 static void unmake(struct world *world)
@@ -222,6 +227,21 @@ static void an_op_is_blocked_for_half_of_a_cache_or_for_all_where_nothing_loads_
     machine->levels[0].size_bytes = 16384;
     assert_near(all, run(&world, machine, 0, 1).formula_bytes, 0);
     assert_true(all < half);
+    unmake(&world);
+    ll_machine_free(machine);
+}
+
+/* Of 256 lines, a block of 40 x 48 sums takes 160 or 180, as many terms of 40 rows as a line has 40, and each
+ * row of the right operand 4 or 5: a few of those fit beside the block, not 16. */
+static void a_block_stays_in_a_cache_of_one_set(void **state)
+{
+    (void)state;
+    struct world world;
+    struct ll_machine *machine = cached_machine("memory.sram.cache.policy", "lru");
+    make_of(&world, 400);
+    machine->levels[0].size_bytes = 16384;
+    struct ll_cached_op product = run(&world, machine, 0, UINT64_MAX);
+    assert_true((double)product.levels[0].traffic_bytes < 1.2 * (product.formula_bytes + 4 * 2000));
     unmake(&world);
     ll_machine_free(machine);
 }
@@ -332,6 +352,7 @@ int main(void)
         cmocka_unit_test(the_passes_of_a_convolution_touch_all_of_their_operands),
         cmocka_unit_test(a_gather_reads_indices_and_writes_what_rows_it_reads),
         cmocka_unit_test(a_large_cache_moves_each_line_once),
+        cmocka_unit_test(a_block_stays_in_a_cache_of_one_set),
         cmocka_unit_test(writes_that_go_around_are_traffic),
         cmocka_unit_test(an_op_is_blocked_for_half_of_a_cache_or_for_all_where_nothing_loads_meanwhile),
         cmocka_unit_test(memory_serves_what_the_caches_ask),
