@@ -333,6 +333,17 @@ static int run_and_show(struct shown *shown, uint64_t level, uint64_t most)
     return status == LL_DONE && *watch.interrupted ? LL_INTERRUPTED : status;
 }
 
+/* A cache does not ask whose a line is. */
+static void say_what_passes(const struct ll_machine *machine)
+{
+    for (uint64_t i = 0; i < machine->level_count; i++)
+        if (machine->levels[i].cache_given && !ll_level_holds_all(&machine->levels[i]))
+            fprintf(stderr,
+                    "%s: `holds` of %s is left out, here and in the formula beside it: every operand goes "
+                    "through this cache\n",
+                    machine->stem, machine->levels[i].name);
+}
+
 static int run_op(const struct ll_args *args, const struct ll_machine *machine, const struct ll_trace *trace)
 {
     struct ll_diags diags = {0};
@@ -347,7 +358,10 @@ static int run_op(const struct ll_args *args, const struct ll_machine *machine, 
     ll_diags_release(&diags);
     if (status == LL_DONE)
         status = pick_op(args, shown.prepared, &shown.seq);
-    return status == LL_DONE ? run_and_show(&shown, level, most) : status;
+    if (status != LL_DONE)
+        return status;
+    say_what_passes(machine);
+    return run_and_show(&shown, level, most);
 }
 
 static int run(const struct ll_args *args)
@@ -395,7 +409,8 @@ const struct ll_command ll_command_cache = {
         "loops in that blocking, one access after the other, through each memory level that has a `cache`, "
         "and compares what the caches moved with the formula. It simulates hundreds of millions of accesses "
         "per second that hit the first cache, tens of millions that go through several; "
-        "a matrix product has two or three for each multiplication.\n"
+        "a matrix product has two or three for each multiplication. Every operand goes through every cache, "
+        "also where `holds` of its level says that some pass by.\n"
         "\n"
         "What the last cache asks is played, command by command, on the memory outside of it, where that "
         "has a `dram`, as fast as it can serve: so the last line tells how much of its bandwidth an op that "

@@ -377,7 +377,7 @@ static const struct ll_field level_fields[] = {
              "given, all. What is kept for the next op is what it holds then, too: results for a layer that "
              "takes them as input, in a memory of [input, output]. Where operands reach one memory out of several "
              "levels, each level's are blocked as suits them alone: a lower bound, by which holding fewer may look "
-             "better than it is"},
+             "better than it is. `leadline cache` lets all operands through every cache"},
     {.key = "on_chip", .type = LL_TYPE_BOOL, AT(on_chip), .given_offset = offsetof(struct ll_level, on_chip_given),
      .help = "whether it lies on the chip, for areas, energy and price; when not given, every level does but the "
              "outermost"},
