@@ -50,6 +50,8 @@ static void a_row_is_read_however_it_is_dressed(void **state)
         HEADER "\r\nL,56,28,3,1,64,128,2,\r\n\r\n",
         HEADER "\rL,56,28,3,1,64,128,2,\r",
         HEADER "\n\n\tL , 56 ,28\t,3,1,64,128,2   ,  \n",
+        "Layer name\t IFMAP Height\t IFMAP Width\t \nL\t56\t28\t3\t1\t64\t128\t2\t\n",
+        "Layer name;IFMAP Height;IFMAP Width\nL;56;28;3;1;64;128;2\n",
         HEADER ",,Eh,Ew\n,,,,,,,,,,\nL,56,28,3,1,64,128,2,,,54,14\n",
         HEADER "\nL,56,28,3,1,64,128,2,#dw\n",
         HEADER "\nL,56,28,3,1,64,128,2,2,\n",
@@ -206,7 +208,9 @@ static void lines_may_end_in_a_carriage_return_alone(void **state)
         assert_int_equal(inputs->diags.kept[i].place.column, 12);
     }
     static const char products[] = "Layer,M,N,K,\ra,1,2,3,\rb,1,2,3,\r";
+    static const char tabs[] = "Layer\tM\tN\tK\na\t1\t2\t3\t\n";
     assert_true(ll_scalesim_holds_products(products, sizeof products - 1));
+    assert_true(ll_scalesim_holds_products(tabs, sizeof tabs - 1));
     release(inputs);
 }
 

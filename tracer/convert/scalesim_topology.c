@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SCALE-Sim's topologies, also those that it ships and cannot read: blank rows of commas, no comma at the end
- * of a row, empty columns behind it, notes behind the strides.
+ * of a row, empty columns behind it, notes behind the strides, tabs between fields.
  *
  * A layer whose name holds DP is depthwise there: one layer with one channel for each of its channels. */
 #include "tracer/convert/scalesim.h"
@@ -200,14 +200,36 @@ static void read_rows(struct reading *reading)
     }
 }
 
+/* What stands between fields: where there is no comma at all, spreadsheets wrote something else. */
+static char separator(const char *text, size_t length)
+{
+    static const char others[] = {'\t', ';'};
+    if (length && memchr(text, ',', length))
+        return ',';
+    for (size_t i = 0; length && i < sizeof others; i++)
+        if (memchr(text, others[i], length))
+            return others[i];
+    return ',';
+}
+
+/* The same text with commas between its fields. NULL when memory ran out. */
+static const char *with_commas(const char *text, size_t length, struct ll_arena *arena)
+{
+    char sign = separator(text, length), *copy = sign == ',' ? NULL : ll_copy_text(arena, text, length);
+    for (size_t i = 0; copy && i < length; i++)
+        copy[i] = copy[i] == sign ? ',' : copy[i];
+    return sign == ',' ? text : copy;
+}
+
 bool ll_scalesim_holds_products(const char *text, size_t length)
 {
     size_t most = 0, fields = 0;
     bool filled = false;
+    char sign = separator(text, length);
     for (const char *at = text, *end = text + length; at < end; at++) {
         bool line_end = *at == '\n' || *at == '\r';
-        filled = filled || (*at != ',' && *at != ' ' && !line_end);
-        if (*at != ',' && !line_end)
+        filled = filled || (*at != sign && *at != ' ' && !line_end);
+        if (*at != sign && !line_end)
             continue;
         fields += filled;
         filled = false;
@@ -226,12 +248,15 @@ const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size
     if (!reading)
         return NULL;
     *reading = (struct reading){.arena = arena, .products = products};
-    reading->csv =
-        (struct ll_csv){.file = name, .at = text, .end = text + length, .arena = arena, .diags = diags};
+    reading->csv = (struct ll_csv){.file = name, .arena = arena, .diags = diags};
     if (length && memchr(text, '\0', length)) {
         ll_complain(diags, (struct ll_place){.file = name}, "this is not text: it holds bytes of value zero");
         return NULL;
     }
+    reading->csv.at = with_commas(text, length, arena);
+    reading->csv.end = reading->csv.at + length;
+    if (!reading->csv.at)
+        return NULL;
     read_rows(reading);
     *count = reading->count;
     if (reading->count == 0 && !reading->failed && !reading->csv.failed)
