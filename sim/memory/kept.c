@@ -30,15 +30,27 @@ static struct ll_cache_found at_random(double q, double x, double was)
     return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
 
-/* Whether a memory that keeps what was used last has it still. */
-static bool young(const struct ll_level *level, struct ll_round round)
+/* The share of its lines that a cache which keeps what was used last has still. Of so many ways the law is as
+ * good as that of one set; what is so near to all or nothing is taken for it. */
+static double young(const struct ll_level *level, struct ll_round round)
 {
-    return (double)round.bytes + round.corunners <= (double)level->size_bytes;
+    enum { MOST_WAYS = 256 };
+    static const double NEAR = 1e-3;
+    double came = ((double)round.bytes + round.corunners) / (double)level->size_bytes;
+    uint64_t ways = level->cache.ways;
+    if (ways == 0 || ways > MOST_WAYS || ll_machine_cache(level).sets == 1)
+        return came <= 1 ? 1 : 0;
+    double others = came * (double)ways, term = exp(-others), share = term;
+    for (uint64_t i = 1; i < ways; i++) {
+        term *= others / (double)i;
+        share += term;
+    }
+    return share < NEAR ? 0 : share > 1 - NEAR ? 1 : share;
 }
 
 static struct ll_cache_found by_age(const struct ll_level *level, struct ll_round round, double was)
 {
-    double share = young(level, round) ? was : 0, admitted = (1 - share) * ll_cache_admission(&level->cache);
+    double share = young(level, round) * was, admitted = (1 - share) * ll_cache_admission(&level->cache);
     return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
 
@@ -61,7 +73,10 @@ double ll_level_keeps(const struct ll_level *level, uint64_t bytes, struct ll_ro
     uint64_t size = level->size_bytes, distance = round.bytes - ll_min(bytes, round.bytes);
     if (!level->cache_given)
         return distance < size && ll_fits(round.bytes) ? (double)ll_min(bytes, size - distance) : 0;
-    if (young(level, round))
+    double admission = ll_cache_admission(&level->cache), share = young(level, round);
+    if (level->cache.policy != LL_CACHE_RANDOM)
+        return (double)bytes * share * admission / (1 - share * (1 - admission));
+    if ((double)round.bytes + round.corunners <= (double)size)
         return (double)bytes;
     struct ll_cache_found found = ll_cache_finds(level, round, NULL);
     for (int time = 0; time < MOST_TIMES; time++) {

@@ -16,10 +16,19 @@
  *
  *       s = exp(-a T / C)
  *
+ * One of W ways that replaces by age has a line until W others of its set have come. Lines lie in sets as if
+ * dealt (pages at random, addresses of GPUs' caches hashed), so that others are as many as Poisson's law has
+ * (Smith, "A comparative study of set associative memory mapping algorithms", IEEE TSE 4, 1978), and the part
+ *
+ *       s = exp(-x) (1 + x + x^2 / 2! + ... + x^(W-1) / (W-1)!),  x = W T / C
+ *
+ * is left. That is no matter of all or nothing at T = C: with W = 16 it is 0.84 at three quarters of it and
+ * 0.16 at five.
+ *
  * Of the lines that miss, a cache lets in the share q (`admission`), so that what comes once displaces little
  * of what comes often (Qureshi et al., "Adaptive insertion policies for high performance caching", ISCA
- * 2007). So what a use finds (f) depends on what was there (p) when the one before was over. By age s = 1
- * when T <= C, else 0; at random it depends on the bytes A that the cache has let in meanwhile:
+ * 2007). So what a use finds (f) depends on what was there (p) when the one before was over. By age s is as
+ * said; at random it depends on the bytes A that the cache has let in meanwhile:
  *
  *       f = s p,  of what comes a = (1 - f) q is let in,  s = exp(-A / C),  p of the next time = f + a
  *

@@ -3,6 +3,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/task.h"
+#include "sim/memory/residency.h"
 #include "sim/net/collective.h"
 #include "sim/replay/replay.h"
 
@@ -41,19 +42,19 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
 }
 
 /* A row of one op was measured by repeating it on the same operands. A cache in front of the outermost memory
- * then holds what the run before left, if all of it fits: what was used least recently gives way, so that a
- * longer sweep finds nothing of itself. Results alternate between two blocks, since the next one is asked for
- * while the last is still held. */
+ * then has what it keeps of them from the run before. Results alternate between two blocks, since the next
+ * one is asked for while the last is still held. */
 static void save_repeated(const struct ll_machine *machine, const struct ll_work *work,
                           const struct ll_cost *cost, struct ll_leftovers *left)
 {
     uint64_t outermost = machine->level_count - 1;
-    double bytes = (double)work->a_bytes + (double)work->b_bytes + 2 * (double)work->c_bytes;
     if (outermost == 0 || !machine->levels[outermost - 1].cache_given)
         return;
-    uint64_t instances = ll_machine_instances(machine, outermost - 1);
-    if (bytes <= (double)machine->levels[outermost - 1].size_bytes * (double)instances)
-        left->saved_bytes[outermost] = cost->level_bytes[outermost];
+    struct ll_level cache = machine->levels[outermost - 1];
+    cache.size_bytes = ll_mul(cache.size_bytes, ll_machine_instances(machine, outermost - 1));
+    uint64_t bytes = ll_add(ll_add(work->a_bytes, work->b_bytes), ll_mul(2, work->c_bytes));
+    double kept = ll_level_keeps(&cache, bytes, (struct ll_round){.bytes = bytes});
+    left->saved_bytes[outermost] = bytes > 0 ? cost->level_bytes[outermost] * kept / (double)bytes : 0;
 }
 
 /* The smallest group of the network that holds so many devices, as bridged pairs on one bus do four; 0: none

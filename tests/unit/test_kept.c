@@ -5,12 +5,19 @@
 #include "two_levels.h"
 
 #include "sim/memory/cache.h"
+#include "tracer/base/random.h"
+
+/* Lines that are evicted by age lie anywhere, as pages and hashed addresses do: the law is that of such. */
+static uint64_t place_of(const struct ll_cache_level *level, uint64_t line)
+{
+    return (level->policy == LL_CACHE_LRU ? ll_random_bits(1, line) >> 8 : line) * level->line_bytes;
+}
 
 static void run_lines(struct ll_cache *cache, const struct ll_cache_level *level, uint64_t begin,
                       uint64_t end)
 {
     for (uint64_t line = begin; line < end; line++)
-        ll_cache_run(cache, &(uint64_t){line * level->line_bytes}, 1);
+        ll_cache_run(cache, &(uint64_t){place_of(level, line)}, 1);
 }
 
 /* Lines of a stream that goes round that hit in a simulated cache once it has settled, of all. */
@@ -34,17 +41,17 @@ static void a_cache_keeps_of_a_round_what_a_simulated_one_keeps(void **state)
 {
     (void)state;
     static const enum ll_cache_policy policies[] = {LL_CACHE_LRU, LL_CACHE_RANDOM};
-    static const double rounds[] = {0.5, 1, 1.25, 1.5, 2, 3, 4};
+    static const double rounds[] = {0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4};
     enum { ROUNDS = sizeof rounds / sizeof *rounds };
-    const uint64_t bytes = UINT64_C(64) * 16 * 64;
+    const uint64_t bytes = UINT64_C(512) * 16 * 64;
     for (size_t i = 0; i < 2 * (size_t)ROUNDS; i++) {
         struct ll_cache_level cache = {
-            .sets = 64, .ways = 16, .line_bytes = 64, .policy = policies[i / ROUNDS]};
+            .sets = 512, .ways = 16, .line_bytes = 64, .policy = policies[i / ROUNDS]};
         uint64_t half = (uint64_t)(rounds[i % ROUNDS] * (double)bytes / 2);
         struct ll_level level = {.size_bytes = bytes, .cache = cache, .cache_given = true};
         double kept = ll_level_keeps(&level, half, (struct ll_round){2 * half, 0}) / (double)half;
         double hits = hits_of_rounds(&cache, 2 * half / 64);
-        assert_near(kept, hits, 0.06);
+        assert_true(fabs(kept - hits) < 0.06);
     }
 }
 
@@ -225,6 +232,25 @@ static void the_host_finds_nothing_that_it_overwrites(void **state)
     }
 }
 
+/* A direct-mapped cache and as many lines as it has: of others none may be in a line's set, e^-1; with two
+ * ways one may, e^-2 (1 + 2). Of many ways, or of one set, all that fit are kept. */
+static void a_set_keeps_what_fewer_others_than_its_ways_came_after(void **state)
+{
+    (void)state;
+    const uint64_t bytes = UINT64_C(1) << 20;
+    const struct ll_round round = {bytes, 0};
+    const struct {
+        uint64_t ways;
+        double kept;
+    } cases[] = {{1, exp(-1)}, {2, 3 * exp(-2)}, {0, 1}, {bytes / 64, 1}, {1024, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_level level = {.size_bytes = bytes,
+                                 .cache_given = true,
+                                 .cache = {.ways = cases[i].ways, .line_bytes = 64, .policy = LL_CACHE_LRU}};
+        assert_near(ll_level_keeps(&level, 1000, round), 1000 * cases[i].kept, 1e-9);
+    }
+}
+
 /* A quarter of 10 bytes is let in each time: 0, 1/4, 7/16, 37/64 are found, by age exactly. */
 static void by_age_as_well_a_part_is_let_in_each_time(void **state)
 {
@@ -266,6 +292,8 @@ static void a_larger_cache_finds_no_less(void **state)
             .size_bytes = bytes,
             .cache_given = true,
             .cache = {.policy = ll_random_below(&seed, 2) ? LL_CACHE_RANDOM : LL_CACHE_LRU,
+                      .ways = ll_random_below(&seed, 40),
+                      .line_bytes = 64,
                       .admission = (double)(1 + ll_random_below(&seed, 16)) / 16}};
         struct ll_level large = small;
         large.size_bytes = more;
@@ -286,9 +314,9 @@ static void a_larger_cache_finds_no_less(void **state)
  * hits of that in a simulated cache, and what the law says of it. */
 static void check_rest(enum ll_cache_policy policy, double share, double others)
 {
-    const uint64_t lines = 64 * 16, mine = (uint64_t)(share * (double)lines);
+    const uint64_t lines = 512 * 16, mine = (uint64_t)(share * (double)lines);
     static const uint64_t first[] = {0, 0, 0, 0, 1, 2, 3, 4}; /* of ops 3 to 6 */
-    struct ll_cache_level cache = {.sets = 64, .ways = 16, .line_bytes = 64, .policy = policy};
+    struct ll_cache_level cache = {.sets = 512, .ways = 16, .line_bytes = 64, .policy = policy};
     struct ll_arena arena = {0};
     struct ll_cache *simulated = ll_cache_new(&cache, 1, &arena);
     run_lines(simulated, &cache, lines, 40 * lines); /* it fills empty places first */
@@ -486,6 +514,7 @@ int main(void)
         cmocka_unit_test(what_comes_once_displaces_what_came_often_by_what_is_let_in),
         cmocka_unit_test(what_passes_by_displaces_nothing),
         cmocka_unit_test(the_host_finds_nothing_that_it_overwrites),
+        cmocka_unit_test(a_set_keeps_what_fewer_others_than_its_ways_came_after),
         cmocka_unit_test(by_age_as_well_a_part_is_let_in_each_time),
         cmocka_unit_test(what_a_product_left_elsewhere_is_let_in_anew),
         cmocka_unit_test(a_larger_cache_finds_no_less),

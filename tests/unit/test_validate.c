@@ -4,6 +4,7 @@
 
 #include "sim/validate/validate.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 struct trial {
@@ -203,6 +204,35 @@ static void a_device_answers_under_the_software_that_was_measured(void **state)
     end(&noted);
 }
 
+/* An op that was repeated finds its operands in a cache in front of the memory, and ever fewer of them the
+ * larger they are: a tenth of the size more nowhere takes twice as long, though memory is ten times as
+ * slow. */
+static void what_is_repeated_fades_out_of_a_cache(void **state)
+{
+    (void)state;
+    static const char text[] = "name: Cached\nclock: 1GHz\n"
+                               "units: [{name: lanes, model: vector, lanes: 1024, flops: {bf16: 100}}]\n"
+                               "memory:\n"
+                               "  - {name: l2, size: 32MiB, bandwidth: 3TB/s, cache: {ways: 16}}\n"
+                               "  - {name: ram, size: 16GiB, bandwidth: 300GB/s}\n";
+    struct trial t = {.machine = ll_toy_machine(text)};
+    assert_non_null(t.machine);
+    double last_s = 0, last_bytes = 0;
+    for (uint64_t n = 1 << 20; n < 64 << 20; n += n / 10) {
+        char dims[32];
+        snprintf(dims, sizeof dims, "n=%" PRIu64, n);
+        struct ll_measured rows[] = {row("Cached", "relu", dims, 1)};
+        double bytes = (double)n * 4;
+        double time_s = validate(&t, rows, 1)->predictions[0].time_s;
+        assert_true(last_s == 0 || (time_s > last_s && time_s < last_s * 2));
+        assert_true(last_s > 0 || time_s < 1.05 * bytes / 3e12); /* 6 MiB, with another result */
+        last_s = time_s;
+        last_bytes = bytes;
+    }
+    assert_true(fabs(last_s - last_bytes / 300e9) < 0.05 * last_s);
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +244,7 @@ int main(void)
         cmocka_unit_test(a_device_may_be_a_node_itself),
         cmocka_unit_test(a_node_may_be_several_groups),
         cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),
+        cmocka_unit_test(what_is_repeated_fades_out_of_a_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
