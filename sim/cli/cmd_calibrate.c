@@ -307,7 +307,9 @@ const struct ll_command ll_command_calibrate = {
         "wrong "
         "as twice as fast; the mean error in percent need not fall with it. The range of a number is that of "
         "the "
-        "fits without one part of the rows each: how much hangs on single rows, not a confidence interval.\n",
+        "fits without one part of the rows each: how much hangs on single rows, not a confidence interval. "
+        "The new file answers to the names of the one it inherits, so that leadline validate --machines "
+        "FOLDER scores it where it stands without that one.\n",
     .options = options,
     .repeated = (const char *const[]){"from", NULL},
     .writes = (const char *const[]){"output", "keep", NULL},

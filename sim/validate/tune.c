@@ -358,7 +358,7 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
     size_t most = task->row_count;
     struct tuner t = {.task = task, .pool = pool};
     double *kept = ll_alloc(arena, most, sizeof *kept);
-    *tuning = (struct ll_tuning){.count = task->number_count};
+    *tuning = (struct ll_tuning){.machine = task->machine, .count = task->number_count};
     t.samples = ll_alloc(arena, most + 1, sizeof *t.samples);
     t.sums = ll_alloc(arena, most / GRAIN + 1, sizeof *t.sums);
     t.errors = ll_alloc(arena, most, sizeof *t.errors);

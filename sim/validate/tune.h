@@ -26,11 +26,12 @@ struct ll_tuned {
 };
 
 struct ll_tuning {
-    size_t rows, folds; /* rows that were used */
-    size_t different;   /* of them, those that measure the same as none before them */
-    size_t unscored;    /* rows of this hardware that could not be predicted */
-    const char *why;    /* the first of them could not; static storage */
-    size_t untimed;     /* rows of this hardware that were not measured: nan for a time */
+    const struct ll_machine *machine; /* the task's */
+    size_t rows, folds;               /* rows that were used */
+    size_t different;                 /* of them, those that measure the same as none before them */
+    size_t unscored;                  /* rows of this hardware that could not be predicted */
+    const char *why;                  /* the first of them could not; static storage */
+    size_t untimed;                   /* rows of this hardware that were not measured: nan for a time */
     struct ll_errors before, held_out, fitted;
     struct ll_tuned *tuned; /* in the order of the numbers given */
     size_t count;
@@ -49,9 +50,8 @@ struct ll_tuning_task {
 bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,
              struct ll_tuning *tuning);
 
-/* The machine that inherits `base` and has the numbers that moved, as a file; `data` names the rows for
- * `sources`.
- */
+/* The machine that inherits `base`, answers to all names that it answers to and has the numbers that moved,
+ * as a file; `data` names the rows for `sources`. */
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
                     struct ll_str *out);
 

@@ -69,6 +69,20 @@ static void write_source(const struct ll_tuning *tuning, const struct ll_tuned *
     ll_str_release(&text);
 }
 
+/* What measured rows may call it, so that they are its own where it stands without the one it inherits. */
+static void write_aliases(const struct ll_machine *machine, struct ll_str *out)
+{
+    ll_str_add(out, "aliases: [");
+    quote(machine->stem, out);
+    ll_str_add(out, ", ");
+    quote(machine->name, out);
+    for (uint64_t i = 0; i < machine->alias_count; i++) {
+        ll_str_add(out, ", ");
+        quote(machine->aliases[i], out);
+    }
+    ll_str_add(out, "]\n");
+}
+
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
                     struct ll_str *out)
 {
@@ -82,6 +96,7 @@ void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char
     ll_str_add(out, "\nname: ");
     quote(name, out);
     ll_str_add(out, "\n");
+    write_aliases(tuning->machine, out);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && same_segment(written[i], written[next], 0);)
             next++;

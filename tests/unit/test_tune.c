@@ -202,6 +202,7 @@ static void the_file_says_what_moved_and_why(void **state)
     struct ll_str yaml = {0};
     ll_tuning_yaml(&tuning, "toy", "Toy, \"fitted\"", "d.csv", &yaml);
     assert_non_null(strstr(yaml.text, "inherits: \"toy\"\nname: \"Toy, \\\"fitted\\\"\"\n"
+                                      "aliases: [\"toy\", \"Toy\", \"A Toy\"]\n"
                                       "memory: [{name: ram, bandwidth: "));
     assert_non_null(strstr(yaml.text, "\nsoftware: {op_overhead: "));
     assert_non_null(
