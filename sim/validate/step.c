@@ -206,7 +206,7 @@ static const char keys_MEGATRON[] = BATCH_KEYS "tp pp dp interleave recompute se
                   keys_SHARDED[] = BATCH_KEYS REPLICA_KEYS "sharding act_ckpt seq grad_accum params ",
                   keys_REPLICAS[] = BATCH_KEYS REPLICA_KEYS "seq grad_accum ",
                   keys_TOKENS[] = COMMON_KEYS REPLICA_KEYS "batch_tokens ",
-                  keys_ALONE[] = BATCH_KEYS "tp pp dp seq fusion ";
+                  keys_ALONE[] = BATCH_KEYS "devices tp pp dp seq fusion ";
 
 /* A compiler joins the ops that models write out. */
 static void plan_ALONE(struct reading *r)
@@ -220,6 +220,8 @@ static void plan_ALONE(struct reading *r)
     r->step->plan.pipeline = number_or(r, "pp", 1);
     r->step->plan.data = number_or(r, "dp", 1);
     share_out(r);
+    if (number_or(r, "devices", r->step->devices) != r->step->devices)
+        refuse(r, "there are not tp times pp times dp devices");
     set_from(r, "seq");
 }
 

@@ -201,6 +201,8 @@ static void words_and_sizes_are_not_guessed(void **state)
         {"e2e_infer", "model=gpt2_large;batch=4;seq=1024;mode=decode", false},
         {"e2e_infer", "model=gpt2_large;batch=4;seq=1024;fusion=xla", false},
         {"e2e_infer", "model=gpt2_large;batch=4;seq=1024;layers=3", false},
+        {"e2e_train", "model=gpt2_large;batch=4;seq=1024;tp=2;dp=2;devices=4", true},
+        {"e2e_train", "model=gpt2_large;batch=4;seq=1024;tp=2;devices=4", false},
         {"e2e_train", "model=megatron-22B;batch=4;microbatch=4;tp=8;hidden=64", false},
         {"e2e_train", "model=megatron-22B;batch=4;microbatch=4;tp=8;devices=4", false},
         {"e2e_train", "model=mpt-7b;batch=8;devices=8;recompute=full", false},
