@@ -27,6 +27,7 @@
 #include "sim/cost/nested.h"
 #include "sim/cost/scatter.h"
 #include "sim/cost/task.h"
+#include "sim/cost/weights_again.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -106,16 +107,6 @@ static struct flow with_operands(struct flow flow, double times, double a, doubl
     return flow;
 }
 
-/* The dependent steps of a sequence move b once if all of it stays inside, next to one line of a and c. */
-static bool stays_resident(const struct ll_problem *p, double capacity)
-{
-    double n = (double)p->dims.n, k = (double)p->dims.k;
-    return !p->toll.roomless[LL_OPERAND_B] && (double)p->dims.batch * k * n * p->element[LL_OPERAND_B] +
-                                                      k * p->element[LL_OPERAND_A] +
-                                                      n * p->element[LL_OPERAND_C] <=
-                                                  capacity;
-}
-
 /* Whose operands they are, for sentences: nothing when all are. */
 static const char *names_of(const struct group *group)
 {
@@ -146,8 +137,8 @@ static void tell_sums(const struct ll_problem *problem, double outwards, struct 
 
 /* `shares` times the traffic of a problem into a memory; says so. */
 static struct flow blocked(const struct ll_machine *machine, const struct group *group,
-                           const struct ll_problem *p, const struct ll_task *task, double capacity,
-                           double shares, struct ll_explain *why)
+                           const struct ll_problem *p, const struct ll_task *task,
+                           const struct ll_level *memory, double shares, struct ll_explain *why)
 {
     const char *from = machine->levels[group->level].name;
     uint64_t steps = task->steps;
@@ -155,15 +146,18 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         pass[i] = group->has[i] ? ll_operand_bytes(p, i) : 0;
     double a = pass[LL_OPERAND_A], b = pass[LL_OPERAND_B], c = pass[LL_OPERAND_C];
-    if (task->b_stays && stays_resident(p, capacity)) {
-        double once = shares * (b + (double)steps * (a + c));
+    double again = ll_weights_again(task, p, memory);
+    if (again < 1) {
+        double weights = b + (double)(steps - 1) * again * b;
+        double once = shares * (weights + (double)steps * (a + c));
+        ll_tell_weights_again(again, b, steps, weights, why);
         ll_say(why,
                "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
-               from, names_of(group), shares, b, steps, a, c, once);
+               from, names_of(group), shares, weights, steps, a, c, once);
         struct flow flow = flow_of(machine, group, once, shares * (double)steps * c);
-        return with_operands(flow, shares, (double)steps * a, b, (double)steps * c);
+        return with_operands(flow, shares, (double)steps * a, weights, (double)steps * c);
     }
-    struct ll_tiling t = ll_tile(p, capacity);
+    struct ll_tiling t = ll_tile(p, ll_level_room(memory));
     double once[LL_OPERAND_COUNT], times[LL_OPERAND_COUNT];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         once[i] = group->has[i] || t.more[i] > 0 ? ll_operand_bytes(p, i) : 0;
@@ -196,8 +190,7 @@ static bool is_nested(const struct ll_machine *machine, const struct ll_task *ta
 {
     if (group->level < nested->first || group->level >= nested->end)
         return false;
-    double room = ll_level_room(&machine->levels[group->level - 1]);
-    return !task->b_stays || !stays_resident(&nested->problem, room);
+    return ll_weights_again(task, &nested->problem, &machine->levels[group->level - 1]) >= 1;
 }
 
 static struct flow nested_flow(const struct ll_machine *machine, const struct ll_nested *nested,
@@ -334,7 +327,7 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
             continue; /* there are not that many rows to join */
         before = p.dims;
         double shares = way->shares * ll_gemm_macs(&way->share) / ll_gemm_macs(&p.dims);
-        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), shares, why));
+        best = cheaper(best, blocked(machine, group, &p, task, memory, shares, why));
     }
     return best;
 }
@@ -355,7 +348,7 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
         const struct ll_level *memory = &machine->levels[l];
         struct ll_problem p = seen_by(machine, task, way, group, l);
         p.dims = *share;
-        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(memory), way->shares, why));
+        best = cheaper(best, blocked(machine, group, &p, task, memory, way->shares, why));
     }
     for (int l = next_memory(machine, group, LL_SCOPE_CLUSTER, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_CLUSTER, l + 1))
@@ -439,7 +432,7 @@ static struct flow into_shared(const struct ll_machine *machine, const struct ll
     for (int l = next_memory(machine, group, LL_SCOPE_DEVICE, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_DEVICE, l + 1)) {
         struct ll_problem p = seen_by(machine, task, way, group, l);
-        best = cheaper(best, blocked(machine, group, &p, task, ll_level_room(&machine->levels[l]), 1, why));
+        best = cheaper(best, blocked(machine, group, &p, task, &machine->levels[l], 1, why));
     }
     return best;
 }

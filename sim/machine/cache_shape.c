@@ -4,6 +4,7 @@
 #include "tracer/base/num.h"
 
 #include <assert.h>
+#include <math.h>
 
 #define MOST_LINES (UINT32_MAX / 4) /* slots are counted in 32 bits */
 enum { MOST_TREE_WAYS = 64 };       /* a set's tree is one word of 64 bits */
@@ -59,6 +60,22 @@ const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, 
 double ll_cache_admission(const struct ll_cache_level *level)
 {
     return level->admission > 0 ? level->admission : 1;
+}
+
+/* Of so many ways the law is as good as that of one set; what is so near to all or nothing is taken for
+ * it. */
+double ll_cache_left(const struct ll_cache_level *level, double came)
+{
+    enum { MOST_WAYS = 256 };
+    static const double NEAR = 1e-3;
+    if (level->ways == 0 || level->ways > MOST_WAYS)
+        return came <= 1 ? 1 : 0;
+    double others = came * (double)level->ways, term = exp(-others), share = term;
+    for (uint64_t i = 1; i < level->ways; i++) {
+        term *= others / (double)i;
+        share += term;
+    }
+    return share < NEAR ? 0 : share > 1 - NEAR ? 1 : share;
 }
 
 const char *ll_cache_policy_name(enum ll_cache_policy policy)

@@ -46,6 +46,11 @@ const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, 
 /* The share of new lines that it lets in, above 0 and at most 1. */
 double ll_cache_admission(const struct ll_cache_level *level);
 
+/* Of lines that a cache which replaces by age had, the share that it still has when `came` times what it
+ * holds have come since: its sets fill at random (sim/memory/residency.h). Its ways as in the file: 0 for one
+ * set. Pure. */
+double ll_cache_left(const struct ll_cache_level *level, double came);
+
 /* As machine files spell it: "lru". Static storage. */
 const char *ll_cache_policy_name(enum ll_cache_policy policy);
 

@@ -258,9 +258,9 @@ static const struct ll_field_table unit_table = {
 #define AT(member) .offset = offsetof(struct ll_cache_level, member)
 static const struct ll_field cache_fields[] = {
     {.key = "ways", .type = LL_TYPE_WHOLE, AT(ways), .min = 1, .max = UINT32_MAX,
-     .help = "lines per set; the level's size must make a whole number of sets. What ops find of earlier ones "
-             "fades with few ways (not with `policy: random`), since some sets fill sooner than others; when not "
-             "given, it is fully associative"},
+     .help = "lines per set; the level's size must make a whole number of sets. What ops find of earlier ones, "
+             "and steps of a sequence of its weights, fades with few ways (not with `policy: random`), since some "
+             "sets fill sooner than others; when not given, it is fully associative"},
     {.key = "line", .type = LL_TYPE_SIZE, AT(line_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1, .max = 1 << 20,
      .otherwise = "64B",
      .help = "size of a line, a power of two"},

@@ -30,22 +30,10 @@ static struct ll_cache_found at_random(double q, double x, double was)
     return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
 
-/* The share of its lines that a cache which keeps what was used last has still. Of so many ways the law is as
- * good as that of one set; what is so near to all or nothing is taken for it. */
+/* The share of its lines that a cache which keeps what was used last has still. */
 static double young(const struct ll_level *level, struct ll_round round)
 {
-    enum { MOST_WAYS = 256 };
-    static const double NEAR = 1e-3;
-    double came = ((double)round.bytes + round.corunners) / (double)level->size_bytes;
-    uint64_t ways = level->cache.ways;
-    if (ways == 0 || ways > MOST_WAYS || ll_machine_cache(level).sets == 1)
-        return came <= 1 ? 1 : 0;
-    double others = came * (double)ways, term = exp(-others), share = term;
-    for (uint64_t i = 1; i < ways; i++) {
-        term *= others / (double)i;
-        share += term;
-    }
-    return share < NEAR ? 0 : share > 1 - NEAR ? 1 : share;
+    return ll_cache_left(&level->cache, ((double)round.bytes + round.corunners) / (double)level->size_bytes);
 }
 
 static struct ll_cache_found by_age(const struct ll_level *level, struct ll_round round, double was)

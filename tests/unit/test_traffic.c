@@ -4,6 +4,8 @@
 #include "check.h"
 #include "samples.h"
 
+#include <math.h>
+
 #include "sim/cost/bypass.h"
 #include "sim/cost/cost.h"
 #include "sim/cost/task.h"
@@ -258,6 +260,36 @@ static void a_memory_that_lets_results_by_saves_nothing_that_the_unit_would_undo
     assert_near(passed.level_bytes[1], 256 * 64 + 9 * 256 * 64 + 256 * 256, 0);
 }
 
+/* Ten steps of a layer of 64 x 64 weights: with its other operands, 128 bytes a step, it just fits. A memory
+ * of software's needs as much again for the next block; a cache of one way has lost all but e^-1 of the
+ * weights when they come again, and one of two ways all but 3 e^-2. */
+static void a_cache_loses_weights_bit_by_bit(void **state)
+{
+    (void)state;
+    const struct ll_work work = {.kind = LL_WORK_SEQUENCE,
+                                 .dtype = LL_INT8,
+                                 .flops = 10 * 2 * 64 * 64,
+                                 .a_bytes = 640,
+                                 .b_bytes = 4096,
+                                 .c_bytes = 640,
+                                 .sequence = {.step = {1, 1, 64, 64}, .steps = 10}};
+    const struct {
+        bool is_cache;
+        uint64_t ways;
+        double again;
+    } cases[] = {{false, 0, 1}, {true, 0, 1}, {true, 1, 1 - exp(-1)}, {true, 2, 1 - 3 * exp(-2)}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_machine machine = machine_of(1);
+        machine.levels[0].size_bytes = 64;
+        machine.levels[1].size_bytes = 4096 + 128;
+        machine.levels[1].cache_given = cases[i].is_cache;
+        machine.levels[1].cache =
+            (struct ll_cache_level){.ways = cases[i].ways, .line_bytes = 64, .policy = LL_CACHE_LRU};
+        struct ll_cost cost = cost_of_work(&machine, &work);
+        assert_near(cost.level_bytes[2], 4096 * (1 + 9 * cases[i].again) + 1280, 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +306,7 @@ int main(void)
         cmocka_unit_test(units_of_a_cluster_fetch_once_what_they_have_in_common),
         cmocka_unit_test(into_a_small_memory_a_unit_without_tiles_loads_its_operands_again),
         cmocka_unit_test(without_a_second_buffer_filling_waits),
+        cmocka_unit_test(a_cache_loses_weights_bit_by_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
