@@ -222,7 +222,7 @@ static int report(const struct ll_validation *v, const struct ll_fitted_roofline
     char hardware[256];
     struct ll_str out = {0};
     struct ll_table *errors =
-        ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>?bias|>roofline MAPE|>?its "
+        ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>bias|>roofline MAPE|>?its "
                      "median|>?launch-bound MAPE|>?large MAPE");
     struct ll_table *unscored = ll_table_new(">points|not scored, because");
     for (size_t i = 0; i < v->machine_count; i++) {
