@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -301,6 +302,28 @@ static bool is_folder(const char *path)
     return false;
 }
 
+/* A name that both machines answer to; NULL when there is none. */
+static const char *shared_alias(const struct ll_machine *one, const struct ll_machine *other)
+{
+    for (uint64_t i = 0; i < one->alias_count; i++)
+        for (uint64_t j = 0; j < other->alias_count; j++)
+            if (strcasecmp(one->aliases[i], other->aliases[j]) == 0)
+                return one->aliases[i];
+    return NULL;
+}
+
+/* Aliases are not inherited, so that one in two files is a mistake: which of them is a row's hardware? */
+static bool answer_to_names_of_their_own(const struct machines *machines)
+{
+    const char *alias = NULL;
+    for (size_t i = 0; i < machines->count && !alias; i++)
+        for (size_t j = i + 1; j < machines->count && !alias; j++)
+            if ((alias = shared_alias(machines->at[i], machines->at[j])))
+                ll_wrong("%s and %s: both have \"%s\" among their aliases, which one hardware can have only",
+                         machines->at[i]->stem, machines->at[j]->stem, alias);
+    return !alias;
+}
+
 static struct machines read_machines(const struct ll_args *args)
 {
     const char *folder = ll_value(args, "machines", NULL), **stems;
@@ -327,6 +350,7 @@ static struct machines read_machines(const struct ll_args *args)
             machines.at[machines.count++] = machine;
         machines.failed |= !machine;
     }
+    machines.failed |= !answer_to_names_of_their_own(&machines);
     return machines;
 }
 
