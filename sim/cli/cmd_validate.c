@@ -312,16 +312,16 @@ static const char *shared_alias(const struct ll_machine *one, const struct ll_ma
     return NULL;
 }
 
-/* Aliases are not inherited, so that one in two files is a mistake: which of them is a row's hardware? */
-static bool answer_to_names_of_their_own(const struct machines *machines)
+/* As when a machine was fitted and lies beside the one that it was fitted from. */
+static void say_whose_rows(const struct machines *machines)
 {
-    const char *alias = NULL;
-    for (size_t i = 0; i < machines->count && !alias; i++)
-        for (size_t j = i + 1; j < machines->count && !alias; j++)
-            if ((alias = shared_alias(machines->at[i], machines->at[j])))
-                ll_wrong("%s and %s: both have \"%s\" among their aliases, which one hardware can have only",
-                         machines->at[i]->stem, machines->at[j]->stem, alias);
-    return !alias;
+    for (size_t i = 0; i < machines->count; i++)
+        for (size_t j = i + 1; j < machines->count; j++) {
+            const char *alias = shared_alias(machines->at[i], machines->at[j]);
+            if (alias)
+                fprintf(stderr, "%s and %s both answer to \"%s\"; rows of it are %s's\n",
+                        machines->at[i]->stem, machines->at[j]->stem, alias, machines->at[i]->stem);
+        }
 }
 
 static struct machines read_machines(const struct ll_args *args)
@@ -350,7 +350,7 @@ static struct machines read_machines(const struct ll_args *args)
             machines.at[machines.count++] = machine;
         machines.failed |= !machine;
     }
-    machines.failed |= !answer_to_names_of_their_own(&machines);
+    say_whose_rows(&machines);
     return machines;
 }
 
