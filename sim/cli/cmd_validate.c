@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -302,13 +301,12 @@ static bool is_folder(const char *path)
     return false;
 }
 
-/* A name that both machines answer to; NULL when there is none. */
+/* An alias that both machines answer to; NULL when there is none. */
 static const char *shared_alias(const struct ll_machine *one, const struct ll_machine *other)
 {
     for (uint64_t i = 0; i < one->alias_count; i++)
-        for (uint64_t j = 0; j < other->alias_count; j++)
-            if (strcasecmp(one->aliases[i], other->aliases[j]) == 0)
-                return one->aliases[i];
+        if (ll_machine_answers(other, one->aliases[i]))
+            return one->aliases[i];
     return NULL;
 }
 
@@ -317,10 +315,12 @@ static void say_whose_rows(const struct machines *machines)
 {
     for (size_t i = 0; i < machines->count; i++)
         for (size_t j = i + 1; j < machines->count; j++) {
-            const char *alias = shared_alias(machines->at[i], machines->at[j]);
+            const struct ll_machine *one = machines->at[i], *other = machines->at[j];
+            const char *alias = shared_alias(other, one);
+            alias = alias ? alias : shared_alias(one, other);
             if (alias)
-                fprintf(stderr, "%s and %s both answer to \"%s\"; rows of it are %s's\n",
-                        machines->at[i]->stem, machines->at[j]->stem, alias, machines->at[i]->stem);
+                fprintf(stderr, "%s and %s both answer to \"%s\"; rows of it are %s's\n", one->stem,
+                        other->stem, alias, one->stem);
         }
 }
 

@@ -20,7 +20,8 @@ double ll_weights_again(const struct ll_task *task, const struct ll_problem *pro
     double weights = batch * k * n * problem->element[LL_OPERAND_B],
            line = k * problem->element[LL_OPERAND_A] + n * problem->element[LL_OPERAND_C];
     if (loses_some(memory))
-        return 1 - ll_cache_left(&memory->cache, (weights + batch * m * line) / (double)memory->size_bytes);
+        return 1 - ll_cache_left(&memory->cache, memory->size_bytes,
+                                 (weights + batch * m * line) / (double)memory->size_bytes);
     return weights + line <= ll_level_room(memory) ? 0 : 1;
 }
 

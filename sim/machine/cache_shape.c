@@ -64,11 +64,11 @@ double ll_cache_admission(const struct ll_cache_level *level)
 
 /* Of so many ways the law is as good as that of one set; what is so near to all or nothing is taken for
  * it. */
-double ll_cache_left(const struct ll_cache_level *level, double came)
+double ll_cache_left(const struct ll_cache_level *level, uint64_t size_bytes, double came)
 {
     enum { MOST_WAYS = 256 };
     static const double NEAR = 1e-3;
-    if (level->ways == 0 || level->ways > MOST_WAYS)
+    if (level->ways == 0 || level->ways > MOST_WAYS || level->ways * level->line_bytes >= size_bytes)
         return came <= 1 ? 1 : 0;
     double others = came * (double)level->ways, term = exp(-others), share = term;
     for (uint64_t i = 1; i < level->ways; i++) {

@@ -47,9 +47,9 @@ const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, 
 double ll_cache_admission(const struct ll_cache_level *level);
 
 /* Of lines that a cache which replaces by age had, the share that it still has when `came` times what it
- * holds have come since: its sets fill at random (sim/memory/residency.h). Its ways as in the file: 0 for one
- * set. Pure. */
-double ll_cache_left(const struct ll_cache_level *level, double came);
+ * holds, `size_bytes`, have come since: its sets fill at random (sim/memory/residency.h), one set keeps all
+ * or nothing. Its ways as in the file: 0 for one set. */
+double ll_cache_left(const struct ll_cache_level *level, uint64_t size_bytes, double came);
 
 /* As machine files spell it: "lru". Static storage. */
 const char *ll_cache_policy_name(enum ll_cache_policy policy);

@@ -33,7 +33,8 @@ static struct ll_cache_found at_random(double q, double x, double was)
 /* The share of its lines that a cache which keeps what was used last has still. */
 static double young(const struct ll_level *level, struct ll_round round)
 {
-    return ll_cache_left(&level->cache, ((double)round.bytes + round.corunners) / (double)level->size_bytes);
+    return ll_cache_left(&level->cache, level->size_bytes,
+                         ((double)round.bytes + round.corunners) / (double)level->size_bytes);
 }
 
 static struct ll_cache_found by_age(const struct ll_level *level, struct ll_round round, double was)

@@ -143,6 +143,12 @@ bool ll_has_whole_bytes(const struct ll_prepared *prepared, uint32_t seq)
     return are_whole(op->in, op->input_count) && are_whole(op->out, op->output_count);
 }
 
+/* The side of a block along which a or b streams past what stays. */
+static uint64_t *streamed_side(struct ll_gemm *block, enum ll_operand stays)
+{
+    return stays == LL_OPERAND_C ? &block->k : &block->n;
+}
+
 /* The formula streams one element at a time past the block; a cache had better get whole lines where elements
  * lie side by side: along n, and along k of the left operand, or the channels of an image with all taps of a
  * window. As many of them, up to a line, as there is room for beside the block: LRU keeps what streams along
@@ -151,7 +157,7 @@ static void stream_lines(const struct ll_task *task, const struct ll_level *leve
 {
     const struct ll_conv *conv = task->work->kind == LL_WORK_CONV ? &task->work->conv : NULL;
     bool output = tiling->stays == LL_OPERAND_C;
-    uint64_t *streamed = output ? &tiling->block.k : &tiling->block.n;
+    uint64_t *streamed = streamed_side(&tiling->block, tiling->stays);
     uint64_t outer = tiling->block.m, inner = output ? tiling->block.n : tiling->block.k;
     uint64_t element = ll_dtype_bytes((enum ll_dtype)task->work->dtype);
     uint64_t taps = conv && conv->pass != LL_CONV_FILTER ? conv->kernel_h * conv->kernel_w : 1;
@@ -172,13 +178,11 @@ static double touched(double runs, double elements, double element_bytes, double
 }
 
 /* What must fit for the block to stay while so many elements stream past at a time. */
-static double needed(const struct ll_op_view *op, const struct ll_tiling *tiling, double streamed,
-                     double element, double line)
+static double needed(const struct ll_op_view *op, const struct ll_gemm *block, double element, double line)
 {
-    double m = (double)tiling->block.m, n = (double)tiling->block.n, k = (double)tiling->block.k;
+    double m = (double)block->m, n = (double)block->n, k = (double)block->k;
     bool turned_a = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0),
          turned_b = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0);
-    *(tiling->stays == LL_OPERAND_C ? &k : &n) = streamed;
     double a = turned_a ? touched(k, m, element, line) : touched(m, k, element, line);
     double b = turned_b ? touched(n, k, element, line) : touched(k, n, element, line);
     return a + 2 * b + touched(m, n, element, line);
@@ -191,17 +195,17 @@ static void let_stay(const struct ll_op_view *op, const struct ll_task *task, co
                      uint64_t least, struct ll_tiling *tiling)
 {
     const struct ll_cache_level shape = ll_machine_cache(level);
-    uint64_t *streamed = tiling->stays == LL_OPERAND_C ? &tiling->block.k : &tiling->block.n;
+    struct ll_gemm block = tiling->block;
+    uint64_t *streamed = streamed_side(&block, tiling->stays);
     double element = (double)ll_dtype_bytes((enum ll_dtype)task->work->dtype);
     if (task->work->kind != LL_WORK_GEMM || shape.sets > 1 || shape.policy != LL_CACHE_LRU ||
         tiling->stays == LL_OPERAND_B)
         return;
-    for (uint64_t count = *streamed; count >= least; count--)
-        if (needed(op, tiling, (double)count, element, (double)shape.line_bytes) <=
-            (double)level->size_bytes) {
-            *streamed = count;
-            return;
-        }
+    while (*streamed > least &&
+           needed(op, &block, element, (double)shape.line_bytes) > (double)level->size_bytes)
+        --*streamed;
+    if (needed(op, &block, element, (double)shape.line_bytes) <= (double)level->size_bytes)
+        tiling->block = block;
 }
 
 /* What the formulas say of this op with the room of this level, and the blocks to run. */
@@ -215,9 +219,9 @@ static void ask_formula(const struct ll_op_view *op, const struct ll_work *work,
         return;
     cached->tiling = ll_tile(&task.problem, ll_level_room(level));
     cached->formula_bytes = cached->tiling.bytes;
-    const struct ll_gemm block = cached->tiling.block;
+    const uint64_t least = *streamed_side(&cached->tiling.block, cached->tiling.stays);
     stream_lines(&task, level, &cached->tiling);
-    let_stay(op, &task, level, cached->tiling.stays == LL_OPERAND_C ? block.k : block.n, &cached->tiling);
+    let_stay(op, &task, level, least, &cached->tiling);
 }
 
 /* What the memory outside of the caches hears. */

@@ -15,9 +15,8 @@ static void tell_wait(double before_s, double lead_s, double late_s, struct ll_e
         return;
     if (lead_s > 0)
         ll_say(why,
-               "waits for the software, which turned to it before the device could begin: max(0, %.10g - "
-               "%.10g) = "
-               "%.10g s",
+               "waits for the software, which turned to it before the device could begin: "
+               "max(0, %.10g - %.10g) = %.10g s",
                before_s, lead_s, late_s);
     else
         ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
-static bool is_meant(const struct ll_machine *machine, const char *hardware)
+bool ll_machine_answers(const struct ll_machine *machine, const char *hardware)
 {
     bool found = strcasecmp(machine->stem, hardware) == 0 || strcasecmp(machine->name, hardware) == 0;
     for (uint64_t i = 0; !found && i < machine->alias_count; i++)
@@ -76,7 +75,7 @@ size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_mea
 {
     const struct names names = names_of(row);
     for (size_t i = 0; i < names.count; i++)
-        if (is_meant(machine, names.at[i]))
+        if (ll_machine_answers(machine, names.at[i]))
             return i + 1;
     return 0;
 }
@@ -88,7 +87,7 @@ static uint64_t devices_of(const struct ll_machine *machine, const struct ll_mea
     add_driven(&names, row, row->hardware);
     add_plain(&names, row->hardware);
     for (size_t i = 0; i < names.count; i++)
-        if (is_meant(machine, names.at[i]))
+        if (ll_machine_answers(machine, names.at[i]))
             return 0;
     return one_of(row->hardware) ? strtoull(row->hardware, NULL, 10) : 0;
 }
@@ -112,7 +111,7 @@ static const struct ll_machine *find_machine(const struct ll_measured *row,
 {
     const struct names names = names_of(row);
     for (size_t i = 0; i < count * names.count; i++)
-        if (is_meant(machines[i % count], names.at[i / count]))
+        if (ll_machine_answers(machines[i % count], names.at[i / count]))
             return machines[i % count];
     return NULL;
 }

@@ -73,6 +73,9 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
                                         const struct ll_recordings *recordings, struct ll_pool *pool,
                                         struct ll_arena *arena);
 
+/* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
+bool ll_machine_answers(const struct ll_machine *machine, const char *hardware);
+
 /* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". 0: it was not;
  * else which of the row's names the machine answers to, from 1, the most special, on. Of several machines the
  * row is of the one that answers to the most special name. */

@@ -249,6 +249,10 @@ static void a_set_keeps_what_fewer_others_than_its_ways_came_after(void **state)
                                  .cache = {.ways = cases[i].ways, .line_bytes = 64, .policy = LL_CACHE_LRU}};
         assert_near(ll_level_keeps(&level, 1000, round), 1000 * cases[i].kept, 1e-9);
     }
+    const struct ll_level small = {.size_bytes = 1024,
+                                   .cache_given = true,
+                                   .cache = {.ways = 16, .line_bytes = 64, .policy = LL_CACHE_LRU}};
+    assert_near(ll_level_keeps(&small, 1000, (struct ll_round){1024, 0}), 1000, 0);
 }
 
 /* A quarter of 10 bytes is let in each time: 0, 1/4, 7/16, 37/64 are found, by age exactly. */

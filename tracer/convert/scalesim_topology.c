@@ -254,9 +254,9 @@ const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size
         return NULL;
     }
     reading->csv.at = with_commas(text, length, arena);
-    reading->csv.end = reading->csv.at + length;
     if (!reading->csv.at)
         return NULL;
+    reading->csv.end = reading->csv.at + length;
     read_rows(reading);
     *count = reading->count;
     if (reading->count == 0 && !reading->failed && !reading->csv.failed)
