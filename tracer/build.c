@@ -18,13 +18,19 @@ bool ll_build_refuse(struct ll_trace_build *build, const char *why)
     return build->status == LL_OK && ll_walk_refuse(build->walk, build->frame, why);
 }
 
-bool ll_build_afford(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
+/* Adds so much to what was counted so far, if it stays within the limit. */
+static bool afford(const struct ll_trace_build *build, uint64_t *so_far, uint64_t count, uint64_t weight_each)
 {
-    uint64_t weight = ll_add(build->weight, ll_mul(count, weight_each));
+    uint64_t weight = ll_add(*so_far, ll_mul(count, weight_each));
     if (weight > build->weight_limit)
         return false;
-    build->weight = weight;
+    *so_far = weight;
     return true;
+}
+
+bool ll_build_afford(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
+{
+    return afford(build, &build->weight, count, weight_each);
 }
 
 bool ll_build_charge(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
@@ -85,7 +91,7 @@ bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step)
     if (step < trace->step_count)
         return true;
     uint64_t more = step - trace->step_count + 1;
-    if (step >= LL_NONE || !ll_build_afford(build, more, LL_WEIGHT_STEP))
+    if (step >= LL_NONE || !afford(build, &build->step_weight, more, LL_WEIGHT_STEP))
         return false;
     if (!ll_grow(&trace->steps, &build->step_capacity, step + 1, sizeof *trace->steps) ||
         !ll_grow(&build->step_recorded, &build->recorded_capacity, step + 1, sizeof *build->step_recorded))

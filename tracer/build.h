@@ -38,7 +38,9 @@ struct ll_trace_build {
     struct ll_block block;
     enum ll_status status; /* LL_NO_MEMORY once it ran out; nothing more is done then */
 
-    uint64_t weight, weight_limit; /* so far; by the bytes so far (ll_growth_limit) */
+    /* Of steps, of all else; what each may be, by the bytes so far (ll_growth_limit). Files whose writers did
+     * not count the steps that ops reach are whole all the same. */
+    uint64_t step_weight, weight, weight_limit;
     uint64_t fact_capacity, string_capacity, desc_capacity, form_capacity, links_capacity;
     uint64_t op_capacity, tensor_capacity, step_capacity;
     struct ll_places strings, descs, forms, links;

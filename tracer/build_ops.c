@@ -12,7 +12,7 @@
 struct ops {
     const uint64_t *form, *links, *step, *thread, *outputs, *gap, *duration, *brought_before, *brought_desc;
     uint64_t first_op, first_tensor, base_ns, count, brought;
-    uint64_t without_definitions, contradicting;
+    uint64_t without_definitions, contradicting, beyond; /* of the ops of more steps than a file may hold */
     uint64_t end_ns[LL_TRACKS];
 };
 
@@ -174,8 +174,11 @@ static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, u
     if (ops->outputs[i] != form->view.output_count || ops->step[i] < last_step || ops->thread[i] >= LL_NONE ||
         !ll_fits(ll_add(start_ns, ops->duration[i])) || !inputs_agree(trace, form, &trace->links[links]))
         return false;
-    if (!note_stretch(build, file_op) ||
-        (ops->step[i] >= trace->step_count && !ll_build_reach_step(build, ops->step[i])))
+    if (!ll_build_reach_step(build, ops->step[i])) {
+        ops->beyond++;
+        return false;
+    }
+    if (!note_stretch(build, file_op))
         return false;
     if (file_op != trace->op_count && trace->links[links].control_count > 0 &&
         !renumber_controls(build, file_op, &links))
@@ -307,16 +310,18 @@ static bool make_room(struct ll_trace_build *build, const struct ops *ops)
 static void report(const struct ll_trace_build *build, const struct ops *ops)
 {
     const struct ll_frame *frame = build->frame;
-    if (ops->without_definitions)
-        ll_walk_complain(build->walk,
-                         "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64 " of its %" PRIu64
-                         " ops are lost: definitions that they need are",
-                         frame->number, frame->offset, ops->without_definitions, ops->count);
-    if (ops->contradicting)
-        ll_walk_complain(build->walk,
-                         "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64 " of its %" PRIu64
-                         " ops are lost: they contradict what stands before them",
-                         frame->number, frame->offset, ops->contradicting, ops->count);
+    const struct {
+        uint64_t count;
+        const char *why;
+    } lost[] = {{ops->without_definitions, "definitions that they need are"},
+                {ops->contradicting - ops->beyond, "they contradict what stands before them"},
+                {ops->beyond, "they are of more steps than a file of this size may hold"}};
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        if (lost[i].count)
+            ll_walk_complain(build->walk,
+                             "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64 " of its %" PRIu64
+                             " ops are lost: %s",
+                             frame->number, frame->offset, lost[i].count, ops->count, lost[i].why);
 }
 
 bool ll_build_ops(struct ll_trace_build *build)

@@ -4,14 +4,17 @@
 /* Tensors are numbered in the order of recording, so the first of a storage comes first. */
 static void meet_tensors(const struct ll_trace *trace, struct ll_life *lives)
 {
+    uint32_t start = ll_trace_has_holes(trace) ? LL_NONE : 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
         const struct ll_tensor *tensor = &trace->tensors[i];
         const struct ll_desc *desc = &trace->descs[tensor->desc];
         struct ll_life *life = &lives[tensor->storage];
-        uint32_t op = tensor->producer == LL_NONE ? 0 : tensor->producer;
-        if (life->first == LL_NONE)
-            *life = (struct ll_life){.first = op, .memory = desc->memory};
-        life->last = op;
+        bool brought = tensor->producer == LL_NONE;
+        if (life->first == LL_NONE) {
+            life->first = brought ? start : tensor->producer;
+            life->memory = desc->memory;
+        }
+        life->last = brought ? 0 : tensor->producer;
         life->bytes = ll_max(life->bytes, ll_size_bytes(&desc->shape));
     }
 }
@@ -23,6 +26,8 @@ static void meet_readers(const struct ll_trace *trace, struct ll_life *lives)
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             struct ll_life *life = &lives[trace->tensors[ll_op_input(trace, op, i)].storage];
             life->updates |= form->phase == LL_PHASE_UPDATE;
+            if (life->first > op)
+                life->first = op;
             if (life->last < op)
                 life->last = op;
         }
@@ -50,6 +55,7 @@ struct ll_life *ll_lives(const struct ll_trace *trace, struct ll_arena *arena)
         return NULL;
     meet_tensors(trace, lives);
     meet_readers(trace, lives);
-    keep_model(trace, lives);
+    if (!ll_trace_has_holes(trace))
+        keep_model(trace, lives);
     return lives;
 }

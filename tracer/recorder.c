@@ -61,7 +61,7 @@ struct ll_recorder {
     uint64_t form_capacity, links_capacity;
 
     struct ll_step *steps; /* those that are not written */
-    uint64_t waiting_steps, step_capacity, written_steps;
+    uint64_t waiting_steps, step_capacity, written_steps, weighed_steps;
     struct ll_step step;
     uint64_t step_begin_ns;
     uint64_t calls_before, long_ns_before; /* the meter at the beginning of the step */
@@ -99,10 +99,21 @@ static void add_definitions(struct ll_recorder *recorder)
     recorder->waiting_text_bytes = 0;
 }
 
+/* A step takes its place in the reader's memory with the frame that first names it: with that of an op in it,
+ * or with its own. */
+static uint64_t weigh_steps(struct ll_recorder *recorder, uint64_t reached)
+{
+    uint64_t more = reached > recorder->weighed_steps ? reached - recorder->weighed_steps : 0;
+    recorder->weighed_steps += more;
+    return more * LL_WEIGHT_STEP;
+}
+
 static void add_ops(struct ll_recorder *recorder)
 {
     struct ll_waiting_ops *rows = &recorder->rows;
     uint64_t weight = ll_encode_ops(&recorder->content, &recorder->tables, rows);
+    if (rows->count)
+        weight += weigh_steps(recorder, (uint64_t)rows->ops[rows->count - 1].step + 1);
     add_frame(recorder, rows->count, weight);
     rows->first_op += rows->count;
     rows->first_tensor = recorder->tables.tensor_count;
@@ -119,10 +130,9 @@ static void add_steps(struct ll_recorder *recorder)
         count++;
     if (count == 0)
         return;
-    uint64_t weight =
-        ll_encode_steps(&recorder->content, LL_FRAME_STEPS, recorder->steps, recorder->written_steps, count);
-    add_frame(recorder, 0, weight);
+    ll_encode_steps(&recorder->content, LL_FRAME_STEPS, recorder->steps, recorder->written_steps, count);
     recorder->written_steps += count;
+    add_frame(recorder, 0, weigh_steps(recorder, recorder->written_steps));
     recorder->waiting_steps -= count;
     memmove(recorder->steps, recorder->steps + count, recorder->waiting_steps * sizeof *recorder->steps);
 }

@@ -96,7 +96,7 @@ uint64_t ll_dropped_events(const struct ll_trace *trace)
 
 static bool is_undamaged(const struct ll_trace *trace)
 {
-    return trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0;
+    return trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0 && trace->lost_ops == 0;
 }
 
 static bool is_whole(const struct ll_trace *trace)
@@ -127,12 +127,17 @@ uint64_t ll_complete_steps(const struct ll_trace *trace)
 /* What is lost, of a damaged trace. */
 static void add_losses(const struct ll_trace *trace, struct ll_str *out)
 {
-    ll_str_addf(out, "damaged: %" PRIu64 " of %" PRIu64 " bytes cannot be read", trace->lost_bytes,
-                trace->file_bytes);
+    const char *mark = "damaged: ";
+    if (trace->lost_bytes || trace->lost_frames) {
+        ll_str_addf(out, "%s%" PRIu64 " of %" PRIu64 " bytes cannot be read", mark, trace->lost_bytes,
+                    trace->file_bytes);
+        mark = ", ";
+    }
     if (trace->lost_frames)
         ll_str_addf(out, ", %" PRIu64 " frame%s lost", trace->lost_frames, ll_plural(trace->lost_frames));
     if (trace->lost_ops)
-        ll_str_addf(out, ", at least %" PRIu64 " op%s lost", trace->lost_ops, ll_plural(trace->lost_ops));
+        ll_str_addf(out, "%sat least %" PRIu64 " op%s lost", mark, trace->lost_ops,
+                    ll_plural(trace->lost_ops));
     if (!trace->closed)
         ll_str_add(out, ", the end is missing");
 }
@@ -167,7 +172,7 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
     uint64_t steps = ll_complete_steps(trace);
     if (is_undamaged(trace))
         add_unseen(trace, out);
-    else if (trace->lost_frames || trace->lost_bytes)
+    else if (trace->lost_frames || trace->lost_bytes || trace->lost_ops)
         add_losses(trace, out);
     else
         ll_str_add(out, "cut off: the recorder was stopped, what it had not yet written is missing");

@@ -10,7 +10,7 @@ head -c $((size - 1)) $trace >one_byte_short.llt
 head -c $((size / 2)) $trace >half.llt
 { head -c $((size / 2)) $trace && printf X && tail -c +$((size / 2 + 2)) $trace; } >one_byte_wrong.llt
 { cat $trace && printf "more"; } >longer.llt
-for bad in missing empty text ten_bytes one_byte_short half one_byte_wrong longer; do
+for bad in missing empty text ten_bytes one_byte_short half one_byte_wrong longer contradicting; do
     try verify $bad.llt
     try info --json $bad.llt >told
     grep -v "^.standard output. " told

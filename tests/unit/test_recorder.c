@@ -4,8 +4,10 @@
 #include "check.h"
 
 #include "loop.h"
+#include "sim/memory/footprint.h"
 #include "tracer/base/clock.h"
 #include "tracer/format.h"
+#include "tracer/profile.h"
 #include "tracer/reader.h"
 
 #include <fcntl.h>
@@ -182,6 +184,78 @@ static void a_monotonous_dry_run_is_padded_and_read(void **state)
     assert_int_equal(trace->step_count, 1); /* the ops stood outside of any */
     assert_in_range(trace->file_bytes, 100000, 1000000);
     ll_trace_free(trace);
+}
+
+/* Steps take room in the reader as ops do: many short ones, with nothing between some of them, are read whole
+ * as well. */
+static void many_short_steps_are_read_whole(void **state)
+{
+    (void)state;
+    enum { STEPS = 20000, OPS = 50, EMPTY = 2000000 };
+    struct ll_recorder *recorder = open_recorder();
+    struct ll_shape shape = {.dtype = LL_F32, .rank = 1, .dim = {8}};
+    uint32_t desc = ll_recorder_desc(recorder, "x", &shape, LL_ACTIVATION);
+    uint32_t x = ll_recorder_tensor(recorder, desc), scope = ll_recorder_string(recorder, "");
+    const struct ll_record relu = {.kind = LL_OP_RELU,
+                                   .scope = scope,
+                                   .inputs = &x,
+                                   .input_count = 1,
+                                   .outputs = &desc,
+                                   .output_count = 1};
+    for (int i = 0; i < STEPS + EMPTY; i++) {
+        ll_recorder_step_begin(recorder);
+        for (int op = i < STEPS || i == STEPS + EMPTY - 1 ? 0 : OPS; op < OPS; op++)
+            x = ll_recorder_op(recorder, &relu);
+        ll_recorder_step_end(recorder);
+    }
+    assert_int_equal(ll_recorder_close(recorder), LL_OK);
+    struct ll_trace *trace = read_whole(getpid());
+    assert_int_equal(trace->op_count, OPS * (STEPS + 1));
+    assert_int_equal(trace->step_count, STEPS + EMPTY);
+    for (uint64_t i = 0; i < trace->step_count; i++)
+        assert_true(trace->steps[i].complete);
+    ll_trace_free(trace);
+}
+
+/* Writes one byte of a file anew. */
+static void damage(const char *path, long at)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_true(fputc(byte ^ 1, file) != EOF);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Behind a hole a weight comes from nowhere, which makes it no second one. */
+static void a_hole_adds_neither_parameters_nor_memory(void **state)
+{
+    (void)state;
+    struct loop loop;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    enum ll_status status;
+    struct ll_trace *whole = record_loop(&loop, 5, 3000, false);
+    loop_begin(&loop, open_recorder(), 5, false);
+    for (unsigned i = 0; i < 3000; i++)
+        loop_step(&loop);
+    assert_int_equal(ll_recorder_close(loop.recorder), LL_OK);
+    damage(path_of(getpid()), (long)whole->file_bytes / 2);
+    struct ll_trace *holed = ll_trace_read(path_of(getpid()), &diags, &status);
+    unlink(path_of(getpid()));
+    assert_non_null(holed);
+    assert_in_range(holed->lost_ops, 1, whole->op_count / 2);
+    const struct ll_profile *all = ll_profile(whole, &arena), *left = ll_profile(holed, &arena);
+    assert_int_equal(left->parameters, all->parameters);
+    struct ll_footprint most, least;
+    assert_true(ll_footprint(whole, &most) && ll_footprint(holed, &least));
+    assert_int_equal(least.peak_bytes, most.peak_bytes);
+    ll_trace_free(whole);
+    ll_trace_free(holed);
+    ll_arena_release(&arena);
+    ll_diags_release(&diags);
 }
 
 static void what_a_dimension_means_and_attributes_are_kept(void **state)
@@ -377,6 +451,8 @@ int main(void)
         cmocka_unit_test(more_ops_than_a_frame_holds_are_no_matter),
         cmocka_unit_test(a_dry_run_has_no_times_and_equals_another),
         cmocka_unit_test(a_monotonous_dry_run_is_padded_and_read),
+        cmocka_unit_test(many_short_steps_are_read_whole),
+        cmocka_unit_test(a_hole_adds_neither_parameters_nor_memory),
         cmocka_unit_test(what_a_dimension_means_and_attributes_are_kept),
         cmocka_unit_test(times_of_another_clock_make_the_times_of_the_steps),
         cmocka_unit_test(a_pause_is_no_part_of_a_step),
