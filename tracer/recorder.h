@@ -16,8 +16,8 @@
 
 struct ll_recorder;
 
-/* Starts a trace file at path with these facts as its header (copied); an existing file is replaced only
- * when the new one can be made. NULL and *status when it cannot. */
+/* Starts a trace file at path with these facts as its header (copied); an existing file is replaced when
+ * the new one is closed whole (ll_writer_open). NULL and *status when none can be made. */
 struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
                                      enum ll_status *status);
 

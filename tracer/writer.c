@@ -3,6 +3,7 @@
 #include "tracer/writer.h"
 
 #include "tracer/base/arena.h"
+#include "tracer/base/file.h"
 #include "tracer/crc.h"
 #include "tracer/frame.h"
 
@@ -11,16 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct ll_writer {
     int file; /* -1 when the frames stay in memory */
+    struct ll_arena arena;
+    const char *path, *part; /* part: what is written until it is whole, while a file of before stands at path */
     struct ll_bytes kept;
     enum ll_status status;
     struct ll_codec *codec;
     struct ll_bytes waiting, packed; /* frames not yet written; the data of one */
-    uint64_t written_bytes;
+    uint64_t written_bytes, op_count;
     uint64_t content_bytes, weight; /* of all frames so far: what ll_growth_limit is about */
     struct ll_index_entry *index;
     uint64_t index_count, index_capacity;
@@ -40,40 +42,39 @@ static bool write_all(int file, const struct ll_bytes *bytes)
     return true;
 }
 
-/* Moves a file with the header in it to `path`, and keeps it open. Like the next, an errno when that fails.
- */
-static int make_beside(const char *path, const struct ll_bytes *header, int *file)
+/* Begins the file, with the header in it. Where none was before it stands in its place from now on, so that what
+ * is recorded can be read whatever happens; else beside the one of before. */
+static enum ll_status make_file(struct ll_writer *writer)
 {
-    struct ll_arena arena = {0};
-    const char *name = NULL;
-    int error = EEXIST;
-    for (int attempt = 0; error == EEXIST && attempt < 100; attempt++) {
-        name = ll_format(&arena, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
-        *file = name ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-        error = !name ? ENOMEM : *file < 0 ? errno : 0;
+    const char *path = writer->path, *part = path ? ll_path_beside(&writer->arena, path) : NULL;
+    if (!part)
+        return LL_NO_MEMORY;
+    bool is_first = access(path, F_OK) != 0;
+    writer->file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (writer->file < 0)
+        return ll_status_of(errno, LL_CANNOT_OPEN);
+    bool begun = write_all(writer->file, &writer->kept);
+    enum ll_status status = begun ? LL_OK : ll_status_of(errno, LL_CANNOT_OPEN);
+    if (is_first || !begun) {
+        enum ll_status kept = ll_path_keep(part, path, begun);
+        status = status == LL_OK ? kept : status;
+    } else if (part != path) {
+        writer->part = part;
     }
-    if (!error && (!write_all(*file, header) || rename(name, path) != 0)) {
-        error = errno;
-        unlink(name);
-        close(*file);
-    }
-    ll_arena_release(&arena);
-    return error;
+    if (status != LL_OK)
+        close(writer->file);
+    return status;
 }
 
-static int make_file(const char *path, const struct ll_bytes *header, int *file)
+/* Puts what was written beside the file of before in its place; when it is not whole, the file of before stays,
+ * and what there is stays as PATH.part. */
+static void settle(struct ll_writer *writer, bool whole)
 {
-    struct stat there;
-    if (stat(path, &there) != 0 || S_ISREG(there.st_mode))
-        return make_beside(path, header, file);
-    *file = open(path, O_WRONLY | O_CLOEXEC);
-    if (*file < 0)
-        return errno;
-    if (write_all(*file, header))
-        return 0;
-    int error = errno;
-    close(*file);
-    return error;
+    const char *rest = writer->op_count ? ll_format(&writer->arena, "%s.part", writer->path) : NULL;
+    if (whole && writer->status == LL_OK)
+        writer->status = ll_path_keep(writer->part, writer->path, true);
+    else if (!rest || rename(writer->part, rest) != 0)
+        unlink(writer->part);
 }
 
 static void free_writer(struct ll_writer *writer)
@@ -82,6 +83,7 @@ static void free_writer(struct ll_writer *writer)
     ll_bytes_release(&writer->waiting);
     ll_bytes_release(&writer->packed);
     ll_bytes_release(&writer->kept);
+    ll_arena_release(&writer->arena);
     free(writer->index);
     free(writer);
 }
@@ -108,10 +110,10 @@ struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
     *status = LL_NO_MEMORY;
     if (!writer)
         return NULL;
-    int error = make_file(path, &writer->kept, &writer->file);
-    *status = error ? ll_status_of(error, LL_CANNOT_OPEN) : LL_OK;
+    writer->path = ll_format(&writer->arena, "%s", path);
+    *status = make_file(writer);
     ll_bytes_release(&writer->kept);
-    if (!error)
+    if (*status == LL_OK)
         return writer;
     free_writer(writer);
     return NULL;
@@ -169,6 +171,7 @@ void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uin
     }
     writer->content_bytes += content->size;
     writer->weight += weight;
+    writer->op_count += op_count;
     pad(writer, LL_HEAD_BYTES + packed->size);
     const struct ll_head head = {
         .version = {LL_FORMAT_MAJOR, LL_FORMAT_MINOR},
@@ -232,6 +235,8 @@ enum ll_status ll_writer_close(struct ll_writer *writer, bool whole)
     finish(writer, whole);
     if (writer->file >= 0 && close(writer->file) != 0 && writer->status == LL_OK)
         writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
+    if (writer->part)
+        settle(writer, whole);
     enum ll_status status = writer->status;
     free_writer(writer);
     return status;

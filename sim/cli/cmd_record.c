@@ -151,6 +151,8 @@ const struct ll_command ll_command_record = {
         "--coverage and --json; --json prints its summary after the program's own output. Steps are "
         "what the program marks "
         "with leadline_step(), or else what it repeats.\n"
+        "A trace that stands where the new one is to be stays until that is whole; what was recorded before a "
+        "full disk ended it is then beside it, in TRACE.part.\n"
         "\n"
         "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
 #define X(word, name, help) "  " name ": " help "\n"

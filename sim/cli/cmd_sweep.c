@@ -13,6 +13,7 @@
 #include "sim/explore/sweep.h"
 #include "sim/report/human.h"
 #include "tracer/base/clock.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>
@@ -72,7 +73,8 @@ static int read_space(struct exploration *e)
     if (e->crew && e->shards > 1)
         return ll_wrong("--shard: processes that work together share one sweep; it has no shards");
     e->pool = ll_pool_new((unsigned)threads);
-    e->output = output_path(e);
+    const char *named = output_path(e);
+    e->output = named ? ll_path_target(e->args->arena, named) : NULL; /* files stand beside it */
     if (!e->pool || !e->output)
         return ll_failed("memory or threads ran out");
     if (ll_flag(e->args, "resume") && access(e->output, F_OK))

@@ -253,6 +253,14 @@ bool ll_write_file(const char *path, struct ll_str *text)
     return status == LL_OK;
 }
 
+bool ll_hold_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream) /* the lowest that is free */
+            return false;
+    return true;
+}
+
 unsigned ll_screen_width(void)
 {
     const char *columns = getenv("COLUMNS");

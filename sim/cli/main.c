@@ -28,7 +28,9 @@ static void add_help(struct ll_str *out)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ll_str_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     ll_str_add(out,
-               "\nleadline COMMAND --help describes a command; leadline --version prints the version.\n");
+               "\nA file that is written replaces one of that name when it is whole, and not before; behind a "
+               "symbolic link it is\nwhere the link points. leadline COMMAND --help describes a command; leadline "
+               "--version prints the version.\n");
 }
 
 static const struct ll_command *find_command(const char *name)
@@ -74,6 +76,8 @@ static int answer(int argc, char **argv)
  * like a full disk. */
 int main(int argc, char **argv)
 {
+    if (!ll_hold_streams())
+        return LL_FAILED;
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
     return answer(argc, argv);

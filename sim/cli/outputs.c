@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/outputs.h"
 
+#include "tracer/base/file.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,8 +35,15 @@ bool ll_is_same_file(const char *a, const char *b)
     bool has_a = stat(a, &there_a) == 0, has_b = stat(b, &there_b) == 0;
     if (has_a && has_b)
         return S_ISREG(there_a.st_mode) && is_same(&there_a, &there_b);
-    return !has_a && !has_b && strcmp(ll_base_name(a), ll_base_name(b)) == 0 && folder_of(a, &there_a) &&
-           folder_of(b, &there_b) && is_same(&there_a, &there_b);
+    if (has_a || has_b)
+        return false;
+    struct ll_arena arena = {0};
+    a = ll_path_target(&arena, a);
+    b = ll_path_target(&arena, b);
+    bool same = a && b && strcmp(ll_base_name(a), ll_base_name(b)) == 0 && folder_of(a, &there_a) &&
+                folder_of(b, &there_b) && is_same(&there_a, &there_b);
+    ll_arena_release(&arena);
+    return same;
 }
 
 /* A file that is read must be there. */

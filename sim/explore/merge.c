@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/explore/database.h"
 #include "sim/explore/store.h"
+#include "tracer/base/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -174,11 +175,12 @@ bool ll_store_join(const char *path, const char *const *parts, size_t count,
     bool right = true;
     for (size_t i = 0; i < count; i++)
         right &= ll_store_check(parts[i], diags);
-    m.unfinished = ll_format(&arena, "%s.unfinished", path);
+    const char *target = ll_path_target(&arena, path);
+    m.unfinished = target ? ll_format(&arena, "%s.unfinished", target) : NULL;
     right = right && (m.unfinished || ll_complain(diags, place, "memory ran out"));
     bool begun = right;
     right = right && write_all(&m, parts, count, points);
-    if (right && rename(m.unfinished, path) != 0)
+    if (right && rename(m.unfinished, target) != 0)
         right = ll_complain(diags, place, "%s", strerror(errno));
     if (begun && !right)
         ll_database_remove(m.unfinished);

@@ -12,6 +12,13 @@ echo "\$ leadline record, when no file may grow beyond 8 kB"
 echo "[status $?]"
 leadline verify limited.llt >/dev/null 2>&1
 echo "what could be written: [status $?]"
+echo "\$ leadline record, the same, over a trace of before"
+cp traces/alexnet_infer_b1.llt before.llt
+(ulimit -f 8 && leadline record alexnet --dry-run --steps 1000000 -o before.llt 2>&1)
+echo "[status $?]"
+cmp before.llt traces/alexnet_infer_b1.llt
+leadline verify before.llt.part >/dev/null 2>&1
+echo "what could be written: [status $?]"
 cat >sweep.yaml <<'END'
 base: custom_example
 traces: [traces/alexnet_infer_b1.llt]

@@ -5,6 +5,7 @@
 #include "tracer/base/file.h"
 #include "tracer/convert/convert.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -60,6 +61,7 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(there.st_mode & 07777, 0640);
 }
 
+/* Also when it is named by a link. */
 static void a_full_disk_leaves_what_was_there(void **state)
 {
     (void)state;
@@ -67,15 +69,18 @@ static void a_full_disk_leaves_what_was_there(void **state)
     static char many[100000];
     memset(many, 'x', sizeof many - 1);
     assert_int_equal(write_text(path, "old"), LL_OK);
+    assert_int_equal(symlink("file", link_path), 0);
     getrlimit(RLIMIT_FSIZE, &before);
     limit = before;
     limit.rlim_cur = 4096;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
-    enum ll_status status = write_text(path, many);
+    enum ll_status status = write_text(path, many), behind_link = write_text(link_path, many);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(status, LL_DISK_FULL);
+    assert_int_equal(behind_link, LL_DISK_FULL);
     check_holds(path, "old");
+    assert_int_equal(unlink(link_path), 0);
 }
 
 static void a_text_that_failed_is_not_written(void **state)
@@ -97,6 +102,50 @@ static void a_link_stays_one(void **state)
     check_holds(path, "new");
     assert_int_equal(lstat(link_path, &there), 0);
     assert_true(S_ISLNK(there.st_mode));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(write_text(link_path, "made"), LL_OK); /* it pointed to nothing */
+    check_holds(path, "made");
+    assert_int_equal(unlink(link_path), 0);
+}
+
+static void a_link_finds_its_target_step_by_step(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    char second[80], absolute[80];
+    snprintf(second, sizeof second, "%s/second", folder);
+    snprintf(absolute, sizeof absolute, "%s/link", folder);
+    assert_int_equal(symlink("../x/y", link_path), 0);
+    assert_int_equal(symlink(absolute, second), 0);
+    const char *target = ll_path_target(&arena, second);
+    assert_memory_equal(target, folder, strlen(folder));
+    assert_string_equal(target + strlen(folder), "/../x/y");
+    assert_string_equal(ll_path_target(&arena, path), path);
+    assert_int_equal(unlink(link_path), 0);
+    assert_int_equal(symlink("second", link_path), 0); /* in a circle */
+    assert_string_equal(ll_path_target(&arena, second), second);
+    assert_int_not_equal(write_text(second, "nowhere"), LL_OK);
+    unlink(second);
+    unlink(link_path);
+    ll_arena_release(&arena);
+}
+
+/* As `program -o file >file`: what it prints goes on in the same file. */
+static void the_file_of_standard_output_is_written_in_place(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    assert_int_equal(write_text(path, "old"), LL_OK);
+    fflush(stdout);
+    int output = dup(STDOUT_FILENO), file = open(path, O_WRONLY);
+    dup2(file, STDOUT_FILENO);
+    bool in_place = ll_path_beside(&arena, path) == path;
+    dup2(output, STDOUT_FILENO);
+    close(output);
+    close(file);
+    assert_true(in_place);
+    assert_false(ll_path_beside(&arena, path) == path);
+    ll_arena_release(&arena);
 }
 
 static void a_device_stays_one(void **state)
@@ -165,6 +214,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_what_was_there),
         cmocka_unit_test(a_text_that_failed_is_not_written),
         cmocka_unit_test(a_link_stays_one),
+        cmocka_unit_test(a_link_finds_its_target_step_by_step),
+        cmocka_unit_test(the_file_of_standard_output_is_written_in_place),
         cmocka_unit_test(a_device_stays_one),
         cmocka_unit_test(what_is_too_long_is_not_read),
         cmocka_unit_test(what_loses_its_end_is_told_apart),

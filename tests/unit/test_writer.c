@@ -29,12 +29,18 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-static struct ll_writer *open_writer(void)
+static struct ll_writer *open_over(void)
 {
     enum ll_status status;
     struct ll_writer *writer = ll_writer_open(path, &status);
     assert_non_null(writer);
     return writer;
+}
+
+static struct ll_writer *open_writer(void)
+{
+    unlink(path);
+    return open_over();
 }
 
 static void add(struct ll_writer *writer, const char *text, uint64_t weight)
@@ -53,30 +59,81 @@ static uint64_t file_size(void)
     return (uint64_t)info.st_size;
 }
 
-static void the_file_is_there_from_the_beginning_and_alone(void **state)
+static int files_in_folder(void)
 {
-    (void)state;
-    struct ll_writer *writer = open_writer();
-    assert_int_equal(file_size(), LL_HEADER_BYTES);
     DIR *entries = opendir(folder);
     int count = 0;
     for (struct dirent *entry; (entry = readdir(entries));)
         count += entry->d_name[0] != '.';
     closedir(entries);
-    assert_int_equal(count, 1);
+    return count;
+}
+
+static void the_file_is_there_from_the_beginning_and_alone(void **state)
+{
+    (void)state;
+    struct ll_writer *writer = open_writer();
+    assert_int_equal(file_size(), LL_HEADER_BYTES);
+    assert_int_equal(files_in_folder(), 1);
     assert_int_equal(ll_writer_close(writer, true), LL_OK);
 }
 
-static void the_old_file_lives_until_the_new_one_begins(void **state)
+static void the_old_file_lives_until_the_new_one_is_whole(void **state)
 {
     (void)state;
     struct ll_writer *writer = open_writer();
     add(writer, "old", 0);
     assert_int_equal(ll_writer_close(writer, true), LL_OK);
     uint64_t old_size = file_size();
-    writer = open_writer();
-    assert_true(file_size() < old_size);
+    writer = open_over();
+    assert_int_equal(ll_writer_flush(writer), LL_OK);
+    assert_int_equal(file_size(), old_size);
     assert_int_equal(ll_writer_close(writer, true), LL_OK);
+    assert_true(file_size() < old_size);
+    assert_int_equal(files_in_folder(), 1);
+}
+
+/* As when the disk is full. */
+static void what_is_not_whole_costs_no_old_file_and_is_kept_beside_it(void **state)
+{
+    (void)state;
+    char rest[80];
+    snprintf(rest, sizeof rest, "%s.part", path);
+    struct ll_writer *writer = open_writer();
+    assert_int_equal(ll_writer_close(writer, true), LL_OK);
+    uint64_t old_size = file_size();
+    writer = open_over(); /* nothing was recorded: nothing is to be kept */
+    assert_int_equal(ll_writer_close(writer, false), LL_OK);
+    assert_int_equal(files_in_folder(), 1);
+    writer = open_over();
+    add(writer, "new", 0);
+    assert_int_equal(ll_writer_close(writer, false), LL_OK);
+    assert_int_equal(file_size(), old_size);
+    assert_int_equal(files_in_folder(), 2);
+    assert_int_equal(unlink(rest), 0);
+}
+
+/* One that points to nothing yet, too. */
+static void a_link_to_a_trace_stays_one(void **state)
+{
+    (void)state;
+    char link[80];
+    struct stat info;
+    snprintf(link, sizeof link, "%s/link.llt", folder);
+    unlink(path);
+    assert_int_equal(symlink("a.llt", link), 0);
+    for (int i = 0; i < 2; i++) {
+        enum ll_status status;
+        struct ll_writer *writer = ll_writer_open(link, &status);
+        assert_non_null(writer);
+        add(writer, "some", 0);
+        assert_int_equal(ll_writer_close(writer, true), LL_OK);
+        assert_int_equal(lstat(link, &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+        assert_true(file_size() > LL_HEADER_BYTES);
+        assert_int_equal(files_in_folder(), 2);
+    }
+    unlink(link);
 }
 
 static void frames_are_on_disk_after_a_flush_and_not_before(void **state)
@@ -161,7 +218,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_is_there_from_the_beginning_and_alone),
-        cmocka_unit_test(the_old_file_lives_until_the_new_one_begins),
+        cmocka_unit_test(the_old_file_lives_until_the_new_one_is_whole),
+        cmocka_unit_test(what_is_not_whole_costs_no_old_file_and_is_kept_beside_it),
+        cmocka_unit_test(a_link_to_a_trace_stays_one),
         cmocka_unit_test(frames_are_on_disk_after_a_flush_and_not_before),
         cmocka_unit_test(frames_are_found_as_they_were_added),
         cmocka_unit_test(what_weighs_much_is_padded),

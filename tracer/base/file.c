@@ -73,6 +73,23 @@ enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_ar
     return status;
 }
 
+const char *ll_path_target(struct ll_arena *arena, const char *path)
+{
+    enum { MOST_LINKS = 40 }; /* as the kernel */
+    const char *target = path;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        char text[4096];
+        ssize_t length = readlink(target, text, sizeof text);
+        if (length < 0 || (size_t)length == sizeof text)
+            return target;
+        int folder = *text == '/' ? 0 : (int)(ll_base_name(target) - target);
+        target = ll_format(arena, "%.*s%.*s", folder, target, (int)length, text);
+        if (!target)
+            return NULL;
+    }
+    return path;
+}
+
 static bool may_write_beside(struct ll_arena *arena, const char *path)
 {
     size_t length = (size_t)(ll_base_name(path) - path);
@@ -80,26 +97,45 @@ static bool may_write_beside(struct ll_arena *arena, const char *path)
     return folder && access(folder, W_OK) == 0;
 }
 
+/* Whether standard output or error goes to this file: another one in its place would not hold what they say. */
+static bool is_stream(const struct stat *file)
+{
+    for (int stream = STDOUT_FILENO; stream <= STDERR_FILENO; stream++) {
+        struct stat there;
+        if (fstat(stream, &there) == 0 && there.st_dev == file->st_dev && there.st_ino == file->st_ino)
+            return true;
+    }
+    return false;
+}
+
 const char *ll_path_beside(struct ll_arena *arena, const char *output)
 {
     struct stat there;
-    bool exists = lstat(output, &there) == 0;
-    if (exists && (!S_ISREG(there.st_mode) || access(output, W_OK) != 0 || !may_write_beside(arena, output)))
+    const char *target = ll_path_target(arena, output);
+    if (!target)
+        return NULL;
+    bool exists = lstat(target, &there) == 0;
+    if (exists && (!S_ISREG(there.st_mode) || is_stream(&there) || access(target, W_OK) != 0 ||
+                   !may_write_beside(arena, target)))
         return output;
-    return ll_format(arena, "%s.%ld.part", output, (long)getpid());
+    return ll_format(arena, "%s.%ld.part", target, (long)getpid());
 }
 
 enum ll_status ll_path_keep(const char *part, const char *output, bool done)
 {
     if (part == output)
         return LL_OK;
+    struct ll_arena arena = {0};
     struct stat there;
-    bool exists = stat(output, &there) == 0;
+    const char *target = done ? ll_path_target(&arena, output) : NULL;
+    bool exists = target && stat(target, &there) == 0;
+    enum ll_status status = target || !done ? LL_OK : LL_NO_MEMORY;
     errno = 0;
-    if (done && (!exists || chmod(part, there.st_mode & 07777) == 0) && rename(part, output) == 0)
-        return LL_OK;
-    enum ll_status status = done ? ll_status_of(errno, LL_CANNOT_WRITE) : LL_OK;
-    unlink(part);
+    if (target && ((exists && chmod(part, there.st_mode & 07777) != 0) || rename(part, target) != 0))
+        status = ll_status_of(errno, LL_CANNOT_WRITE);
+    if (!done || status != LL_OK)
+        unlink(part);
+    ll_arena_release(&arena);
     return status;
 }
 

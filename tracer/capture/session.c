@@ -3,6 +3,7 @@
 #include "tracer/capture/session.h"
 
 #include "tracer/base/clock.h"
+#include "tracer/base/file.h"
 #include "tracer/base/str.h"
 #include "tracer/elf.h"
 #include "tracer/host.h"
@@ -429,11 +430,12 @@ static void put_in_order(struct ll_session *session)
 }
 
 /* Where the process that was started called nothing, the first that is told has its name. */
-static void name_first(const struct ll_session *session, struct ll_session_trace *traces, size_t count)
+static void name_first(struct ll_session *session, struct ll_session_trace *traces, size_t count)
 {
     if (count == 0 || is_taken(session, session->settings->output) || traces[0].status != LL_OK)
         return;
-    if (rename(traces[0].path, session->settings->output) == 0)
+    const char *target = ll_path_target(&session->arena, session->settings->output);
+    if (target && rename(traces[0].path, target) == 0)
         traces[0].path = session->settings->output;
 }
 

@@ -115,6 +115,8 @@ static int work(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int provided;
+    if (!ll_hold_streams())
+        return LL_FAILED;
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     signal(SIGXFSZ, SIG_IGN);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);

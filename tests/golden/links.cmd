@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Whatever is written behind a symbolic link, which may point to nothing yet, is written where the link points; and
+# what a program says does not get into its files when its streams are closed.
+cat >sweep.yaml <<'END'
+base: custom_example
+traces: [traces/alexnet_infer_b1.llt]
+vary: {clock: [1GHz, 2GHz]}
+objectives: [min time_s]
+END
+printf 'source,hardware,op,dtype,dims,time_s,notes\ns,custom_example,gemm,fp32,m=64;n=64;k=64,0.001,\n' >rows.csv
+mkdir elsewhere
+
+# behind NAME COMMAND...: once to nothing, once to a file that is there.
+behind() {
+    name=$1 && shift
+    ln -s "elsewhere/$name" "$name"
+    for time in first second; do
+        [ "$time" = first ] || [ "${name##*.}" != db ] || continue # a database is gone on with
+        leadline "$@" >/dev/null 2>said || { echo "$name, $time: status $?" && cat said; }
+        [ -L "$name" ] || echo "$name is no link any more"
+        [ -s "elsewhere/$name" ] || echo "elsewhere/$name was not written"
+    done
+}
+behind trace.llt record autoenc --dry-run --steps 2 -o trace.llt
+behind exported.json export timeline -c custom_example traces/alexnet_infer_b1.llt -o exported.json
+behind exported.csv export csv -c custom_example traces/alexnet_infer_b1.llt -o exported.csv
+behind imported.llt import csv elsewhere/exported.csv -o imported.llt
+behind roof.svg sim -c custom_example traces/alexnet_infer_b1.llt --roofline roof.svg
+behind rows_out.csv validate rows.csv --rows rows_out.csv
+behind sweep.db sweep sweep.yaml -o sweep.db
+behind merged.db merge sweep.db -o merged.db
+behind page.html pareto sweep.db --html page.html
+leadline sweep sweep.yaml -o sweep.db --fresh >/dev/null 2>&1
+[ -L sweep.db ] || echo "sweep.db is no link any more"
+ls -A . elsewhere | grep -e part -e unfinished -e tmp
+
+for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+    rm -f closed.llt
+    (eval "leadline record autoenc --steps 2 -o closed.llt $closed") >/dev/null 2>&1
+    echo "$closed: status $?"
+    leadline verify closed.llt
+done
