@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "sim/explore/database.h"
 
+#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 #include <math.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct ll_query {
     sqlite3_stmt *statement;
@@ -24,22 +27,68 @@ struct ll_database {
 };
 
 enum {
-    BUSY_MS = 10000,   /* another program reads or writes: how long it is waited for */
+    PRIMARY = 0xff, /* of a result code of SQLite; the rest says more of it */
+    BUSY_MS = 10000,     /* another program reads or writes: how long who writes waits for it */
+    BUSY_READ_MS = 3000, /* and who only reads */
     STOP_STEPS = 10000 /* steps of SQLite's machine between looks whether to stop */
 };
+
+/* Who has a lock on a file, as the kernel lists them: its number is 0 when nobody is known. A lock is looked for
+ * by the file's number alone: some file systems show another device than they lock. */
+static unsigned long holder_of(const char *path)
+{
+    struct stat there;
+    FILE *locks = stat(path, &there) == 0 ? fopen("/proc/locks", "re") : NULL;
+    char line[200];
+    unsigned long found = 0;
+    while (locks && !found && fgets(line, sizeof line, locks)) {
+        unsigned long holder, inode;
+        if (sscanf(line, "%*u: %*s %*s %*s %lu %*x:%*x:%lu", &holder, &inode) == 2 && inode == there.st_ino &&
+            holder != (unsigned long)getpid())
+            found = holder;
+    }
+    if (locks)
+        fclose(locks);
+    return found;
+}
+
+/* With the name of the program, where there is one to be seen. */
+static void tell_who_locks(struct ll_database *database)
+{
+    struct ll_str log = {0};
+    char path[40], name[64] = "";
+    const char *file = sqlite3_db_filename(database->handle, "main");
+    unsigned long holder = file ? holder_of(file) : 0;
+    if (file && !holder) { /* in write-ahead mode the locks are beside it */
+        ll_str_addf(&log, "%s-shm", file);
+        holder = log.failed ? 0 : holder_of(log.text);
+        ll_str_release(&log);
+    }
+    snprintf(path, sizeof path, "/proc/%lu/comm", holder);
+    FILE *comm = holder ? fopen(path, "re") : NULL;
+    if (comm && fgets(name, sizeof name, comm))
+        name[strcspn(name, "\n")] = 0;
+    if (comm)
+        fclose(comm);
+    if (holder)
+        ll_snprintf(database->trouble, sizeof database->trouble, "it is locked by process %lu%s%s%s", holder,
+                    *name ? " (" : "", name, *name ? ")" : "");
+    else
+        ll_snprintf(database->trouble, sizeof database->trouble, "it is locked by another program");
+}
 
 /* Keeps the first trouble; false when there is one. */
 static bool check(struct ll_database *database, int code)
 {
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW)
         return true;
-    if (!database->has_trouble) {
-        const char *text = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
-        size_t length = strlen(text);
-        length = length < sizeof database->trouble ? length : sizeof database->trouble - 1;
-        memcpy(database->trouble, text, length);
-        database->trouble[length] = 0;
-    }
+    if (database->has_trouble)
+        return false;
+    const char *text = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
+    if ((code & PRIMARY) == SQLITE_BUSY)
+        tell_who_locks(database);
+    else
+        ll_snprintf(database->trouble, sizeof database->trouble, "%s", text);
     database->has_trouble = true;
     return false;
 }
@@ -97,8 +146,10 @@ struct ll_database *ll_database_open(const char *path, bool writing)
     if (!database)
         return NULL;
     if (check(database, writing ? sqlite3_open_v2(path, &database->handle, flags, NULL)
-                                : open_to_read(path, &database->handle)))
-        sqlite3_busy_timeout(database->handle, BUSY_MS);
+                                : open_to_read(path, &database->handle))) {
+        sqlite3_busy_timeout(database->handle, writing ? BUSY_MS : BUSY_READ_MS);
+        sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    }
     return database;
 }
 
@@ -148,6 +199,22 @@ const char *ll_database_trouble(struct ll_database *database)
 bool ll_database_busy(struct ll_database *database)
 {
     return sqlite3_errcode(database->handle) == SQLITE_BUSY;
+}
+
+bool ll_database_keeps_out(struct ll_database *database)
+{
+    switch (sqlite3_errcode(database->handle) & PRIMARY) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+    case SQLITE_ERROR:
+    case SQLITE_CORRUPT:
+    case SQLITE_FORMAT:
+    case SQLITE_NOTADB:
+        return false;
+    default:
+        return true;
+    }
 }
 
 bool ll_database_run(struct ll_database *database, const char *sql)
@@ -225,14 +292,31 @@ const char *ll_cell_text(const struct ll_query *query, int column)
     return (const char *)sqlite3_column_text(query->statement, column);
 }
 
+/* A column takes any text, whatever type it is declared of. */
+static void refuse_cell(const struct ll_query *query, int column)
+{
+    struct ll_database *database = query->database;
+    if (!database->has_trouble)
+        ll_snprintf(database->trouble, sizeof database->trouble,
+                    "the database is damaged: in column `%s` stands what is no number",
+                    sqlite3_column_name(query->statement, column));
+    database->has_trouble = true;
+}
+
 double ll_cell_number(const struct ll_query *query, int column)
 {
     int type = sqlite3_column_type(query->statement, column);
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_column_double(query->statement, column)
-                                                          : NAN;
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+        return sqlite3_column_double(query->statement, column);
+    if (type != SQLITE_NULL)
+        refuse_cell(query, column);
+    return NAN;
 }
 
 uint64_t ll_cell_count(const struct ll_query *query, int column)
 {
+    int type = sqlite3_column_type(query->statement, column);
+    if (type != SQLITE_INTEGER && type != SQLITE_NULL)
+        refuse_cell(query, column);
     return (uint64_t)sqlite3_column_int64(query->statement, column);
 }

@@ -29,8 +29,10 @@ void ll_database_remove(const char *path);
  * next call. */
 const char *ll_database_trouble(struct ll_database *database);
 
-/* Whether the last call failed because others read or write. */
+/* Whether the last call failed because others read or write; or else for what the world does (no memory, a disk
+ * that cannot be read), not for what stands in the file. */
 bool ll_database_busy(struct ll_database *database);
+bool ll_database_keeps_out(struct ll_database *database);
 
 /* Runs statements without results. False on trouble; those before it stay done, but for a transaction. */
 bool ll_database_run(struct ll_database *database, const char *sql);
@@ -57,7 +59,7 @@ int ll_query_columns(const struct ll_query *query);
 const char *ll_query_name(const struct ll_query *query, int column);
 
 /* Of the row, columns counted from 0. A text is good until the next row; NULL of NULL. A number is NaN of
- * NULL and of a text that is none. */
+ * NULL, a count is 0 of it; of anything else that is none they make trouble. */
 const char *ll_cell_text(const struct ll_query *query, int column);
 double ll_cell_number(const struct ll_query *query, int column);
 uint64_t ll_cell_count(const struct ll_query *query, int column);

@@ -34,8 +34,12 @@ static bool trouble(struct reader *r)
     return text ? ll_complain(r->diags, (struct ll_place){.file = r->path}, "%s", text) : no_memory(r);
 }
 
+/* What kept the rest from being read comes first. */
 static bool damaged(struct reader *r, const char *what)
 {
+    const char *text = ll_database_trouble(r->database);
+    if (text)
+        return ll_complain(r->diags, (struct ll_place){.file = r->path}, "%s", text);
     return ll_complain(r->diags, (struct ll_place){.file = r->path}, "the database is damaged: %s", what);
 }
 
@@ -96,40 +100,55 @@ static bool read_facts(struct reader *r)
     return facts || no_memory(r);
 }
 
+/* The first cell of a row says which one it is: they are counted from 0, without a gap. */
+static bool is_number(struct reader *r, const struct ll_query *row, uint64_t number)
+{
+    return ll_cell_count(row, 0) == number ||
+           damaged(r, "its parameters, values of them, objectives or workloads are not numbered from 0");
+}
+
 static bool read_workloads(struct reader *r)
 {
     uint64_t count;
-    struct ll_query *made = query(r, "SELECT name FROM workloads ORDER BY id");
+    struct ll_query *made = query(r, "SELECT id, name FROM workloads ORDER BY id");
     if (!made || !count_rows(r, "SELECT count(*) FROM workloads", &count))
         return false;
     r->workloads = ll_alloc(r->arena, count, sizeof *r->workloads);
-    for (size_t i = 0; r->workloads && i < count && ll_query_next(made); i++)
-        r->workloads[i] = copied(r, ll_cell_text(made, 0));
+    bool right = true;
+    for (size_t i = 0; r->workloads && i < count && ll_query_next(made); i++) {
+        r->workloads[i] = copied(r, ll_cell_text(made, 1));
+        right &= is_number(r, made, i);
+    }
     r->workload_count = count;
     ll_query_reset(made);
-    return r->workloads || no_memory(r);
+    return right && (r->workloads || no_memory(r));
 }
 
 static bool read_objectives(struct reader *r)
 {
-    struct ll_query *made = query(r, "SELECT text, name, most, base FROM objectives ORDER BY id");
+    struct ll_query *made = query(r, "SELECT id, text, name, most, base FROM objectives ORDER BY id");
     struct ll_data_frame *frame = r->frame;
-    for (; made && frame->objective_count < LL_MOST_OBJECTIVES && ll_query_next(made);
-         frame->objective_count++) {
-        frame->objectives[frame->objective_count].text = copied(r, ll_cell_text(made, 0));
-        frame->objectives[frame->objective_count].name = copied(r, ll_cell_text(made, 1));
-        frame->objectives[frame->objective_count].most = ll_cell_count(made, 2) != 0;
-        r->base_objectives[frame->objective_count] = ll_cell_number(made, 3);
+    bool right = made != NULL;
+    for (size_t i = 0; right && ll_query_next(made); i++) {
+        if (!is_number(r, made, i) || (i == LL_MOST_OBJECTIVES && !damaged(r, "it has too many objectives"))) {
+            right = false;
+            break;
+        }
+        frame->objectives[i].text = copied(r, ll_cell_text(made, 1));
+        frame->objectives[i].name = copied(r, ll_cell_text(made, 2));
+        frame->objectives[i].most = ll_cell_count(made, 3) != 0;
+        r->base_objectives[i] = ll_cell_number(made, 4);
+        frame->objective_count++;
     }
     if (made)
         ll_query_reset(made);
-    return made != NULL;
+    return right;
 }
 
 static bool read_choices(struct reader *r, size_t axis, struct ll_data_column *column)
 {
     uint64_t count = 0;
-    struct ll_query *made = query(r, "SELECT text, number FROM choices WHERE parameter = ?1 ORDER BY id");
+    struct ll_query *made = query(r, "SELECT id, text, number FROM choices WHERE parameter = ?1 ORDER BY id");
     struct ll_query *counted = query(r, "SELECT count(*) FROM choices WHERE parameter = ?1");
     if (!made || !counted)
         return false;
@@ -139,30 +158,38 @@ static bool read_choices(struct reader *r, size_t axis, struct ll_data_column *c
         count = ll_cell_count(counted, 0);
     ll_query_reset(counted);
     struct ll_axis_value *values = ll_alloc(r->arena, count, sizeof *values);
-    for (size_t i = 0; values && i < count && ll_query_next(made); i++)
-        values[i] = (struct ll_axis_value){copied(r, ll_cell_text(made, 0)), ll_cell_number(made, 1), NULL};
+    bool right = true;
+    for (size_t i = 0; values && i < count && ll_query_next(made); i++) {
+        values[i] = (struct ll_axis_value){copied(r, ll_cell_text(made, 1)), ll_cell_number(made, 2), NULL};
+        right = right && is_number(r, made, i);
+    }
     ll_query_reset(made);
     column->values = values;
     column->value_count = (uint32_t)count;
     column->is_axis = true;
     column->choices = ll_alloc(r->arena, r->frame->row_count, sizeof *column->choices);
-    return (values && column->choices) || no_memory(r);
+    return right && ((values && column->choices) || no_memory(r));
 }
 
 static bool read_axes(struct reader *r)
 {
     struct ll_query *made = query(r, "SELECT id, path, base FROM parameters ORDER BY id");
     bool right = made != NULL;
+    uint64_t all, known = 0;
     while (right && ll_query_next(made)) {
+        if (!(right = is_number(r, made, r->frame->axis_count)))
+            break;
         struct ll_data_column *column = add_column(r, copied(r, ll_cell_text(made, 1)));
         if (column)
             ((double *)column->numbers)[r->frame->row_count] = ll_cell_number(made, 2);
         right = column && read_choices(r, ll_cell_count(made, 0), column);
+        known += column ? column->value_count : 0;
         r->frame->axis_count++;
     }
     if (made)
         ll_query_reset(made);
-    return right;
+    return right && count_rows(r, "SELECT count(*) FROM choices", &all) &&
+           (all == known || damaged(r, "it has values of parameters that it does not have"));
 }
 
 /* --- rows --- */
@@ -227,12 +254,12 @@ static bool read_points(struct reader *r)
         numbers[row] = ll_cell_count(r->points, 0);
         uint64_t verdict = ll_cell_count(r->points, 2);
         verdicts[row] = (uint8_t)verdict;
-        if (verdict > LL_VERDICT_BEATEN || !read_digits(r, row, numbers[row]))
+        if (!ll_cell_text(r->points, 2) || verdict > LL_VERDICT_BEATEN || !read_digits(r, row, numbers[row]))
             return damaged(r, "it has a point that its sweep does not have");
         for (size_t i = 0; i < frame->objective_count; i++) {
-            int column = FIRST_POINT_COLUMN + (int)(frame->axis_count + i);
+            double value = ll_cell_number(r->points, FIRST_POINT_COLUMN + (int)(frame->axis_count + i));
             if (objectives[i])
-                ((double *)objectives[i]->numbers)[row] = ll_cell_number(r->points, column);
+                ((double *)objectives[i]->numbers)[row] = value;
         }
     }
     frame->numbers = numbers;
@@ -294,20 +321,28 @@ static void put_result(struct reader *r, const struct ll_query *from, int column
 static bool read_results(struct reader *r)
 {
     size_t first = r->frame->column_count;
-    uint64_t row = 0;
+    uint64_t row = 0, due = 0, base = 0;
     if (!add_result_columns(r))
         return false;
+    for (uint64_t i = 0; i < r->frame->row_count; i++)
+        due += r->frame->verdicts[i] < LL_VERDICT_IMPOSSIBLE ? r->workload_count : 0;
     while (ll_query_next(r->results)) {
         uint64_t number = ll_cell_count(r->results, 0), workload = ll_cell_count(r->results, 1);
         row = row_of(r->frame, number, row);
-        if (row == r->frame->row_count || workload >= r->workload_count)
-            break;
+        if (row == r->frame->row_count || r->frame->numbers[row] != number ||
+            r->frame->verdicts[row] >= LL_VERDICT_IMPOSSIBLE || workload >= r->workload_count)
+            return damaged(r, "it has a result of no point or workload");
         put_result(r, r->results, FIRST_RESULT_COLUMN, first, workload, row);
+        due--;
     }
     ll_query_reset(r->results);
-    while (ll_query_next(r->base))
+    if (due > 0)
+        return damaged(r, "points have lost their results");
+    for (; ll_query_next(r->base); base++)
         if (ll_cell_count(r->base, 0) < r->workload_count)
             put_result(r, r->base, 1, first, ll_cell_count(r->base, 0), r->frame->row_count);
+    if (base != r->workload_count)
+        return damaged(r, "its base machine has not the results of each workload");
     if (r->workload_count > 1 && !make_means(r, first))
         return false;
     for (size_t c = 0; c < r->frame->column_count; c++)
@@ -357,7 +392,8 @@ const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena
     if (!ll_store_check(path, diags))
         return NULL;
     r.database = ll_database_open(path, false);
-    bool right = r.database && read_all(&r);
+    /* One transaction: what a sweep writes meanwhile is not seen in one table and missed in another. */
+    bool right = r.database && ll_database_run(r.database, "BEGIN") && read_all(&r);
     if (!right && diags->count == before)
         trouble(&r);
     const char *late = r.database ? ll_database_trouble(r.database) : NULL;

@@ -110,6 +110,30 @@ static bool has_the_same_results(struct merging *m, const char *part)
                                       (unsigned long long)differ);
 }
 
+/* The rows of the first go on under the columns and numbers of what stands there. */
+static bool has_the_same_tables(struct merging *m, const char *part)
+{
+    static const char *const same[] = {
+        "SELECT count(*) FROM part.sqlite_master AS b LEFT JOIN main.sqlite_master AS a USING (name)"
+        " WHERE name IN ('points', 'results') AND a.sql IS NOT b.sql",
+        "SELECT count(*) FROM (SELECT id, path, target FROM part.parameters"
+        " EXCEPT SELECT id, path, target FROM main.parameters)",
+        "SELECT count(*) FROM (SELECT * FROM part.choices EXCEPT SELECT * FROM main.choices)",
+        "SELECT count(*) FROM (SELECT id, text, name, most FROM part.objectives"
+        " EXCEPT SELECT id, text, name, most FROM main.objectives)",
+        "SELECT (SELECT count(*) FROM part.choices) <> (SELECT count(*) FROM main.choices)"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        uint64_t differ = count_of(m, same[i]);
+        if (differ == UINT64_MAX)
+            return trouble(m, part);
+        if (differ > 0)
+            return ll_complain(m->diags, (struct ll_place){.file = part},
+                               "the database is damaged, or the first one is: they say that they are of the same "
+                               "sweep, but their parameters, values, objectives or columns differ");
+    }
+    return true;
+}
+
 static bool check_part(struct merging *m, const char *part)
 {
     struct ll_place place = {.file = part};
@@ -120,7 +144,7 @@ static bool check_part(struct merging *m, const char *part)
         return trouble(m, part);
     if (others != 1)
         return ll_complain(m->diags, place, "holds the results of another sweep than the first file");
-    if (!rests_on_the_same(m, part))
+    if (!rests_on_the_same(m, part) || !has_the_same_tables(m, part))
         return false;
     uint64_t differ = count_of(m, "SELECT count(*) FROM points AS a JOIN part.points AS b USING (number)"
                                   " WHERE a.key <> b.key");
@@ -188,11 +212,23 @@ bool ll_store_join(const char *path, const char *const *parts, size_t count,
     return right;
 }
 
+/* Whether it can be read, row by row. */
+static bool is_sound(const char *part, struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    bool sound = ll_data_frame_read(part, &arena, diags) != NULL;
+    ll_arena_release(&arena);
+    return sound;
+}
+
 bool ll_store_merge(const char *path, const char *const *parts, size_t count,
                     const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags)
 {
     if (access(path, F_OK) == 0)
         return ll_complain(diags, (struct ll_place){.file = path},
                            "the file is there already; merge into a new one");
-    return ll_store_join(path, parts, count, stop, points, diags);
+    bool sound = true;
+    for (size_t i = 0; i < count; i++)
+        sound &= is_sound(parts[i], diags);
+    return sound && ll_store_join(path, parts, count, stop, points, diags);
 }

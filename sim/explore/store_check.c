@@ -23,22 +23,40 @@ static enum ll_status try_reading(const char *path)
     return status;
 }
 
+/* How many of our names there are; and whether they are ordinary tables, each with its key, and nothing runs beside
+ * what is asked: then every question ends, in a time that follows from the size of the file. */
+#define LL_TABLES                                                                                            \
+    "('provenance', 'workloads', 'parameters', 'choices', 'objectives', 'points', 'results', 'base')"
+static const char tables_sql[] =
+    "SELECT (SELECT count(*) FROM sqlite_master WHERE name IN " LL_TABLES "),"
+    " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name IN " LL_TABLES ") = 8"
+    " AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'trigger')"
+    " AND (SELECT count(*) FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table'"
+    " AND (m.name, c.name, c.pk) IN (VALUES ('provenance', 'name', 1), ('workloads', 'id', 1),"
+    " ('parameters', 'id', 1), ('choices', 'parameter', 1), ('choices', 'id', 2), ('objectives', 'id', 1),"
+    " ('points', 'number', 1), ('results', 'point', 1), ('results', 'workload', 2), ('base', 'workload', 1)))"
+    " = 10";
+
 bool ll_store_check(const char *path, struct ll_diags *diags)
 {
-    static const char sql[] = "SELECT count(*) FROM sqlite_master WHERE name IN ('provenance', 'workloads', "
-                              "'parameters', 'choices', 'objectives', 'points', 'results', 'base')";
     enum { TABLES = 8 };
     struct ll_place place = {.file = path};
     enum ll_status status = try_reading(path);
     if (status != LL_OK)
         return ll_complain(diags, place, "%s", ll_status_text(status));
     struct ll_database *database = ll_database_open(path, false);
-    struct ll_query *query = database ? ll_query_new(database, sql) : NULL;
-    bool right = query && ll_query_next(query) && ll_cell_count(query, 0) == TABLES;
+    struct ll_query *query = database ? ll_query_new(database, tables_sql) : NULL;
+    bool read = query && ll_query_next(query);
+    bool ours = read && ll_cell_count(query, 0) == TABLES, right = ours && ll_cell_count(query, 1);
+    bool kept_out = !database || ll_database_keeps_out(database);
     const char *trouble = database ? ll_database_trouble(database) : "memory ran out";
-    if (!right)
+    if (!read && kept_out)
+        ll_complain(diags, place, "%s", trouble);
+    else if (!ours)
         ll_complain(diags, place, "this is not the database of a sweep%s%s", trouble ? ": " : "",
                     trouble ? trouble : "");
+    else if (!right)
+        ll_complain(diags, place, "the database is damaged: its tables are not those that a sweep makes");
     ll_database_close(database);
     return right;
 }
@@ -54,8 +72,14 @@ bool ll_store_discardable(const char *path, struct ll_diags *diags)
                                           " FROM sqlite_master")
                  : NULL;
     bool discardable = query && ll_query_next(query) && ll_cell_count(query, 0) == 1;
+    const char *trouble = !database                         ? "memory ran out"
+                          : ll_database_keeps_out(database) ? ll_database_trouble(database)
+                                                            : NULL;
+    if (!discardable)
+        ll_complain(diags, (struct ll_place){.file = path}, "%s",
+                    trouble
+                        ? trouble
+                        : "no database of a sweep, and nothing else is discarded; -o names another file");
     ll_database_close(database);
-    return discardable ||
-           ll_complain(diags, (struct ll_place){.file = path},
-                       "no database of a sweep, and nothing else is discarded; -o names another file");
+    return discardable;
 }
