@@ -262,8 +262,9 @@ static bool write_rows(const char *path, const struct ll_validation *v)
             ll_str_add(&out, ",");
         }
         ll_str_addf(&out, "%.9g,", p->row->time_s);
+        ll_csv_put(&out, p->machine ? p->machine->stem : "");
         if (p->machine)
-            ll_str_addf(&out, "%s,%.9g,%.9g,", p->machine->stem, p->time_s, p->roofline_s);
+            ll_str_addf(&out, ",%.9g,%.9g,", p->time_s, p->roofline_s);
         else
             ll_str_add(&out, ",,,");
         ll_csv_put(&out, p->machine ? "" : p->unscored);

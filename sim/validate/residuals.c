@@ -41,8 +41,10 @@ bool ll_residuals_csv(const struct ll_validation *v, struct ll_str *out)
         if (count < LL_LEAST_RESIDUALS || !is_first(v, cell))
             continue;
         ll_sort_numbers(logs, count);
-        ll_str_addf(out, "%s,%s,%zu,%.4f,%.4f,%.4f\n", v->machines[cell].machine->stem,
-                    v->machines[cell].family, count, ll_sorted_quantile(logs, count, 0.1),
+        ll_csv_put(out, v->machines[cell].machine->stem);
+        ll_str_add(out, ",");
+        ll_csv_put(out, v->machines[cell].family);
+        ll_str_addf(out, ",%zu,%.4f,%.4f,%.4f\n", count, ll_sorted_quantile(logs, count, 0.1),
                     ll_sorted_quantile(logs, count, 0.5), ll_sorted_quantile(logs, count, 0.9));
     }
     out->failed |= !logs;

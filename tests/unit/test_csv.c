@@ -157,6 +157,42 @@ static void what_is_written_reads_back(void **state)
     ll_str_release(&out);
 }
 
+/* The apostrophe stands before what a spreadsheet would compute, and only there; numbers stay numbers. */
+static void what_a_spreadsheet_takes_for_a_formula_is_guarded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *written;
+    } fields[] = {{"=1+1", "\"'=1+1\""},
+                  {"+cmd|' /C calc'!A0", "\"'+cmd|' /C calc'!A0\""},
+                  {"-2+3", "\"'-2+3\""},
+                  {"@SUM(A1)", "\"'@SUM(A1)\""},
+                  {"\t=1", "\"'\t=1\""},
+                  {"=HYPERLINK(\"http://e\",\"x\")", "\"'=HYPERLINK(\"\"http://e\"\",\"\"x\"\")\""},
+                  {"-", "\"'-\""},
+                  {"-inf", "\"'-inf\""},
+                  {"'=1", "\"''=1\""},
+                  {"-1.5e-9", "-1.5e-9"},
+                  {"+5", "+5"},
+                  {"a=1", "a=1"},
+                  {"'quoted", "'quoted"}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        struct ll_str out = {0};
+        struct reading r;
+        ll_csv_put(&out, fields[i].text);
+        assert_string_equal(out.text, fields[i].written);
+        begin(&r, out.text);
+        expect_row(&r, 1, fields[i].text);
+        expect_end(&r);
+        end(&r);
+        ll_str_release(&out);
+    }
+    struct ll_str out = {0};
+    ll_csv_put(&out, "\r=1"); /* an end of line, which a row does not hold */
+    assert_string_equal(out.text, "\"' =1\"");
+    ll_str_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_byte_of_zero_is_no_text),
         cmocka_unit_test(a_quote_must_end_where_its_field_does),
         cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(what_a_spreadsheet_takes_for_a_formula_is_guarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

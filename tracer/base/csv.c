@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/csv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field *field)
@@ -34,6 +35,20 @@ static const char *find_closing(const struct ll_csv *csv)
     return at;
 }
 
+/* What a spreadsheet would compute; and what stands behind the apostrophe that keeps it from that. */
+static bool is_formula(const char *text, size_t length)
+{
+    return length && memchr("=+-@\t\r\n", *text, 7);
+}
+
+static bool is_guarded(const char *text, const char *end)
+{
+    const char *at = text;
+    while (at < end && *at == '\'')
+        at++;
+    return at > text && is_formula(at, (size_t)(end - at));
+}
+
 static char *quoted(struct ll_csv *csv, const struct ll_csv_field *field)
 {
     csv->at++;
@@ -43,6 +58,7 @@ static char *quoted(struct ll_csv *csv, const struct ll_csv_field *field)
                     "a quote begins here and does not end in this line");
         return NULL;
     }
+    csv->at += is_guarded(csv->at, closing);
     char *text = ll_alloc(csv->arena, (size_t)(closing - csv->at) + 1, 1), *to = text;
     for (; text && csv->at < closing; csv->at++) {
         *to++ = *csv->at;
@@ -116,10 +132,21 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
     return fields;
 }
 
+/* Of digits, so that it stands for nothing else. */
+static bool is_plain_number(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return end != text && !*end && strspn(text, "0123456789+-.eE") == (size_t)(end - text);
+}
+
 void ll_csv_put(struct ll_str *out, const char *text)
 {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    size_t length = strlen(text);
+    bool guarded = is_guarded(text, text + length) || (is_formula(text, length) && !is_plain_number(text));
+    bool quoted = guarded || strpbrk(text, ",\"\r\n") != NULL;
     ll_str_add(out, quoted ? "\"" : "");
+    ll_str_add(out, guarded ? "'" : "");
     for (; *text; text++) {
         ll_str_add(out, *text == '"' ? "\"" : "");
         ll_str_add_bytes(out, *text == '\n' || *text == '\r' ? " " : text, 1);
