@@ -31,12 +31,22 @@ static void texts_end_where_they_end(void **state)
     assert_int_not_equal(one, other);
 }
 
+static void numbers_are_hashed_from_their_lowest_byte_on(void **state)
+{
+    (void)state;
+    assert_int_equal(ll_hash_number(LL_HASH_START, UINT64_C(0x61626f6f66), 5),
+                     ll_hash_bytes(LL_HASH_START, "fooba", 5));
+    assert_int_equal(ll_hash_number(LL_HASH_START, 'a', 1), 0xaf63dc4c8601ec8c);
+    assert_int_equal(ll_hash_number(LL_HASH_START, 1, 4), ll_hash_bytes(LL_HASH_START, "\1\0\0", 4));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_those_published),
         cmocka_unit_test(hashes_go_on_where_they_ended),
         cmocka_unit_test(texts_end_where_they_end),
+        cmocka_unit_test(numbers_are_hashed_from_their_lowest_byte_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FNV-1a (Fowler, Noll and Vo), by which content is known again: the same on every machine of the same byte
- * order, and no secret. Pure. */
+/* FNV-1a (Fowler, Noll and Vo), by which content is known again: the same on every machine, as
+ * numbers are hashed by ll_hash_number, and no secret. Pure. */
 #ifndef LL_BASE_HASH_H
 #define LL_BASE_HASH_H
 
@@ -16,6 +16,16 @@ static inline uint64_t ll_hash_bytes(uint64_t hash, const void *bytes, size_t le
     const unsigned char *at = bytes;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Of the lowest `width` bytes of a number, the lowest first, in whatever order the machine keeps them. */
+static inline uint64_t ll_hash_number(uint64_t hash, uint64_t number, size_t width)
+{
+    for (size_t i = 0; i < width; i++) {
+        unsigned char byte = (unsigned char)(number >> 8 * i);
+        hash = ll_hash_bytes(hash, &byte, 1);
+    }
     return hash;
 }
 
