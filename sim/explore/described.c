@@ -52,13 +52,22 @@ static bool is_missing(const void *context, uint32_t slot)
     const struct looking *looking = context;
     const struct ll_space *space = looking->space;
     const struct ll_named *named = &space->names[slot];
-    if (named->kind == LL_NAMED_DEFINITION)
-        return ll_expression_has_none(space->definitions[named->index].expression, is_missing, context);
+    if (named->kind == LL_NAMED_DEFINITION && space->definitions[named->index].lacks) {
+        *looking->missed = space->definitions[named->index].lacks;
+        return true;
+    }
     const char *section = named->kind == LL_NAMED_MEASURE ? section_of((enum ll_measure)named->index) : NULL;
     if (!section || is_described(space, section))
         return false;
     *looking->missed = section;
     return true;
+}
+
+const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression)
+{
+    const char *section = NULL;
+    const struct looking looking = {space, &section};
+    return space->machine && ll_expression_has_none(expression, is_missing, &looking) ? section : NULL;
 }
 
 bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,

@@ -27,11 +27,10 @@ static bool same_place(const struct ll_space *space, const char *a, const char *
 static bool keep(struct scope *scope, struct ll_named named, uint32_t *slot)
 {
     struct ll_space *space = scope->reading->space;
-    struct ll_named *names = ll_alloc(scope->reading->arena, space->name_count + 1, sizeof *names);
+    struct ll_named *names =
+        ll_space_one_more(scope->reading, space->names, space->name_count, sizeof *names);
     if (!names)
         return false;
-    if (space->name_count)
-        memcpy(names, space->names, space->name_count * sizeof *names);
     names[space->name_count] = named;
     space->names = names;
     *slot = (uint32_t)space->name_count++;
@@ -61,11 +60,14 @@ static bool find_axis(const struct scope *scope, const char *name, struct ll_nam
 static bool find_rule(const struct scope *scope, const char *name, struct ll_named *named)
 {
     const struct ll_space *space = scope->reading->space;
-    const struct ll_rule *rules = scope->coupling ? space->couplings : space->definitions;
+    if (!scope->coupling) { /* all of them stand before */
+        uint32_t id = ll_map_find(&scope->reading->definition_names, name, strlen(name));
+        *named = (struct ll_named){.kind = LL_NAMED_DEFINITION, .index = id};
+        return id != LL_NO_ID;
+    }
     for (size_t i = 0; i < scope->until; i++)
-        if (scope->coupling ? same_place(space, rules[i].name, name) : !strcmp(rules[i].name, name)) {
-            *named = (struct ll_named){.kind = scope->coupling ? LL_NAMED_COUPLING : LL_NAMED_DEFINITION,
-                                       .index = (uint32_t)i};
+        if (same_place(space, space->couplings[i].name, name)) {
+            *named = (struct ll_named){.kind = LL_NAMED_COUPLING, .index = (uint32_t)i};
             return true;
         }
     return false;

@@ -36,6 +36,16 @@ bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node
                        where, ll_suggest(reading->diags, child->key, &words));
 }
 
+void *ll_space_one_more(struct ll_space_reading *reading, void *items, size_t count, size_t size)
+{
+    if (count & (count - 1))
+        return items;
+    void *more = ll_alloc(reading->arena, count ? 2 * count : 1, size);
+    if (more && count)
+        memcpy(more, items, count * size);
+    return more;
+}
+
 /* --- the sections --- */
 
 static bool read_name(struct ll_space_reading *reading, const struct ll_node *node)
@@ -130,6 +140,18 @@ static bool is_word(const char *text)
     return !*text;
 }
 
+static bool add_definition(struct ll_space_reading *reading, struct ll_rule rule)
+{
+    struct ll_space *space = reading->space;
+    uint32_t id = ll_map_intern(&reading->definition_names, rule.name, strlen(rule.name), NULL);
+    if (id == LL_NO_ID)
+        return ll_space_no_memory(reading, rule.place);
+    assert(id == space->definition_count); /* no name stands in a map twice */
+    rule.lacks = ll_space_lack(space, rule.expression);
+    space->definitions[space->definition_count++] = rule;
+    return true;
+}
+
 static bool read_definitions(struct ll_space_reading *reading, const struct ll_node *node)
 {
     struct ll_space *space = reading->space;
@@ -153,7 +175,7 @@ static bool read_definitions(struct ll_space_reading *reading, const struct ll_n
             right = ll_space_expected(reading, child, "an expression");
         else if ((rule.expression =
                       ll_space_expression(reading, rule.text, rule.place, false, space->definition_count)))
-            space->definitions[space->definition_count++] = rule;
+            right &= add_definition(reading, rule);
         else
             right = false;
     }
@@ -167,11 +189,9 @@ static bool read_constraint(struct ll_space_reading *reading, const struct ll_no
     rule.expression = ll_space_expression(reading, rule.text, rule.place, false, space->definition_count);
     if (!rule.expression || !ll_space_is_described(reading, rule.expression, true, node))
         return false;
-    struct ll_rule *all = ll_alloc(reading->arena, space->constraint_count + 1, sizeof *all);
+    struct ll_rule *all = ll_space_one_more(reading, space->constraints, space->constraint_count, sizeof *all);
     if (!all)
         return ll_space_no_memory(reading, node->place);
-    if (space->constraint_count)
-        memcpy(all, space->constraints, space->constraint_count * sizeof *all);
     all[space->constraint_count++] = rule;
     space->constraints = all;
     return true;
@@ -413,6 +433,7 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
     reading.root = ll_node_parse(&space->arena, text, length, name, diags);
     bool right = space->path && space->workloads && reading.root && fill(&reading);
     ll_design_free(reading.design);
+    ll_map_release(&reading.definition_names);
     if (right && diags->count == before) {
         space->name = space->name ? space->name : space->path;
         return space;

@@ -104,6 +104,7 @@ struct ll_rule {
     const char *text; /* the expression as written */
     double scale;     /* of a path: how many of its units in expressions a base unit is */
     struct ll_expression *expression;
+    const char *lacks; /* of a definition: a section without which it has no value, and which no design has */
     struct ll_place place;
 };
 

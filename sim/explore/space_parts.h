@@ -7,6 +7,7 @@
 #include "sim/machine/design.h"
 #include "sim/machine/number.h"
 #include "sim/machine/schema.h"
+#include "tracer/base/map.h"
 
 struct ll_space_reading {
     struct ll_space *space;
@@ -19,7 +20,12 @@ struct ll_space_reading {
     struct ll_design *design;               /* of the base; NULL when that could not be read */
     const struct ll_machine_number *numbers; /* of the base: names that may have been meant */
     size_t number_count;
+    struct ll_map definition_names; /* in the order of the space's definitions */
 };
+
+/* Items of which there is room for one more, in the arena; they move when their number is a power of two. NULL when
+ * memory ran out. */
+void *ll_space_one_more(struct ll_space_reading *reading, void *items, size_t count, size_t size);
 
 /* Complains that memory ran out, with a place in the file; false. */
 bool ll_space_no_memory(struct ll_space_reading *reading, struct ll_place place);
@@ -55,6 +61,10 @@ struct ll_expression *ll_space_expression(struct ll_space_reading *reading, cons
  * node. False after complaining that the machines do not describe what it asks for. */
 bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
                            bool constraint, const struct ll_node *node);
+
+/* described.c: the section of machines without which an expression has no value, whatever varies; NULL: none. Asks of
+ * each definition that it names what that lacks. */
+const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression);
 
 /* names.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.
  */

@@ -5,6 +5,9 @@
 #include "sim/explore/search.h"
 #include "sim/explore/space.h"
 #include "sim/explore/sweep.h"
+#include "tracer/base/str.h"
+
+#include <sys/resource.h>
 
 #define HEAD "base: custom_example\ntraces: [traces/alexnet_infer_b1.llt]\nobjectives: [min time_s]\n"
 
@@ -92,6 +95,31 @@ static void numbers_of_values_are_in_base_units(void **state)
     ll_space_free(space);
 }
 
+/* Time and memory grow as the file does, also where every definition doubles the one before. */
+static void many_rules_take_little_more_than_their_text(void **state)
+{
+    (void)state;
+    enum { RULES = 6000, MOST_KB = 500000 };
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    struct ll_str text = {0};
+    struct rusage used;
+    ll_str_add(&text, HEAD "vary: {clock: [1GHz, 2GHz]}\ndefine:\n  d0: time_s\n");
+    for (int i = 1; i < RULES; i++)
+        ll_str_addf(&text, "  d%d: d%d + d%d\n", i, i - 1, i - 1);
+    ll_str_add(&text, "constraints:\n");
+    for (int i = 0; i < RULES; i++)
+        ll_str_addf(&text, "  - time_s < %d or d%d > 1\n", i + 1, i);
+    struct ll_space *space = ll_space_parse(text.text, text.length, "space.yaml", folders, &diags);
+    assert_non_null(space);
+    assert_int_equal(space->definition_count, RULES);
+    assert_int_equal(space->constraint_count, RULES);
+    assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
+    assert_in_range(used.ru_maxrss, 0, MOST_KB);
+    ll_space_free(space);
+    ll_str_release(&text);
+}
+
 static void areas_are_in_mm2_as_in_expressions(void **state)
 {
     (void)state;
@@ -173,6 +201,7 @@ int main(void)
         cmocka_unit_test(ranges_have_the_values_that_they_say),
         cmocka_unit_test(a_space_is_known_again_on_every_machine),
         cmocka_unit_test(numbers_of_values_are_in_base_units),
+        cmocka_unit_test(many_rules_take_little_more_than_their_text),
         cmocka_unit_test(areas_are_in_mm2_as_in_expressions),
         cmocka_unit_test(points_and_numbers_are_one),
         cmocka_unit_test(a_grid_has_every_point_once),
