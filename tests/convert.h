@@ -78,14 +78,17 @@ static inline bool complained(const struct conversion *c, const char *words)
     return false;
 }
 
-static inline struct ll_str exported(ll_exporter *exporter, const struct ll_trace *trace)
+/* As somebody has simulated it; NULL: as recorded. */
+static inline struct ll_str exported_as(ll_exporter *exporter, const struct ll_trace *trace,
+                                        const struct ll_op_schedule *schedule)
 {
     FILE *file = tmpfile();
     struct ll_diags diags = {0};
     struct ll_str text = {0};
     char piece[4096];
     assert(file);
-    struct ll_export export = {.trace = trace, .file = fileno(file), .diags = &diags};
+    struct ll_export export = {
+        .trace = trace, .schedule = schedule, .file = fileno(file), .diags = &diags};
     bool done = ll_export_run(exporter, &export);
     assert(done);
     rewind(file);
@@ -94,6 +97,11 @@ static inline struct ll_str exported(ll_exporter *exporter, const struct ll_trac
     fclose(file);
     ll_diags_release(&diags);
     return text;
+}
+
+static inline struct ll_str exported(ll_exporter *exporter, const struct ll_trace *trace)
+{
+    return exported_as(exporter, trace, NULL);
 }
 
 /* The FLOPs of all ops of a class. */

@@ -10,6 +10,7 @@
 #include "tracer/base/json_reader.h"
 #include "tracer/convert/period.h"
 
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -324,6 +325,34 @@ static void timelines_have_every_op_and_dependency(void **state)
     end_conversion(&c);
 }
 
+/* Ops one right after the other, whose lengths are no whole nanoseconds: each begins where the one before ends. */
+static void slices_meet_where_ops_do(void **state)
+{
+    enum { OPS = 79 };
+    static const char *const tracks[] = {"unit"};
+    uint64_t random = ll_seed(9);
+    (void)state;
+    struct conversion c = import_whole_file(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
+    struct ll_scheduled ops[OPS] = {{0}};
+    for (int i = 0; i < OPS; i++) {
+        ops[i].time_s = 1e-9 + 1e-12 * (double)ll_random_below(&random, 1000000);
+        ops[i].start_s = i ? ops[i - 1].start_s + ops[i - 1].time_s : 0.3e-9;
+    }
+    const struct ll_op_schedule schedule = {
+        .name = "x", .tracks = tracks, .track_count = 1, .op_count = OPS, .ops = ops};
+    struct ll_str text = exported_as(ll_export_TIMELINE, c.trace, &schedule);
+    double end_us = 0;
+    int count = 0;
+    for (const char *at = text.text; (at = strstr(at, "\"ph\":\"X\"")); at++, count++) {
+        double begin_us = strtod(strstr(at, "\"ts\":") + 5, NULL);
+        assert_int_equal(llround(1e3 * begin_us), llround(1e3 * end_us));
+        end_us = begin_us + strtod(strstr(at, "\"dur\":") + 6, NULL);
+    }
+    assert_int_equal(count, OPS);
+    ll_str_release(&text);
+    end_conversion(&c);
+}
+
 /* The dumb twin: every length is tried. */
 static void the_period_is_the_shortest_that_repeats(void **state)
 {
@@ -439,6 +468,7 @@ int main(void)
         cmocka_unit_test(times_that_do_not_fit_are_named_with_their_row),
         cmocka_unit_test(a_time_that_does_not_fit_is_named_with_its_row),
         cmocka_unit_test(timelines_have_every_op_and_dependency),
+        cmocka_unit_test(slices_meet_where_ops_do),
         cmocka_unit_test(the_period_is_the_shortest_that_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

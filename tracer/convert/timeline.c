@@ -40,6 +40,13 @@ static bool is_placed(const struct timeline *t, uint32_t op)
     return op >= t->schedule->first_op && op - t->schedule->first_op < t->schedule->op_count;
 }
 
+/* Times are written in whole nanoseconds. What follows at once must begin where the one before ends: both ends are
+ * rounded, and a length is what lies between them. */
+static double in_ns(double time_s)
+{
+    return round(time_s * 1e9);
+}
+
 /* Begins an event; the caller adds what is particular and closes it. */
 static struct ll_json begin(struct timeline *t, const char *phase, const char *name, uint32_t track,
                             double time_s)
@@ -53,7 +60,7 @@ static struct ll_json begin(struct timeline *t, const char *phase, const char *n
     ll_json_put_count(&json, "pid", 1);
     ll_json_put_count(&json, "tid", track + 1u);
     if (!isnan(time_s))
-        ll_json_put_number(&json, "ts", round(time_s * 1e9) / 1e3);
+        ll_json_put_number(&json, "ts", in_ns(time_s) / 1e3);
     return json;
 }
 
@@ -104,7 +111,7 @@ static void write_op(struct timeline *t, uint32_t op)
     const struct ll_scheduled *at = placed(t, op);
     const struct ll_form *form = &t->trace->forms[t->trace->ops[op].form];
     struct ll_json json = begin(t, "X", t->trace->strings[form->kind_name], at->track, at->start_s);
-    ll_json_put_number(&json, "dur", round(at->time_s * 1e9) / 1e3);
+    ll_json_put_number(&json, "dur", (in_ns(at->start_s + at->time_s) - in_ns(at->start_s)) / 1e3);
     ll_json_put_text(&json, "cat", ll_phase_name(form->phase));
     ll_json_key(&json, "args");
     ll_json_open_object(&json);
