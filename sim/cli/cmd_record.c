@@ -4,6 +4,7 @@
 #include "sim/cli/foreign.h"
 #include "sim/cli/foreign_plan.h"
 #include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
 #include "sim/cli/workload.h"
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
@@ -108,6 +109,7 @@ static int run(const struct ll_args *args)
     options.progress = options.dry_run ? NULL : ll_show_step;
     options.context = &progress;
     options.path = ll_value(args, "output", ll_format(args->arena, "%s.llt", model->name));
+    options.path = ll_output_of_rank(options.path, args->arena);
     if (!options.path)
         return ll_failed("memory ran out");
     int status = ll_run_workload(model, &options, &report);
@@ -151,6 +153,8 @@ const struct ll_command ll_command_record = {
         "--coverage and --json; --json prints its summary after the program's own output. Steps are "
         "what the program marks "
         "with leadline_step(), or else what it repeats.\n"
+        "Where a launcher starts leadline once for each rank (mpirun -n 2 leadline record -o T.llt -- PROGRAM), "
+        "each rank writes a trace of its own, T.0.llt, T.1.llt and so on.\n"
         "A trace that stands where the new one is to be stays until that is whole; what was recorded before a "
         "full disk ended it is then beside it, in TRACE.part.\n"
         "\n"

@@ -210,8 +210,11 @@ bool ll_can_write(const char *path)
         return false;
     }
     close(file);
-    if (!exists)
-        unlink(path);
+    struct ll_arena arena = {0};
+    const char *made = exists ? NULL : ll_path_target(&arena, path);
+    if (made)
+        unlink(made);
+    ll_arena_release(&arena);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/cli/foreign_folder.h"
 #include "sim/cli/foreign_plan.h"
 #include "sim/cli/foreign_sites.h"
+#include "sim/cli/outputs.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
 #include "tracer/base/clock.h"
@@ -228,7 +229,7 @@ static enum ll_status prepare(struct ll_arena *arena, const struct ll_foreign_pl
 
 static const char *output_of(const struct ll_args *args)
 {
-    return ll_value(args, "output", "program.llt");
+    return ll_output_of_rank(ll_value(args, "output", "program.llt"), args->arena);
 }
 
 /* The program's own exit status; where that is 0 and a trace is not whole or missing, it is not all well. */
@@ -306,7 +307,10 @@ int ll_record_foreign(const struct ll_args *args)
     int planned = ll_plan_foreign(args, &plan);
     if (planned != LL_DONE)
         return planned;
-    if (!ll_can_write(output_of(args)))
+    const char *output = output_of(args);
+    if (!output)
+        return ll_failed("memory ran out");
+    if (!ll_can_write(output))
         return LL_FAILED;
     struct ll_child child = {0};
     ll_child_hold_signals(&child);

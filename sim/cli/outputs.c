@@ -2,9 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/outputs.h"
 
+#include "sim/machine/quantity.h"
 #include "tracer/base/file.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -44,6 +47,54 @@ bool ll_is_same_file(const char *a, const char *b)
                 folder_of(b, &there_b) && is_same(&there_a, &there_b);
     ll_arena_release(&arena);
     return same;
+}
+
+/* What launchers tell the processes that they start. Where the number of them is not told there may be many; but
+ * Slurm tells it only those that srun has started, not the script of a job, and what torchrun says is not its own
+ * name alone. */
+static const struct launcher {
+    const char *rank, *size;
+    bool tells_size;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", false}, /* Open MPI */
+    {"PMI_RANK", "PMI_SIZE", false},                         /* MPICH, Intel MPI, Cray MPICH */
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", false},   /* MVAPICH2 */
+    {"PALS_RANKID", "PALS_SIZE", false},                     /* HPE Cray */
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", false},              /* Flux */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true},          /* Slurm */
+    {"RANK", "WORLD_SIZE", true},                            /* torchrun */
+    {"PMIX_RANK", "PMIX_SIZE", false},                       /* any other that speaks PMIx, which tells no size */
+};
+
+static bool has_count(const char *variable, uint64_t *count)
+{
+    const char *value = getenv(variable);
+    return value && ll_count_parse(value, count);
+}
+
+/* Whether this process is one of several, and which. */
+static bool is_rank(uint64_t *rank)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        uint64_t size = launchers[i].tells_size ? 1 : UINT64_MAX;
+        if (!has_count(launchers[i].rank, rank))
+            continue;
+        has_count(launchers[i].size, &size);
+        if (size > 1)
+            return true;
+    }
+    return false;
+}
+
+const char *ll_output_of_rank(const char *path, struct ll_arena *arena)
+{
+    struct stat there;
+    uint64_t rank;
+    if (!path || !is_rank(&rank) || (stat(path, &there) == 0 && !S_ISREG(there.st_mode)))
+        return path;
+    size_t length = strlen(path);
+    bool ends = length > 4 && strcmp(path + length - 4, ".llt") == 0;
+    return ll_format(arena, "%.*s.%" PRIu64 ".llt", (int)(ends ? length - 4 : length), path, rank);
 }
 
 /* A file that is read must be there. */

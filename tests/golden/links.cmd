@@ -30,6 +30,10 @@ behind rows_out.csv validate rows.csv --rows rows_out.csv
 behind sweep.db sweep sweep.yaml -o sweep.db
 behind merged.db merge sweep.db -o merged.db
 behind page.html pareto sweep.db --html page.html
+# Whether it can be written is tried before anything is done, and leaves nothing behind.
+ln -s elsewhere/fitted.yaml fitted.yaml
+leadline calibrate --from rows.csv --machine custom_example -o fitted.yaml >/dev/null 2>&1
+[ -L fitted.yaml ] || echo "fitted.yaml is no link any more"
 leadline sweep sweep.yaml -o sweep.db --fresh >/dev/null 2>&1
 [ -L sweep.db ] || echo "sweep.db is no link any more"
 ls -A . elsewhere | grep -e part -e unfinished -e tmp
