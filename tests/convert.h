@@ -24,7 +24,7 @@ struct conversion {
     uint64_t choice_count;
     bool allow_opaque;
 
-    struct ll_diags diags;
+    struct ll_diags diags, notes;
     struct ll_trace *trace; /* NULL when it was refused */
 };
 
@@ -52,7 +52,8 @@ static inline void convert(struct conversion *c)
                                .choice_count = c->choice_count,
                                .allow_opaque = c->allow_opaque,
                                .output = path,
-                               .diags = &c->diags};
+                               .diags = &c->diags,
+                               .notes = &c->notes};
     enum ll_status status = LL_OK;
     bool done = ll_import_run(c->importer, &import);
     c->trace = done ? ll_trace_read(path, &c->diags, &status) : NULL;
@@ -66,29 +67,36 @@ static inline void end_conversion(struct conversion *c)
 {
     ll_trace_free(c->trace);
     ll_diags_release(&c->diags);
+    ll_diags_release(&c->notes);
     *c = (struct conversion){0};
 }
 
-/* Whether some complaint holds these words. */
+/* Whether some complaint, or some note, holds these words. */
 static inline bool complained(const struct conversion *c, const char *words)
 {
     for (size_t i = 0; i < c->diags.kept_count; i++)
         if (strstr(c->diags.kept[i].message, words))
             return true;
+    for (size_t i = 0; i < c->notes.kept_count; i++)
+        if (strstr(c->notes.kept[i].message, words))
+            return true;
     return false;
 }
 
-/* As somebody has simulated it; NULL: as recorded. */
-static inline struct ll_str exported_as(ll_exporter *exporter, const struct ll_trace *trace,
-                                        const struct ll_op_schedule *schedule)
+static inline struct ll_str exported_with(ll_exporter *exporter, const struct ll_trace *trace,
+                                          const struct ll_op_schedule *schedule, const struct ll_choice *choice)
 {
     FILE *file = tmpfile();
     struct ll_diags diags = {0};
     struct ll_str text = {0};
     char piece[4096];
     assert(file);
-    struct ll_export export = {
-        .trace = trace, .schedule = schedule, .file = fileno(file), .diags = &diags};
+    struct ll_export export = {.trace = trace,
+                               .schedule = schedule,
+                               .choices = choice,
+                               .choice_count = choice != NULL,
+                               .file = fileno(file),
+                               .diags = &diags};
     bool done = ll_export_run(exporter, &export);
     assert(done);
     rewind(file);
@@ -99,9 +107,24 @@ static inline struct ll_str exported_as(ll_exporter *exporter, const struct ll_t
     return text;
 }
 
+/* As somebody has simulated it; NULL: as recorded. */
+static inline struct ll_str exported_as(ll_exporter *exporter, const struct ll_trace *trace,
+                                        const struct ll_op_schedule *schedule)
+{
+    return exported_with(exporter, trace, schedule, NULL);
+}
+
+/* With one choice, unless its key is NULL. */
+static inline struct ll_str exported_choosing(ll_exporter *exporter, const struct ll_trace *trace,
+                                              const char *key, const char *value)
+{
+    struct ll_choice choice = {.key = key, .value = value};
+    return exported_with(exporter, trace, NULL, key ? &choice : NULL);
+}
+
 static inline struct ll_str exported(ll_exporter *exporter, const struct ll_trace *trace)
 {
-    return exported_as(exporter, trace, NULL);
+    return exported_with(exporter, trace, NULL, NULL);
 }
 
 /* The FLOPs of all ops of a class. */

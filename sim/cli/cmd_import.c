@@ -157,16 +157,18 @@ static bool open_inputs(const struct ll_args *args, struct ll_input_file **input
 
 static int import(const struct ll_args *args, const struct ll_format *format, struct ll_import *import)
 {
-    struct ll_diags *diags = calloc(1, sizeof *diags);
-    import->diags = diags;
+    struct ll_diags *diags = calloc(2, sizeof *diags), *notes = diags + 1;
     if (!diags || !import->output)
         return ll_failed("memory ran out");
+    import->diags = diags;
+    import->notes = notes;
     bool done = ll_import_run(format->import, import);
-    ll_print_diags(diags);
+    ll_print_diags(done ? notes : diags);
     int status = done ? LL_DONE : LL_WRONG;
     if (!done && import->status != LL_OK)
         status = ll_failed("%s: %s", import->output, ll_status_text(import->status));
     ll_diags_release(diags);
+    ll_diags_release(notes);
     free(diags);
     return done ? summarise(args, import->output) : status;
 }

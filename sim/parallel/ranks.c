@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times are the longest ways through a graph: from what a task comes after, from the task before it on its
  * stream, from a send to its receive. A task is done when all before it are (Kahn, 1962); the members of an
- * exchange are done together, when the last of them is ready. What is never ready is a deadlock. */
+ * exchange are done together, when the last of them is ready. What is never ready is a deadlock.
+ *
+ * By readiness, a stream is no part of that graph: tasks are taken in the order of the times at which they become
+ * ready, and each begins when its stream is free. An exchange takes its members' streams when all have come. */
 #include "sim/parallel/ranks.h"
 
 #include "tracer/base/arena.h"
@@ -20,6 +23,7 @@ struct state {
     uint32_t waiting;    /* for so many tasks more */
     uint32_t waited_for; /* the last of them to end */
     uint32_t partner;    /* the send of a receive; of a join the exchange */
+    uint32_t stream;     /* by readiness: the number of its stream; else LL_NO_STREAM */
 };
 
 /* Joins that meet. */
@@ -38,7 +42,7 @@ struct ll_ranks {
     struct ll_map streams; /* of (rank, stream): the last task on it */
     uint32_t *stream_last;
     uint64_t stream_capacity;
-    bool failed;
+    bool by_readiness, failed;
 
     uint64_t *first_next; /* by task: its followers in `next` */
     uint32_t *next;
@@ -52,6 +56,12 @@ struct ll_ranks {
 struct ll_ranks *ll_ranks_new(void)
 {
     return calloc(1, sizeof(struct ll_ranks));
+}
+
+void ll_ranks_by_readiness(struct ll_ranks *ranks)
+{
+    assert(ranks->count == 0);
+    ranks->by_readiness = true;
 }
 
 void ll_ranks_free(struct ll_ranks *ranks)
@@ -83,7 +93,8 @@ static bool add_edge(struct ll_ranks *ranks, struct state *state, uint32_t befor
     return true;
 }
 
-/* The last task on the stream, whose place this one takes. False when memory ran out. */
+/* The last task on the stream, whose place this one takes; by readiness nobody is on it yet. False when memory
+ * ran out. */
 static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t number)
 {
     const uint32_t key[2] = {state->task.rank, state->task.stream};
@@ -94,8 +105,9 @@ static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t nu
     if (id == LL_NO_ID ||
         !ll_grow(&ranks->stream_last, &ranks->stream_capacity, (uint64_t)id + 1, sizeof *ranks->stream_last))
         return false;
-    bool done = is_new || add_edge(ranks, state, ranks->stream_last[id]);
-    ranks->stream_last[id] = number;
+    bool done = is_new || ranks->by_readiness || add_edge(ranks, state, ranks->stream_last[id]);
+    ranks->stream_last[id] = ranks->by_readiness ? LL_NO_TASK : number;
+    state->stream = ranks->by_readiness ? id : LL_NO_STREAM;
     return done;
 }
 
@@ -108,8 +120,11 @@ uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_rank_task *task, c
         return LL_NO_TASK;
     }
     struct state *state = &ranks->states[ranks->count];
-    *state = (struct state){
-        .task = *task, .first_edge = ranks->edge_count, .waited_for = LL_NO_TASK, .partner = LL_NO_TASK};
+    *state = (struct state){.task = *task,
+                            .first_edge = ranks->edge_count,
+                            .waited_for = LL_NO_TASK,
+                            .partner = LL_NO_TASK,
+                            .stream = LL_NO_STREAM};
     for (uint32_t i = 0; i < count; i++)
         ranks->failed |= !add_edge(ranks, state, after[i]);
     ranks->failed |= !take_stream(ranks, state, ranks->count);
@@ -303,67 +318,120 @@ static bool turn_edges(struct ll_ranks *ranks)
     return true;
 }
 
-/* Tasks whose followers have not been told yet. */
-struct stack {
+/* Tasks that are ready. By readiness a heap, whose root is the next to begin; else in any order. */
+struct ready {
     uint32_t *at;
     uint32_t count;
 };
 
-static void finish(struct ll_ranks *ranks, uint32_t task, double end_s, struct stack *stack)
+static bool is_before(const struct ll_ranks *ranks, uint32_t a, uint32_t b)
 {
-    ranks->states[task].end_s = end_s;
-    ranks->time_s = fmax(ranks->time_s, end_s);
-    ranks->done++;
-    stack->at[stack->count++] = task;
+    double a_s = ranks->states[a].start_s, b_s = ranks->states[b].start_s;
+    return a_s < b_s || (a_s == b_s && a < b);
 }
 
-/* All before this task are done. */
-static void become_ready(struct ll_ranks *ranks, uint32_t task, struct stack *stack)
+static void push(const struct ll_ranks *ranks, struct ready *ready, uint32_t task)
+{
+    uint32_t i = ready->count++;
+    for (uint32_t parent; ranks->by_readiness && i > 0; i = parent) {
+        parent = (i - 1) / 2;
+        if (!is_before(ranks, task, ready->at[parent]))
+            break;
+        ready->at[i] = ready->at[parent];
+    }
+    ready->at[i] = task;
+}
+
+static uint32_t pop(const struct ll_ranks *ranks, struct ready *ready)
+{
+    uint32_t last = ready->at[--ready->count], first = ready->at[0], i = 0;
+    if (!ranks->by_readiness)
+        return last;
+    for (uint32_t child; (child = 2 * i + 1) < ready->count; i = child) {
+        if (child + 1 < ready->count && is_before(ranks, ready->at[child + 1], ready->at[child]))
+            child++;
+        if (!is_before(ranks, ready->at[child], last))
+            break;
+        ready->at[i] = ready->at[child];
+    }
+    ready->at[i] = last;
+    return first;
+}
+
+/* The task cannot start before another one has ended. */
+static void wait_for(struct ll_ranks *ranks, struct state *state, uint32_t other)
+{
+    if (state->waited_for == LL_NO_TASK || ranks->states[other].end_s > state->start_s) {
+        state->start_s = ranks->states[other].end_s;
+        state->waited_for = other;
+    }
+}
+
+static void finish(struct ll_ranks *ranks, uint32_t task, double end_s, struct ready *ready)
 {
     struct state *state = &ranks->states[task];
-    if (state->task.kind != LL_TASK_JOIN) {
-        finish(ranks, task, state->start_s + (state->task.kind == LL_TASK_RECEIVE ? 0 : state->task.time_s),
-               stack);
-        return;
+    state->end_s = end_s;
+    ranks->time_s = fmax(ranks->time_s, end_s);
+    ranks->done++;
+    if (state->stream != LL_NO_STREAM)
+        ranks->stream_last[state->stream] = task;
+    for (uint64_t i = ranks->first_next[task]; i < ranks->first_next[task + 1]; i++) {
+        struct state *follower = &ranks->states[ranks->next[i]];
+        wait_for(ranks, follower, task);
+        if (--follower->waiting == 0)
+            push(ranks, ready, ranks->next[i]);
     }
-    struct meeting *meeting = &ranks->meetings[state->partner];
-    if (meeting->last == LL_NO_TASK || state->start_s > meeting->start_s) {
-        meeting->start_s = state->start_s;
-        meeting->last = task;
-    }
+}
+
+/* By readiness, it begins when its stream is free. */
+static void take_turn(struct ll_ranks *ranks, struct state *state)
+{
+    uint32_t before = state->stream == LL_NO_STREAM ? LL_NO_TASK : ranks->stream_last[state->stream];
+    if (before != LL_NO_TASK && ranks->states[before].end_s > state->start_s)
+        wait_for(ranks, state, before);
+}
+
+/* A member of an exchange has come; with the last of them all begin, and end together. */
+static void come(struct ll_ranks *ranks, uint32_t task, struct ready *ready)
+{
+    struct meeting *meeting = &ranks->meetings[ranks->states[task].partner];
     if (++meeting->ready < meeting->expected)
         return;
     for (uint32_t member = meeting->first; member != LL_NO_TASK; member = ranks->next_member[member]) {
+        struct state *state = &ranks->states[member];
+        take_turn(ranks, state);
+        if (meeting->last == LL_NO_TASK || state->start_s > meeting->start_s) {
+            meeting->start_s = state->start_s;
+            meeting->last = member;
+        }
+    }
+    for (uint32_t member = meeting->first; member != LL_NO_TASK; member = ranks->next_member[member]) {
         if (member != meeting->last && ranks->states[member].start_s < meeting->start_s)
             ranks->states[member].waited_for = meeting->last;
-        finish(ranks, member, meeting->start_s + meeting->time_s, stack);
-    }
-}
-
-static void tell_followers(struct ll_ranks *ranks, uint32_t task, struct stack *stack)
-{
-    for (uint64_t i = ranks->first_next[task]; i < ranks->first_next[task + 1]; i++) {
-        struct state *follower = &ranks->states[ranks->next[i]];
-        if (follower->waited_for == LL_NO_TASK || ranks->states[task].end_s > follower->start_s) {
-            follower->start_s = ranks->states[task].end_s;
-            follower->waited_for = task;
-        }
-        if (--follower->waiting == 0)
-            become_ready(ranks, ranks->next[i], stack);
+        finish(ranks, member, meeting->start_s + meeting->time_s, ready);
     }
 }
 
 static bool run_all(struct ll_ranks *ranks)
 {
-    struct stack stack = {.at = malloc(((size_t)ranks->count + 1) * sizeof *stack.at)};
-    if (!stack.at)
+    struct ready ready = {.at = malloc(((size_t)ranks->count + 1) * sizeof *ready.at)};
+    if (!ready.at)
         return false;
     for (uint32_t i = 0; i < ranks->count; i++)
-        if (ranks->states[i].edge_count + is_received(&ranks->states[i]) == 0)
-            become_ready(ranks, i, &stack);
-    while (stack.count > 0)
-        tell_followers(ranks, stack.at[--stack.count], &stack);
-    free(stack.at);
+        if (ranks->states[i].waiting == 0)
+            push(ranks, &ready, i);
+    while (ready.count > 0) {
+        uint32_t task = pop(ranks, &ready);
+        struct state *state = &ranks->states[task];
+        if (state->task.kind == LL_TASK_JOIN) {
+            come(ranks, task, &ready);
+            continue;
+        }
+        take_turn(ranks, state);
+        finish(ranks, task, state->start_s + (state->task.kind == LL_TASK_RECEIVE ? 0 : state->task.time_s),
+               &ready);
+    }
+    free(ready.at);
     return true;
 }
 

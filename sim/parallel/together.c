@@ -49,6 +49,8 @@ static uint32_t stream_of(const struct building *b, uint32_t seq)
     case LL_WORK_SWAP:
         return STREAM_HOST;
     case LL_WORK_COLLECTIVE:
+        if (form_of(b, seq)->view.kind == LL_OP_RECEIVE)
+            return LL_NO_STREAM; /* it holds nothing back until its message is there, as in ASTRA-sim */
         return STREAM_NETWORK + b->plain->prices[form].outermost;
     default:
         return STREAM_DEVICE;
@@ -260,6 +262,8 @@ const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
                          .ranks = ll_ranks_new(),
                          .rank_count = ll_trace_ranks(prepared->trace)};
     bool done = b.plain && b.ranks;
+    if (done && ll_trace_fact(prepared->trace, "ranks.order"))
+        ll_ranks_by_readiness(b.ranks);
     for (uint32_t seq = prepared->first_op; done && seq < prepared->end_op; seq++)
         done = add_op(&b, seq);
     done = done && ll_ranks_run(b.ranks, diags);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chakra traces: our own go out and come back, those of others are read by what they say of themselves. */
+#define _GNU_SOURCE /* memmem */
 #include "check.h"
 #include "convert.h"
 #include "scene.h"
 
+#include "sim/parallel/together.h"
 #include "toy_trace.h"
 #include "tracer/base/clock.h"
 
@@ -373,6 +375,145 @@ static void groups_are_the_ranks_that_speak_of_them(void **state)
         release(&ranks[i]);
 }
 
+/* pg_name is text in the schema: "1" is of ranks 0 and 1, "tp" of 2 and 3, "0" of 0 and 3; nothing is all. What
+ * is exported names them, too, and comes back as it was. */
+static void groups_are_named_in_words(void **state)
+{
+    (void)state;
+    static const char *const said[4][4] = {{"1", "0", ""}, {"1", ""}, {"tp", ""}, {"tp", "0", ""}};
+    struct conversion c = {.importer = ll_import_CHAKRA};
+    struct other ranks[4] = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        begin_file(&ranks[i]);
+        for (uint64_t n = 0; said[i][n]; n++) {
+            begin(&ranks[i], n, 7, said[i][n]);
+            attr(&ranks[i], "comm_type", INT64, 0);
+            attr(&ranks[i], "comm_size", INT64, 64);
+            ranks[i].attr.length = 0;
+            ll_wire_put_text(&ranks[i].attr, 1, "pg_name");
+            ll_wire_put_text(&ranks[i].attr, 29, said[i][n]);
+            ll_wire_put_bytes(&ranks[i].node, 10, ranks[i].attr.text, ranks[i].attr.length);
+            end_message(&ranks[i]);
+        }
+        add_file(&c, "group.et", &ranks[i].file);
+    }
+    convert(&c);
+    assert_non_null(c.trace);
+    int64_t groups[3] = {0};
+    for (uint32_t i = 0; i < c.trace->op_count; i++) {
+        const struct ll_form *form = &c.trace->forms[c.trace->ops[i].form];
+        const char *name = c.trace->strings[form->scope];
+        int64_t group = ll_attr_count(&form->view, LL_ATTR_GROUP, -1);
+        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_DEVICES, 0), *name ? 2 : 4);
+        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), *name == '0' ? 3 : 1);
+        if (*name)
+            groups[*name == '0' ? 0 : *name == '1' ? 1 : 2] = group;
+        else
+            assert_int_equal(group, 0);
+    }
+    assert_int_equal(groups[1], 1);
+    assert_true(groups[0] > 1 && groups[2] > 1 && groups[0] != groups[2]);
+    struct ll_str bytes = exported_choosing(ll_export_CHAKRA, c.trace, "rank", "3");
+    struct ll_str name = {0};
+    for (unsigned i = 0; i < 3; i += 2) {
+        name.length = 0;
+        ll_wire_put_text(&name, 1, "pg_name");
+        ll_wire_put_text(&name, 29, ll_format(&c.diags.arena, "%lld", (long long)groups[i]));
+        assert_non_null(memmem(bytes.text, bytes.length, name.text, name.length));
+    }
+    ll_str_release(&name);
+    ll_str_release(&bytes);
+    end_conversion(&c);
+    for (unsigned i = 0; i < 4; i++)
+        release(&ranks[i]);
+}
+
+static void message(struct other *o, uint64_t id, uint64_t type, uint64_t other, uint64_t dep)
+{
+    begin(o, id, type, "message");
+    attr(o, "comm_size", INT64, 1 << 10);
+    attr(o, type == 5 ? "comm_dst" : "comm_src", INT64, other);
+    if (dep)
+        ll_wire_put_integer(&o->node, DATA, dep);
+    end_message(o);
+}
+
+/* Rank 0 works, sends, and takes back what rank 1 made of it; whichever stands first in its file. */
+static void a_receive_holds_nothing_back(void **state)
+{
+    (void)state;
+    static const char *const two =
+        "name: two\nclock: 1GHz\nunits:\n"
+        "  - {name: simd, model: vector, lanes: 8, flops: {f32: 2}}\n"
+        "memory:\n  - {name: dram, size: 1GiB, bandwidth: 1000GB/s}\n"
+        "network:\n  - {name: link, topology: switch, devices: 2, bandwidth: 4MB/s}\n";
+    double time_s[2];
+    for (unsigned receives_first = 0; receives_first < 2; receives_first++) {
+        struct conversion c = {.importer = ll_import_CHAKRA};
+        struct other ranks[2] = {0};
+        for (unsigned i = 0; i < 2; i++)
+            begin_file(&ranks[i]);
+        computation(&ranks[0], 1, 16000, 4000);
+        end_message(&ranks[0]);
+        if (receives_first)
+            message(&ranks[0], 3, 6, 1, 0);
+        message(&ranks[0], 2, 5, 1, 1);
+        if (!receives_first)
+            message(&ranks[0], 3, 6, 1, 0);
+        message(&ranks[1], 1, 6, 0, 0);
+        message(&ranks[1], 2, 5, 0, 1);
+        for (unsigned i = 0; i < 2; i++)
+            add_file(&c, "pair.et", &ranks[i].file);
+        convert(&c);
+        assert_non_null(c.trace);
+        struct scene scene = open_scene((struct ll_trace *)c.trace, two);
+        const struct ll_prepared *prepared = ll_prepare(c.trace, &scene.arena, &scene.diags);
+        const struct ll_together *together =
+            ll_replay_together(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+        assert_non_null(together);
+        time_s[receives_first] = together->result->time_s;
+        scene.trace = NULL;
+        close_scene(&scene);
+        end_conversion(&c);
+        for (unsigned i = 0; i < 2; i++)
+            release(&ranks[i]);
+    }
+    assert_true(time_s[0] > 0 && time_s[0] == time_s[1]);
+}
+
+/* Chakra's own traces of PyTorch name parents that its converter left out. And an order that goes round with the
+ * data is none. */
+static void an_order_that_leads_nowhere_is_dropped_and_said(void **state)
+{
+    (void)state;
+    for (unsigned goes_round = 0; goes_round < 2; goes_round++) {
+        struct other o = {0};
+        struct conversion c = {.importer = ll_import_CHAKRA};
+        begin_file(&o);
+        computation(&o, 1, 16000, 400);
+        ll_wire_put_integer(&o.node, CTRL, goes_round ? 2 : 9);
+        end_message(&o);
+        computation(&o, 2, 16000, 400);
+        ll_wire_put_integer(&o.node, DATA, 1);
+        end_message(&o);
+        begin(&o, 3, 7, "c10d::broadcast_"); /* the host's part of one */
+        ll_wire_put_integer(&o.node, CTRL, goes_round ? 2 : 8);
+        ll_wire_put_integer(&o.node, DURATION, 5);
+        end_message(&o);
+        add_file(&c, "orders.et", &o.file);
+        convert(&c);
+        assert_non_null(c.trace);
+        assert_int_equal(c.notes.count, 1);
+        assert_true(complained(&c, "2 control dependencies are dropped"));
+        assert_string_equal(ll_trace_fact(c.trace, "imported.dropped"), "2");
+        assert_int_equal(c.trace->op_count, 3);
+        assert_true(ll_edge_of(c.trace, 1, 0));
+        assert_non_null(op_of_kind(c.trace, LL_OP_GAP, 0));
+        end_conversion(&c);
+        release(&o);
+    }
+}
+
 static void many_groups_are_found_in_one_pass(void **state)
 {
     (void)state;
@@ -467,6 +608,9 @@ int main(void)
         cmocka_unit_test(others_nodes_are_as_large_as_they_say),
         cmocka_unit_test(ranks_are_threads_that_exchange),
         cmocka_unit_test(groups_are_the_ranks_that_speak_of_them),
+        cmocka_unit_test(groups_are_named_in_words),
+        cmocka_unit_test(a_receive_holds_nothing_back),
+        cmocka_unit_test(an_order_that_leads_nowhere_is_dropped_and_said),
         cmocka_unit_test(many_groups_are_found_in_one_pass),
         cmocka_unit_test(what_cannot_be_is_named),
         cmocka_unit_test(a_node_that_waits_for_too_many_is_refused),

@@ -162,6 +162,57 @@ static void exchanges_in_different_orders_are_a_deadlock(void **state)
     close_scene(&scene);
 }
 
+/* The same exchanges: one that has not come takes no stream. And work that waits for a message holds back none
+ * that could go on: rank 0 works on what rank 1 makes of its other work, which was added behind it. */
+static void by_readiness_nobody_waits_on_a_stream_for_one_that_waits(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene();
+    ll_ranks_by_readiness(scene.ranks);
+    uint32_t joins[2][2];
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        joins[rank][0] = join(&scene, rank, 2, rank, 1);
+        joins[rank][1] = join(&scene, rank, 2, 1 - rank, 1);
+    }
+    uint32_t taken = message(&scene, LL_TASK_RECEIVE, 2, 3, 0, LL_NO_TASK);
+    struct ll_rank_task task = {.kind = LL_TASK_WORK, .rank = 2, .time_s = 4, .name = "work"};
+    uint32_t last = ll_ranks_add(scene.ranks, &task, &taken, 1), first = work(&scene, 2, 3);
+    message(&scene, LL_TASK_SEND, 2, 3, 2, first);
+    task.rank = 3;
+    taken = message(&scene, LL_TASK_RECEIVE, 3, 2, 0, LL_NO_TASK);
+    message(&scene, LL_TASK_SEND, 3, 2, 1, ll_ranks_add(scene.ranks, &task, &taken, 1));
+    assert_true(ll_ranks_run(scene.ranks, &scene.diags));
+    assert_true(ll_ranks_start_s(scene.ranks, first) == 0);
+    assert_true(ll_ranks_start_s(scene.ranks, last) == 3 + 2 + 4 + 1);
+    assert_true(ll_ranks_time_s(scene.ranks) == 14);
+    for (unsigned i = 0; i < 2; i++) /* one group at 0, the other when the stream is free */
+        assert_true(ll_ranks_end_s(scene.ranks, joins[0][i]) == ll_ranks_end_s(scene.ranks, joins[1][1 - i]));
+    assert_true(ll_ranks_end_s(scene.ranks, joins[0][0]) + ll_ranks_end_s(scene.ranks, joins[0][1]) == 3);
+    close_scene(&scene);
+}
+
+/* First come, first served: three of 2 s that come after 3, 1 and 2 s of others' work. */
+static void by_readiness_a_stream_serves_the_first_to_come(void **state)
+{
+    (void)state;
+    static const double come_s[] = {3, 1, 2}, start_s[] = {5, 1, 3};
+    struct scene scene = open_scene();
+    ll_ranks_by_readiness(scene.ranks);
+    uint32_t tasks[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct ll_rank_task before = {
+            .kind = LL_TASK_WORK, .stream = LL_NO_STREAM, .time_s = come_s[i], .name = "before"};
+        const struct ll_rank_task task = {.kind = LL_TASK_WORK, .time_s = 2, .name = "task"};
+        uint32_t after = ll_ranks_add(scene.ranks, &before, NULL, 0);
+        tasks[i] = ll_ranks_add(scene.ranks, &task, &after, 1);
+    }
+    assert_true(ll_ranks_run(scene.ranks, &scene.diags));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(ll_ranks_start_s(scene.ranks, tasks[i]) == start_s[i]);
+    assert_int_equal(ll_ranks_waited_for(scene.ranks, tasks[0]), tasks[2]);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +222,8 @@ int main(void)
         cmocka_unit_test(who_is_not_met_is_named),
         cmocka_unit_test(a_deadlock_is_named_and_does_not_hang),
         cmocka_unit_test(exchanges_in_different_orders_are_a_deadlock),
+        cmocka_unit_test(by_readiness_nobody_waits_on_a_stream_for_one_that_waits),
+        cmocka_unit_test(by_readiness_a_stream_serves_the_first_to_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

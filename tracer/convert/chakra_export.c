@@ -174,7 +174,12 @@ static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t 
     int64_t peer = ll_attr_count(&form->view, LL_ATTR_PEER, 0);
     put_number(w, "comm_size", ATTR_INT64, form->bytes_read);
     if (type == CHAKRA_COLLECTIVE) {
+        int64_t group = ll_attr_count(&form->view, LL_ATTR_GROUP, 0);
         put_number(w, "comm_type", ATTR_INT64, collective_of(form->view.kind));
+        ll_str_addf(&w->line, "%" PRId64, group);
+        if (group != 0)
+            put_text(w, NODE_ATTR, "pg_name", w->line.text);
+        w->line.length = 0;
         return;
     }
     put_number(w, type == CHAKRA_SEND ? "comm_dst" : "comm_src", ATTR_INT32, (uint64_t)(rank + peer));

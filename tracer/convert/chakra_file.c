@@ -76,8 +76,9 @@ static bool name_nodes(struct ll_import *import, const struct chakra_file *file,
     return right;
 }
 
-/* How many nodes a node waits for, and which, if `deps` is not NULL. */
-static bool find_deps(struct ll_import *import, const struct chakra_file *file, const struct ll_map *ids,
+/* How many nodes a node waits for, and which, if `deps` is not NULL. Data that no node makes is an error. An
+ * order may name nodes that whoever wrote the file left out (Chakra's own traces of PyTorch do): it is dropped. */
+static bool find_deps(struct ll_import *import, struct chakra_file *file, const struct ll_map *ids,
                       uint64_t i, uint32_t *deps, uint64_t *count)
 {
     struct ll_wire body = file->nodes[i].body;
@@ -86,8 +87,8 @@ static bool find_deps(struct ll_import *import, const struct chakra_file *file, 
     *count = 0;
     while (ll_wire_next(&body, &field) == LL_WIRE_FIELD) {
         uint64_t several, id;
-        if ((field.number != NODE_CTRL_DEPS && field.number != NODE_DATA_DEPS) ||
-            !ll_wire_count(&field, &several))
+        bool order = field.number == NODE_CTRL_DEPS;
+        if ((!order && field.number != NODE_DATA_DEPS) || !ll_wire_count(&field, &several))
             continue;
         struct ll_wire packed = field.bytes;
         for (uint64_t k = 0; k < several && deps; k++) {
@@ -95,10 +96,12 @@ static bool find_deps(struct ll_import *import, const struct chakra_file *file, 
             if (field.type == LL_WIRE_BYTES && !ll_wire_varint(&packed, &id))
                 return broken(import, file);
             uint32_t found = ll_map_find(ids, &id, sizeof id);
-            if (found == LL_NO_ID)
-                right = complain(import, file, "it waits for a node that is not there", file->nodes[i].id);
-            else
+            if (found != LL_NO_ID && !(order && file->data_only))
                 deps[(*count)++] = found;
+            else if (order)
+                file->dropped++;
+            else
+                right = complain(import, file, "it waits for a node that is not there", file->nodes[i].id);
         }
         *count += deps ? 0 : several;
     }
@@ -109,6 +112,10 @@ static bool read_deps(struct ll_import *import, struct chakra_file *file, const 
 {
     uint64_t total = 0, count;
     bool right = true;
+    free(file->first);
+    free(file->deps);
+    file->deps = NULL;
+    file->dropped = 0;
     file->first = calloc(file->count + 1, sizeof *file->first);
     for (uint64_t i = 0; file->first && i < file->count; i++) {
         find_deps(import, file, ids, i, NULL, &count);
@@ -175,23 +182,35 @@ static uint64_t serve(struct chakra_file *file, struct waiters *w)
     return ready;
 }
 
-static bool order_nodes(struct ll_import *import, struct chakra_file *file)
+/* How many nodes have a place in the order then; false when memory ran out. */
+static bool order_nodes(struct ll_import *import, struct chakra_file *file, uint64_t *ready)
 {
     struct waiters w = {0};
-    uint64_t ready = file->count;
+    *ready = file->count;
+    free(file->order);
     file->order = calloc(file->count, sizeof *file->order);
     bool room = file->order != NULL;
     for (uint64_t i = 0; room && i < file->count; i++)
         file->order[i] = (uint32_t)i;
     if (room && !in_order(file)) {
         room = turn_round(file, &w);
-        ready = room ? serve(file, &w) : 0;
+        *ready = room ? serve(file, &w) : 0;
     }
     free(w.first);
     free(w.nodes);
     free(w.left);
-    if (!room)
-        return ll_import_no_memory(import);
+    return room || ll_import_no_memory(import);
+}
+
+/* An order among nodes whose data goes the other way holds nothing back: then data alone counts. */
+static bool read_order(struct ll_import *import, struct chakra_file *file, const struct ll_map *ids)
+{
+    uint64_t ready = 0;
+    for (int data_only = 0; data_only < 2 && ready < file->count; data_only++) {
+        file->data_only = data_only != 0;
+        if (!read_deps(import, file, ids) || !order_nodes(import, file, &ready))
+            return false;
+    }
     return ready == file->count ||
            ll_complain(import->diags, (struct ll_place){.file = file->input->path},
                        "%" PRIu64 " nodes wait for each other, or for such", file->count - ready);
@@ -201,8 +220,7 @@ bool chakra_file_read(struct ll_import *import, const struct ll_input_file *inpu
 {
     struct ll_map ids = {0};
     *file = (struct chakra_file){.input = input};
-    bool right = read_nodes(import, file) && name_nodes(import, file, &ids) &&
-                 read_deps(import, file, &ids) && order_nodes(import, file);
+    bool right = read_nodes(import, file) && name_nodes(import, file, &ids) && read_order(import, file, &ids);
     ll_map_release(&ids);
     return right;
 }

@@ -17,13 +17,15 @@ struct chakra_file {
     struct ll_wire metadata;
     struct chakra_node *nodes;
     uint64_t count, capacity;
-    uint32_t *order; /* of nodes, each behind those that it waits for */
-    uint64_t *first; /* count + 1 offsets into deps */
-    uint32_t *deps;  /* nodes that a node waits for */
+    uint32_t *order;  /* of nodes, each behind those that it waits for */
+    uint64_t *first;  /* count + 1 offsets into deps */
+    uint32_t *deps;   /* nodes that a node waits for */
+    bool data_only;   /* the order that the file asks for goes round; its data does not */
+    uint64_t dropped; /* control dependencies that do not count: on nodes that are not there, or all */
 };
 
-/* Reads a file and orders its nodes. False after complaints (an id twice, a node that is waited for but is
- * not there, nodes that wait for each other), or with import->status set. */
+/* Reads a file and orders its nodes. False after complaints (an id twice, a node whose data is waited for but
+ * is not there, nodes that wait for each other), or with import->status set. */
 bool chakra_file_read(struct ll_import *import, const struct ll_input_file *input, struct chakra_file *file);
 void chakra_file_release(struct chakra_file *file);
 

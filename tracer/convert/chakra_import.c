@@ -4,8 +4,9 @@
  * Nodes of our own say which op they are, and everything about it. Nodes of others say how large they are: a
  * computation is num_ops FLOPs on tensor_size bytes; one that only tells how long it took waits as long; a
  * communication moves comm_size bytes. What waits for what stays. Ranks are threads of the trace; a process
- * group has the ranks that speak of it, group 0 all. The other end of a message is told from here: which rank
+ * group has the ranks that name it, what names none all. The other end of a message is told from here: which rank
  * a file is follows from its place, of a single one from its name (trace.3.et). */
+#include "tracer/base/hash.h"
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 #include "tracer/convert/chakra_file.h"
@@ -27,7 +28,8 @@ struct rank {
 
 /* Ranks that exchange with each other alone; the stride is 1 where they are not evenly apart. */
 struct group {
-    uint64_t number, devices, stride;
+    uint64_t number; /* 0: all ranks */
+    uint64_t devices, stride;
     uint64_t last; /* rank that joined */
     bool uneven;
 };
@@ -132,6 +134,28 @@ static void join(struct group *group, uint64_t rank)
     group->last = rank;
 }
 
+/* The number of the group that a node's pg_name names. It is text in the schema, which older writers take for a
+ * number; decimal text is that number, other text its hash, so that ranks that are read apart have one number
+ * for one name. No name, and the number 0, are all ranks; the name "0" is one as any other. */
+static uint64_t group_number(const struct chakra_node *node)
+{
+    enum { MOST_DIGITS = 18 };
+    static const uint64_t hashes = 1000000000000000000; /* what is below has no more digits */
+    struct chakra_attr name;
+    uint64_t number = 0;
+    if (!chakra_attr_find(node->body, NODE_ATTR, "pg_name", &name) || !name.text.at)
+        return name.number;
+    bool decimal = name.text.end - name.text.at <= MOST_DIGITS;
+    for (const uint8_t *at = name.text.at; decimal && at < name.text.end; at++) {
+        decimal = *at >= '0' && *at <= '9';
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    if (name.text.at == name.text.end || (decimal && number > 0))
+        return number;
+    return 1 +
+           ll_hash_bytes(LL_HASH_START, name.text.at, (size_t)(name.text.end - name.text.at)) % (hashes - 1);
+}
+
 /* The group of this number; NULL when memory ran out. */
 static struct group *find_group(struct reader *r, uint64_t number)
 {
@@ -152,7 +176,7 @@ static bool find_groups(struct reader *r)
         for (uint64_t n = 0; n < file->count; n++) {
             if (file->nodes[n].type != CHAKRA_COLLECTIVE)
                 continue;
-            struct group *group = find_group(r, chakra_number(&file->nodes[n], "pg_name"));
+            struct group *group = find_group(r, group_number(&file->nodes[n]));
             if (!group)
                 return ll_import_no_memory(r->import);
             join(group, i);
@@ -183,7 +207,7 @@ static uint32_t describe_exchange(struct reader *r, struct ll_attr attrs[4])
         attrs[1] = (struct ll_attr){.key = LL_ATTR_TAG, .count = (int64_t)chakra_number(r->node, "comm_tag")};
         return 2;
     }
-    const struct group *group = find_group(r, chakra_number(r->node, "pg_name"));
+    const struct group *group = find_group(r, group_number(r->node));
     if (!group)
         return 0;
     attrs[0] = (struct ll_attr){.key = LL_ATTR_GROUP, .count = (int64_t)group->number};
@@ -228,7 +252,12 @@ static bool record_node_of_others(struct reader *r, uint64_t at)
     uint64_t type = r->node->type;
     if (ll_max(ll_max(flops, bytes), chakra_number(r->node, "comm_size")) > INT64_MAX)
         return refuse(r, "num_ops, tensor_size and comm_size must be below 2^63");
-    if (type == CHAKRA_SEND || type == CHAKRA_RECEIVE || type == CHAKRA_COLLECTIVE)
+    struct chakra_attr told;
+    bool sized =
+        type != CHAKRA_COLLECTIVE || /* the host's part of a collective tells how long it took alone */
+        chakra_attr_find(r->node->body, NODE_ATTR, "comm_type", &told) ||
+        chakra_attr_find(r->node->body, NODE_ATTR, "comm_size", &told);
+    if (sized && (type == CHAKRA_SEND || type == CHAKRA_RECEIVE || type == CHAKRA_COLLECTIVE))
         return record_communication(r, at);
     if ((type == CHAKRA_LOAD || type == CHAKRA_STORE) && bytes > 0)
         return record_sized(r, at, LL_OP_FOREIGN, 0, bytes);
@@ -535,6 +564,14 @@ static bool record_all(struct reader *r, struct own *own)
     return true;
 }
 
+/* Whether a trace of ours was exported, whose nodes stand in the order in which its ops ran. */
+static bool has_own_nodes(const struct reader *r)
+{
+    struct chakra_attr attr;
+    return r->ranks[0].file.count > 0 &&
+           chakra_attr_find(r->ranks[0].file.nodes[0].body, NODE_ATTR, "leadline.kind", &attr);
+}
+
 /* The facts of the trace that it was, or its name. */
 static bool add_facts(struct reader *r)
 {
@@ -560,21 +597,33 @@ static bool add_facts(struct reader *r)
         ll_facts_add(facts, "model", "%.*s", (int)strcspn(base, "."), base);
     if (r->rank_count > 1)
         ll_facts_add(facts, "ranks", "%" PRIu64, r->rank_count);
+    if (r->rank_count > 1 && !has_own_nodes(r))
+        ll_facts_add(facts, "ranks.order", "readiness");
     return true;
 }
 
 static bool read_ranks(struct reader *r)
 {
     enum ll_dtype dtype;
+    uint64_t dropped = 0;
     bool right = ll_series_dtype(r->import, LL_F32, &dtype);
     r->dtype = (uint8_t)dtype;
     for (uint64_t i = 0; i < r->rank_count; i++) {
         struct rank *rank = &r->ranks[i];
         right = chakra_file_read(r->import, &r->import->inputs[i], &rank->file) && right;
+        dropped += rank->file.dropped;
         rank->ops = ll_alloc(&r->import->arena, rank->file.count, sizeof *rank->ops);
         if (!rank->ops)
             return ll_import_no_memory(r->import);
     }
+    if (right && dropped > 0)
+        ll_facts_add(&r->import->facts, "imported.dropped", "%" PRIu64, dropped);
+    if (right && dropped > 0 && r->import->notes)
+        ll_complain(r->import->notes, (struct ll_place){.file = r->import->inputs[0].path},
+                    "%" PRIu64 " control dependencies are dropped: %s; what passes data stays", dropped,
+                    r->rank_count > 1 ? "they wait for nodes that are not there, or against the data"
+                    : r->ranks[0].file.data_only ? "they and the data wait for each other"
+                                                 : "they wait for nodes that are not in the file");
     return right;
 }
 

@@ -45,6 +45,7 @@ struct ll_import {
     bool allow_opaque; /* keep operators that nobody has a rule for, as moving their bytes */
     const char *output;
     struct ll_diags *diags;
+    struct ll_diags *notes; /* what is worth a word but no error; NULL: nobody listens */
 
     /* The importer's; starts as zeros. All that lives until the end of the import lives in the arena. */
     struct ll_arena arena;
