@@ -75,7 +75,7 @@ static inline struct ll_scalesim_config row_config(const struct scalesim_row *ro
 
 static inline struct ll_scalesim_layer row_layer(const struct scalesim_row *row)
 {
-    struct ll_scalesim_layer layer = {"", 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
+    struct ll_scalesim_layer layer = {"", 1, 1, 1, 1, 1, 1, 1, 1, 1, .line = 0};
     layer.filters = row_count(row, "N");
     if (strcmp(row_text(row, "kind"), "gemm") == 0) {
         layer.in_h = row_count(row, "M");

@@ -53,7 +53,7 @@ struct compat {
     struct account *accounts;
     size_t count;
     struct ll_machine *machines[2]; /* without and with overlap_folds */
-    struct ll_diags diags;
+    struct ll_diags diags, notes;
 };
 
 static int check_args(const struct ll_args *args)
@@ -117,8 +117,11 @@ static int read_inputs(struct compat *compat)
     bool products = strcmp(ll_value(args, "input", "conv"), "gemm") == 0;
     bool read = ll_scalesim_read_config(config.bytes, config.length, config_path, args->arena, &compat->diags,
                                         &compat->config);
-    compat->layers = ll_scalesim_read_topology(topology.bytes, topology.length, topology_path, products,
-                                               args->arena, &compat->diags, &compat->count);
+    bool as_named = products == ll_scalesim_holds_products(topology.bytes, topology.length);
+    compat->layers =
+        ll_scalesim_read_topology(topology.bytes, topology.length, topology_path, products, args->arena,
+                                  &compat->diags, as_named ? &compat->notes : NULL, &compat->count);
+    ll_print_diags(&compat->notes);
     check_kind(compat, &topology, products);
     if (!compat->diags.count)
         return read && compat->layers ? LL_DONE : ll_failed("memory ran out");
@@ -336,6 +339,7 @@ int ll_run_compat(const struct ll_args *args)
     int status = run_compat(compat);
     ll_print_diags(&compat->diags);
     ll_diags_release(&compat->diags);
+    ll_diags_release(&compat->notes);
     for (int i = 0; i < 2; i++)
         ll_machine_free(compat->machines[i]);
     return status;

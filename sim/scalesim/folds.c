@@ -45,6 +45,10 @@ const char *ll_scalesim_obstacle(const struct ll_scalesim_config *config,
                                  const struct ll_scalesim_layer *layer)
 {
     struct ll_scalesim_folds folds = ll_scalesim_fold(config, layer);
+    if (layer->batch > 1)
+        return "it has a batch, and SCALE-Sim computes one sample; `leadline import scalesim` reads it";
+    if (layer->zeros.of > 0)
+        return "it is sparse, and SCALE-Sim 2 computes all; `leadline import scalesim` reads it";
     uint64_t words[LL_SCALESIM_OPERANDS] = {
         ll_mul(ll_mul(layer->in_h, layer->in_w), layer->channels),
         ll_mul(folds.k, folds.n),

@@ -18,7 +18,7 @@ static void read_topology(const char *text, size_t size, bool products,
 {
     size_t count = 0, complaints = diags->count;
     const struct ll_scalesim_layer *layers =
-        ll_scalesim_read_topology(text, size, "fuzz.csv", products, arena, diags, &count);
+        ll_scalesim_read_topology(text, size, "fuzz.csv", products, arena, diags, NULL, &count);
     expect(!layers == (diags->count > complaints));
     for (size_t i = 0; layers && i < count; i++) {
         struct ll_scalesim_folds folds = ll_scalesim_fold(config, &layers[i]);

@@ -28,7 +28,7 @@ static struct ll_scalesim_config random_config(uint64_t *state)
 /* Products, and convolutions whose windows overlap, touch, leave gaps or reach outside the image. */
 static struct ll_scalesim_layer random_layer(uint64_t *state)
 {
-    struct ll_scalesim_layer layer = {"", 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
+    struct ll_scalesim_layer layer = {"", 1, 1, 1, 1, 1, 1, 1, 1, 1, .line = 0};
     layer.filters = roll(state, 1, 60);
     if (roll(state, 0, 2) == 0) {
         layer.in_h = roll(state, 1, 70);

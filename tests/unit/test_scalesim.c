@@ -122,7 +122,7 @@ static void a_report_has_a_line_for_each_layer(void **state)
     (void)state;
     struct ll_scalesim_config config = {.rows = 64, .columns = 32, .buffer_kB = {4, 4, 4}};
     config.dataflow = LL_WEIGHT_STATIONARY;
-    struct ll_scalesim_layer layer = {"g", 1, 255, 257, 1, 257, 1, 17, 1, 1, 0};
+    struct ll_scalesim_layer layer = {"g", 1, 255, 257, 1, 257, 1, 17, 1, 1, .line = 0};
     struct ll_scalesim_result result;
     assert_true(ll_scalesim_run(&config, &layer, &result));
     struct ll_str out = {0};
@@ -142,7 +142,7 @@ static void a_layer_that_scale_sim_cannot_address_is_refused(void **state)
 {
     (void)state;
     struct ll_scalesim_config config = {.rows = 8, .columns = 8, .buffer_kB = {1, 1, 1}};
-    struct ll_scalesim_layer layer = {"", 1, 46341, 1, 1, 1, 1, 46341, 1, 1, 0};
+    struct ll_scalesim_layer layer = {"", 1, 46341, 1, 1, 1, 1, 46341, 1, 1, .line = 0};
     assert_non_null(ll_scalesim_obstacle(&config, &layer));
     layer.in_h = layer.filters = 46340;
     assert_null(ll_scalesim_obstacle(&config, &layer));
@@ -155,7 +155,7 @@ static void a_layer_of_too_many_windows_is_refused(void **state)
 {
     (void)state;
     struct ll_scalesim_config config = {.rows = 8, .columns = 8, .buffer_kB = {1, 1, 1}};
-    struct ll_scalesim_layer layer = {"", 1, 639, 639, 128, 128, 1, 1, 1, 1, 0};
+    struct ll_scalesim_layer layer = {"", 1, 639, 639, 128, 128, 1, 1, 1, 1, .line = 0};
     assert_non_null(ll_scalesim_obstacle(&config, &layer));
     layer.in_h--;
     assert_null(ll_scalesim_obstacle(&config, &layer));

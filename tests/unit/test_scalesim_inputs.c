@@ -5,7 +5,7 @@
 
 struct inputs {
     struct ll_arena arena;
-    struct ll_diags diags;
+    struct ll_diags diags, notes;
     struct ll_scalesim_config config;
 };
 
@@ -13,6 +13,7 @@ static void release(struct inputs *inputs)
 {
     ll_arena_release(&inputs->arena);
     ll_diags_release(&inputs->diags);
+    ll_diags_release(&inputs->notes);
     free(inputs);
 }
 
@@ -20,7 +21,7 @@ static const struct ll_scalesim_layer *read_layers(struct inputs *inputs, const 
                                                    size_t *count)
 {
     return ll_scalesim_read_topology(text, strlen(text), "t.csv", products, &inputs->arena, &inputs->diags,
-                                     count);
+                                     &inputs->notes, count);
 }
 
 static bool read_config(struct inputs *inputs, const char *text)
@@ -67,6 +68,109 @@ static void a_row_is_read_however_it_is_dressed(void **state)
         if (!layers || count != 1 || !is_layer(&layers[0], "L", numbers))
             fail_msg("misread: %s", texts[i]);
         assert_int_equal(inputs->diags.count, 0);
+        release(inputs);
+    }
+}
+
+/* Whatever their order; what nobody knows is named, once. */
+static void columns_are_found_by_their_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool products;
+        uint64_t numbers[8], batch, kept, of;
+        const char *note; /* NULL: none */
+    } rows[] = {
+        {HEADER " Batch Size,\nL,56,28,3,1,64,128,2,8,\n",
+         false,
+         {56, 28, 3, 1, 64, 128, 2, 2},
+         8,
+         0,
+         0,
+         NULL},
+        {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,2:4,\n",
+         false,
+         {56, 28, 3, 1, 64, 128, 2, 2},
+         1,
+         2,
+         4,
+         NULL},
+        {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,4:4,\n",
+         false,
+         {56, 28, 3, 1, 64, 128, 2, 2},
+         1,
+         0,
+         0,
+         NULL},
+        {HEADER "\nL,56,28,3,1,64,128,2,1:4,\n", false, {56, 28, 3, 1, 64, 128, 2, 2}, 1, 1, 4, NULL},
+        {HEADER " Stride Width, Padding, Batch,\nL,56,28,3,1,64,128,2,3,1,4,\n",
+         false,
+         {56, 28, 3, 1, 64, 128, 2, 3},
+         4,
+         0,
+         0,
+         "no column `Padding` is known here"},
+        {HEADER "\nL,56,28,3,1,64,128,2,3,7,\nL,56,28,3,1,64,128,2,3,7,\n",
+         false,
+         {56, 28, 3, 1, 64, 128, 2, 3},
+         1,
+         0,
+         0,
+         "`7` stands behind the columns"},
+        {"Layer,Batch,K,M,N,Sparsity\nL,3,64,1024,4800,2:4\n",
+         true,
+         {1024, 64, 1, 64, 1, 4800, 1, 1},
+         3,
+         2,
+         4,
+         NULL},
+        {"Layer,M,N,K,\nL,1024,4800,64,2:4,\n", true, {1024, 64, 1, 64, 1, 4800, 1, 1}, 1, 2, 4, NULL},
+        {"Layer,M,N,K,A,B,C,D,E\nL,1024,4800,64,,,,,1\n",
+         true,
+         {1024, 64, 1, 64, 1, 4800, 1, 1},
+         1,
+         0,
+         0,
+         "no column `A` is known here"},
+        {"layer\tIFMAP Height\tx\tx\tx\tx\tx\ts\nL\t56\t28\t3\t1\t64\t128\t2\n",
+         false,
+         {56, 28, 3, 1, 64, 128, 2, 2},
+         1,
+         0,
+         0,
+         NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct inputs *inputs = calloc(1, sizeof *inputs);
+        size_t count = 0;
+        assert_int_equal(ll_scalesim_holds_products(rows[i].text, strlen(rows[i].text)), rows[i].products);
+        const struct ll_scalesim_layer *layers = read_layers(inputs, rows[i].text, rows[i].products, &count);
+        if (!layers || !is_layer(&layers[0], "L", rows[i].numbers))
+            fail_msg("misread: %s", rows[i].text);
+        assert_int_equal(layers[0].batch, rows[i].batch);
+        assert_int_equal(layers[0].zeros.kept, rows[i].kept);
+        assert_int_equal(layers[0].zeros.of, rows[i].of);
+        assert_int_equal(inputs->notes.count > 0, rows[i].note != NULL);
+        if (rows[i].note)
+            assert_non_null(strstr(inputs->notes.kept[0].message, rows[i].note));
+        struct ll_scalesim_config config = {.rows = 4, .columns = 4};
+        assert_int_equal(ll_scalesim_obstacle(&config, &layers[0]) != NULL,
+                         rows[i].batch > 1 || rows[i].of > 0);
+        release(inputs);
+    }
+    static const char *const wrongs[][2] = {
+        {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,half,\n", "expected how many of how many neighbours"},
+        {HEADER " Batch Size,\nL,56,28,3,1,64,128,2,0,\n", "batch size `0`: expected a whole number"},
+        {"Layer,M,N,K,M\nL,1,2,3,4\n", "there are two columns of this name"},
+        {"Layer,K,M,x\nL,1,2,3\n", "there is no column for the n"},
+    };
+    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+        struct inputs *inputs = calloc(1, sizeof *inputs);
+        size_t count = 0;
+        assert_null(read_layers(inputs, wrongs[i][0], i >= 2, &count));
+        if (!strstr(inputs->diags.kept[0].message, wrongs[i][1]))
+            fail_msg("%s: %s", wrongs[i][0], inputs->diags.kept[0].message);
         release(inputs);
     }
 }
@@ -218,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_read_however_it_is_dressed),
+        cmocka_unit_test(columns_are_found_by_their_names),
         cmocka_unit_test(a_product_is_a_convolution_of_one_column),
         cmocka_unit_test(a_depthwise_layer_stands_for_one_of_each_channel),
         cmocka_unit_test(every_wrong_row_is_named_with_line_and_column),

@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SCALE-Sim's topologies as traces: an op a layer, each behind the one before it, of one sample. A word is a
- * byte there, so elements are int8 unless -p dtype=TYPE says otherwise. Whether rows are convolutions or
- * products follows from how many fields they have. */
+/* SCALE-Sim's topologies as traces: an op a layer, each behind the one before it, of one sample unless a column
+ * tells the batch. A word is a byte there, so elements are int8 unless -p dtype=TYPE says otherwise. */
 #include "tracer/convert/scalesim.h"
 #include "tracer/convert/series.h"
 
+#include <inttypes.h>
+
+/* The filters, with the zeros that they have along what is summed over. */
+static struct ll_imported filters_of(struct ll_series *series, enum ll_dtype dtype, unsigned rank,
+                                     const uint64_t *dims, const struct ll_scalesim_layer *layer)
+{
+    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
+    for (unsigned i = 0; i < rank; i++)
+        shape.dim[i] = dims[i];
+    if (layer->zeros.of > 0) {
+        shape.kept = (uint8_t)layer->zeros.kept;
+        shape.of = (uint8_t)layer->zeros.of;
+        shape.along = (uint8_t)(rank - 2);
+        shape.unstructured = layer->zeros.unstructured;
+    }
+    return ll_import_tensor(series->import, ll_memory_name(LL_WEIGHT), &shape, LL_WEIGHT);
+}
+
+/* The rows of all samples meet the same columns. */
 static const char *record_product(struct ll_series *series, enum ll_dtype dtype,
                                   const struct ll_scalesim_layer *layer)
 {
-    const uint64_t a[] = {layer->in_h, layer->in_w}, b[] = {layer->filter_w, layer->filters};
+    const uint64_t a[] = {layer->batch * layer->in_h, layer->in_w}, b[] = {layer->filter_w, layer->filters};
     const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 2, a),
-                                     ll_series_tensor(series, LL_WEIGHT, dtype, 2, b)};
+                                     filters_of(series, dtype, 2, b, layer)};
     return ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2},
                             NULL);
 }
@@ -26,7 +44,7 @@ static int64_t outside(uint64_t in, uint64_t filter, uint64_t stride)
 static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
                                const struct ll_scalesim_layer *layer)
 {
-    const uint64_t image[] = {1, layer->in_h, layer->in_w, layer->channels * layer->copies};
+    const uint64_t image[] = {layer->batch, layer->in_h, layer->in_w, layer->channels * layer->copies};
     const uint64_t filter[] = {layer->filter_h, layer->filter_w, layer->channels,
                                layer->filters * layer->copies};
     const struct ll_attr attrs[] = {
@@ -36,7 +54,7 @@ static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
         {.key = LL_ATTR_PAD_RIGHT, .count = outside(layer->in_w, layer->filter_w, layer->stride_w)},
         {.key = LL_ATTR_GROUPS, .count = (int64_t)layer->copies}};
     const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 4, image),
-                                     ll_series_tensor(series, LL_WEIGHT, dtype, 4, filter)};
+                                     filters_of(series, dtype, 4, filter, layer)};
     return ll_series_record(
         series,
         &(struct ll_import_op){
@@ -44,13 +62,22 @@ static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
         NULL);
 }
 
-static bool begin(struct ll_import *import, enum ll_dtype *dtype)
+/* The batch that all layers have; 1 where they differ. */
+static uint64_t batch_of(const struct ll_scalesim_layer *layers, size_t count)
+{
+    uint64_t batch = layers[0].batch;
+    for (size_t i = 1; i < count; i++)
+        batch = layers[i].batch == batch ? batch : 1;
+    return batch;
+}
+
+static bool begin(struct ll_import *import, uint64_t batch, enum ll_dtype *dtype)
 {
     if (!ll_series_dtype(import, LL_INT8, dtype))
         return false;
     ll_facts_add(&import->facts, "model", "%s", ll_import_stem(import, "scalesim"));
     ll_facts_add(&import->facts, "mode", "infer");
-    ll_facts_add(&import->facts, "batch", "1");
+    ll_facts_add(&import->facts, "batch", "%" PRIu64, batch);
     ll_facts_add(&import->facts, "source", "SCALE-Sim topology");
     return ll_import_begin(import);
 }
@@ -66,10 +93,10 @@ bool ll_import_SCALESIM(struct ll_import *import)
     bool products = ll_scalesim_holds_products((const char *)input->bytes, input->size);
     const struct ll_scalesim_layer *layers =
         ll_scalesim_read_topology((const char *)input->bytes, input->size, input->path, products,
-                                  &import->arena, import->diags, &count);
+                                  &import->arena, import->diags, import->notes, &count);
     if (!layers)
         return import->diags->count > before ? false : ll_import_no_memory(import);
-    if (!begin(import, &dtype))
+    if (!begin(import, batch_of(layers, count), &dtype))
         return false;
     for (size_t i = 0; i < count; i++) {
         series.scope = layers[i].name;

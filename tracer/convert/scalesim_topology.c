@@ -12,19 +12,56 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The numbers of a row, in order. */
-enum { IN_H, IN_W, FILTER_H, FILTER_W, CHANNELS, FILTERS, STRIDE_H, STRIDE_W, CONV_NUMBERS };
-static const char *const conv_names[CONV_NUMBERS] = {
-    "ifmap height", "ifmap width", "filter height", "filter width",
-    "channels",     "filters",     "stride",        "stride of the width",
+/* What a row tells. Where a header names a column, it is found by its name; else the first ones stand where
+ * SCALE-Sim has them, which looks at no header. */
+enum {
+    IN_H,
+    IN_W,
+    FILTER_H,
+    FILTER_W,
+    CHANNELS,
+    FILTERS,
+    STRIDE_H,
+    STRIDE_W,
+    M,
+    N,
+    K,
+    BATCH,
+    SPARSITY,
+    COLUMNS
 };
-enum { M, N, K, PRODUCT_NUMBERS };
-static const char *const product_names[PRODUCT_NUMBERS] = {"m", "n", "k"};
+enum { PRODUCTS = 1, CONVS = 2, NOWHERE = 0 };
+static const struct {
+    int of;       /* which topologies have it */
+    size_t place; /* in the row when nobody names it, behind the layer's name; NOWHERE: not there then */
+    bool needed;
+    const char *title;
+    const char *names[6]; /* in headers, without blanks and signs, in small letters */
+} columns[COLUMNS] = {
+    [IN_H] = {CONVS, 1, true, "ifmap height", {"ifmapheight", "ifmaph", "inputheight"}},
+    [IN_W] = {CONVS, 2, true, "ifmap width", {"ifmapwidth", "ifmapw", "inputwidth"}},
+    [FILTER_H] = {CONVS, 3, true, "filter height", {"filterheight", "filterh", "kernelheight"}},
+    [FILTER_W] = {CONVS, 4, true, "filter width", {"filterwidth", "filterw", "kernelwidth"}},
+    [CHANNELS] = {CONVS, 5, true, "channels", {"channels", "channel", "numchannels", "inputchannels"}},
+    [FILTERS] = {CONVS, 6, true, "filters", {"numfilter", "numfilters", "filters", "outputchannels"}},
+    [STRIDE_H] = {CONVS, 7, true, "stride", {"strides", "stride", "strideheight", "strideh"}},
+    [STRIDE_W] = {CONVS, 8, false, "stride of the width", {"stridewidth", "stridew"}},
+    [M] = {PRODUCTS, 1, true, "m", {"m"}},
+    [N] = {PRODUCTS, 2, true, "n", {"n"}},
+    [K] = {PRODUCTS, 3, true, "k", {"k"}},
+    [BATCH] = {PRODUCTS | CONVS, NOWHERE, false, "batch size", {"batchsize", "batch"}},
+    [SPARSITY] = {PRODUCTS | CONVS, NOWHERE, false, "sparsity", {"sparsity", "sparsityratio"}},
+};
 
 struct reading {
     struct ll_csv csv;
     struct ll_arena *arena;
+    struct ll_diags *notes; /* NULL: nobody listens */
     bool products;
+    size_t place[COLUMNS]; /* of the row's fields; NOWHERE */
+    unsigned told;         /* columns that the header names, a bit each */
+    size_t named;          /* fields that the header has */
+    bool left_out;         /* a field that no column claims was noted */
     struct ll_scalesim_layer *layers;
     uint64_t capacity;
     size_t count;
@@ -74,17 +111,6 @@ static bool read_number(struct reading *reading, const struct ll_csv_field *fiel
     return complain(reading, field, what ? what : "no whole number");
 }
 
-/* The fields that count: the name and those behind it, up to the first empty one or a note behind strides. */
-static size_t count_fields(const struct reading *reading, const struct ll_csv_field *fields, size_t count,
-                           size_t most)
-{
-    size_t used = 1;
-    while (used < count && used <= most && trimmed(reading, &fields[used])[0] &&
-           (used <= STRIDE_W || is_number(trimmed(reading, &fields[used]))))
-        used++;
-    return used;
-}
-
 static bool is_blank(const struct reading *reading, const struct ll_csv_field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -99,8 +125,9 @@ static bool fits_in(struct reading *reading, const struct ll_csv_field *fields, 
     if (numbers[filter] <= numbers[in])
         return true;
     const char *what = ll_format(reading->arena, "the %s, %" PRIu64 ", is larger than the %s, %" PRIu64,
-                                 conv_names[filter], numbers[filter], conv_names[in], numbers[in]);
-    return complain(reading, &fields[1 + filter], what ? what : "the filter is larger than the ifmap");
+                                 columns[filter].title, numbers[filter], columns[in].title, numbers[in]);
+    return complain(reading, &fields[reading->place[filter]],
+                    what ? what : "the filter is larger than the ifmap");
 }
 
 static bool add_layer(struct reading *reading, const struct ll_csv_field *fields,
@@ -130,56 +157,159 @@ static bool add_layer(struct reading *reading, const struct ll_csv_field *fields
     return true;
 }
 
-static bool read_conv(struct reading *reading, const struct ll_csv_field *fields, size_t count)
+static const struct ll_csv_field *field_of(const struct reading *reading, const struct ll_csv_field *fields,
+                                           size_t count, size_t column)
 {
-    uint64_t v[CONV_NUMBERS];
-    size_t used = count_fields(reading, fields, count, CONV_NUMBERS);
-    if (used < 1 + STRIDE_W)
-        return complain(reading, &fields[used < count ? used : count - 1],
-                        "expected name, ifmap height and width, filter height and width, channels, filters, "
-                        "stride");
+    size_t place = reading->place[column];
+    bool there = place != NOWHERE && place < count && trimmed(reading, &fields[place])[0];
+    return there ? &fields[place] : NULL;
+}
+
+/* "2:4" or "90%"; nothing, or as many of as many, are no zeros. */
+static bool read_sparsity(struct reading *reading, const struct ll_csv_field *field,
+                          struct ll_scalesim_layer *layer)
+{
+    const char *text = field ? trimmed(reading, field) : "", *colon = strchr(text, ':');
+    bool dense = !*text || (colon && is_number(colon + 1) && strlen(colon + 1) == (size_t)(colon - text) &&
+                            strncmp(text, colon + 1, (size_t)(colon - text)) == 0);
+    return dense || ll_sparsity_parse(text, &layer->zeros) ||
+           complain(reading, field, "expected " LL_SPARSITY_WANTED);
+}
+
+/* Whether a field where the stride of the width may stand, which nobody has named, is none. */
+static bool is_note(const struct reading *reading, size_t column, const struct ll_csv_field *field)
+{
+    return column == STRIDE_W && !(reading->told >> column & 1) && !is_number(trimmed(reading, field));
+}
+
+/* Fields that no column claims: SCALE-Sim 3 writes a sparsity behind a row without naming it; others are left
+ * out, which is said once. */
+static const struct ll_csv_field *look_behind(struct reading *reading, const struct ll_csv_field *fields,
+                                              size_t count)
+{
+    const struct ll_csv_field *sparsity = NULL;
+    struct ll_pattern zeros;
+    for (size_t i = 1; i < count; i++) {
+        const char *text = trimmed(reading, &fields[i]);
+        bool claimed = i < reading->named || !*text;
+        for (size_t c = 0; c < COLUMNS; c++)
+            claimed = claimed || (reading->place[c] == i && !is_note(reading, c, &fields[i]));
+        if (!claimed && ll_pattern_parse(text, &zeros)) {
+            sparsity = &fields[i];
+        } else if (!claimed && !reading->left_out && reading->notes) {
+            reading->left_out = true;
+            ll_complain(reading->notes, ll_csv_place(&reading->csv, &fields[i]),
+                        "`%.40s` stands behind the columns that are known here; it is left out", text);
+        }
+    }
+    return sparsity;
+}
+
+static bool read_row(struct reading *reading, const struct ll_csv_field *fields, size_t count)
+{
+    const int of = reading->products ? PRODUCTS : CONVS;
+    uint64_t v[COLUMNS] = {[BATCH] = 1};
     bool fine = true;
-    for (size_t i = 0; i + 1 < used; i++)
-        fine &= read_number(reading, &fields[1 + i], conv_names[i], &v[i]);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const struct ll_csv_field *field = columns[c].of & of ? field_of(reading, fields, count, c) : NULL;
+        if (columns[c].of & of && columns[c].needed && !field) /* what stands behind it cannot be trusted */
+            return complain(reading, &fields[ll_min(reading->place[c], count - 1)],
+                            reading->products ? "expected name, m, n, k"
+                                              : "expected name, ifmap height and width, filter height and "
+                                                "width, channels, filters, stride");
+    }
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const struct ll_csv_field *field = columns[c].of & of ? field_of(reading, fields, count, c) : NULL;
+        bool note =
+            c == STRIDE_W && !(reading->told >> c & 1) && field && !is_number(trimmed(reading, field));
+        if (field && c != SPARSITY && !note)
+            fine &= read_number(reading, field, columns[c].title, &v[c]);
+    }
     if (!fine)
         return false;
-    if (used == 1 + STRIDE_W)
+    struct ll_scalesim_layer layer = {.batch = v[BATCH]};
+    const struct ll_csv_field *behind = look_behind(reading, fields, count),
+                              *sparsity = field_of(reading, fields, count, SPARSITY);
+    if (!read_sparsity(reading, sparsity ? sparsity : behind, &layer))
+        return false;
+    if (reading->products) {
+        layer.in_h = v[M];
+        layer.in_w = layer.filter_w = v[K];
+        layer.filter_h = layer.channels = layer.stride_h = layer.stride_w = 1;
+        layer.filters = v[N];
+        return add_layer(reading, fields, layer);
+    }
+    if (v[STRIDE_W] == 0)
         v[STRIDE_W] = v[STRIDE_H];
-    if (used == count && v[STRIDE_W] != v[STRIDE_H])
-        return complain(reading, &fields[1 + STRIDE_W],
+    if (reading->place[STRIDE_W] + 1 == count && v[STRIDE_W] != v[STRIDE_H])
+        return complain(reading, &fields[reading->place[STRIDE_W]],
                         "SCALE-Sim drops a field without a comma behind it, and would take the other stride; "
                         "end the row with a comma");
     if (!fits_in(reading, fields, v, FILTER_H, IN_H) || !fits_in(reading, fields, v, FILTER_W, IN_W))
         return false;
-    return add_layer(reading, fields,
-                     (struct ll_scalesim_layer){.in_h = v[IN_H],
-                                                .in_w = v[IN_W],
-                                                .filter_h = v[FILTER_H],
-                                                .filter_w = v[FILTER_W],
-                                                .channels = v[CHANNELS],
-                                                .filters = v[FILTERS],
-                                                .stride_h = v[STRIDE_H],
-                                                .stride_w = v[STRIDE_W]});
+    layer.in_h = v[IN_H];
+    layer.in_w = v[IN_W];
+    layer.filter_h = v[FILTER_H];
+    layer.filter_w = v[FILTER_W];
+    layer.channels = v[CHANNELS];
+    layer.filters = v[FILTERS];
+    layer.stride_h = v[STRIDE_H];
+    layer.stride_w = v[STRIDE_W];
+    return add_layer(reading, fields, layer);
 }
 
-static bool read_product(struct reading *reading, const struct ll_csv_field *fields, size_t count)
+/* The column that a name of a header means, of these topologies; COLUMNS when it is not known. */
+static size_t column_named(const char *name, size_t length, int of)
 {
-    uint64_t v[PRODUCT_NUMBERS];
-    size_t used = count_fields(reading, fields, count, PRODUCT_NUMBERS);
-    if (used < 1 + PRODUCT_NUMBERS)
-        return complain(reading, &fields[used < count ? used : count - 1], "expected name, m, n, k");
-    bool fine = true;
-    for (size_t i = 0; i < PRODUCT_NUMBERS; i++)
-        fine &= read_number(reading, &fields[1 + i], product_names[i], &v[i]);
-    return fine && add_layer(reading, fields,
-                             (struct ll_scalesim_layer){.in_h = v[M],
-                                                        .in_w = v[K],
-                                                        .filter_h = 1,
-                                                        .filter_w = v[K],
-                                                        .channels = 1,
-                                                        .filters = v[N],
-                                                        .stride_h = 1,
-                                                        .stride_w = 1});
+    char letters[24];
+    size_t kept = 0;
+    for (size_t i = 0; i < length; i++)
+        if (isalnum((unsigned char)name[i]) && kept + 1 < sizeof letters)
+            letters[kept++] = (char)tolower((unsigned char)name[i]);
+    letters[kept] = '\0';
+    for (size_t c = 0; c < COLUMNS; c++)
+        for (size_t i = 0; columns[c].of & of && columns[c].names[i]; i++)
+            if (strcmp(columns[c].names[i], letters) == 0)
+                return c;
+    return COLUMNS;
+}
+
+/* Where the columns stand: by name, and, where nobody has the place that SCALE-Sim gives a needed one, there. Names
+ * that are not known are noted. */
+static void read_header(struct reading *reading, const struct ll_csv_field *fields, size_t count)
+{
+    const int of = reading->products ? PRODUCTS : CONVS;
+    size_t *owner = ll_alloc(reading->arena, count + COLUMNS, sizeof *owner); /* of a place: 1 + column */
+    if (!owner) {
+        reading->failed = true;
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        size_t column = column_named(fields[i].text, strlen(fields[i].text), of);
+        if (column < COLUMNS && reading->place[column] != NOWHERE)
+            complain(reading, &fields[i], "there are two columns of this name");
+        if (column < COLUMNS) {
+            owner[reading->place[column] = i] = 1 + column;
+            reading->told |= 1u << column;
+        }
+        if (trimmed(reading, &fields[i])[0])
+            reading->named = i + 1;
+    }
+    for (size_t c = 0; c < COLUMNS; c++) {
+        size_t place = columns[c].place;
+        bool unnamed = columns[c].needed || place >= count || !trimmed(reading, &fields[place])[0];
+        if (columns[c].of & of && reading->place[c] == NOWHERE && place != NOWHERE && !owner[place] &&
+            unnamed)
+            owner[reading->place[c] = place] = 1 + c;
+        if (columns[c].of & of && columns[c].needed && reading->place[c] == NOWHERE) {
+            const char *what = ll_format(reading->arena, "there is no column for the %s", columns[c].title);
+            complain(reading, &fields[0], what ? what : "a column is missing");
+        }
+    }
+    for (size_t i = 1; i < count && reading->notes; i++)
+        if (!owner[i] && trimmed(reading, &fields[i])[0])
+            ll_complain(reading->notes, ll_csv_place(&reading->csv, &fields[i]),
+                        "no column `%.40s` is known here; it is left out", trimmed(reading, &fields[i]));
 }
 
 static void read_rows(struct reading *reading)
@@ -190,13 +320,11 @@ static void read_rows(struct reading *reading)
         if (is_blank(reading, fields, count))
             continue;
         bool header = first && (count < 2 || !is_number(trimmed(reading, &fields[1])));
+        if (first)
+            read_header(reading, fields, header ? count : 0);
         first = false;
-        if (header)
-            continue;
-        if (reading->products)
-            read_product(reading, fields, count);
-        else
-            read_conv(reading, fields, count);
+        if (!header)
+            read_row(reading, fields, count);
     }
 }
 
@@ -221,11 +349,32 @@ static const char *with_commas(const char *text, size_t length, struct ll_arena 
     return sign == ',' ? text : copy;
 }
 
+/* How many columns of these topologies alone the first line names. */
+static size_t count_named(const char *text, size_t length, char sign, int of)
+{
+    const char *end = text + length, *start = text;
+    size_t named = 0;
+    while (text < end && isspace((unsigned char)*text))
+        text++;
+    for (bool line_end = false; text < end && !line_end; text++) {
+        line_end = *text == '\n' || *text == '\r';
+        if (*text != sign && !line_end && text + 1 < end)
+            continue;
+        size_t column = column_named(start, (size_t)(text + 1 - start), of);
+        named += column < COLUMNS && columns[column].of == of;
+        start = text + 1;
+    }
+    return named;
+}
+
 bool ll_scalesim_holds_products(const char *text, size_t length)
 {
     size_t most = 0, fields = 0;
     bool filled = false;
     char sign = separator(text, length);
+    size_t of_products = count_named(text, length, sign, PRODUCTS);
+    if (of_products == 3 || count_named(text, length, sign, CONVS) > 0)
+        return of_products == 3;
     for (const char *at = text, *end = text + length; at < end; at++) {
         bool line_end = *at == '\n' || *at == '\r';
         filled = filled || (*at != sign && *at != ' ' && !line_end);
@@ -237,17 +386,18 @@ bool ll_scalesim_holds_products(const char *text, size_t length)
         fields = line_end ? 0 : fields;
     }
     most = fields + filled > most ? fields + filled : most;
-    return most > 1 && most < 1 + STRIDE_W;
+    return most > 1 && most <= columns[STRIDE_H].place;
 }
 
 const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
                                                           bool products, struct ll_arena *arena,
-                                                          struct ll_diags *diags, size_t *count)
+                                                          struct ll_diags *diags, struct ll_diags *notes,
+                                                          size_t *count)
 {
     struct reading *reading = ll_alloc(arena, 1, sizeof *reading);
     if (!reading)
         return NULL;
-    *reading = (struct reading){.arena = arena, .products = products};
+    *reading = (struct reading){.arena = arena, .products = products, .notes = notes};
     reading->csv = (struct ll_csv){.file = name, .arena = arena, .diags = diags};
     if (length && memchr(text, '\0', length)) {
         ll_complain(diags, (struct ll_place){.file = name}, "this is not text: it holds bytes of value zero");
