@@ -221,6 +221,114 @@ static void operations_behind_a_primitive_are_counted(void **state)
     }
 }
 
+#define PRIMITIVE(what) "onednn_verbose,v1,primitive,exec,cpu," what ",0.5\n"
+#define PARTITION(what, time)                                                                                \
+    "onednn_verbose,v1,graph,exec,cpu,100002," what ",fpm:strict,k,dnnl_backend," time "\n"
+#define QUERIES "in0_f32:0:strided:undef:1x16x384x64:393216s24576s64s1"
+
+/* Counted by hand: attention is two products of each score, all heads; a convolution of a volume has a product
+ * for each of its 27 taps; of 4-bit weights two are a byte. */
+static void primitives_of_version_3_have_their_work(void **state)
+{
+    static const struct {
+        const char *line, *kind;
+        uint64_t flops, bytes_read, bytes_written;
+    } rows[] = {
+        {PRIMITIVE(
+             "sdpa,ocl,undef,query:f16::blocked:abcd::f0 key:f16::blocked:abdc::f0 val:f16::blocked:abcd::f0 "
+             "dst:f16::blocked:abcd::f0,attr-scratchpad:user ,alg:softmax_accurate,"
+             "1x32x384x128:1x32x128x512:1x32x512x128"),
+         "causal_attention", UINT64_C(4) * 32 * 384 * 512 * 128, 2 * 32 * 128 * (384 + 2 * 512),
+         2 * 32 * 384 * 128 + 4 * 32 * 384},
+        /* four heads share their keys, which are read once */
+        {PRIMITIVE(
+             "sdpa,ocl,undef,query:f16::blocked:abcd::f0 key:f16::blocked:abdc::f0 val:f16::blocked:abcd::f0 "
+             "dst:f16::blocked:abcd::f0,,,1x32x384x128:1x8x128x512:1x8x512x128"),
+         "causal_attention", UINT64_C(4) * 32 * 384 * 512 * 128, 2 * 128 * (32 * 384 + 2 * 8 * 512),
+         2 * 32 * 384 * 128 + 4 * 32 * 384},
+        {PARTITION("sdp,sdp_fusion," QUERIES " in1_f32:1:strided:undef:1x16x384x64:1s1 "
+                   "out0_f32:5:strided:undef:1x16x384x64:1s1",
+                   "1.2"),
+         "causal_attention", UINT64_C(4) * 16 * 384 * 384 * 64, 4 * 16 * 64 * 3 * 384,
+         4 * 16 * 384 * 64 + 4 * 16 * 384},
+        {PARTITION(
+             "matmul_post_ops,a;b,,in0_f32:0:strided:undef:32x64:64s1 in1_s8:1:strided:constant:48x64:1s1 "
+             "out0_f32:5:strided:undef:32x48:1s1",
+             "1.2"),
+         "matmul", 2 * 32 * 48 * 64, 4 * 32 * 64 + 48 * 64, 4 * 32 * 48},
+        {PRIMITIVE("group_normalization,simple:any,forward_inference,src:f32::blocked:abcd::f0 "
+                   "dst:f32::blocked:abcd::f0 stats:undef::undef:::,,flags:CH,g32mb1ic320ih64iw64"),
+         "group_norm", 7 * 320 * 64 * 64, 4 * (320 * 64 * 64 + 2 * 320), 4 * 320 * 64 * 64},
+        {PRIMITIVE("convolution,jit,backward_weights,src:f32::blocked:aBcde16b::f0 wei:f32::blocked:A::f0 "
+                   "bia:undef::undef::: dst:f32::blocked:aBcde16b::f0,,alg:convolution_direct,mb2_ic16oc32_"
+                   "id8od8kd3sd1dd0pd1_ih16oh16kh3sh1dh0ph1_iw16ow16kw3sw1dw0pw1"),
+         "conv2d_filter_grad", 2 * 2 * 8 * 16 * 16 * 32 * 16 * 27, 4 * 2 * 8 * 16 * 16 * (3 * 16 + 32),
+         4 * 27 * 16 * 32},
+        {PRIMITIVE(
+             "matmul,jit,undef,src:bf16::blocked:ab::f0 wei:s4::blocked:ab::f0 dst:bf16::blocked:ab::f0,,,"
+             "32x4096:4096x11008"),
+         "matmul", UINT64_C(2) * 32 * 4096 * 11008, 2 * 32 * 4096 + 4096 * 11008 / 2, 2 * 32 * 11008},
+        {PRIMITIVE("matmul,jit,undef,src:bf16::blocked:ab::f0 wei:f4_e2m1::blocked:ab::f0 "
+                   "dst:bf16::blocked:ab::f0,,,32x4096:4096x11008"),
+         "matmul", UINT64_C(2) * 32 * 4096 * 11008, 2 * 32 * 4096 + 4096 * 11008 / 2, 2 * 32 * 11008},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct conversion c = import_choosing(ll_import_ONEDNN, rows[i].line, NULL, NULL);
+        if (!c.trace)
+            fail_msg("%s", c.diags.kept[0].message);
+        const struct ll_form *form = &c.trace->forms[c.trace->ops[0].form];
+        assert_string_equal(c.trace->strings[form->kind_name], rows[i].kind);
+        assert_int_equal(form->flops, rows[i].flops);
+        assert_int_equal(form->bytes_read, rows[i].bytes_read);
+        assert_int_equal(form->bytes_written, rows[i].bytes_written);
+        end_conversion(&c);
+    }
+}
+
+static void what_a_line_does_not_tell_is_refused(void **state)
+{
+    static const char *const rows[][2] = {
+        {PRIMITIVE(
+             "matmul,jit,undef,src:bf16::blocked:ab::f0 wei:f3_e1m1::blocked:ab::f0 dst:bf16::blocked:ab::f0,"
+             ",,32x4096:4096x11008"),
+         "`wei:f3_e1m1::blocked:ab::f0`: elements of such a type are not known"},
+        {PARTITION("convolution_post_ops,c," QUERIES " out0_f32:5:strided:undef:1x2:1s1", "1"),
+         "what this part of a graph computes its line does not tell"},
+        {PARTITION("sdp,s," QUERIES " in1_f32:1:strided:undef:5x7:1s1 out0_f32:5:strided:undef:1x2:1s1", "1"),
+         "none of its tensors has as many features as the queries"},
+        {PRIMITIVE(
+             "pooling,jit,forward,src:f32::blocked:abcde::f0 dst:f32::blocked:abcde::f0,,alg:pooling_max,"
+             "mb2ic8_id8od4kd2sd2_ih8oh4kh2sh2dh0ph0_iw8ow4kw2sw2dw0pw0"),
+         "windows of three dimensions are not known"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct conversion c = import_choosing(ll_import_ONEDNN, rows[i][0], NULL, NULL);
+        assert_null(c.trace);
+        assert_true(complained(&c, rows[i][1]));
+        end_conversion(&c);
+    }
+}
+
+/* The two products before the first partition are its own and fit into its time, the one before the second is not
+ * enough for an attention. */
+static void what_a_partition_consists_of_counts_once(void **state)
+{
+    static const char text[] = PRODUCT("", "3x4:4x5:3x5") PRODUCT("", "3x4:4x5:3x5") PARTITION(
+        "sdp,s," QUERIES " in1_f32:1:strided:undef:1x16x384x64:1s1 out0_f32:5:strided:undef:1x2:1s1", "1.2")
+        PRODUCT("", "3x4:4x5:3x5") PARTITION("sdp,s," QUERIES " in1_f32:1:strided:undef:1x16x384x64:1s1 "
+                                             "out0_f32:5:strided:undef:1x2:1s1",
+                                             "1.2");
+    (void)state;
+    struct conversion c = import_choosing(ll_import_ONEDNN, text, "steps", "1");
+    assert_non_null(c.trace);
+    assert_int_equal(c.trace->op_count, 4);
+    assert_int_equal(c.trace->forms[c.trace->ops[3].form].view.kind, LL_OP_CAUSAL_ATTENTION);
+    assert_true(complained(&c, "1 lines of graphs are passed over"));
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +341,9 @@ int main(void)
         cmocka_unit_test(equal_layers_are_no_steps),
         cmocka_unit_test(shapes_of_a_product_are_checked),
         cmocka_unit_test(operations_behind_a_primitive_are_counted),
+        cmocka_unit_test(primitives_of_version_3_have_their_work),
+        cmocka_unit_test(what_a_line_does_not_tell_is_refused),
+        cmocka_unit_test(what_a_partition_consists_of_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,12 @@
  *   src_f32::blocked:abcd:f0 wei_f32::...
  * ,attributes,alg:convolution_direct,mb1_ic3oc64_ih224oh112kh7...,8.7771
  *
- * the last field being milliseconds. Other lines are information, or the output of the program around it,
+ * the last field being milliseconds. A partition of a graph has a line, too,
+ *
+ *   onednn_verbose,v1,graph,exec,cpu,100002,sdp,names,in0_f32:0:strided:undef:1x16x384x64:... ... out0_f32:...
+ * ,fpm:strict,kernel,dnnl_backend,1.2
+ *
+ * behind the lines of the primitives that it consists of, where its kernel has such. Other lines are information, or the output of the program around it,
  * and passed over. A log knows no tensors: weights are those of the same line in each step, and every op
  * waits for the one before it. */
 #include "tracer/convert/onednn.h"
@@ -26,8 +31,11 @@ static enum ll_dtype dtype_within(const char *memory, const char *end)
     static const struct {
         const char *name;
         enum ll_dtype dtype;
-    } types[] = {{"f32", LL_F32}, {"f16", LL_F16}, {"bf16", LL_BF16}, {"f64", LL_F64},    {"s8", LL_INT8},
-                 {"u8", LL_U8},   {"s32", LL_I32}, {"tf32", LL_TF32}, {"f8_e4m3", LL_F8}, {"f8_e5m2", LL_F8}};
+    } types[] = {{"f32", LL_F32},     {"f16", LL_F16},    {"bf16", LL_BF16},  {"f64", LL_F64},
+                 {"s8", LL_INT8},     {"u8", LL_U8},      {"s32", LL_I32},    {"tf32", LL_TF32},
+                 {"f8_e4m3", LL_F8},  {"f8_e5m2", LL_F8}, {"e8m0", LL_F8},    {"s4", LL_INT4},
+                 {"u4", LL_INT4},     {"f4_e2m1", LL_F4}, {"f4_e3m0", LL_F4}, {"s64", LL_I64},
+                 {"boolean", LL_BOOL}};
     for (const char *at = memory; at < end && *at; at += *at != '\0') {
         for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
             size_t length = strlen(types[i].name);
@@ -42,6 +50,25 @@ static enum ll_dtype dtype_within(const char *memory, const char *end)
 static enum ll_dtype dtype_of(const char *memory)
 {
     return dtype_within(memory, memory + strlen(memory));
+}
+
+enum ll_dtype ll_dnnl_dtype_at(const char *memory, size_t length)
+{
+    return dtype_within(memory, memory + length);
+}
+
+/* What is there although nothing is known of its type: a guess would be another size. */
+const char *ll_dnnl_unknown(const struct ll_dnnl_line *line)
+{
+    for (const char *at = line->memory; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        const char *undef = strstr(at, "undef");
+        bool absent = undef && (size_t)(undef - at) < length && !line->graph;
+        if (!absent && dtype_within(at, at + length) == LL_DTYPE_COUNT && memchr(at, ':', length))
+            return at;
+        at += length;
+    }
+    return NULL;
 }
 
 enum ll_dtype ll_dnnl_dtype(const struct ll_dnnl_line *line, const char *name, enum ll_dtype otherwise)
@@ -72,6 +99,27 @@ static size_t cut(char *text, const char *fields[MOST_FIELDS])
     return count;
 }
 
+/* Whether the line is of a partition of a graph that ran: its logical tensors are the field that begins with in0
+ * or out0, behind its kind and names. */
+static bool take_graph_apart(const char *const fields[MOST_FIELDS], size_t count, size_t exec,
+                             struct ll_dnnl_line *line)
+{
+    enum { KIND = 3 };
+    size_t tensors = exec + KIND + 1;
+    while (tensors < count && strncmp(fields[tensors], "in0_", 4) != 0 &&
+           strncmp(fields[tensors], "out0_", 5) != 0)
+        tensors++;
+    if (tensors + 1 >= count)
+        return false;
+    line->primitive = fields[exec + KIND];
+    line->pass = line->attributes = line->extra = "";
+    line->memory = line->problem = fields[tensors];
+    line->dtype = dtype_of(line->memory);
+    line->time = fields[count - 1];
+    line->graph = true;
+    return true;
+}
+
 /* Whether this is a line about a primitive that ran; then what it says. */
 static bool take_apart(struct ll_dnnl_line *line)
 {
@@ -83,6 +131,9 @@ static bool take_apart(struct ll_dnnl_line *line)
     while (exec < count && strcmp(fields[exec], "exec") != 0)
         exec++;
     enum { ENGINE = 1, PRIMITIVE, IMPLEMENTATION, PASS, MEMORY, ATTRIBUTES };
+    line->graph = false;
+    if (exec < count && strcmp(fields[exec - 1], "graph") == 0)
+        return take_graph_apart(fields, count, exec, line);
     if (exec + ATTRIBUTES + 3 >= count)
         return false;
     line->primitive = fields[exec + PRIMITIVE];
@@ -96,7 +147,41 @@ static bool take_apart(struct ll_dnnl_line *line)
     return true;
 }
 
-/* The next line about a primitive; false at the end. Lines that are too long are none. */
+/* Whether the primitives before a partition's line are its own: products where it is one, as two are in an
+ * attention, which took no more time than it did. Else it is the work itself. */
+static bool was_told(const struct ll_dnnl_log *log)
+{
+    const char *kind = log->line.primitive;
+    bool attends = strstr(kind, "sdp") || strstr(kind, "mha"), convolves = strstr(kind, "conv");
+    uint64_t wanted = attends ? 2 : convolves || strstr(kind, "matmul") || strstr(kind, "mlp"), products = 0;
+    double left_ms = ll_strtod(log->line.time, NULL);
+    uint64_t i = log->ran_count;
+    for (; i > 0 && log->ran[i - 1].time_ms <= left_ms; i--) {
+        left_ms -= log->ran[i - 1].time_ms;
+        products += log->ran[i - 1].product + 2 * (uint64_t)log->ran[i - 1].attention;
+    }
+    return i < log->ran_count && products >= wanted;
+}
+
+/* Keeps what ran, or forgets it behind a partition; whether the line is work of its own. */
+static bool is_work(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    bool product = strstr(line->primitive, "conv") || strcmp(line->primitive, "matmul") == 0 ||
+                   strcmp(line->primitive, "inner_product") == 0;
+    if (line->graph) {
+        bool told = was_told(log);
+        log->ran_count = 0;
+        log->passed_over += told;
+        return !told;
+    }
+    if (ll_grow(&log->ran, &log->ran_capacity, log->ran_count + 1, sizeof *log->ran))
+        log->ran[log->ran_count++] =
+            (struct ll_dnnl_ran){ll_strtod(line->time, NULL), product, strcmp(line->primitive, "sdpa") == 0};
+    return true;
+}
+
+/* The next line about work; false at the end. Lines that are too long are none. */
 static bool next_line(struct ll_dnnl_log *log)
 {
     while (log->at < log->end) {
@@ -112,7 +197,7 @@ static bool next_line(struct ll_dnnl_log *log)
             continue;
         memcpy(log->line.text, text, length);
         log->line.text[length] = '\0';
-        if (take_apart(&log->line))
+        if (take_apart(&log->line) && is_work(log))
             return true;
     }
     return false;
@@ -122,7 +207,7 @@ static void rewind_log(struct ll_dnnl_log *log)
 {
     log->at = (const char *)log->import->inputs[0].bytes;
     log->end = log->at + log->import->inputs[0].size;
-    log->lines = 0;
+    log->lines = log->ran_count = log->passed_over = 0;
 }
 
 /* Whether what a stretch makes could be what it begins with: equal layers of a network repeat as steps do,
@@ -219,6 +304,15 @@ static uint64_t find_batch(struct ll_dnnl_log *log)
     return ll_max(batch, 1);
 }
 
+/* Time that a partition took beside its primitives is in none of them. */
+static void note_passed_over(struct ll_dnnl_log *log)
+{
+    if (log->passed_over > 0 && log->import->notes)
+        ll_complain(log->import->notes, (struct ll_place){.file = log->import->inputs[0].path},
+                    "%" PRIu64 " lines of graphs are passed over: the primitives before them are theirs",
+                    log->passed_over);
+}
+
 static bool begin(struct ll_dnnl_log *log, bool trains)
 {
     struct ll_import *import = log->import;
@@ -243,13 +337,14 @@ bool ll_import_ONEDNN(struct ll_import *import)
     if (!log)
         return ll_import_no_memory(import);
     *log = (struct ll_dnnl_log){.import = import, .series = {.import = import, .clock_ns = 1}};
-    if (!find_period(log, &trains))
-        return false;
-    log->weights = ll_alloc(&import->arena, log->period, sizeof *log->weights);
-    if (!log->weights)
-        return ll_import_no_memory(import);
-    if (!begin(log, trains))
-        return false;
-    record_all(log);
-    return import->diags->count == before;
+    bool right = find_period(log, &trains);
+    log->weights = right ? ll_alloc(&import->arena, log->period, sizeof *log->weights) : NULL;
+    if (right && !log->weights)
+        right = ll_import_no_memory(import);
+    if (right && (right = begin(log, trains))) {
+        record_all(log);
+        note_passed_over(log);
+    }
+    free(log->ran);
+    return right && import->diags->count == before;
 }

@@ -186,17 +186,19 @@ static void set_side(const char *p, bool high, bool turned, struct windows *w)
     *(high ? &w->kernel_h : &w->kernel_w) = kernel;
 }
 
-/* What slides over what; turned, it is the result of the line that is slid over. */
+/* What slides over what; turned, it is the result of the line that is slid over.
+ *
+ * A volume is as many images as the result has slices, each with the channels of all slices that a window reaches:
+ * as a library gathers them before it multiplies. Slices that several windows reach are so often in it. */
 static const char *slide(const struct ll_dnnl_line *line, bool turned, struct windows *w)
 {
     const char *p = line->problem;
-    if (ll_dnnl_extent(p, "id", 1) != 1 || ll_dnnl_extent(p, "kd", 1) != 1)
-        return "windows of three dimensions are not known";
+    uint64_t slices = ll_dnnl_extent(p, turned ? "id" : "od", 1), depth = ll_dnnl_extent(p, "kd", 1);
     *w = (struct windows){.image = {.rank = 4, .dtype = (uint8_t)line->dtype}};
-    w->image.dim[0] = ll_dnnl_extent(p, "mb", 1);
+    w->image.dim[0] = ll_mul(ll_dnnl_extent(p, "mb", 1), slices);
     uint64_t in = ll_dnnl_extent(p, "ic", 1), out = ll_dnnl_extent(p, "oc", in);
     w->result = w->image;
-    w->image.dim[3] = turned ? out : in;
+    w->image.dim[3] = ll_mul(turned ? out : in, depth);
     w->result.dim[3] = turned ? in : out;
     set_side(p, true, turned, w);
     set_side(p, false, turned, w);
@@ -240,6 +242,8 @@ static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
     const struct ll_dnnl_line *line = &log->line;
     struct windows w;
     const char *trouble = slide(line, false, &w);
+    if (!trouble && ll_dnnl_extent(line->problem, "kd", 1) != 1)
+        trouble = "windows of three dimensions are not known";
     if (trouble)
         return trouble;
     bool largest = strstr(line->extra, "pooling_max") != NULL, back = ll_dnnl_backward(line);
@@ -423,6 +427,115 @@ static const char *ll_dnnl_SOFTMAX(struct ll_dnnl_log *log)
                   NULL);
 }
 
+/* Normalisation by groups of channels, g32mb1ic320ih64iw64. */
+static const char *ll_dnnl_GROUP_NORM(struct ll_dnnl_log *log)
+{
+    struct ll_shape shape;
+    if (!whole_shape(&log->line, &shape))
+        return "its problem tells no shape";
+    bool back = ll_dnnl_backward(&log->line);
+    const struct ll_shape channels = {.rank = 1, .dtype = LL_F32, .dim = {shape.dim[shape.rank - 1u]}};
+    struct ll_imported in[3] = {given(log, &shape)};
+    in[1] = back ? given(log, &shape) : weight(log, 0, &channels);
+    in[2] = weight(log, back ? 0 : 1, &channels);
+    return record(log,
+                  &(struct ll_import_op){
+                      .kind = back ? LL_OP_LAYER_NORM_GRAD : LL_OP_GROUP_NORM, .in = in, .in_count = 3},
+                  NULL);
+}
+
+/* softmax(q k^T) v in one, of queries [..., rows, d], keys and values [..., keys, d]; scores stay on chip. Heads
+ * that share their keys are rows of one. Unless it is causal every row sees all keys: all belong to one position. */
+static const char *attend(struct ll_dnnl_log *log, struct ll_shape q, uint64_t keys, uint64_t heads,
+                          bool causal)
+{
+    const unsigned rank = q.rank;
+    uint64_t features = q.dim[rank - 1], shared = 1;
+    if (rank < 3 || heads == 0 || (rank > 3 && q.dim[rank - 3] % heads != 0))
+        return "its queries, keys and values do not fit together";
+    if (rank > 3) {
+        shared = q.dim[rank - 3] / heads;
+        q.dim[rank - 3] = heads;
+    }
+    uint64_t rows = q.dim[rank - 2] = ll_mul(q.dim[rank - 2], shared);
+    struct ll_shape k = q;
+    k.dim[rank - 2] = keys;
+    k.dim[rank - 1] = features;
+    const struct ll_attr groups = attr(LL_ATTR_GROUPS, causal ? shared : rows);
+    const struct ll_imported in[] = {given(log, &q), given(log, &k), given(log, &k)};
+    return record(
+        log,
+        &(struct ll_import_op){
+            .kind = LL_OP_CAUSAL_ATTENTION, .in = in, .in_count = 3, .attrs = &groups, .attr_count = 1},
+        NULL);
+}
+
+/* 1x32x384x128:1x32x128x384:1x32x384x128: queries, keys turned, values */
+static const char *ll_dnnl_SDPA(struct ll_dnnl_log *log)
+{
+    const struct ll_dnnl_line *line = &log->line;
+    struct ll_shape q, k, v;
+    if (ll_dnnl_backward(line))
+        return "its gradient is not known; --allow-opaque keeps it as the time it took";
+    if (!ll_dnnl_shape(line, 0, &q) || !ll_dnnl_shape(line, 1, &k) || !ll_dnnl_shape(line, 2, &v) ||
+        q.rank < 3 || k.rank != q.rank || v.rank != q.rank)
+        return "its problem does not tell queries, keys and values";
+    unsigned last = q.rank - 1u;
+    if (k.dim[last - 1] != q.dim[last] || v.dim[last - 1] != k.dim[last] || v.dim[last] != q.dim[last])
+        return "its queries, keys and values do not fit together";
+    return attend(log, q, k.dim[last], q.rank > 3 ? k.dim[last - 2] : 1,
+                  strstr(line->attributes, "causal") || strstr(line->extra, "causal"));
+}
+
+/* A partition of a graph that is attention: its first input the queries, of the others the first that has as many
+ * features the keys; its result as long as the queries. */
+static const char *ll_dnnl_GRAPH_SDPA(struct ll_dnnl_log *log)
+{
+    struct ll_shape q, k;
+    if (!ll_dnnl_logical(&log->line, false, 0, &q) || q.rank < 3)
+        return "its first tensor is no queries of several heads";
+    unsigned last = q.rank - 1u;
+    for (unsigned i = 1; ll_dnnl_logical(&log->line, false, i, &k); i++) {
+        bool upright = k.rank == q.rank && k.dim[last] == q.dim[last];
+        if (upright || (k.rank == q.rank && k.dim[last - 1] == q.dim[last]))
+            return attend(log, q, k.dim[upright ? last - 1 : last], q.rank > 3 ? k.dim[last - 2] : 1, false);
+    }
+    return "none of its tensors has as many features as the queries";
+}
+
+/* A product of a graph: of a[..., m, k] and b[..., k, n], either perhaps turned; what they share with the result
+ * and each other tells. */
+static const char *ll_dnnl_GRAPH_MATMUL(struct ll_dnnl_log *log)
+{
+    struct ll_shape a, b, c;
+    if (!ll_dnnl_logical(&log->line, false, 0, &a) || !ll_dnnl_logical(&log->line, false, 1, &b) ||
+        !ll_dnnl_logical(&log->line, true, 0, &c) || a.rank < 2 || b.rank < 2 || c.rank != a.rank ||
+        b.rank > a.rank)
+        return "its tensors do not describe a matrix product";
+    unsigned last = a.rank - 1u, right = b.rank - 1u;
+    uint64_t m = c.dim[last - 1], n = c.dim[last];
+    uint64_t k = a.dim[last - 1] == m ? a.dim[last] : a.dim[last - 1];
+    bool fits = (a.dim[last - 1] == m || a.dim[last] == m) && ((b.dim[right - 1] == k && b.dim[right] == n) ||
+                                                               (b.dim[right - 1] == n && b.dim[right] == k));
+    if (!fits)
+        return "its tensors do not describe a matrix product";
+    struct ll_shape wide = a;
+    a.dim[last - 1] = m;
+    a.dim[last] = k;
+    for (unsigned i = 0; i < a.rank; i++) /* what the right side lacks it has once */
+        wide.dim[i] = i + b.rank < a.rank ? 1 : b.dim[i + b.rank - a.rank];
+    wide.dim[last - 1] = k;
+    wide.dim[last] = n;
+    wide.dtype = b.dtype;
+    enum ll_dtype made = (enum ll_dtype)c.dtype;
+    enum ll_op_kind kind = ll_dnnl_stack(&a, &wide, &c);
+    if (kind == LL_OP_COUNT)
+        return "its tensors do not describe a matrix product";
+    const struct ll_imported in[] = {given(log, &a),
+                                     kind == LL_OP_MATMUL ? weight(log, 0, &wide) : given(log, &wide)};
+    return record(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2, .dtype = &made}, NULL);
+}
+
 /* Normalisation by channel or by row; statistics that are given are not computed. */
 static const char *ll_dnnl_NORM(struct ll_dnnl_log *log)
 {
@@ -534,6 +647,12 @@ static const char *ll_dnnl_RNN(struct ll_dnnl_log *log)
                   NULL);
 }
 
+/* Partitions of graphs, by what their kind holds: sdp, quantized_sdp, matmul_post_ops. */
+static const struct {
+    const char *kind;
+    ll_dnnl_rule *rule;
+} partitions[] = {{"sdp", ll_dnnl_GRAPH_SDPA}, {"mha", ll_dnnl_GRAPH_SDPA}, {"matmul", ll_dnnl_GRAPH_MATMUL}};
+
 static const struct {
     const char *primitive;
     ll_dnnl_rule *rule;
@@ -549,6 +668,8 @@ static const struct {
     {"logsoftmax", ll_dnnl_SOFTMAX},
     {"batch_normalization", ll_dnnl_NORM},
     {"layer_normalization", ll_dnnl_NORM},
+    {"group_normalization", ll_dnnl_GROUP_NORM},
+    {"sdpa", ll_dnnl_SDPA},
     {"lrn", ll_dnnl_LRN},
     {"pooling", ll_dnnl_POOL},
     {"pooling_v2", ll_dnnl_POOL},
@@ -561,9 +682,21 @@ static const struct {
 
 const char *ll_dnnl_record(struct ll_dnnl_log *log)
 {
+    const char *unknown = ll_dnnl_unknown(&log->line);
     if (log->line.dtype == LL_DTYPE_COUNT)
         return "the type of its elements is not known";
+    if (unknown)
+        return ll_format(&log->import->arena, "`%.*s`: elements of such a type are not known",
+                         (int)ll_min(strcspn(unknown, " "), 60), unknown);
     bool any;
+    log->post_ops = 0;
+    if (log->line.graph) {
+        for (size_t i = 0; i < sizeof partitions / sizeof *partitions; i++)
+            if (strstr(log->line.primitive, partitions[i].kind))
+                return partitions[i].rule(log);
+        return "what this part of a graph computes its line does not tell, and no primitive before it does; "
+               "--allow-opaque keeps it as the time it took";
+    }
     log->post_ops = ll_dnnl_backward(&log->line) ? 0 : count_posts(&log->line, &any);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].primitive, log->line.primitive) == 0)

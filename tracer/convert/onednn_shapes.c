@@ -20,22 +20,50 @@ uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwis
     return otherwise;
 }
 
+bool ll_dnnl_dims(const char *at, const char **end, struct ll_shape *shape)
+{
+    *shape = (struct ll_shape){0};
+    while (*at >= '0' && *at <= '9' && shape->rank < LL_MAX_RANK) {
+        char *behind;
+        shape->dim[shape->rank++] = strtoull(at, &behind, 10);
+        at = *behind == 'x' ? behind + 1 : behind;
+    }
+    *end = at;
+    return shape->rank > 0;
+}
+
+bool ll_dnnl_logical(const struct ll_dnnl_line *line, bool out, unsigned i, struct ll_shape *shape)
+{
+    enum { DIMS = 4 }; /* in0_f32:0:strided:undef:1x16x384x64:393216s24576s64s1 */
+    const char *at = line->memory, *end = NULL;
+    for (unsigned left = i; *at; at += strspn(at, " ")) {
+        bool wanted = strncmp(at, out ? "out" : "in", out ? 3 : 2) == 0;
+        if (wanted && left-- == 0)
+            break;
+        at += strcspn(at, " ");
+    }
+    const enum ll_dtype dtype = *at ? ll_dnnl_dtype_at(at, strcspn(at, " ")) : LL_DTYPE_COUNT;
+    for (unsigned field = 0; field < DIMS && *at && *at != ' '; field++) {
+        at += strcspn(at, ": ");
+        at += *at == ':';
+    }
+    bool known = dtype != LL_DTYPE_COUNT && ll_dnnl_dims(at, &end, shape);
+    shape->dtype = (uint8_t)dtype;
+    return known && (*end == ':' || *end == ' ' || *end == '\0') && ll_fits(ll_size_bytes(shape));
+}
+
 bool ll_dnnl_shape(const struct ll_dnnl_line *line, unsigned i, struct ll_shape *shape)
 {
     const char *at = line->problem;
     if (line->dtype >= LL_DTYPE_COUNT)
         return false;
-    *shape = (struct ll_shape){.dtype = (uint8_t)line->dtype};
     for (; i > 0 && at; i--) {
         at = strchr(at, ':');
         at = at ? at + 1 : NULL;
     }
-    while (at && *at >= '0' && *at <= '9' && shape->rank < LL_MAX_RANK) {
-        char *end;
-        shape->dim[shape->rank++] = strtoull(at, &end, 10);
-        at = *end == 'x' ? end + 1 : end;
-    }
-    return shape->rank > 0 && ll_fits(ll_size_bytes(shape));
+    bool known = at && ll_dnnl_dims(at, &at, shape);
+    shape->dtype = (uint8_t)line->dtype;
+    return known && ll_fits(ll_size_bytes(shape));
 }
 
 /* Batch, channels and sides, of what comes in or goes out. */
@@ -69,6 +97,8 @@ uint64_t ll_dnnl_elements(const struct ll_dnnl_line *line, bool out)
 {
     const char *problem = line->problem;
     struct ll_shape first, next;
+    if (line->graph)
+        return ll_dnnl_logical(line, out, 0, &first) ? ll_elements(&first) : 0;
     bool product = strcmp(line->primitive, "matmul") == 0;
     if (!ll_dnnl_shape(line, 0, &first)) {
         if (product)
