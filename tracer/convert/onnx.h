@@ -31,6 +31,7 @@ struct onnx_value {
     bool steps_first;                 /* its batch is its second dimension */
     bool made;                        /* brought by the file, or given by a node */
     bool read;                        /* some other constant was made of it */
+    bool untold;                      /* an output that the rule of its node does not make */
     struct ll_shape shape;            /* as ONNX has it */
     const struct onnx_tensor *tensor; /* its elements in the file, if they are there */
     const double *numbers;            /* its elements, where they are known and few */

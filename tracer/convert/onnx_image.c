@@ -182,12 +182,14 @@ bool onnx_rule_CONV(struct onnx *o)
     return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank);
 }
 
-/* The image whose windows are so many: what a convolution's gradient gives. */
+/* The image whose windows are so many: what a convolution's gradient gives. Where the file tells its size, or that
+ * it grows by the stride (SAME), what is too much is padding, the odd one in front, but of SAME_UPPER behind. */
 static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t channels, struct windows *w,
                               struct ll_shape *out)
 {
     uint64_t more[2], asked[2];
     unsigned dims = onnx_input(o, 0)->shape.rank - 2u;
+    bool upper = onnx_attr_is(o, "auto_pad", "SAME_UPPER"), same = upper || onnx_attr_is(o, "auto_pad", "SAME_LOWER");
     if (!read_pair(o, "output_padding", dims, 0, more) || !read_pair(o, "output_shape", dims, 0, asked))
         return false;
     more[0] = dims == 2 ? more[0] : 0;
@@ -197,11 +199,14 @@ static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t
     for (unsigned i = 0; i < 2; i++) {
         uint64_t whole =
             ll_add(ll_mul(x->dim[1 + i] ? x->dim[1 + i] - 1 : 0, w->stride[i]), ll_add(reach(w, i), more[i]));
-        if (asked[i] > 0 && asked[i] <= whole) {
-            w->before[i] = (whole - asked[i]) / 2;
-            w->after[i] = whole - asked[i] - w->before[i];
+        bool told = asked[i] > 0 || same;
+        uint64_t size = asked[i] > 0 ? asked[i] : ll_mul(x->dim[1 + i], w->stride[i]);
+        if (told) {
+            uint64_t pad = whole > size ? whole - size : 0;
+            w->before[i] = upper ? pad / 2 : pad - pad / 2;
+            w->after[i] = pad - w->before[i];
         }
-        out->dim[1 + i] = ll_sub(whole, ll_add(w->before[i], w->after[i]));
+        out->dim[1 + i] = told ? size : ll_sub(whole, ll_add(w->before[i], w->after[i]));
         if (!ll_fits(out->dim[1 + i]) || !ll_fits(whole))
             return onnx_refuse(o, "the padding is larger than the result");
     }
@@ -350,10 +355,44 @@ static bool normalise(struct onnx *o, struct onnx_value *x, uint32_t factors)
     return true;
 }
 
+/* In training by the statistics of the batch, which its running averages then follow: a mean and a variance for each
+ * channel. Up to version 13 who asks for them trains. */
 bool onnx_rule_BATCH_NORM(struct onnx *o)
 {
-    struct onnx_value *x = onnx_need(o, 0);
-    return x && normalise(o, x, 4);
+    struct onnx_value *x = onnx_need(o, 0), *averages[2] = {onnx_need(o, 3), onnx_need(o, 4)};
+    struct ll_imported in[3], out[LL_MAX_OUTPUTS];
+    uint32_t asked = 0;
+    for (uint32_t i = 1; i < o->node->output_count; i++)
+        asked += o->node->outputs[i] != LL_NO_ID;
+    bool old = o->file.opset > 0 && o->file.opset < 14;
+    bool trains = onnx_attr_integer(o, "training_mode", 0) != 0 || (old && asked > 0);
+    if (!x || !averages[0] || !averages[1] || !trains)
+        return x && averages[0] && averages[1] && normalise(o, x, 4);
+    bool image = x->shape.rank >= 3 && x->shape.rank <= 5;
+    enum onnx_layout layout = image ? ONNX_IMAGE : ONNX_PLAIN;
+    const struct ll_shape shape = x->shape;
+    in[0] = onnx_take(o, x, layout);
+    if (!take_channels(o, 1, 2, in))
+        return false;
+    const struct ll_import_op op = {.kind = LL_OP_BATCH_NORM, .in = in, .in_count = 3};
+    if (!onnx_emit(o, &op, out))
+        return false;
+    onnx_put(o, 0, out[0], layout, &shape);
+    for (uint32_t i = 3; i < 5; i++) { /* what old versions keep for the way back */
+        const struct ll_shape list = out[i - 2].shape;
+        onnx_put(o, i, out[i - 2], ONNX_PLAIN, &list);
+    }
+    for (uint32_t i = 1; i < 3 && i < o->node->output_count; i++) {
+        const struct ll_imported both[2] = {onnx_take(o, averages[i - 1], ONNX_PLAIN), out[i]};
+        struct ll_imported average;
+        if (o->node->outputs[i] == LL_NO_ID)
+            continue;
+        if (!onnx_emit_simple(o, LL_OP_MOVING_AVERAGE, both, 2, NULL, &average))
+            return false;
+        const struct ll_shape list = average.shape;
+        onnx_put(o, i, average, ONNX_PLAIN, &list);
+    }
+    return true;
 }
 
 /* By instance, or by groups of channels: one factor and one number to add for each channel. */

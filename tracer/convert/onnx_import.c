@@ -117,19 +117,22 @@ static bool look_at_inputs(struct onnx *o, bool *unknown)
         const struct onnx_value *in = onnx_input(o, i);
         if (in && !in->made)
             return onnx_refuse(o, "nothing before it makes its input %u", i);
+        if (in && in->untold)
+            return onnx_refuse(o, "its input %u is an output that has no rule here", i);
         *unknown |= in && !in->known;
         o->folding &= !in || in->constant;
     }
     return true;
 }
 
-/* Outputs that the rule did not make are made, but not known: who reads them is passed over in silence. */
+/* Outputs that the rule did not make are made, but not known: who reads them is passed over in silence where that
+ * was complained about, and refused where it was not. */
 static bool settle_outputs(struct onnx *o, bool done)
 {
     for (uint32_t i = 0; i < o->node->output_count; i++) {
         uint32_t id = o->node->outputs[i];
         if (id != LL_NO_ID && (!done || !o->values[id].made))
-            o->values[id] = (struct onnx_value){.made = true, .base = id};
+            o->values[id] = (struct onnx_value){.made = true, .base = id, .untold = done};
     }
     return done;
 }
@@ -171,8 +174,10 @@ static bool follow(struct onnx *o, const struct onnx_node *node)
         return false;
     if (!look_at_inputs(o, &unknown))
         return settle_outputs(o, false);
-    if (unknown)
-        return settle_outputs(o, false) || true;
+    if (unknown) {
+        settle_outputs(o, false);
+        return true;
+    }
     bool done = o->row->rule(o);
     if (done && o->folding) {
         fold(o);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initializers are constants, those of floating point weights. Where a file was exported without its weights,
- * they are inputs like the others; such an input is known by where it goes (the filter of a convolution
- * cannot be data) or by its name. The user may name the data: -p inputs=a,b. */
+/* Initializers are constants, those of floating point weights. Inputs that no initializer backs are data, whatever
+ * they are called, unless the user says otherwise: -p inputs=a,b names the data, -p weights=a,b the weights. In a
+ * file that has no initializers at all, for it was exported without its weights, an input that goes where no
+ * network computes what goes there (the filter of a convolution) is a weight, too. */
 #include "tracer/convert/onnx_inputs.h"
 
 #include <inttypes.h>
@@ -61,8 +62,16 @@ static uint64_t count_weights(const struct onnx_graph *graph)
     return elements;
 }
 
-/* Inputs that no network computes: filters, weights, factors of norms. */
-static void mark_weights(struct onnx *o)
+static bool is_one_of(const char *type, const char *const *types, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether input i of a node is one that no network computes: filters, weights, factors of norms. */
+static bool is_weights_place(const char *type, uint32_t i)
 {
     static const struct {
         const char *type;
@@ -75,22 +84,39 @@ static void mark_weights(struct onnx *o)
                   {"RNN", 1, 4},
                   {"BatchNormalization", 1, 5},
                   {"LayerNormalization", 1, 3}};
-    for (uint64_t n = 0; n < o->file.graph.node_count; n++) {
-        const struct onnx_node *node = &o->file.graph.nodes[n];
-        for (size_t p = 0; p < sizeof places / sizeof *places; p++)
-            for (uint32_t i = places[p].first;
-                 strcmp(node->type, places[p].type) == 0 && i < places[p].end && i < node->input_count; i++)
-                if (node->inputs[i] != LL_NO_ID)
-                    o->values[node->inputs[i]].weight = true;
-    }
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+        if (strcmp(type, places[p].type) == 0)
+            return i >= places[p].first && i < places[p].end;
+    return false;
 }
 
-static bool is_one_of(const char *type, const char *const *types, size_t count)
+/* Values that go to such places and nowhere else, perhaps moved on the way; nodes stand behind those that they
+ * read. */
+static void mark_weights(struct onnx *o)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(type, types[i]) == 0)
-            return true;
-    return false;
+    static const char *const moves[] = {"Identity",  "Cast",  "Transpose", "Reshape", "Squeeze",
+                                        "Unsqueeze", "Slice", "Concat",    "Split",   "Flatten"};
+    const struct onnx_graph *graph = &o->file.graph;
+    for (uint64_t i = 0; i < graph->output_count; i++)
+        if (graph->outputs[i].value != LL_NO_ID)
+            o->values[graph->outputs[i].value].read = true;
+    for (uint64_t n = graph->node_count; n-- > 0;) {
+        const struct onnx_node *node = &graph->nodes[n];
+        bool passes = is_one_of(node->type, moves, sizeof moves / sizeof *moves);
+        for (uint32_t i = 0; i < node->output_count && passes; i++)
+            passes = node->outputs[i] == LL_NO_ID ||
+                     (o->values[node->outputs[i]].weight && !o->values[node->outputs[i]].read);
+        for (uint32_t i = 0; i < node->input_count; i++)
+            if (node->inputs[i] != LL_NO_ID) {
+                bool weight = passes || is_weights_place(node->type, i);
+                o->values[node->inputs[i]].weight |= weight;
+                o->values[node->inputs[i]].read |= !weight;
+            }
+    }
+    for (uint64_t i = 0; i < o->value_count; i++) {
+        o->values[i].weight &= !o->values[i].read;
+        o->values[i].read = false;
+    }
 }
 
 /* What recurrent layers read has the batch behind the steps, unless their layout says so; so has what
@@ -114,17 +140,6 @@ static void mark_steps(struct onnx *o)
     }
 }
 
-/* Names that exporters give to weights, and to what they made of them. */
-static bool sounds_like_weight(const char *name)
-{
-    static const char *const parts[] = {"weight", "bias", "running_mean", "running_var",
-                                        "gamma",  "beta", "onnx::"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i]))
-            return true;
-    return false;
-}
-
 /* Whether a list of names, between commas, has this one. */
 static bool listed(const char *list, const char *name)
 {
@@ -135,16 +150,36 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *data)
+/* Names that the user gives have to be those of inputs that nothing backs. */
+static bool check_names(struct onnx *o, const char *key, const char *list)
+{
+    bool right = true;
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        const struct onnx_graph *graph = &o->file.graph;
+        bool found = false;
+        for (uint64_t i = 0; i < graph->input_count && !found; i++) {
+            uint32_t value = graph->inputs[i].value;
+            found = value != LL_NO_ID && !o->values[value].made && strlen(name_of(o, value)) == length &&
+                    strncmp(name_of(o, value), at, length) == 0;
+        }
+        if (!found)
+            right = ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                                "-p %s=%s: there is no input `%.*s` that the file leaves open", key, list,
+                                (int)ll_min(length, 100), at);
+    }
+    return right;
+}
+
+static bool is_weight(struct onnx *o, const struct onnx_info *info, const char *data, const char *weights)
 {
     const char *name = name_of(o, info->value);
-    if (data)
-        return !listed(data, name);
+    if (data || weights)
+        return weights ? listed(weights, name) : !listed(data, name);
     for (unsigned i = 0; i < info->shape.rank; i++)
         if (info->open[i])
             return false;
-    return o->file.graph.tensor_count == 0 && is_number(info->shape.dtype) &&
-           (o->values[info->value].weight || sounds_like_weight(name));
+    return o->file.graph.tensor_count == 0 && is_number(info->shape.dtype) && o->values[info->value].weight;
 }
 
 /* Which dimension of an input is the batch. */
@@ -184,7 +219,8 @@ static bool close_dims(struct onnx *o, struct onnx_info *info)
     return right;
 }
 
-static bool take_input(struct onnx *o, struct onnx_info *info, const char *data, struct onnx_summary *summary)
+static bool take_input(struct onnx *o, struct onnx_info *info, const char *data, const char *weights,
+                       struct onnx_summary *summary)
 {
     if (info->value == LL_NO_ID || o->values[info->value].made)
         return true; /* an initializer that may be replaced */
@@ -193,7 +229,7 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "input `%.100s` is no tensor of a type and of dimensions that are supported",
                            name);
-    bool weight = is_weight(o, info, data), right = weight || close_dims(o, info);
+    bool weight = is_weight(o, info, data, weights), right = weight || close_dims(o, info);
     if (right && !ll_fits(ll_size_bytes(&info->shape)))
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "the size of input `%.100s` does not fit in 64 bits", name);
@@ -205,6 +241,7 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
                                                  .base = info->value,
                                                  .memory = weight ? LL_WEIGHT : LL_INPUT};
     summary->parameters += weight ? ll_elements(&info->shape) : 0;
+    summary->data += !weight;
     if (!weight && summary->batch == 0 && info->shape.rank > 0)
         summary->batch = info->shape.dim[batch];
     return right;
@@ -225,13 +262,22 @@ static void count_copies(struct onnx *o, struct onnx_summary *summary)
 
 bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
 {
-    const char *data = ll_import_choice(o->import, "inputs");
+    const char *data = ll_import_choice(o->import, "inputs"),
+               *weights = ll_import_choice(o->import, "weights");
     *summary = (struct onnx_summary){.parameters = count_weights(&o->file.graph)};
     mark_weights(o);
     mark_steps(o);
     bool right = onnx_take_initializers(o, &o->file.graph);
+    right = check_names(o, "inputs", data) && right;
+    right = check_names(o, "weights", weights) && right;
     for (uint64_t i = 0; i < o->file.graph.input_count; i++)
-        right = take_input(o, &o->file.graph.inputs[i], data, summary) && right;
+        right = take_input(o, &o->file.graph.inputs[i], data, weights, summary) && right;
+    if (right && summary->data > 1 && o->file.graph.tensor_count == 0 && !data && !weights &&
+        o->import->notes)
+        ll_complain(o->import->notes, (struct ll_place){.file = o->file.path},
+                    "the file has no initializers, so its inputs are data, %" PRIu64
+                    " of them; where some are weights, say -p inputs=A,B to name the data",
+                    summary->data);
     count_copies(o, summary);
     return right;
 }

@@ -9,6 +9,7 @@
 struct onnx_summary {
     uint64_t parameters; /* elements of all weights */
     uint64_t copies;     /* of which so many more had names before equal ones became one */
+    uint64_t data;       /* inputs that are no weights */
     uint64_t batch;      /* of the first input, 0 when there is none */
 };
 
