@@ -7,7 +7,7 @@
 
 #include <stdarg.h>
 
-enum { ONNX_FLOAT = 1, ONNX_INT64 = 7, ONNX_BOOL = 9 };
+enum { ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_INT64 = 7, ONNX_BOOL = 9 };
 
 struct onnx_model {
     struct ll_str graph, node; /* a node in the making */
@@ -104,16 +104,22 @@ static inline void put_list_elsewhere(struct onnx_model *m, const char *name, un
     ll_str_release(&tensor);
 }
 
-/* A weight, without its elements. */
-static inline void put_weight(struct onnx_model *m, const char *name, unsigned rank, const int64_t *dims)
+/* A constant, without its elements. */
+static inline void put_tensor(struct onnx_model *m, const char *name, int type, unsigned rank,
+                              const int64_t *dims)
 {
     struct ll_str tensor = {0};
     for (unsigned i = 0; i < rank; i++)
         ll_wire_put_integer(&tensor, 1, (uint64_t)dims[i]);
-    ll_wire_put_integer(&tensor, 2, ONNX_FLOAT);
+    ll_wire_put_integer(&tensor, 2, (uint64_t)type);
     ll_wire_put_text(&tensor, 8, name);
     ll_wire_put_bytes(&m->graph, 5, tensor.text, tensor.length);
     ll_str_release(&tensor);
+}
+
+static inline void put_weight(struct onnx_model *m, const char *name, unsigned rank, const int64_t *dims)
+{
+    put_tensor(m, name, ONNX_FLOAT, rank, dims);
 }
 
 /* An input (field 11) or output (12); a dimension of -1 is open and called `open`. */

@@ -200,11 +200,11 @@ static const struct ll_option options[] = {
     {"output", 'o', "TRACE", "the trace to write (default: the first file's name, ending in .llt)"},
     {"batch", 0, "N", "samples per step, where the file leaves this open; the same as -p batch=N"},
     {"param", 'p', "KEY=VALUE",
-     "set what else the file leaves open: onnx NAME=N, the size of a dimension it only names, and "
-     "inputs=A,B, "
-     "which inputs are data (default: those that are no weights); chakra and scalesim dtype=TYPE, of "
-     "elements "
-     "(default: f32, of scalesim int8); onednn and those of pytorch model=NAME, as the trace calls it"},
+     "set what else the file leaves open: onnx NAME=N, the size of a dimension it only names, inputs=A,B, "
+     "which inputs are data (default: those that no initializer backs), or weights=A,B, which are not; "
+     "chakra "
+     "and scalesim dtype=TYPE, of elements (default: f32, of scalesim int8); onednn and those of pytorch "
+     "model=NAME, as the trace calls it"},
     {"allow-opaque", 0, NULL,
      "accept unknown operators; they are taken to move their bytes and compute nothing"},
     {0},

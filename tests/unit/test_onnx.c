@@ -325,26 +325,6 @@ static void sizes_may_lie_in_a_file_beside_the_model(void **state)
     rmdir(folder);
 }
 
-static void a_function_of_the_model_is_called_so(void **state)
-{
-    (void)state;
-    struct onnx_model m = {0};
-    struct ll_str function = {0};
-    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(6, 4));
-    begin_node(&m, "Twice", "x", "y");
-    struct ll_str bytes = end_model(&m, 13);
-    ll_wire_put_text(&function, 1, "Twice");
-    ll_wire_put_bytes(&bytes, 25, function.text, function.length);
-    struct conversion c = {.importer = ll_import_ONNX};
-    add_file(&c, "functions.onnx", &bytes);
-    convert(&c);
-    assert_true(
-        complained(&c, "operator `Twice` is a function of the model itself, which is not looked into"));
-    end_conversion(&c);
-    ll_str_release(&function);
-    ll_str_release(&bytes);
-}
-
 static void a_network_of_views_has_no_op(void **state)
 {
     (void)state;
@@ -627,7 +607,6 @@ int main(void)
         cmocka_unit_test(the_batch_of_steps_is_behind_them),
         cmocka_unit_test(what_weights_alone_make_is_no_op),
         cmocka_unit_test(sizes_may_lie_in_a_file_beside_the_model),
-        cmocka_unit_test(a_function_of_the_model_is_called_so),
         cmocka_unit_test(a_network_of_views_has_no_op),
         cmocka_unit_test(a_branch_is_taken_where_its_condition_is_known),
         cmocka_unit_test(a_branch_that_makes_the_outputs_around_it_is_refused),

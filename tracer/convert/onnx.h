@@ -58,9 +58,10 @@ struct onnx {
     struct onnx_file file;
     struct ll_import *import;
     struct onnx_value *values; /* by number, as what is told */
-    uint64_t value_count;
+    uint64_t value_count, value_room;
     const struct onnx_info **told; /* what the file says of what it computes; NULL: nothing */
     uint64_t numbers_left;         /* that may still be computed */
+    uint64_t calls, nodes_left;    /* of functions: so far, and how many nodes may still become of them */
 
     /* The node at work. */
     const struct onnx_node *node;
@@ -71,6 +72,9 @@ struct onnx {
 
 /* Says what is wrong with the node at work. Always false. */
 bool onnx_refuse(struct onnx *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Where a node is, and of which version: "node 3, domain ai.onnx, opset 17"; in the import's arena. */
+const char *onnx_place(struct onnx *o, const struct onnx_node *node);
 
 /* Input i of the node at work, NULL where it is left out. */
 struct onnx_value *onnx_input(struct onnx *o, uint32_t i);

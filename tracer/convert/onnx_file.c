@@ -5,10 +5,20 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_FUNCTION = 25 };
-enum { FUNCTION_NAME = 1 };
+enum {
+    FUNCTION_NAME = 1,
+    FUNCTION_INPUT = 4,
+    FUNCTION_OUTPUT = 5,
+    FUNCTION_NODE = 7,
+    FUNCTION_OPSET = 9,
+    FUNCTION_DOMAIN = 10,
+    FUNCTION_ATTR = 11,
+    FUNCTION_OVERLOAD = 13
+};
 enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 enum {
     GRAPH_NODE = 1,
@@ -18,7 +28,15 @@ enum {
     GRAPH_OUTPUT = 12,
     GRAPH_INFO = 13
 };
-enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTR = 5, NODE_DOMAIN = 7 };
+enum {
+    NODE_INPUT = 1,
+    NODE_OUTPUT = 2,
+    NODE_NAME = 3,
+    NODE_TYPE = 4,
+    NODE_ATTR = 5,
+    NODE_DOMAIN = 7,
+    NODE_OVERLOAD = 8
+};
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_FLOATS = 4, TENSOR_INT32S = 5, TENSOR_INT64S = 7 };
 enum { TENSOR_NAME = 8, TENSOR_RAW = 9, TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11 };
 enum { TENSOR_EXTERNAL = 13, EXTERNAL_KEY = 1, EXTERNAL_VALUE = 2 };
@@ -32,7 +50,8 @@ enum {
     ATTR_T = 5,
     ATTR_G = 6,
     ATTR_FLOATS = 7,
-    ATTR_INTS = 8
+    ATTR_INTS = 8,
+    ATTR_REFERS = 21
 };
 
 uint8_t onnx_dtype(int64_t type)
@@ -56,9 +75,36 @@ static bool no_memory(struct onnx_file *file)
     return broken(file, "memory ran out");
 }
 
+static bool is_same(struct ll_wire a, struct ll_wire b)
+{
+    return a.end - a.at == b.end - b.at && memcmp(a.at, b.at, (size_t)(a.end - a.at)) == 0;
+}
+
+/* What a function calls a value: its inputs and outputs are the caller's; others are named by the call. */
+static uint32_t name_within(struct onnx_file *file, struct ll_wire name)
+{
+    const struct onnx_function *function = file->call->function;
+    const struct onnx_node *node = file->call->node;
+    size_t size = (size_t)(name.end - name.at);
+    for (uint64_t i = 0; i < function->input_count; i++)
+        if (is_same(function->inputs[i], name))
+            return i < node->input_count ? node->inputs[i] : LL_NO_ID;
+    for (uint64_t i = 0; i < function->output_count && i < node->output_count; i++)
+        if (is_same(function->outputs[i], name) && node->outputs[i] != LL_NO_ID)
+            return node->outputs[i];
+    char *text = ll_alloc(file->arena, size + 32, 1);
+    if (!text)
+        return LL_NO_ID;
+    int prefix = snprintf(text, 32, "#%" PRIu64 "/", file->call->number);
+    memcpy(text + prefix, name.at, size);
+    return ll_map_intern(&file->names, text, size + (size_t)prefix, NULL);
+}
+
 static uint32_t name_value(struct onnx_file *file, struct ll_wire name)
 {
     size_t size = (size_t)(name.end - name.at);
+    if (size > 0 && file->call)
+        return name_within(file, name);
     return size ? ll_map_intern(&file->names, name.at, size, NULL) : LL_NO_ID;
 }
 
@@ -235,10 +281,11 @@ static bool read_info(struct onnx_file *file, struct ll_wire bytes, struct onnx_
 static bool read_node_field(struct onnx_file *file, const struct ll_wire_field *field, struct onnx_node *node,
                             uint32_t *inputs, uint32_t *outputs)
 {
-    const char **text = field->number == NODE_NAME     ? &node->name
-                        : field->number == NODE_TYPE   ? &node->type
-                        : field->number == NODE_DOMAIN ? &node->domain
-                                                       : NULL;
+    const char **text = field->number == NODE_NAME       ? &node->name
+                        : field->number == NODE_TYPE     ? &node->type
+                        : field->number == NODE_DOMAIN   ? &node->domain
+                        : field->number == NODE_OVERLOAD ? &node->overload
+                                                         : NULL;
     if (field->type != LL_WIRE_BYTES)
         return true;
     if (text && !(*text = ll_wire_text(field->bytes, file->arena)))
@@ -250,12 +297,18 @@ static bool read_node_field(struct onnx_file *file, const struct ll_wire_field *
     return true;
 }
 
-static bool read_node(struct onnx_file *file, struct ll_wire bytes, struct onnx_node *node)
+static bool read_node(struct onnx_file *file, struct ll_wire bytes, uint64_t number, struct onnx_node *node)
 {
     struct ll_wire_field field;
     enum ll_wire_step step;
     uint64_t input_count, output_count;
-    *node = (struct onnx_node){.type = "", .domain = "", .name = "", .body = bytes};
+    *node = (struct onnx_node){.type = "",
+                               .domain = "",
+                               .name = "",
+                               .overload = "",
+                               .number = number,
+                               .call = file->call,
+                               .body = bytes};
     if (!count_fields(bytes, NODE_INPUT, &input_count) || !count_fields(bytes, NODE_OUTPUT, &output_count))
         return broken(file, "a node is broken");
     uint32_t *inputs = ll_alloc(file->arena, input_count + 1, sizeof *inputs);
@@ -267,7 +320,10 @@ static bool read_node(struct onnx_file *file, struct ll_wire bytes, struct onnx_
     while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD)
         if (!read_node_field(file, &field, node, inputs, outputs))
             return false;
-    return true;
+    const char *caller = file->call ? file->call->node->name : "";
+    if (*caller)
+        node->name = ll_format(file->arena, "%.200s%s%.200s", caller, *node->name ? "/" : "", node->name);
+    return node->name || no_memory(file);
 }
 
 static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field *field,
@@ -275,7 +331,8 @@ static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field 
 {
     switch (field->number) {
     case GRAPH_NODE:
-        return read_node(file, field->bytes, &graph->nodes[graph->node_count++]);
+        graph->node_count++;
+        return read_node(file, field->bytes, graph->node_count - 1, &graph->nodes[graph->node_count - 1]);
     case GRAPH_NAME:
         graph->name = ll_wire_text(field->bytes, file->arena);
         return graph->name || no_memory(file);
@@ -325,35 +382,124 @@ bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_g
     return true;
 }
 
-/* The version of the standard operators, whose domain is called nothing or ai.onnx. */
-static bool read_opset(struct onnx_file *file, struct ll_wire bytes)
+static const char *domain_name(const char *domain)
 {
-    struct ll_wire_field field;
-    enum ll_wire_step step;
-    bool standard = true;
-    uint64_t version = 0;
-    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
-        size_t size = (size_t)(field.bytes.end - field.bytes.at);
-        if (field.number == OPSET_DOMAIN)
-            standard = size == 0 || (size == 7 && memcmp(field.bytes.at, "ai.onnx", 7) == 0);
-        else if (field.number == OPSET_VERSION)
-            version = field.value;
-    }
-    if (standard)
-        file->opset = version < 1000 ? (int64_t)version : 1000;
-    return step == LL_WIRE_END;
+    return *domain ? domain : "ai.onnx";
 }
 
-/* Of a function its name is enough to say what it is. */
-static bool read_function(struct onnx_file *file, struct ll_wire bytes)
+/* One more of a list that has room. */
+static bool read_opset(struct onnx_file *file, struct ll_wire bytes, struct onnx_opsets *opsets)
+{
+    struct onnx_opset *opset = &opsets->items[opsets->count++];
+    struct ll_wire_field field;
+    enum ll_wire_step step;
+    *opset = (struct onnx_opset){.domain = domain_name("")};
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
+        if (field.number == OPSET_DOMAIN && field.type == LL_WIRE_BYTES) {
+            const char *domain = ll_wire_text(field.bytes, file->arena);
+            if (!domain)
+                return no_memory(file);
+            opset->domain = domain_name(domain);
+        } else if (field.number == OPSET_VERSION) {
+            opset->version = field.value < 1000 ? (int64_t)field.value : 1000;
+        }
+    }
+    return step == LL_WIRE_END || broken(file, "the version of the operators is broken");
+}
+
+/* Room for as many versions as a message has fields of this number. */
+static bool room_for_opsets(struct onnx_file *file, struct ll_wire bytes, uint64_t number,
+                            struct onnx_opsets *opsets)
+{
+    uint64_t count;
+    if (!count_fields(bytes, number, &count))
+        return true; /* said where the message is read */
+    opsets->items = ll_alloc(file->arena, count + 1, sizeof *opsets->items);
+    return opsets->items || no_memory(file);
+}
+
+static bool read_function(struct onnx_file *file, struct ll_wire bytes, struct onnx_function *f)
 {
     struct ll_wire_field field;
-    bool kept = true;
-    while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD)
-        if (field.number == FUNCTION_NAME && field.type == LL_WIRE_BYTES)
-            kept = ll_map_intern(&file->functions, field.bytes.at, (size_t)(field.bytes.end - field.bytes.at),
-                                 NULL) != LL_NO_ID;
-    return kept || no_memory(file);
+    uint64_t inputs, outputs;
+    *f = (struct onnx_function){.domain = "", .name = "", .overload = "", .body = bytes};
+    if (!count_fields(bytes, FUNCTION_INPUT, &inputs) || !count_fields(bytes, FUNCTION_OUTPUT, &outputs))
+        return broken(file, "a function is broken");
+    f->inputs = ll_alloc(file->arena, inputs + 1, sizeof *f->inputs);
+    f->outputs = ll_alloc(file->arena, outputs + 1, sizeof *f->outputs);
+    if (!f->inputs || !f->outputs)
+        return no_memory(file);
+    if (!room_for_opsets(file, bytes, FUNCTION_OPSET, &f->opsets))
+        return false;
+    while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD) {
+        const char **text = field.number == FUNCTION_NAME       ? &f->name
+                            : field.number == FUNCTION_DOMAIN   ? &f->domain
+                            : field.number == FUNCTION_OVERLOAD ? &f->overload
+                                                                : NULL;
+        if (field.type != LL_WIRE_BYTES)
+            continue;
+        if (text && !(*text = ll_wire_text(field.bytes, file->arena)))
+            return no_memory(file);
+        if (field.number == FUNCTION_INPUT)
+            f->inputs[f->input_count++] = field.bytes;
+        if (field.number == FUNCTION_OUTPUT)
+            f->outputs[f->output_count++] = field.bytes;
+        if (field.number == FUNCTION_OPSET && !read_opset(file, field.bytes, &f->opsets))
+            return false;
+    }
+    return true;
+}
+
+bool onnx_function_read(struct onnx_file *file, const struct onnx_call *call, struct onnx_graph *graph)
+{
+    const struct onnx_call *before = file->call;
+    struct ll_wire bytes = call->function->body;
+    struct ll_wire_field field;
+    uint64_t nodes;
+    *graph = (struct onnx_graph){.name = call->function->name};
+    if (!count_fields(bytes, FUNCTION_NODE, &nodes))
+        return broken(file, "a function is broken");
+    graph->nodes = ll_alloc(file->arena, nodes + 1, sizeof *graph->nodes);
+    bool right = graph->nodes || no_memory(file);
+    file->call = call;
+    while (right && ll_wire_next(&bytes, &field) == LL_WIRE_FIELD)
+        if (field.number == FUNCTION_NODE && field.type == LL_WIRE_BYTES) {
+            right = read_node(file, field.bytes, graph->node_count, &graph->nodes[graph->node_count]);
+            graph->node_count++;
+        }
+    file->call = before;
+    return right;
+}
+
+struct onnx_function *onnx_function_of(const struct onnx_file *file, const struct onnx_node *node)
+{
+    for (uint64_t i = 0; i < file->function_count; i++) {
+        struct onnx_function *f = &file->functions[i];
+        if (strcmp(f->name, node->type) == 0 &&
+            strcmp(domain_name(f->domain), domain_name(node->domain)) == 0 &&
+            strcmp(f->overload, node->overload) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+bool onnx_is_passed_on(const struct onnx_function *function, uint64_t output, uint64_t input)
+{
+    return is_same(function->outputs[output], function->inputs[input]);
+}
+
+static int64_t version_in(const struct onnx_opsets *opsets, const char *domain)
+{
+    for (uint64_t i = 0; i < opsets->count; i++)
+        if (strcmp(opsets->items[i].domain, domain) == 0)
+            return opsets->items[i].version;
+    return 0;
+}
+
+int64_t onnx_version(const struct onnx_file *file, const struct onnx_node *node, const char *domain)
+{
+    int64_t version = node->call ? version_in(&node->call->function->opsets, domain_name(domain)) : 0;
+    return version ? version : version_in(&file->opsets, domain_name(domain));
 }
 
 bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
@@ -361,14 +507,21 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
     struct ll_wire_field field;
     enum ll_wire_step step;
     file->producer = "";
+    uint64_t functions = 0;
+    if (count_fields(bytes, MODEL_FUNCTION, &functions))
+        file->functions = ll_alloc(file->arena, functions + 1, sizeof *file->functions);
+    if (!room_for_opsets(file, bytes, MODEL_OPSET, &file->opsets) || (functions > 0 && !file->functions))
+        return no_memory(file);
     while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
         if (field.type != LL_WIRE_BYTES)
             continue;
         if (field.number == MODEL_PRODUCER && !(file->producer = ll_wire_text(field.bytes, file->arena)))
             return no_memory(file);
-        if (field.number == MODEL_OPSET && !read_opset(file, field.bytes))
-            return broken(file, "the version of the operators is broken");
-        if (field.number == MODEL_FUNCTION && !read_function(file, field.bytes))
+        if (field.number == MODEL_OPSET && file->opsets.items &&
+            !read_opset(file, field.bytes, &file->opsets))
+            return false;
+        if (field.number == MODEL_FUNCTION && functions > 0 &&
+            !read_function(file, field.bytes, &file->functions[file->function_count++]))
             return false;
         if (field.number == MODEL_GRAPH && file->graph.nodes)
             return broken(file, "the model has more than one graph");
@@ -377,24 +530,24 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
     }
     if (step == LL_WIRE_BROKEN)
         return broken(file, "this is not an ONNX model, or it ends too early");
+    file->opset = version_in(&file->opsets, domain_name(""));
     return file->graph.nodes || broken(file, "this is not an ONNX model: there is no graph in it");
 }
 
 void onnx_file_release(struct onnx_file *file)
 {
     ll_map_release(&file->names);
-    ll_map_release(&file->functions);
 }
 
-static bool read_attr(struct ll_wire bytes, const char *name, struct onnx_attr *attr)
+static bool read_attr(struct ll_wire bytes, struct ll_wire name, struct onnx_attr *attr)
 {
     struct ll_wire_field field;
     bool named = false;
     *attr = (struct onnx_attr){.body = bytes};
     while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD) {
-        size_t size = (size_t)(field.bytes.end - field.bytes.at);
         if (field.number == ATTR_NAME)
-            named = size == strlen(name) && size > 0 && memcmp(field.bytes.at, name, size) == 0;
+            named =
+                field.type == LL_WIRE_BYTES && field.bytes.at < field.bytes.end && is_same(field.bytes, name);
         else if (field.number == ATTR_F)
             attr->real = (double)ll_wire_float(&field);
         else if (field.number == ATTR_I)
@@ -405,17 +558,36 @@ static bool read_attr(struct ll_wire bytes, const char *name, struct onnx_attr *
             attr->tensor = field.bytes;
         else if (field.number == ATTR_G)
             attr->graph = field.bytes;
+        else if (field.number == ATTR_REFERS && field.type == LL_WIRE_BYTES)
+            attr->refers = field.bytes;
     }
     return named;
 }
 
-bool onnx_attr_find(const struct onnx_node *node, const char *name, struct onnx_attr *attr)
+static bool find_among(struct ll_wire body, uint64_t number, struct ll_wire name, struct onnx_attr *attr)
 {
-    struct ll_wire body = node->body;
     struct ll_wire_field field;
     while (ll_wire_next(&body, &field) == LL_WIRE_FIELD)
-        if (field.number == NODE_ATTR && field.type == LL_WIRE_BYTES && read_attr(field.bytes, name, attr))
+        if (field.number == number && field.type == LL_WIRE_BYTES && read_attr(field.bytes, name, attr))
             return true;
+    return false;
+}
+
+bool onnx_attr_find(const struct onnx_node *node, const char *name, struct onnx_attr *attr)
+{
+    struct ll_wire wanted = {(const uint8_t *)name, (const uint8_t *)name + strlen(name)};
+    while (find_among(node->body, NODE_ATTR, wanted, attr)) {
+        if (!attr->refers.at)
+            return true;
+        if (!node->call)
+            return false;
+        wanted = attr->refers;
+        const struct onnx_function *function = node->call->function;
+        node = node->call->node;
+        struct onnx_attr given;
+        if (!find_among(node->body, NODE_ATTR, wanted, &given))
+            return find_among(function->body, FUNCTION_ATTR, wanted, attr);
+    }
     return false;
 }
 

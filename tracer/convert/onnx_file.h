@@ -31,8 +31,36 @@ struct onnx_info {
     const char *open[LL_MAX_RANK];
 };
 
+/* The version of a domain's operators; the standard ones' is called ai.onnx. */
+struct onnx_opset {
+    const char *domain;
+    int64_t version;
+};
+struct onnx_opsets {
+    struct onnx_opset *items;
+    uint64_t count;
+};
+
+/* Operators that the model defines, by nodes of others. Its values have names of their own in each call. */
+struct onnx_function {
+    const char *domain, *name, *overload;
+    struct ll_wire *inputs, *outputs; /* names */
+    uint64_t input_count, output_count;
+    struct onnx_opsets opsets;
+    struct ll_wire body; /* with the nodes, and the attributes that have a value unless the call gives one */
+    bool refused;        /* there is an operator without a rule in it; said */
+};
+
+struct onnx_call {
+    const struct onnx_function *function;
+    const struct onnx_node *node; /* who calls */
+    uint64_t number;              /* among all calls */
+};
+
 struct onnx_node {
-    const char *type, *domain, *name;
+    const char *type, *domain, *name, *overload;
+    uint64_t number;                  /* in its graph */
+    const struct onnx_call *call;     /* whose body it is part of; NULL: the model's */
     const uint32_t *inputs, *outputs; /* values; LL_NO_ID for one that is left out */
     uint32_t input_count, output_count;
     struct ll_wire body;
@@ -52,9 +80,12 @@ struct onnx_file {
     const char *path;
     struct ll_map names; /* of values; released with onnx_file_release */
     const char *producer;
-    int64_t opset; /* of the standard operators */
+    int64_t opset; /* of the standard operators, where the node at work is */
+    struct onnx_opsets opsets;
     struct onnx_graph graph;
-    struct ll_map functions; /* names of operators that the model defines; released with onnx_file_release */
+    struct onnx_function *functions;
+    uint64_t function_count;
+    const struct onnx_call *call; /* in which names that are read lie; NULL: none */
 };
 
 /* Reads a model; file->arena, diags and path are set. False after a complaint. */
@@ -64,6 +95,19 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes);
  * complaint. */
 bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph);
 
+/* The body of a function as a call makes it: what the function calls its inputs and outputs are the caller's. The
+ * names of nodes begin with the caller's. False after a complaint. */
+bool onnx_function_read(struct onnx_file *file, const struct onnx_call *call, struct onnx_graph *graph);
+
+/* The function that a node calls, NULL for none. */
+struct onnx_function *onnx_function_of(const struct onnx_file *file, const struct onnx_node *node);
+
+/* Whether an output of a function is one of its inputs. */
+bool onnx_is_passed_on(const struct onnx_function *function, uint64_t output, uint64_t input);
+
+/* The version of a domain's operators where a node is ("": the standard ones); 0 when nothing tells it. */
+int64_t onnx_version(const struct onnx_file *file, const struct onnx_node *node, const char *domain);
+
 /* The elements of a tensor in another file, which has to lie beside this one; false when they cannot be
  * read, or are more than `most`. */
 bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tensor *tensor, double *numbers,
@@ -72,12 +116,14 @@ bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tenso
 /* Frees the names. */
 void onnx_file_release(struct onnx_file *file);
 
-/* An attribute of a node, as its value stands in the file: false when the node has none of this name. */
+/* An attribute of a node, as its value stands in the file, in the body of a function perhaps in the call or among what
+ * the function gives: false when the node has none of this name. */
 struct onnx_attr {
     int64_t integer;
     double real;
     struct ll_wire text;
     struct ll_wire tensor, graph; /* at is NULL: none */
+    struct ll_wire refers;        /* the name of the function's attribute that it is; at is NULL: none */
     struct ll_wire body;
 };
 bool onnx_attr_find(const struct onnx_node *node, const char *name, struct onnx_attr *attr);

@@ -137,9 +137,8 @@ static struct ll_shape onnx_order(const struct ll_shape *image, unsigned rank)
 }
 
 /* Adds a bias of one number for each channel, if there is one, and gives the result. */
-static bool finish_conv(struct onnx *o, struct ll_imported y, unsigned rank)
+static bool finish_conv(struct onnx *o, struct ll_imported y, unsigned rank, struct onnx_value *bias)
 {
-    struct onnx_value *bias = onnx_input(o, 2);
     if (bias) {
         const struct ll_imported in[2] = {y, onnx_take(o, bias, ONNX_PLAIN)};
         if (!onnx_emit_simple(o, LL_OP_BIAS_ADD, in, 2, NULL, &y))
@@ -151,10 +150,11 @@ static bool finish_conv(struct onnx *o, struct ll_imported y, unsigned rank)
 }
 
 /* The image and the filter of a convolution, and how the windows lie. */
-static bool read_conv(struct onnx *o, struct onnx_value **x, struct onnx_value **filter, struct windows *w)
+static bool read_conv(struct onnx *o, struct onnx_value **x, uint32_t at, struct onnx_value **filter,
+                      struct windows *w)
 {
     *x = onnx_need(o, 0);
-    *filter = onnx_need(o, 1);
+    *filter = onnx_need(o, at);
     if (!*x || !*filter || !spatial(o, *x))
         return false;
     if ((*filter)->shape.rank != (*x)->shape.rank)
@@ -163,13 +163,14 @@ static bool read_conv(struct onnx *o, struct onnx_value **x, struct onnx_value *
     return read_windows(o, *x, laid_out.dim, w);
 }
 
-bool onnx_rule_CONV(struct onnx *o)
+/* By the filter that is input `at`; what comes out is of this type, NULL: of the image's. */
+static bool convolve(struct onnx *o, uint32_t at, const enum ll_dtype *dtype)
 {
     struct onnx_value *x, *filter;
     struct windows w;
     struct ll_attr attrs[11];
     struct ll_imported out[LL_MAX_OUTPUTS];
-    if (!read_conv(o, &x, &filter, &w))
+    if (!read_conv(o, &x, at, &filter, &w))
         return false;
     const struct ll_imported in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
     int64_t groups = onnx_attr_integer(o, "group", 1);
@@ -177,9 +178,31 @@ bool onnx_rule_CONV(struct onnx *o)
                                     .in = in,
                                     .in_count = 2,
                                     .attrs = attrs,
-                                    .attr_count = window_attrs(&w, (uint64_t)groups, attrs)};
+                                    .attr_count = window_attrs(&w, (uint64_t)groups, attrs),
+                                    .dtype = dtype};
     unsigned rank = x->shape.rank;
-    return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank);
+    return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank, dtype ? NULL : onnx_input(o, 2));
+}
+
+bool onnx_rule_CONV(struct onnx *o)
+{
+    return convolve(o, 1, NULL);
+}
+
+/* Bytes in, bytes out: its scales, zero points and bias are part of it, as libraries have it. */
+bool onnx_rule_QLINEAR_CONV(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0), *zero = onnx_input(o, 7);
+    if (!x)
+        return false;
+    const enum ll_dtype dtype = (enum ll_dtype)(zero ? zero : x)->shape.dtype;
+    return convolve(o, 3, &dtype);
+}
+
+bool onnx_rule_CONV_INTEGER(struct onnx *o)
+{
+    const enum ll_dtype dtype = LL_I32;
+    return convolve(o, 1, &dtype);
 }
 
 /* The image whose windows are so many: what a convolution's gradient gives. Where the file tells its size, or that
@@ -189,7 +212,8 @@ static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t
 {
     uint64_t more[2], asked[2];
     unsigned dims = onnx_input(o, 0)->shape.rank - 2u;
-    bool upper = onnx_attr_is(o, "auto_pad", "SAME_UPPER"), same = upper || onnx_attr_is(o, "auto_pad", "SAME_LOWER");
+    bool upper = onnx_attr_is(o, "auto_pad", "SAME_UPPER"),
+         same = upper || onnx_attr_is(o, "auto_pad", "SAME_LOWER");
     if (!read_pair(o, "output_padding", dims, 0, more) || !read_pair(o, "output_shape", dims, 0, asked))
         return false;
     more[0] = dims == 2 ? more[0] : 0;
@@ -221,7 +245,7 @@ bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
     struct ll_shape image;
     int64_t groups = onnx_attr_integer(o, "group", 1);
     struct ll_imported out[LL_MAX_OUTPUTS];
-    if (!read_conv(o, &x, &filter, &w))
+    if (!read_conv(o, &x, 1, &filter, &w))
         return false;
     const struct ll_imported in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
     if (!transposed_extent(o, &in[0].shape, ll_mul(in[1].shape.dim[2], (uint64_t)groups), &w, &image))
@@ -234,7 +258,7 @@ bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
                                     .given = &image,
                                     .given_count = 1};
     unsigned rank = x->shape.rank;
-    return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank);
+    return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank, onnx_input(o, 2));
 }
 
 bool onnx_rule_POOL(struct onnx *o)
@@ -406,6 +430,29 @@ bool onnx_rule_GROUP_NORM(struct onnx *o)
     return normalise(o, x, 2);
 }
 
+/* com.microsoft: images whose channels are the last dimension unless it says otherwise, perhaps a swish behind. */
+bool onnx_rule_GROUP_NORM_LAST(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    bool last = onnx_attr_integer(o, "channels_last", 1) != 0;
+    struct ll_imported in[3], out[LL_MAX_OUTPUTS];
+    if (!x || x->shape.rank < 3 || x->shape.rank > 5)
+        return x && onnx_refuse(o, "there must be an image");
+    enum onnx_layout layout = last ? ONNX_PLAIN : ONNX_IMAGE;
+    const struct ll_shape shape = x->shape;
+    in[0] = onnx_take(o, x, layout);
+    if (!take_channels(o, 1, 2, in))
+        return false;
+    const struct ll_import_op op = {.kind = o->row->kind, .in = in, .in_count = 3};
+    if (!onnx_emit(o, &op, out))
+        return false;
+    const struct ll_imported y = out[0];
+    if (onnx_attr_integer(o, "activation", 0) != 0 && !onnx_swish(o, y, &out[0]))
+        return false;
+    onnx_put(o, 0, out[0], layout, &shape);
+    return true;
+}
+
 /* Rows of all dimensions from the axis on. */
 static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_imported x,
                            const struct ll_shape *shape, unsigned axis, uint32_t first)
@@ -445,11 +492,17 @@ bool onnx_rule_SKIP_NORM(struct onnx *o)
         return x && skip && onnx_refuse(o, "there is no row");
     const struct ll_imported in[2] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, skip, ONNX_PLAIN)};
     const struct ll_shape shape = x->shape;
-    struct ll_imported sum;
-    if (!onnx_emit_simple(o, LL_OP_ADD, in, 2, NULL, &sum))
+    struct ll_imported sum[2];
+    struct onnx_value *bias = onnx_input(o, o->row->kind == LL_OP_LAYER_NORM ? 4 : 3);
+    if (!onnx_emit_simple(o, LL_OP_ADD, in, 2, NULL, &sum[0]))
         return false;
-    onnx_put(o, 3, sum, ONNX_PLAIN, &shape);
-    return normalise_rows(o, LL_OP_LAYER_NORM, sum, &shape, shape.rank - 1u, 2);
+    if (bias) {
+        sum[1] = onnx_take(o, bias, ONNX_PLAIN);
+        if (!onnx_emit_simple(o, LL_OP_BIAS_ADD, sum, 2, NULL, &sum[0]))
+            return false;
+    }
+    onnx_put(o, 3, sum[0], ONNX_PLAIN, &shape);
+    return normalise_rows(o, o->row->kind, sum[0], &shape, shape.rank - 1u, 2);
 }
 
 bool onnx_rule_LRN(struct onnx *o)

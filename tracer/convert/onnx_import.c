@@ -74,13 +74,11 @@ static bool complain_about(struct onnx *o, const struct onnx_graph *graph, const
 {
     for (uint32_t i = 0; i < types->count; i++) {
         const struct onnx_node *node = &graph->nodes[first[i]];
-        bool own = ll_map_find(&o->file.functions, node->type, strlen(node->type)) != LL_NO_ID;
         ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                    "operator `%.60s%s%.60s` %s; %" PRIu64
-                    " of them, the first is `%.100s`; --allow-opaque keeps it as moving its bytes",
-                    node->domain, *node->domain ? "." : "", node->type,
-                    own ? "is a function of the model itself, which is not looked into" : "has no rule here",
-                    counts[i], node->name);
+                    "operator `%.60s%s%.60s` has no rule here; %" PRIu64
+                    " of them, the first is `%.100s` (%s); --allow-opaque keeps it as moving its bytes",
+                    node->domain, *node->domain ? "." : "", node->type, counts[i], node->name,
+                    onnx_place(o, node));
     }
     return types->count == 0;
 }
@@ -93,7 +91,7 @@ static bool check_operators(struct onnx *o, const struct onnx_graph *graph)
     bool known = counts && first ? true : ll_import_no_memory(o->import), is_new;
     for (uint64_t i = 0; known && i < graph->node_count && !o->import->allow_opaque; i++) {
         const struct onnx_node *node = &graph->nodes[i];
-        if (onnx_find_operator(node->domain, node->type))
+        if (onnx_function_of(&o->file, node) || onnx_find_operator(node->domain, node->type))
             continue;
         const char *type = ll_format(&o->import->arena, "%s.%s", node->domain, node->type);
         uint32_t id = type ? ll_map_intern(&types, type, strlen(type), &is_new) : LL_NO_ID;
@@ -164,12 +162,16 @@ static bool outputs_are_new(struct onnx *o)
     return true;
 }
 
+static bool call_function(struct onnx *o, struct onnx_function *function);
+
 static bool follow(struct onnx *o, const struct onnx_node *node)
 {
     bool unknown;
+    struct onnx_function *function = onnx_function_of(&o->file, node);
     o->node = node;
     o->row = onnx_find_operator(node->domain, node->type);
     o->row = o->row ? o->row : &opaque;
+    o->file.opset = onnx_version(&o->file, node, "");
     if (!outputs_are_new(o))
         return false;
     if (!look_at_inputs(o, &unknown))
@@ -178,8 +180,8 @@ static bool follow(struct onnx *o, const struct onnx_node *node)
         settle_outputs(o, false);
         return true;
     }
-    bool done = o->row->rule(o);
-    if (done && o->folding) {
+    bool done = function ? call_function(o, function) : o->row->rule(o);
+    if (done && o->folding && !function) {
         fold(o);
         mark_read(o);
     }
@@ -202,22 +204,26 @@ static void bring_rest(struct onnx *o)
 static bool number_values(struct onnx *o, const struct onnx_graph *graph)
 {
     uint64_t count = o->file.names.count;
-    struct onnx_value *values = ll_alloc(&o->import->arena, count + 1, sizeof *values);
-    const struct onnx_info **told = ll_alloc(&o->import->arena, count + 1, sizeof *told);
-    if (!values || !told)
-        return ll_import_no_memory(o->import);
-    if (o->value_count > 0) {
-        memcpy(values, o->values, o->value_count * sizeof *values);
-        memcpy(told, o->told, o->value_count * sizeof *told);
+    if (count >= o->value_room) {
+        uint64_t room = 2 * count + 1;
+        struct onnx_value *values = ll_alloc(&o->import->arena, room, sizeof *values);
+        const struct onnx_info **told = ll_alloc(&o->import->arena, room, sizeof *told);
+        if (!values || !told)
+            return ll_import_no_memory(o->import);
+        if (o->value_count > 0) {
+            memcpy(values, o->values, o->value_count * sizeof *values);
+            memcpy(told, o->told, o->value_count * sizeof *told);
+        }
+        o->values = values;
+        o->told = told;
+        o->value_room = room;
     }
-    o->values = values;
-    o->told = told;
     o->value_count = count;
     for (uint64_t i = 0; i < graph->info_count + graph->output_count; i++) {
         const struct onnx_info *info =
             i < graph->info_count ? &graph->infos[i] : &graph->outputs[i - graph->info_count];
         if (info->value != LL_NO_ID && info->known)
-            told[info->value] = info;
+            o->told[info->value] = info;
     }
     return true;
 }
@@ -227,6 +233,51 @@ static bool follow_all(struct onnx *o, const struct onnx_graph *graph)
     bool right = true;
     for (uint64_t i = 0; i < graph->node_count; i++)
         right = follow(o, &graph->nodes[i]) && right;
+    return right;
+}
+
+/* Whether a function may be called here: neither within itself nor too deep. */
+static bool may_call(struct onnx *o, const struct onnx_function *function)
+{
+    unsigned depth = 0;
+    for (const struct onnx_call *call = o->node->call; call; call = call->node->call, depth++)
+        if (call->function == function)
+            return onnx_refuse(o, "the function calls itself");
+    return depth < ONNX_MOST_DEPTH || onnx_refuse(o, "it lies too deep");
+}
+
+/* A call is the nodes of the function in its place; what the function calls its inputs and outputs are those of the
+ * node at work. */
+static bool call_function(struct onnx *o, struct onnx_function *function)
+{
+    const struct onnx_node *node = o->node;
+    struct onnx_call *call = ll_alloc(&o->import->arena, 1, sizeof *call);
+    struct onnx_graph body;
+    if (!call)
+        return ll_import_no_memory(o->import);
+    if (function->refused || !may_call(o, function))
+        return false;
+    *call = (struct onnx_call){.function = function, .node = node, .number = o->calls++};
+    if (!onnx_function_read(&o->file, call, &body) || !number_values(o, &body))
+        return false;
+    if (body.node_count > o->nodes_left)
+        return onnx_refuse(o, "the functions of the model become too many nodes");
+    o->nodes_left -= body.node_count;
+    function->refused = !check_operators(o, &body);
+    bool right = !function->refused && follow_all(o, &body);
+    o->node = node;
+    for (uint64_t i = 0; right && i < node->output_count; i++) {
+        if (node->outputs[i] == LL_NO_ID || o->values[node->outputs[i]].made)
+            continue;
+        for (uint64_t k = 0; i < function->output_count && k < function->input_count && k < node->input_count;
+             k++)
+            if (onnx_input(o, (uint32_t)k) && onnx_is_passed_on(function, i, k)) {
+                const struct ll_shape shape = onnx_input(o, (uint32_t)k)->shape;
+                onnx_put_view(o, (uint32_t)i, onnx_input(o, (uint32_t)k), &shape);
+            }
+        if (!o->values[node->outputs[i]].made)
+            right = onnx_refuse(o, "nothing in it makes its output %u", (unsigned)i);
+    }
     return right;
 }
 
@@ -246,8 +297,11 @@ bool onnx_rule_IF(struct onnx *o)
                onnx_refuse(o, number ? "it lies too deep" : "which way it goes is not known before it runs");
     if (!onnx_attr_find(node, *number != 0 ? "then_branch" : "else_branch", &attr) || !attr.graph.at)
         return onnx_refuse(o, "there is no such branch");
-    if (!onnx_graph_read(&o->file, attr.graph, &branch) || !number_values(o, &branch) ||
-        !check_operators(o, &branch) || !onnx_take_initializers(o, &branch))
+    o->file.call = node->call; /* in whose body the branch is */
+    bool read = onnx_graph_read(&o->file, attr.graph, &branch);
+    o->file.call = NULL;
+    if (!read || !number_values(o, &branch) || !check_operators(o, &branch) ||
+        !onnx_take_initializers(o, &branch))
         return false;
     o->depth++;
     bool right = follow_all(o, &branch);
@@ -309,7 +363,8 @@ bool ll_import_ONNX(struct ll_import *import)
     const struct ll_input_file *input = import->inputs;
     struct onnx o = {.import = import,
                      .file = {.arena = &import->arena, .diags = import->diags, .path = input->path},
-                     .numbers_left = 1 << 22};
+                     .numbers_left = 1 << 22,
+                     .nodes_left = 200000};
     if (import->input_count != 1)
         return ll_complain(import->diags, (struct ll_place){0},
                            "expected one file: a network is never spread over several");

@@ -45,6 +45,28 @@ bool onnx_rule_MISH(struct onnx *o)
     return true;
 }
 
+bool onnx_swish(struct onnx *o, struct ll_imported x, struct ll_imported *out)
+{
+    struct ll_imported pair[2] = {x};
+    return onnx_emit_simple(o, LL_OP_SIGMOID, &x, 1, NULL, &pair[1]) &&
+           onnx_emit_simple(o, LL_OP_MUL, pair, 2, NULL, out);
+}
+
+/* Its factor within the sigmoid costs nothing. */
+bool onnx_rule_SWISH(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    struct ll_imported y;
+    if (!x)
+        return false;
+    enum onnx_layout layout = layout_of(o, x);
+    const struct ll_shape shape = x->shape;
+    if (!onnx_swish(o, onnx_take(o, x, layout), &y))
+        return false;
+    onnx_put(o, 0, y, layout, &shape);
+    return true;
+}
+
 /* A value as one of two that are joined: dimensions of 1 in front until it has `rank`, then laid out. */
 static struct ll_imported take_padded(struct onnx *o, struct onnx_value *value, unsigned rank,
                                       enum onnx_layout layout)
@@ -89,16 +111,41 @@ static bool alike(struct onnx *o, const struct ll_imported *first, struct ll_imp
     return onnx_emit_simple(o, LL_OP_CAST, &in, 1, &shape, second);
 }
 
+/* Up to version 6 the dimensions of the second lie at those of the first from `axis` on; the slopes of PRelu are
+ * those of channels. *seen: its dimensions as NumPy wants them; false where they are so already. */
+static bool lies_at_axis(struct onnx *o, const struct ll_shape *a, const struct ll_shape *b,
+                         struct ll_shape *seen)
+{
+    bool slopes = o->row->kind == LL_OP_PRELU, old = o->file.opset > 0 && o->file.opset < 7;
+    int64_t axis = onnx_attr_integer(o, "axis", slopes ? 1 : -1);
+    if (!old || b->rank == 0 || ll_elements(b) == 1 || axis < 0 || axis + b->rank >= a->rank)
+        return false;
+    *seen = (struct ll_shape){.rank = a->rank, .dtype = b->dtype};
+    for (unsigned i = 0; i < a->rank; i++)
+        seen->dim[i] = i >= axis && i - axis < b->rank ? b->dim[i - axis] : 1;
+    return true;
+}
+
 bool onnx_rule_BINARY(struct onnx *o)
 {
     struct onnx_value *values[2] = {onnx_need(o, 0), onnx_need(o, 1)};
-    struct ll_shape shape;
+    struct ll_shape shape, seen;
     enum onnx_layout layout;
-    if (!values[0] || !values[1] || !join(o, values, 2, &shape, &layout))
+    if (!values[0] || !values[1])
         return false;
+    bool at_axis = lies_at_axis(o, &values[0]->shape, &values[1]->shape, &seen);
+    if (!join(o, values, at_axis ? 1 : 2, &shape, &layout))
+        return false;
+    struct ll_shape fits;
+    if (at_axis && (!onnx_broadcast(&shape, &seen, &fits) || fits.rank != shape.rank))
+        return onnx_refuse(o, "the dimensions of its inputs do not fit together");
     struct ll_imported in[2], out;
     for (unsigned i = 0; i < 2; i++)
-        in[i] = take_padded(o, values[i], shape.rank, layout);
+        in[i] = take_padded(o, values[i], shape.rank, i == 1 && at_axis ? ONNX_PLAIN : layout);
+    if (at_axis) {
+        seen = onnx_lay_out(&seen, layout);
+        in[1] = onnx_view(o, in[1], &seen);
+    }
     if (!alike(o, &in[0], &in[1]) || !onnx_emit_simple(o, o->row->kind, in, 2, NULL, &out))
         return false;
     onnx_put(o, 0, out, layout, &shape);
@@ -189,6 +236,31 @@ bool onnx_rule_QUANTIZE(struct onnx *o)
     return x && convert(o, x, LL_OP_QUANTIZE, zero ? zero->shape.dtype : LL_U8);
 }
 
+/* To bytes between the least and the largest: all are looked at for either. */
+bool onnx_rule_DYNAMIC_QUANTIZE(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 0}, {.key = LL_ATTR_AXES, .count = 1}};
+    struct ll_imported ends[2][LL_MAX_OUTPUTS], zero;
+    if (!x)
+        return false;
+    const struct ll_shape list = {.rank = 1, .dtype = x->shape.dtype, .dim = {ll_elements(&x->shape)}};
+    const struct ll_imported in = onnx_view(o, onnx_take(o, x, layout_of(o, x)), &list);
+    const struct ll_import_op op = {
+        .kind = LL_OP_MAX, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2};
+    for (unsigned i = 0; i < 2; i++)
+        if (!onnx_emit(o, &op, ends[i]))
+            return false;
+    const struct ll_shape scalar = {.dtype = LL_F32};
+    struct ll_shape byte = ends[1][0].shape;
+    byte.dtype = LL_U8;
+    if (!onnx_emit_simple(o, LL_OP_CAST, ends[1], 1, &byte, &zero) || !convert(o, x, LL_OP_QUANTIZE, LL_U8))
+        return false;
+    onnx_put(o, 1, onnx_view(o, ends[0][0], &scalar), ONNX_PLAIN, &scalar);
+    onnx_put(o, 2, onnx_view(o, zero, &scalar), ONNX_PLAIN, &scalar);
+    return true;
+}
+
 /* To the type of the scale. */
 bool onnx_rule_DEQUANTIZE(struct onnx *o)
 {
@@ -252,6 +324,18 @@ static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, c
     if (!onnx_emit(o, &op, out))
         return false;
     onnx_put(o, 0, onnx_view(o, out[0], &out_shape), ONNX_PLAIN, &out_shape);
+    return true;
+}
+
+bool onnx_sum_rows(struct onnx *o, struct ll_imported x, struct ll_imported *out)
+{
+    const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};
+    struct ll_imported outs[LL_MAX_OUTPUTS];
+    const struct ll_import_op op = {
+        .kind = LL_OP_SUM, .in = &x, .in_count = 1, .attrs = attrs, .attr_count = 2};
+    if (!onnx_emit(o, &op, outs))
+        return false;
+    *out = outs[0];
     return true;
 }
 

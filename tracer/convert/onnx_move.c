@@ -15,8 +15,7 @@ static bool moves(const struct ll_shape *shape, const int64_t *from)
     return false;
 }
 
-/* Dimension i comes from dimension from[i]. */
-static bool transpose(struct onnx *o, struct ll_imported in, const int64_t *from, struct ll_imported *out)
+bool onnx_transpose(struct onnx *o, struct ll_imported in, const int64_t *from, struct ll_imported *out)
 {
     struct ll_attr permutation = {.key = LL_ATTR_PERMUTATION};
     struct ll_imported outs[LL_MAX_OUTPUTS];
@@ -51,7 +50,7 @@ bool onnx_rule_TRANSPOSE(struct onnx *o)
     if (o->folding || !moves(&x->shape, from))
         return onnx_put_reshaped(o, x, &shape);
     struct ll_imported out;
-    if (!transpose(o, onnx_take(o, x, ONNX_PLAIN), from, &out))
+    if (!onnx_transpose(o, onnx_take(o, x, ONNX_PLAIN), from, &out))
         return false;
     onnx_put(o, 0, out, ONNX_PLAIN, &shape);
     return true;
@@ -308,8 +307,10 @@ bool onnx_rule_GATHER_ND(struct onnx *o)
         return false;
     unsigned last = indices->shape.rank;
     uint64_t depth = last ? indices->shape.dim[last - 1] : 0, rows = 1, picked = 1;
-    if (last == 0 || depth > x->shape.rank || onnx_attr_integer(o, "batch_dims", 0) != 0 ||
-        last - 1 + x->shape.rank - depth > LL_MAX_RANK)
+    int64_t stacks = onnx_attr_integer(o, "batch_dims", 0); /* leading dimensions that both have */
+    if (last == 0 || stacks < 0 || stacks >= last || depth > x->shape.rank ||
+        depth + (uint64_t)stacks > x->shape.rank ||
+        last - 1 + x->shape.rank - depth - (uint64_t)stacks > LL_MAX_RANK)
         return onnx_refuse(o, "indices of this form are not supported");
     struct ll_shape shape = {.dtype = x->shape.dtype};
     for (unsigned i = 0; i + 1 < last; i++) {
@@ -317,11 +318,48 @@ bool onnx_rule_GATHER_ND(struct onnx *o)
         shape.dim[shape.rank++] = indices->shape.dim[i];
     }
     for (unsigned i = 0; i < x->shape.rank; i++)
-        if (i < depth)
+        if (i < depth + (uint64_t)stacks)
             rows = ll_mul(rows, x->shape.dim[i]);
         else
             shape.dim[shape.rank++] = x->shape.dim[i];
     return pick(o, x, rows, indices, picked, &shape);
+}
+
+/* Each index becomes as many elements as the depth says, along a new axis. */
+bool onnx_rule_ONE_HOT(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0), *values = onnx_need(o, 2);
+    int64_t depth;
+    uint64_t count;
+    unsigned axis;
+    if (!x || !values || !onnx_need_integers(o, 1, &depth, 1, &count))
+        return false;
+    if (count != 1 || depth < 1 || x->shape.rank == LL_MAX_RANK)
+        return onnx_refuse(o, "its depth must be one positive number");
+    if (!onnx_axis(o, onnx_attr_integer(o, "axis", -1), x->shape.rank + 1u, &axis))
+        return false;
+    struct ll_imported in = onnx_take(o, x, ONNX_PLAIN), out[LL_MAX_OUTPUTS];
+    struct ll_shape narrow = in.shape, last = in.shape, shape = {.rank = (uint8_t)(last.rank + 1)};
+    narrow.dtype = LL_I32;
+    last.dim[last.rank++] = (uint64_t)depth;
+    last.dtype = shape.dtype = values->shape.dtype;
+    for (unsigned i = 0; i < shape.rank; i++)
+        shape.dim[i] = i == axis ? (uint64_t)depth : x->shape.dim[i - (i > axis)];
+    const struct ll_imported wide = in;
+    if (in.shape.dtype != LL_I32 && !onnx_emit_simple(o, LL_OP_CAST, &wide, 1, &narrow, &in))
+        return false;
+    const struct ll_attr attr = {.key = LL_ATTR_DEPTH, .count = depth};
+    const struct ll_import_op op = {.kind = LL_OP_ONE_HOT,
+                                    .in = &in,
+                                    .in_count = 1,
+                                    .attrs = &attr,
+                                    .attr_count = 1,
+                                    .given = &last,
+                                    .given_count = 1};
+    if (!onnx_emit(o, &op, out))
+        return false;
+    onnx_put(o, 0, onnx_view(o, out[0], &shape), ONNX_PLAIN, &shape);
+    return true;
 }
 
 bool onnx_rule_SCATTER(struct onnx *o)
@@ -420,7 +458,7 @@ static bool exchange_blocks(struct onnx *o, const struct ll_shape *apart, const 
     struct ll_imported out;
     if (ll_elements(apart) != ll_elements(&x->shape) || ll_elements(shape) != ll_elements(&x->shape))
         return onnx_refuse(o, "the image does not consist of whole blocks");
-    if (!transpose(o, onnx_view(o, onnx_take(o, x, ONNX_PLAIN), apart), from, &out))
+    if (!onnx_transpose(o, onnx_view(o, onnx_take(o, x, ONNX_PLAIN), apart), from, &out))
         return false;
     onnx_put(o, 0, onnx_view(o, out, shape), ONNX_PLAIN, shape);
     return true;

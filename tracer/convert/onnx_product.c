@@ -12,8 +12,8 @@ static struct ll_shape stack(uint64_t batch, uint64_t rows, uint64_t columns, ui
     return (struct ll_shape){.rank = 3, .dtype = dtype, .dim = {batch, rows, columns}};
 }
 
-bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
-                  bool transposed, struct ll_imported *out)
+static bool multiply(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
+                     bool transposed, const enum ll_dtype *dtype, struct ll_imported *out)
 {
     const struct ll_shape left = stack(gemm->batch, gemm->m, gemm->k, a.shape.dtype);
     const struct ll_shape right = transposed ? stack(gemm->batch, gemm->n, gemm->k, b.shape.dtype)
@@ -24,12 +24,19 @@ bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, co
                                     .in = in,
                                     .in_count = 2,
                                     .attrs = &attr,
-                                    .attr_count = transposed};
+                                    .attr_count = transposed,
+                                    .dtype = dtype};
     struct ll_imported outs[LL_MAX_OUTPUTS];
     if (!onnx_emit(o, &op, outs))
         return false;
     *out = outs[0];
     return true;
+}
+
+bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_imported *out)
+{
+    return multiply(o, a, b, gemm, transposed, NULL, out);
 }
 
 /* C has to be added to the product, as a bias where it is a row. */
@@ -124,9 +131,10 @@ static struct ll_gemm joined(const struct ll_shape *left, const struct ll_shape 
     return gemm;
 }
 
-bool onnx_rule_MATMUL(struct onnx *o)
+/* By the right side that is this input; what comes out is of this type, NULL: of the left side's. */
+static bool multiply_by(struct onnx *o, uint32_t right, const enum ll_dtype *dtype)
 {
-    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
+    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, right);
     struct ll_shape shape;
     struct ll_imported y;
     if (!a || !b)
@@ -144,7 +152,7 @@ bool onnx_rule_MATMUL(struct onnx *o)
     if (!matmul_shape(o, &sides[0], &sides[1], &shape))
         return false;
     const struct ll_gemm gemm = joined(&sides[0], &sides[1], &shape);
-    if (!onnx_product(o, onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN), &gemm, false, &y))
+    if (!multiply(o, onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN), &gemm, false, dtype, &y))
         return false;
     if (b->shape.rank == 1)
         shape.dim[--shape.rank] = 0;
@@ -157,33 +165,77 @@ bool onnx_rule_MATMUL(struct onnx *o)
     return true;
 }
 
+bool onnx_rule_MATMUL(struct onnx *o)
+{
+    return multiply_by(o, 1, NULL);
+}
+
+/* Bytes in, bytes out: its scales and zero points are part of it. */
+bool onnx_rule_QLINEAR_MATMUL(struct onnx *o)
+{
+    struct onnx_value *a = onnx_need(o, 0), *zero = onnx_input(o, 7);
+    if (!a)
+        return false;
+    const enum ll_dtype dtype = (enum ll_dtype)(zero ? zero : a)->shape.dtype;
+    return multiply_by(o, 3, &dtype);
+}
+
+bool onnx_rule_MATMUL_INTEGER(struct onnx *o)
+{
+    const enum ll_dtype dtype = LL_I32;
+    return multiply_by(o, 1, &dtype);
+}
+
 /* Einsum. A letter that both sides and the result have is a stack, one that the result lacks is summed over,
- * one that only one side has is a row or a column. What is more (diagonals, sums of one side) is refused. */
+ * one that only one side has is a row or a column. One side alone is moved, and summed over what the result lacks.
+ * What is more (diagonals, sums of one of two sides) is refused. */
 struct terms {
     char text[128];
-    const char *letters[3]; /* of the two sides and of the result */
+    const char *letters[3]; /* of the two sides and of the result; of one side alone the second is empty */
 };
+
+/* Without a result it has each letter that occurs once, in the order of the alphabet. */
+static void imply_result(struct terms *terms, char *out)
+{
+    terms->letters[2] = out;
+    for (char letter = 'A'; letter <= 'z'; letter++) {
+        unsigned occurs = 0;
+        for (unsigned side = 0; side < 2; side++)
+            for (const char *at = terms->letters[side]; *at; at++)
+                occurs += *at == letter;
+        if (occurs == 1)
+            *out++ = letter;
+    }
+    *out = '\0';
+}
 
 static bool read_equation(struct onnx *o, struct terms *terms)
 {
     struct onnx_attr attr;
     size_t length = 0;
-    unsigned part = 0;
-    if (!onnx_attr_find(o->node, "equation", &attr) || o->node->input_count != 2)
+    unsigned sides = 1;
+    bool told = false;
+    if (!onnx_attr_find(o->node, "equation", &attr) || o->node->input_count < 1 || o->node->input_count > 2)
         return onnx_refuse(o, "only products of two tensors are supported");
     terms->letters[0] = terms->text;
     for (const uint8_t *at = attr.text.at; at < attr.text.end; at++) {
         if (*at == ' ' || *at == '>')
             continue;
-        if (length + 2 > sizeof terms->text || (part == 2 && (*at == ',' || *at == '-')))
+        if (2 * length + 64 > sizeof terms->text)
             return onnx_refuse(o, "its equation is too long");
         bool ends = *at == ',' || *at == '-';
+        if (ends && (told || (*at == ',' && sides++ == 2)))
+            return onnx_refuse(o, "its equation must have one or two sides and a result");
         terms->text[length++] = ends ? '\0' : (char)*at;
         if (ends)
-            terms->letters[++part] = terms->text + length;
+            terms->letters[*at == '-' ? 2 : 1] = terms->text + length;
+        told |= *at == '-';
     }
     terms->text[length] = '\0';
-    return part == 2 || onnx_refuse(o, "its equation must have two sides and a result");
+    terms->letters[1] = terms->letters[1] ? terms->letters[1] : "";
+    if (!told)
+        imply_result(terms, terms->text + length + 1);
+    return sides == o->node->input_count || onnx_refuse(o, "its equation must have a side for each input");
 }
 
 /* The extent of a letter on a side; 0 where it does not occur once. */
@@ -211,12 +263,50 @@ static bool count_letters(struct onnx *o, const struct terms *terms, const struc
     return true;
 }
 
+/* One side: what the result has comes first, in its order; the others are summed over. */
+static bool move_and_sum(struct onnx *o, const struct terms *terms)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    const char *letters = terms->letters[0], *result = terms->letters[2];
+    int64_t from[LL_MAX_RANK];
+    unsigned kept = (unsigned)strlen(result), rank = 0;
+    bool moved = false;
+    if (!x || strlen(letters) != x->shape.rank || kept > x->shape.rank)
+        return x && onnx_refuse(o, "its equation must have a letter for each dimension");
+    struct ll_shape shape = {.rank = (uint8_t)kept, .dtype = x->shape.dtype};
+    struct ll_shape sides = {.rank = 2, .dtype = x->shape.dtype, .dim = {1, 1}};
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (const char *at = pass == 0 ? result : letters; *at; at++) {
+            const char *there = strchr(letters, *at);
+            if (!there || strchr(there + 1, *at) || *at == '.' || (pass == 0 && strchr(at + 1, *at)))
+                return onnx_refuse(o, "its equation neither moves nor sums whole dimensions");
+            if (pass == 1 && strchr(result, *at))
+                continue;
+            moved |= rank != (unsigned)(there - letters);
+            from[rank] = there - letters;
+            sides.dim[pass] = ll_mul(sides.dim[pass], x->shape.dim[from[rank]]);
+            if (pass == 0)
+                shape.dim[rank] = x->shape.dim[from[rank]];
+            rank++;
+        }
+    struct ll_imported y = onnx_take(o, x, ONNX_PLAIN);
+    if ((moved && !onnx_transpose(o, y, from, &y)) ||
+        (kept < rank && !onnx_sum_rows(o, onnx_view(o, y, &sides), &y)))
+        return false;
+    onnx_put(o, 0, onnx_view(o, y, &shape), ONNX_PLAIN, &shape);
+    return true;
+}
+
 bool onnx_rule_EINSUM(struct onnx *o)
 {
-    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
     struct terms terms = {0};
     struct ll_gemm gemm;
-    if (!a || !b || !read_equation(o, &terms))
+    if (!read_equation(o, &terms))
+        return false;
+    if (o->node->input_count == 1)
+        return move_and_sum(o, &terms);
+    struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);
+    if (!a || !b)
         return false;
     if (strlen(terms.letters[0]) != a->shape.rank || strlen(terms.letters[1]) != b->shape.rank ||
         strlen(terms.letters[2]) > LL_MAX_RANK)

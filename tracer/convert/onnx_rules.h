@@ -8,9 +8,10 @@
 #include "tracer/convert/onnx.h"
 
 /* Element by element, and many to few: onnx_math.c. */
-onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_BINARY, onnx_rule_BIAS_GELU, onnx_rule_MANY,
-    onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_QUANTIZE, onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE,
-    onnx_rule_REDUCE, onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
+onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_SWISH, onnx_rule_DYNAMIC_QUANTIZE, onnx_rule_BINARY,
+    onnx_rule_BIAS_GELU, onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_QUANTIZE,
+    onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE, onnx_rule_REDUCE, onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX,
+    onnx_rule_SOFTMAX, onnx_rule_TOP_K;
 
 /* Seen otherwise, and constants: onnx_view.c. */
 onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,
@@ -19,17 +20,28 @@ onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQ
 /* Moved: onnx_move.c. */
 onnx_rule onnx_rule_TRANSPOSE, onnx_rule_CONCAT, onnx_rule_SPLIT, onnx_rule_SLICE, onnx_rule_GATHER,
     onnx_rule_GATHER_ELEMENTS, onnx_rule_GATHER_ND, onnx_rule_SCATTER, onnx_rule_EXPAND, onnx_rule_TILE,
-    onnx_rule_PAD, onnx_rule_DEPTH_TO_SPACE, onnx_rule_SPACE_TO_DEPTH;
+    onnx_rule_PAD, onnx_rule_DEPTH_TO_SPACE, onnx_rule_SPACE_TO_DEPTH, onnx_rule_ONE_HOT;
 
 /* Windows over images, and norms: onnx_image.c. */
-onnx_rule onnx_rule_CONV, onnx_rule_CONV_TRANSPOSE, onnx_rule_POOL, onnx_rule_GLOBAL_POOL, onnx_rule_RESIZE,
-    onnx_rule_BATCH_NORM, onnx_rule_LAYER_NORM, onnx_rule_SKIP_NORM, onnx_rule_GROUP_NORM, onnx_rule_LRN;
+onnx_rule onnx_rule_CONV, onnx_rule_QLINEAR_CONV, onnx_rule_CONV_INTEGER, onnx_rule_CONV_TRANSPOSE,
+    onnx_rule_POOL, onnx_rule_GLOBAL_POOL, onnx_rule_RESIZE, onnx_rule_BATCH_NORM, onnx_rule_LAYER_NORM,
+    onnx_rule_SKIP_NORM, onnx_rule_GROUP_NORM, onnx_rule_GROUP_NORM_LAST, onnx_rule_LRN;
 
 /* Products: onnx_product.c, onnx_recurrent.c. */
-onnx_rule onnx_rule_GEMM, onnx_rule_MATMUL, onnx_rule_EINSUM, onnx_rule_RECURRENT;
+onnx_rule onnx_rule_GEMM, onnx_rule_MATMUL, onnx_rule_QLINEAR_MATMUL, onnx_rule_MATMUL_INTEGER,
+    onnx_rule_EINSUM, onnx_rule_RECURRENT;
 
 /* Branches, and what nobody has a rule for, kept as moving its bytes: onnx_import.c. */
 onnx_rule onnx_rule_IF, onnx_rule_OPAQUE;
+
+/* Dimension i comes from dimension from[i]. False after a complaint. */
+bool onnx_transpose(struct onnx *o, struct ll_imported in, const int64_t *from, struct ll_imported *out);
+
+/* x times the sigmoid of x. False after a complaint. */
+bool onnx_swish(struct onnx *o, struct ll_imported x, struct ll_imported *out);
+
+/* Sums along the last dimension of a matrix. False after a complaint. */
+bool onnx_sum_rows(struct onnx *o, struct ll_imported x, struct ll_imported *out);
 
 /* What a slice takes of each dimension. */
 struct onnx_cuts {

@@ -16,8 +16,22 @@ bool onnx_refuse(struct onnx *o, const char *format, ...)
     va_start(arguments, format);
     ll_vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s",
-                       o->node->type, o->node->name, text);
+    return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s (%s)",
+                       o->node->type, o->node->name, text, onnx_place(o, o->node));
+}
+
+const char *onnx_place(struct onnx *o, const struct onnx_node *node)
+{
+    const struct onnx_function *f = node->call ? node->call->function : NULL;
+    int64_t version = onnx_version(&o->file, node, node->domain);
+    const char *in = f ? ll_format(&o->import->arena, " of function %.60s.%.60s", f->domain, f->name) : "";
+    const char *opset =
+        version ? ll_format(&o->import->arena, "opset %lld", (long long)version) : "of no opset";
+    const char *place = in && opset ? ll_format(&o->import->arena, "node %llu%s, domain %.60s, %s",
+                                                (unsigned long long)node->number, in,
+                                                *node->domain ? node->domain : "ai.onnx", opset)
+                                    : NULL;
+    return place ? place : "memory ran out";
 }
 
 struct onnx_value *onnx_input(struct onnx *o, uint32_t i)
