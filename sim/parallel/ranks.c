@@ -3,8 +3,9 @@
  * stream, from a send to its receive. A task is done when all before it are (Kahn, 1962); the members of an
  * exchange are done together, when the last of them is ready. What is never ready is a deadlock.
  *
- * By readiness, a stream is no part of that graph: tasks are taken in the order of the times at which they become
- * ready, and each begins when its stream is free. An exchange takes its members' streams when all have come. */
+ * By readiness, a stream is no part of that graph: tasks are taken in the order of the times at which they
+ * become ready, and each begins when its stream is free. An exchange takes its members' streams when all have
+ * come. */
 #include "sim/parallel/ranks.h"
 
 #include "tracer/base/arena.h"
@@ -93,8 +94,8 @@ static bool add_edge(struct ll_ranks *ranks, struct state *state, uint32_t befor
     return true;
 }
 
-/* The last task on the stream, whose place this one takes; by readiness nobody is on it yet. False when memory
- * ran out. */
+/* The last task on the stream, whose place this one takes; by readiness nobody is on it yet. False when
+ * memory ran out. */
 static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t number)
 {
     const uint32_t key[2] = {state->task.rank, state->task.stream};

@@ -9,9 +9,9 @@
  *       receive    ends when what was sent is there
  *       join       begins when all members of a group have come, takes the longest time of theirs
  *
- * Tasks take their turns on a stream in the order in which they were added, as those of a program do; or, where
- * the order of a list means nothing (ll_ranks_by_readiness), first come, first served: nobody waits on a stream
- * for one that still waits for others.
+ * Tasks take their turns on a stream in the order in which they were added, as those of a program do; or,
+ * where the order of a list means nothing (ll_ranks_by_readiness), first come, first served: nobody waits on
+ * a stream for one that still waits for others.
  *
  * The first send from one rank to another with a tag meets the first receive there with that tag, and so on;
  * the first join of each member of a group is one exchange, and so on. What cannot be met, or waits for
@@ -47,7 +47,8 @@ struct ll_ranks;
 struct ll_ranks *ll_ranks_new(void);
 void ll_ranks_free(struct ll_ranks *ranks);
 
-/* From now on a stream serves tasks as they become ready, of equals the one added first; before any is added. */
+/* From now on a stream serves tasks as they become ready, of equals the one added first; before any is added.
+ */
 void ll_ranks_by_readiness(struct ll_ranks *ranks);
 
 /* One more task of its rank, after `count` others of that rank, all added before (LL_NO_TASK among them

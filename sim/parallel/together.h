@@ -2,11 +2,11 @@
 /* Traces of several ranks, replayed together: each rank is a device, and they wait for one another.
  *
  * Such a trace says in its header how many `ranks` it has; the thread of an op is its rank (as imports of
- * Chakra's files have it). Each rank has streams as in sim/replay/engine.c, which ops take in recorded order, or,
- * where the header has a `ranks.order`, as they become ready: files of others tell what waits for what, and the
- * order of their nodes means nothing. A collective begins when all
- * members of its group have come, a receive ends when what was sent is there. That exchanges keep units of
- * the device busy (`units_taken`) is left out: each op takes as long as it does alone. */
+ * Chakra's files have it). Each rank has streams as in sim/replay/engine.c, which ops take in recorded order,
+ * or, where the header has a `ranks.order`, as they become ready: files of others tell what waits for what,
+ * and the order of their nodes means nothing. A collective begins when all members of its group have come, a
+ * receive ends when what was sent is there. That exchanges keep units of the device busy (`units_taken`) is
+ * left out: each op takes as long as it does alone. */
 #ifndef LL_SIM_PARALLEL_TOGETHER_H
 #define LL_SIM_PARALLEL_TOGETHER_H
 

@@ -375,8 +375,8 @@ static void groups_are_the_ranks_that_speak_of_them(void **state)
         release(&ranks[i]);
 }
 
-/* pg_name is text in the schema: "1" is of ranks 0 and 1, "tp" of 2 and 3, "0" of 0 and 3; nothing is all. What
- * is exported names them, too, and comes back as it was. */
+/* pg_name is text in the schema: "1" is of ranks 0 and 1, "tp" of 2 and 3, "0" of 0 and 3; nothing is all.
+ * What is exported names them, too, and comes back as it was. */
 static void groups_are_named_in_words(void **state)
 {
     (void)state;
@@ -481,8 +481,8 @@ static void a_receive_holds_nothing_back(void **state)
     assert_true(time_s[0] > 0 && time_s[0] == time_s[1]);
 }
 
-/* Chakra's own traces of PyTorch name parents that its converter left out. And an order that goes round with the
- * data is none. */
+/* Chakra's own traces of PyTorch name parents that its converter left out. And an order that goes round with
+ * the data is none. */
 static void an_order_that_leads_nowhere_is_dropped_and_said(void **state)
 {
     (void)state;

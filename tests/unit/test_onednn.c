@@ -226,8 +226,8 @@ static void operations_behind_a_primitive_are_counted(void **state)
     "onednn_verbose,v1,graph,exec,cpu,100002," what ",fpm:strict,k,dnnl_backend," time "\n"
 #define QUERIES "in0_f32:0:strided:undef:1x16x384x64:393216s24576s64s1"
 
-/* Counted by hand: attention is two products of each score, all heads; a convolution of a volume has a product
- * for each of its 27 taps; of 4-bit weights two are a byte. */
+/* Counted by hand: attention is two products of each score, all heads; a convolution of a volume has a
+ * product for each of its 27 taps; of 4-bit weights two are a byte. */
 static void primitives_of_version_3_have_their_work(void **state)
 {
     static const struct {
@@ -311,8 +311,8 @@ static void what_a_line_does_not_tell_is_refused(void **state)
     }
 }
 
-/* The two products before the first partition are its own and fit into its time, the one before the second is not
- * enough for an attention. */
+/* The two products before the first partition are its own and fit into its time, the one before the second is
+ * not enough for an attention. */
 static void what_a_partition_consists_of_counts_once(void **state)
 {
     static const char text[] = PRODUCT("", "3x4:4x5:3x5") PRODUCT("", "3x4:4x5:3x5") PARTITION(

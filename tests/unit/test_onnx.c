@@ -504,9 +504,9 @@ static void an_import_that_fails_leaves_an_older_trace_alone(void **state)
     ll_str_release(&bytes);
 }
 
-/* A reduction of what is called as exporters call weights, then a convolution by such a one; of the second file the
- * filter, which goes through a transpose, is a weight, and the third's, which a Relu reads, too, is not. Where the
- * user says what is what, that counts. */
+/* A reduction of what is called as exporters call weights, then a convolution by such a one; of the second
+ * file the filter, which goes through a transpose, is a weight, and the third's, which a Relu reads, too, is
+ * not. Where the user says what is what, that counts. */
 static void what_an_input_is_no_name_decides(void **state)
 {
     static const struct {

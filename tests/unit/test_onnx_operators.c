@@ -92,7 +92,8 @@ static void slopes_by_channel_are_one_op(void **state)
     end_conversion(&c);
 }
 
-/* Windows of 3 at a stride of 2 over 5: 2 (5 - 1) + 3 = 11, what is told to be less is padding, of SAME 2 x 5. */
+/* Windows of 3 at a stride of 2 over 5: 2 (5 - 1) + 3 = 11, what is told to be less is padding, of SAME 2 x
+ * 5. */
 static void a_transposed_convolution_is_as_large_as_told(void **state)
 {
     static const struct {
@@ -339,8 +340,9 @@ static void node_refers(struct onnx_model *m, const char *name, const char *of_f
     ll_str_release(&attr);
 }
 
-/* `Sums` is Sub of its input, then a softmax along `side` (by default axis 2 of the function), whose version is 12:
- * there all dimensions from the axis on are one row. `Both` calls it twice, with an axis of its own once. */
+/* `Sums` is Sub of its input, then a softmax along `side` (by default axis 2 of the function), whose version
+ * is 12: there all dimensions from the axis on are one row. `Both` calls it twice, with an axis of its own
+ * once. */
 static void a_function_stands_for_its_nodes(void **state)
 {
     (void)state;
@@ -383,8 +385,8 @@ static void a_function_stands_for_its_nodes(void **state)
     ll_str_release(&attr);
 }
 
-/* One that calls itself through another; one with an operator that nobody knows, called twice; one that makes nothing
- * of its output. */
+/* One that calls itself through another; one with an operator that nobody knows, called twice; one that makes
+ * nothing of its output. */
 static void functions_that_lead_nowhere_are_refused(void **state)
 {
     (void)state;

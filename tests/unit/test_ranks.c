@@ -162,8 +162,8 @@ static void exchanges_in_different_orders_are_a_deadlock(void **state)
     close_scene(&scene);
 }
 
-/* The same exchanges: one that has not come takes no stream. And work that waits for a message holds back none
- * that could go on: rank 0 works on what rank 1 makes of its other work, which was added behind it. */
+/* The same exchanges: one that has not come takes no stream. And work that waits for a message holds back
+ * none that could go on: rank 0 works on what rank 1 makes of its other work, which was added behind it. */
 static void by_readiness_nobody_waits_on_a_stream_for_one_that_waits(void **state)
 {
     (void)state;

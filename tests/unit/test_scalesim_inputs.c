@@ -72,91 +72,76 @@ static void a_row_is_read_however_it_is_dressed(void **state)
     }
 }
 
+/* Topologies, and what is read of their first layer. */
+static const struct {
+    const char *text;
+    bool products;
+    uint64_t numbers[8], batch, kept, of;
+    const char *note; /* NULL: none */
+} named[] = {
+    {HEADER " Batch Size,\nL,56,28,3,1,64,128,2,8,\n", false, {56, 28, 3, 1, 64, 128, 2, 2}, 8, 0, 0, NULL},
+    {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,2:4,\n", false, {56, 28, 3, 1, 64, 128, 2, 2}, 1, 2, 4, NULL},
+    {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,4:4,\n", false, {56, 28, 3, 1, 64, 128, 2, 2}, 1, 0, 0, NULL},
+    {HEADER "\nL,56,28,3,1,64,128,2,1:4,\n", false, {56, 28, 3, 1, 64, 128, 2, 2}, 1, 1, 4, NULL},
+    {HEADER " Stride Width, Padding, Batch,\nL,56,28,3,1,64,128,2,3,1,4,\n",
+     false,
+     {56, 28, 3, 1, 64, 128, 2, 3},
+     4,
+     0,
+     0,
+     "no column `Padding` is known here"},
+    {HEADER "\nL,56,28,3,1,64,128,2,3,7,\nL,56,28,3,1,64,128,2,3,7,\n",
+     false,
+     {56, 28, 3, 1, 64, 128, 2, 3},
+     1,
+     0,
+     0,
+     "`7` stands behind the columns"},
+    {"Layer,Batch,K,M,N,Sparsity\nL,3,64,1024,4800,2:4\n",
+     true,
+     {1024, 64, 1, 64, 1, 4800, 1, 1},
+     3,
+     2,
+     4,
+     NULL},
+    {"Layer,M,N,K,\nL,1024,4800,64,2:4,\n", true, {1024, 64, 1, 64, 1, 4800, 1, 1}, 1, 2, 4, NULL},
+    {"Layer,M,N,K,A,B,C,D,E\nL,1024,4800,64,,,,,1\n",
+     true,
+     {1024, 64, 1, 64, 1, 4800, 1, 1},
+     1,
+     0,
+     0,
+     "no column `A` is known here"},
+    {"layer\tIFMAP Height\tx\tx\tx\tx\tx\ts\nL\t56\t28\t3\t1\t64\t128\t2\n",
+     false,
+     {56, 28, 3, 1, 64, 128, 2, 2},
+     1,
+     0,
+     0,
+     NULL},
+};
+
 /* Whatever their order; what nobody knows is named, once. */
 static void columns_are_found_by_their_names(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        bool products;
-        uint64_t numbers[8], batch, kept, of;
-        const char *note; /* NULL: none */
-    } rows[] = {
-        {HEADER " Batch Size,\nL,56,28,3,1,64,128,2,8,\n",
-         false,
-         {56, 28, 3, 1, 64, 128, 2, 2},
-         8,
-         0,
-         0,
-         NULL},
-        {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,2:4,\n",
-         false,
-         {56, 28, 3, 1, 64, 128, 2, 2},
-         1,
-         2,
-         4,
-         NULL},
-        {HEADER " Sparsity,\nL,56,28,3,1,64,128,2,4:4,\n",
-         false,
-         {56, 28, 3, 1, 64, 128, 2, 2},
-         1,
-         0,
-         0,
-         NULL},
-        {HEADER "\nL,56,28,3,1,64,128,2,1:4,\n", false, {56, 28, 3, 1, 64, 128, 2, 2}, 1, 1, 4, NULL},
-        {HEADER " Stride Width, Padding, Batch,\nL,56,28,3,1,64,128,2,3,1,4,\n",
-         false,
-         {56, 28, 3, 1, 64, 128, 2, 3},
-         4,
-         0,
-         0,
-         "no column `Padding` is known here"},
-        {HEADER "\nL,56,28,3,1,64,128,2,3,7,\nL,56,28,3,1,64,128,2,3,7,\n",
-         false,
-         {56, 28, 3, 1, 64, 128, 2, 3},
-         1,
-         0,
-         0,
-         "`7` stands behind the columns"},
-        {"Layer,Batch,K,M,N,Sparsity\nL,3,64,1024,4800,2:4\n",
-         true,
-         {1024, 64, 1, 64, 1, 4800, 1, 1},
-         3,
-         2,
-         4,
-         NULL},
-        {"Layer,M,N,K,\nL,1024,4800,64,2:4,\n", true, {1024, 64, 1, 64, 1, 4800, 1, 1}, 1, 2, 4, NULL},
-        {"Layer,M,N,K,A,B,C,D,E\nL,1024,4800,64,,,,,1\n",
-         true,
-         {1024, 64, 1, 64, 1, 4800, 1, 1},
-         1,
-         0,
-         0,
-         "no column `A` is known here"},
-        {"layer\tIFMAP Height\tx\tx\tx\tx\tx\ts\nL\t56\t28\t3\t1\t64\t128\t2\n",
-         false,
-         {56, 28, 3, 1, 64, 128, 2, 2},
-         1,
-         0,
-         0,
-         NULL},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
         struct inputs *inputs = calloc(1, sizeof *inputs);
         size_t count = 0;
-        assert_int_equal(ll_scalesim_holds_products(rows[i].text, strlen(rows[i].text)), rows[i].products);
-        const struct ll_scalesim_layer *layers = read_layers(inputs, rows[i].text, rows[i].products, &count);
-        if (!layers || !is_layer(&layers[0], "L", rows[i].numbers))
-            fail_msg("misread: %s", rows[i].text);
-        assert_int_equal(layers[0].batch, rows[i].batch);
-        assert_int_equal(layers[0].zeros.kept, rows[i].kept);
-        assert_int_equal(layers[0].zeros.of, rows[i].of);
-        assert_int_equal(inputs->notes.count > 0, rows[i].note != NULL);
-        if (rows[i].note)
-            assert_non_null(strstr(inputs->notes.kept[0].message, rows[i].note));
+        assert_int_equal(ll_scalesim_holds_products(named[i].text, strlen(named[i].text)), named[i].products);
+        const struct ll_scalesim_layer *layers =
+            read_layers(inputs, named[i].text, named[i].products, &count);
+        if (!layers || !is_layer(&layers[0], "L", named[i].numbers))
+            fail_msg("misread: %s", named[i].text);
+        assert_int_equal(layers[0].batch, named[i].batch);
+        assert_int_equal(layers[0].zeros.kept, named[i].kept);
+        assert_int_equal(layers[0].zeros.of, named[i].of);
+        assert_int_equal(inputs->notes.count > 0, named[i].note != NULL);
+        if (named[i].note)
+            assert_non_null(strstr(inputs->notes.kept[0].message, named[i].note));
         struct ll_scalesim_config config = {.rows = 4, .columns = 4};
         assert_int_equal(ll_scalesim_obstacle(&config, &layers[0]) != NULL,
-                         rows[i].batch > 1 || rows[i].of > 0);
+                         named[i].batch > 1 || named[i].of > 0);
         release(inputs);
     }
     static const char *const wrongs[][2] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cycles of two accelerators as ZigZag (Mei et al., IEEE Transactions on Computers, 2021) has them in the
- * regression tests of its repository, for ResNet-18 of batch 1 in int8: 3,703,960 on its tpu_like, 2,887,804 on its
- * edge_tpu. Their machines, by hand; the network is that of its tests, imported. ZigZag counts what begins and ends
- * each layer, this program what vectors take between: within 2 %. */
+ * regression tests of its repository, for ResNet-18 of batch 1 in int8: 3,703,960 on its tpu_like, 2,887,804
+ * on its edge_tpu. Their machines, by hand; the network is that of its tests, imported. ZigZag counts what
+ * begins and ends each layer, this program what vectors take between: within 2 %. */
 #include "check.h"
 #include "scene.h"
 

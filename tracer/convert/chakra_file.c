@@ -77,7 +77,8 @@ static bool name_nodes(struct ll_import *import, const struct chakra_file *file,
 }
 
 /* How many nodes a node waits for, and which, if `deps` is not NULL. Data that no node makes is an error. An
- * order may name nodes that whoever wrote the file left out (Chakra's own traces of PyTorch do): it is dropped. */
+ * order may name nodes that whoever wrote the file left out (Chakra's own traces of PyTorch do): it is
+ * dropped. */
 static bool find_deps(struct ll_import *import, struct chakra_file *file, const struct ll_map *ids,
                       uint64_t i, uint32_t *deps, uint64_t *count)
 {

@@ -4,8 +4,8 @@
  * Nodes of our own say which op they are, and everything about it. Nodes of others say how large they are: a
  * computation is num_ops FLOPs on tensor_size bytes; one that only tells how long it took waits as long; a
  * communication moves comm_size bytes. What waits for what stays. Ranks are threads of the trace; a process
- * group has the ranks that name it, what names none all. The other end of a message is told from here: which rank
- * a file is follows from its place, of a single one from its name (trace.3.et). */
+ * group has the ranks that name it, what names none all. The other end of a message is told from here: which
+ * rank a file is follows from its place, of a single one from its name (trace.3.et). */
 #include "tracer/base/hash.h"
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
@@ -134,9 +134,9 @@ static void join(struct group *group, uint64_t rank)
     group->last = rank;
 }
 
-/* The number of the group that a node's pg_name names. It is text in the schema, which older writers take for a
- * number; decimal text is that number, other text its hash, so that ranks that are read apart have one number
- * for one name. No name, and the number 0, are all ranks; the name "0" is one as any other. */
+/* The number of the group that a node's pg_name names. It is text in the schema, which older writers take for
+ * a number; decimal text is that number, other text its hash, so that ranks that are read apart have one
+ * number for one name. No name, and the number 0, are all ranks; the name "0" is one as any other. */
 static uint64_t group_number(const struct chakra_node *node)
 {
     enum { MOST_DIGITS = 18 };

@@ -7,12 +7,12 @@
  *
  * the last field being milliseconds. A partition of a graph has a line, too,
  *
- *   onednn_verbose,v1,graph,exec,cpu,100002,sdp,names,in0_f32:0:strided:undef:1x16x384x64:... ... out0_f32:...
+ *   onednn_verbose,v1,graph,exec,cpu,100002,sdp,names,in0_f32:0:strided:undef:1x16x384x64:... out0_f32:...
  * ,fpm:strict,kernel,dnnl_backend,1.2
  *
- * behind the lines of the primitives that it consists of, where its kernel has such. Other lines are information, or the output of the program around it,
- * and passed over. A log knows no tensors: weights are those of the same line in each step, and every op
- * waits for the one before it. */
+ * behind the lines of the primitives that it consists of, where its kernel has such. Other lines are
+ * information, or the output of the program around it, and passed over. A log knows no tensors: weights are
+ * those of the same line in each step, and every op waits for the one before it. */
 #include "tracer/convert/onednn.h"
 #include "tracer/base/hash.h"
 #include "tracer/base/plain.h"
@@ -99,8 +99,8 @@ static size_t cut(char *text, const char *fields[MOST_FIELDS])
     return count;
 }
 
-/* Whether the line is of a partition of a graph that ran: its logical tensors are the field that begins with in0
- * or out0, behind its kind and names. */
+/* Whether the line is of a partition of a graph that ran: its logical tensors are the field that begins with
+ * in0 or out0, behind its kind and names. */
 static bool take_graph_apart(const char *const fields[MOST_FIELDS], size_t count, size_t exec,
                              struct ll_dnnl_line *line)
 {

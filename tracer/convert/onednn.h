@@ -45,7 +45,8 @@ struct ll_dnnl_log {
 /* An extent of a problem: the digits behind this name, as in ic3oc64. Pure. */
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise);
 
-/* The shape that stands here, as 64x128; of no elements' type. *end: behind it. False when there is none. Pure. */
+/* The shape that stands here, as 64x128; of no elements' type. *end: behind it. False when there is none.
+ * Pure. */
 bool ll_dnnl_dims(const char *at, const char **end, struct ll_shape *shape);
 
 /* The shape number `i` of a problem 64x128:128x32, behind `i` colons. False when there is none. Pure. */
@@ -64,7 +65,8 @@ enum ll_dtype ll_dnnl_dtype_at(const char *memory, size_t length);
 /* The first memory of the line whose elements are of a type that is not known; NULL for none. Pure. */
 const char *ll_dnnl_unknown(const struct ll_dnnl_line *line);
 
-/* A logical tensor of a graph's line: in 0, out 0. False when there is no such, or nothing is known of it. Pure. */
+/* A logical tensor of a graph's line: in 0, out 0. False when there is no such, or nothing is known of it.
+ * Pure. */
 bool ll_dnnl_logical(const struct ll_dnnl_line *line, bool out, unsigned i, struct ll_shape *shape);
 
 /* Whether the line is of a gradient. Pure. */

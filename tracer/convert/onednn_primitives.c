@@ -188,8 +188,9 @@ static void set_side(const char *p, bool high, bool turned, struct windows *w)
 
 /* What slides over what; turned, it is the result of the line that is slid over.
  *
- * A volume is as many images as the result has slices, each with the channels of all slices that a window reaches:
- * as a library gathers them before it multiplies. Slices that several windows reach are so often in it. */
+ * A volume is as many images as the result has slices, each with the channels of all slices that a window
+ * reaches: as a library gathers them before it multiplies. Slices that several windows reach are so often in
+ * it. */
 static const char *slide(const struct ll_dnnl_line *line, bool turned, struct windows *w)
 {
     const char *p = line->problem;
@@ -444,8 +445,9 @@ static const char *ll_dnnl_GROUP_NORM(struct ll_dnnl_log *log)
                   NULL);
 }
 
-/* softmax(q k^T) v in one, of queries [..., rows, d], keys and values [..., keys, d]; scores stay on chip. Heads
- * that share their keys are rows of one. Unless it is causal every row sees all keys: all belong to one position. */
+/* softmax(q k^T) v in one, of queries [..., rows, d], keys and values [..., keys, d]; scores stay on chip.
+ * Heads that share their keys are rows of one. Unless it is causal every row sees all keys: all belong to one
+ * position. */
 static const char *attend(struct ll_dnnl_log *log, struct ll_shape q, uint64_t keys, uint64_t heads,
                           bool causal)
 {
@@ -487,8 +489,8 @@ static const char *ll_dnnl_SDPA(struct ll_dnnl_log *log)
                   strstr(line->attributes, "causal") || strstr(line->extra, "causal"));
 }
 
-/* A partition of a graph that is attention: its first input the queries, of the others the first that has as many
- * features the keys; its result as long as the queries. */
+/* A partition of a graph that is attention: its first input the queries, of the others the first that has as
+ * many features the keys; its result as long as the queries. */
 static const char *ll_dnnl_GRAPH_SDPA(struct ll_dnnl_log *log)
 {
     struct ll_shape q, k;
@@ -503,8 +505,8 @@ static const char *ll_dnnl_GRAPH_SDPA(struct ll_dnnl_log *log)
     return "none of its tensors has as many features as the queries";
 }
 
-/* A product of a graph: of a[..., m, k] and b[..., k, n], either perhaps turned; what they share with the result
- * and each other tells. */
+/* A product of a graph: of a[..., m, k] and b[..., k, n], either perhaps turned; what they share with the
+ * result and each other tells. */
 static const char *ll_dnnl_GRAPH_MATMUL(struct ll_dnnl_log *log)
 {
     struct ll_shape a, b, c;

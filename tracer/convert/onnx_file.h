@@ -95,8 +95,8 @@ bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes);
  * complaint. */
 bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph);
 
-/* The body of a function as a call makes it: what the function calls its inputs and outputs are the caller's. The
- * names of nodes begin with the caller's. False after a complaint. */
+/* The body of a function as a call makes it: what the function calls its inputs and outputs are the caller's.
+ * The names of nodes begin with the caller's. False after a complaint. */
 bool onnx_function_read(struct onnx_file *file, const struct onnx_call *call, struct onnx_graph *graph);
 
 /* The function that a node calls, NULL for none. */
@@ -116,8 +116,8 @@ bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tenso
 /* Frees the names. */
 void onnx_file_release(struct onnx_file *file);
 
-/* An attribute of a node, as its value stands in the file, in the body of a function perhaps in the call or among what
- * the function gives: false when the node has none of this name. */
+/* An attribute of a node, as its value stands in the file, in the body of a function perhaps in the call or
+ * among what the function gives: false when the node has none of this name. */
 struct onnx_attr {
     int64_t integer;
     double real;

@@ -205,8 +205,9 @@ bool onnx_rule_CONV_INTEGER(struct onnx *o)
     return convolve(o, 1, &dtype);
 }
 
-/* The image whose windows are so many: what a convolution's gradient gives. Where the file tells its size, or that
- * it grows by the stride (SAME), what is too much is padding, the odd one in front, but of SAME_UPPER behind. */
+/* The image whose windows are so many: what a convolution's gradient gives. Where the file tells its size, or
+ * that it grows by the stride (SAME), what is too much is padding, the odd one in front, but of SAME_UPPER
+ * behind. */
 static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t channels, struct windows *w,
                               struct ll_shape *out)
 {
@@ -379,8 +380,8 @@ static bool normalise(struct onnx *o, struct onnx_value *x, uint32_t factors)
     return true;
 }
 
-/* In training by the statistics of the batch, which its running averages then follow: a mean and a variance for each
- * channel. Up to version 13 who asks for them trains. */
+/* In training by the statistics of the batch, which its running averages then follow: a mean and a variance
+ * for each channel. Up to version 13 who asks for them trains. */
 bool onnx_rule_BATCH_NORM(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *averages[2] = {onnx_need(o, 3), onnx_need(o, 4)};
@@ -430,7 +431,8 @@ bool onnx_rule_GROUP_NORM(struct onnx *o)
     return normalise(o, x, 2);
 }
 
-/* com.microsoft: images whose channels are the last dimension unless it says otherwise, perhaps a swish behind. */
+/* com.microsoft: images whose channels are the last dimension unless it says otherwise, perhaps a swish
+ * behind. */
 bool onnx_rule_GROUP_NORM_LAST(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);

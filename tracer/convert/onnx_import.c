@@ -123,8 +123,8 @@ static bool look_at_inputs(struct onnx *o, bool *unknown)
     return true;
 }
 
-/* Outputs that the rule did not make are made, but not known: who reads them is passed over in silence where that
- * was complained about, and refused where it was not. */
+/* Outputs that the rule did not make are made, but not known: who reads them is passed over in silence where
+ * that was complained about, and refused where it was not. */
 static bool settle_outputs(struct onnx *o, bool done)
 {
     for (uint32_t i = 0; i < o->node->output_count; i++) {
@@ -246,8 +246,8 @@ static bool may_call(struct onnx *o, const struct onnx_function *function)
     return depth < ONNX_MOST_DEPTH || onnx_refuse(o, "it lies too deep");
 }
 
-/* A call is the nodes of the function in its place; what the function calls its inputs and outputs are those of the
- * node at work. */
+/* A call is the nodes of the function in its place; what the function calls its inputs and outputs are those
+ * of the node at work. */
 static bool call_function(struct onnx *o, struct onnx_function *function)
 {
     const struct onnx_node *node = o->node;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initializers are constants, those of floating point weights. Inputs that no initializer backs are data, whatever
- * they are called, unless the user says otherwise: -p inputs=a,b names the data, -p weights=a,b the weights. In a
- * file that has no initializers at all, for it was exported without its weights, an input that goes where no
- * network computes what goes there (the filter of a convolution) is a weight, too. */
+/* Initializers are constants, those of floating point weights. Inputs that no initializer backs are data,
+ * whatever they are called, unless the user says otherwise: -p inputs=a,b names the data, -p weights=a,b the
+ * weights. In a file that has no initializers at all, for it was exported without its weights, an input that
+ * goes where no network computes what goes there (the filter of a convolution) is a weight, too. */
 #include "tracer/convert/onnx_inputs.h"
 
 #include <inttypes.h>
@@ -90,8 +90,8 @@ static bool is_weights_place(const char *type, uint32_t i)
     return false;
 }
 
-/* Values that go to such places and nowhere else, perhaps moved on the way; nodes stand behind those that they
- * read. */
+/* Values that go to such places and nowhere else, perhaps moved on the way; nodes stand behind those that
+ * they read. */
 static void mark_weights(struct onnx *o)
 {
     static const char *const moves[] = {"Identity",  "Cast",  "Transpose", "Reshape", "Squeeze",

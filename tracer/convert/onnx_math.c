@@ -111,8 +111,8 @@ static bool alike(struct onnx *o, const struct ll_imported *first, struct ll_imp
     return onnx_emit_simple(o, LL_OP_CAST, &in, 1, &shape, second);
 }
 
-/* Up to version 6 the dimensions of the second lie at those of the first from `axis` on; the slopes of PRelu are
- * those of channels. *seen: its dimensions as NumPy wants them; false where they are so already. */
+/* Up to version 6 the dimensions of the second lie at those of the first from `axis` on; the slopes of PRelu
+ * are those of channels. *seen: its dimensions as NumPy wants them; false where they are so already. */
 static bool lies_at_axis(struct onnx *o, const struct ll_shape *a, const struct ll_shape *b,
                          struct ll_shape *seen)
 {

@@ -187,8 +187,8 @@ bool onnx_rule_MATMUL_INTEGER(struct onnx *o)
 }
 
 /* Einsum. A letter that both sides and the result have is a stack, one that the result lacks is summed over,
- * one that only one side has is a row or a column. One side alone is moved, and summed over what the result lacks.
- * What is more (diagonals, sums of one of two sides) is refused. */
+ * one that only one side has is a row or a column. One side alone is moved, and summed over what the result
+ * lacks. What is more (diagonals, sums of one of two sides) is refused. */
 struct terms {
     char text[128];
     const char *letters[3]; /* of the two sides and of the result; of one side alone the second is empty */

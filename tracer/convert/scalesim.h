@@ -32,15 +32,15 @@ static inline uint64_t ll_scalesim_windows(uint64_t in, uint64_t filter, uint64_
 
 enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
 
-/* Whether a topology holds products: by the names of its columns, else by rows of several fields, none with as
- * many as a convolution needs. */
+/* Whether a topology holds products: by the names of its columns, else by rows of several fields, none with
+ * as many as a convolution needs. */
 bool ll_scalesim_holds_products(const char *text, size_t length);
 
 /* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,
  * stride, or strides of height and width) or of products (name, m, n, k). A first row whose second field is
- * no number is the header: columns are found by its names, also `Batch Size` and `Sparsity`, and else by their
- * places. What is left out of the file is noted (notes may be NULL). NULL after complaints or when memory ran
- * out; *count is at least 1 otherwise. */
+ * no number is the header: columns are found by its names, also `Batch Size` and `Sparsity`, and else by
+ * their places. What is left out of the file is noted (notes may be NULL). NULL after complaints or when
+ * memory ran out; *count is at least 1 otherwise. */
 const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
                                                           bool products, struct ll_arena *arena,
                                                           struct ll_diags *diags, struct ll_diags *notes,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SCALE-Sim's topologies as traces: an op a layer, each behind the one before it, of one sample unless a column
- * tells the batch. A word is a byte there, so elements are int8 unless -p dtype=TYPE says otherwise. */
+/* SCALE-Sim's topologies as traces: an op a layer, each behind the one before it, of one sample unless a
+ * column tells the batch. A word is a byte there, so elements are int8 unless -p dtype=TYPE says otherwise.
+ */
 #include "tracer/convert/scalesim.h"
 #include "tracer/convert/series.h"
 

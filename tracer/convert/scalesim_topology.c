@@ -274,8 +274,8 @@ static size_t column_named(const char *name, size_t length, int of)
     return COLUMNS;
 }
 
-/* Where the columns stand: by name, and, where nobody has the place that SCALE-Sim gives a needed one, there. Names
- * that are not known are noted. */
+/* Where the columns stand: by name, and, where nobody has the place that SCALE-Sim gives a needed one, there.
+ * Names that are not known are noted. */
 static void read_header(struct reading *reading, const struct ll_csv_field *fields, size_t count)
 {
     const int of = reading->products ? PRODUCTS : CONVS;
