@@ -265,6 +265,10 @@ static void primitives_of_version_3_have_their_work(void **state)
          "conv2d_filter_grad", 2 * 2 * 8 * 16 * 16 * 32 * 16 * 27, 4 * 2 * 8 * 16 * 16 * (3 * 16 + 32),
          4 * 27 * 16 * 32},
         {PRIMITIVE(
+             "pooling,jit,forward,src:f32::blocked:abcde::f0 dst:f32::blocked:abcde::f0,,alg:pooling_max,"
+             "mb2ic8_id8od4kd2sd2_ih8oh4kh2sh2dh0ph0_iw8ow4kw2sw2dw0pw0"),
+         "max_pool", 8 * 2 * 8 * 4 * 4 * 4, 4 * 2 * 8 * 8 * 8 * 8, 4 * 2 * 8 * 4 * 4 * 4},
+        {PRIMITIVE(
              "matmul,jit,undef,src:bf16::blocked:ab::f0 wei:s4::blocked:ab::f0 dst:bf16::blocked:ab::f0,,,"
              "32x4096:4096x11008"),
          "matmul", UINT64_C(2) * 32 * 4096 * 11008, 2 * 32 * 4096 + 4096 * 11008 / 2, 2 * 32 * 11008},
@@ -293,14 +297,18 @@ static void what_a_line_does_not_tell_is_refused(void **state)
              "matmul,jit,undef,src:bf16::blocked:ab::f0 wei:f3_e1m1::blocked:ab::f0 dst:bf16::blocked:ab::f0,"
              ",,32x4096:4096x11008"),
          "`wei:f3_e1m1::blocked:ab::f0`: elements of such a type are not known"},
+        {PRIMITIVE(
+             "sdpa,ocl,undef,query:f16::blocked:abcd::f0 key:s8::blocked:abdc::f0 val:s8::blocked:abcd::f0 "
+             "dst:f16::blocked:abcd::f0,,,1x32x384x128:1x32x128x512:1x32x512x128"),
+         "keys and values of another type than the queries are not known"},
         {PARTITION("convolution_post_ops,c," QUERIES " out0_f32:5:strided:undef:1x2:1s1", "1"),
          "what this part of a graph computes its line does not tell"},
         {PARTITION("sdp,s," QUERIES " in1_f32:1:strided:undef:5x7:1s1 out0_f32:5:strided:undef:1x2:1s1", "1"),
          "none of its tensors has as many features as the queries"},
         {PRIMITIVE(
              "pooling,jit,forward,src:f32::blocked:abcde::f0 dst:f32::blocked:abcde::f0,,alg:pooling_max,"
-             "mb2ic8_id8od4kd2sd2_ih8oh4kh2sh2dh0ph0_iw8ow4kw2sw2dw0pw0"),
-         "windows of three dimensions are not known"},
+             "mb2ic8_id8od4kd2sd2_ih8oh4kh2sh2dh1ph0_iw8ow4kw2sw2dw0pw0"),
+         "windows of three dimensions with holes are not known"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

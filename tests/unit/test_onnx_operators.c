@@ -192,6 +192,11 @@ static void quantized_operators_work_on_bytes(void **state)
         {"ConvInteger", "x w z", LL_OP_CONV2D, 2 * 36 * 27 * 4, LL_U8, LL_INT8, LL_I32},
         {"QLinearMatMul", "r s z v s zs s z", LL_OP_MATMUL, 2 * 7 * 8 * 5, LL_U8, LL_INT8, LL_U8},
         {"MatMulInteger", "r v", LL_OP_MATMUL, 2 * 7 * 8 * 5, LL_U8, LL_INT8, LL_I32},
+        {"QGemm", "r s z v s zs - s z", LL_OP_MATMUL, 2 * 7 * 8 * 5, LL_U8, LL_INT8, LL_U8},
+        {"QGemm", "r s z v s zs", LL_OP_MATMUL, 2 * 7 * 8 * 5, LL_U8, LL_INT8, LL_F32},
+        {"MatMulIntegerToFloat", "r v s s", LL_OP_MATMUL, 2 * 7 * 8 * 5, LL_U8, LL_INT8, LL_F32},
+        {"QLinearAdd", "r s z r s z s z", LL_OP_ADD, 7 * 8, LL_U8, LL_U8, LL_U8},
+        {"QLinearConcat", "s z r s z r s z", LL_OP_CONCAT, 0, LL_U8, LL_U8, LL_U8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct onnx_model m = {0};

@@ -191,7 +191,7 @@ static void set_side(const char *p, bool high, bool turned, struct windows *w)
  * A volume is as many images as the result has slices, each with the channels of all slices that a window
  * reaches: as a library gathers them before it multiplies. Slices that several windows reach are so often in
  * it. */
-static const char *slide(const struct ll_dnnl_line *line, bool turned, struct windows *w)
+static void slide(const struct ll_dnnl_line *line, bool turned, struct windows *w)
 {
     const char *p = line->problem;
     uint64_t slices = ll_dnnl_extent(p, turned ? "id" : "od", 1), depth = ll_dnnl_extent(p, "kd", 1);
@@ -203,7 +203,6 @@ static const char *slide(const struct ll_dnnl_line *line, bool turned, struct wi
     w->result.dim[3] = turned ? in : out;
     set_side(p, true, turned, w);
     set_side(p, false, turned, w);
-    return NULL;
 }
 
 /* A deconvolution is the data gradient of a convolution from its result to its image, and the other way
@@ -214,9 +213,7 @@ static const char *ll_dnnl_CONV(struct ll_dnnl_log *log)
     struct windows w;
     bool turned = strcmp(line->primitive, "deconvolution") == 0, filter = strstr(line->pass, "weights");
     bool data = ll_dnnl_backward(line) && !filter;
-    const char *trouble = slide(line, turned, &w);
-    if (trouble)
-        return trouble;
+    slide(line, turned, &w);
     uint64_t groups = ll_dnnl_extent(line->problem, "g", 1);
     w.attrs[8] = attr(LL_ATTR_GROUPS, groups);
     const struct ll_shape filters = weights_of(
@@ -238,15 +235,27 @@ static const char *ll_dnnl_CONV(struct ll_dnnl_log *log)
                                                       .given_count = filter || to_image});
 }
 
+/* Channels of slices that a window reaches do not meet in pooling: the slices lie below each other, a row of
+ * each in turn. */
+static void deepen(uint64_t depth, struct windows *w)
+{
+    static const unsigned rows[] = {0, 2, 4}; /* stride, padding above and below */
+    w->image.dim[3] /= ll_max(depth, 1);
+    w->image.dim[1] = ll_mul(w->image.dim[1], depth);
+    w->kernel_h = ll_mul(w->kernel_h, depth);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        w->attrs[rows[i]].count = (int64_t)ll_mul((uint64_t)w->attrs[rows[i]].count, depth);
+}
+
 static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
 {
     const struct ll_dnnl_line *line = &log->line;
     struct windows w;
-    const char *trouble = slide(line, false, &w);
-    if (!trouble && ll_dnnl_extent(line->problem, "kd", 1) != 1)
-        trouble = "windows of three dimensions are not known";
-    if (trouble)
-        return trouble;
+    slide(line, false, &w);
+    uint64_t depth = ll_dnnl_extent(line->problem, "kd", 1);
+    if (depth > 1 && w.attrs[6].count != 1)
+        return "windows of three dimensions with holes are not known";
+    deepen(depth, &w);
     bool largest = strstr(line->extra, "pooling_max") != NULL, back = ll_dnnl_backward(line);
     struct ll_attr attrs[8];
     memcpy(attrs, w.attrs, 6 * sizeof *attrs);
@@ -483,6 +492,11 @@ static const char *ll_dnnl_SDPA(struct ll_dnnl_log *log)
         q.rank < 3 || k.rank != q.rank || v.rank != q.rank)
         return "its problem does not tell queries, keys and values";
     unsigned last = q.rank - 1u;
+    if (ll_dnnl_dtype(line, "key", line->dtype) != line->dtype ||
+        ll_dnnl_dtype(line, "val", line->dtype) != line->dtype)
+        return "keys and values of another type than the queries are not known; --allow-opaque keeps it as "
+               "the "
+               "time it took";
     if (k.dim[last - 1] != q.dim[last] || v.dim[last - 1] != k.dim[last] || v.dim[last] != q.dim[last])
         return "its queries, keys and values do not fit together";
     return attend(log, q, k.dim[last], q.rank > 3 ? k.dim[last - 2] : 1,

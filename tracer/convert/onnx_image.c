@@ -11,6 +11,8 @@ struct windows {
 
 static bool spatial(struct onnx *o, const struct onnx_value *x)
 {
+    if (onnx_attr_integer(o, "channels_last", 0) != 0) /* of those of com.microsoft */
+        return onnx_refuse(o, "images whose channels are the last dimension are not supported here");
     if (x->shape.rank == 3 || x->shape.rank == 4)
         return true;
     return onnx_refuse(o, "its input has %d dimensions; images (4) and signals (3) are supported",
@@ -291,8 +293,8 @@ bool onnx_rule_GLOBAL_POOL(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
     struct ll_imported out[LL_MAX_OUTPUTS];
-    if (!x || x->shape.rank < 3 || x->shape.rank > 5)
-        return x && onnx_refuse(o, "it pools images and signals");
+    if (!x || x->shape.rank < 3 || x->shape.rank > 5 || onnx_attr_integer(o, "channels_last", 0) != 0)
+        return x && onnx_refuse(o, "it pools images and signals, whose channels are the second dimension");
     struct ll_shape shape = x->shape;
     for (unsigned i = 2; i < shape.rank; i++)
         shape.dim[i] = 1;

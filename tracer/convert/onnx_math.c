@@ -126,9 +126,10 @@ static bool lies_at_axis(struct onnx *o, const struct ll_shape *a, const struct 
     return true;
 }
 
-bool onnx_rule_BINARY(struct onnx *o)
+/* The first input and this one. */
+static bool join_two(struct onnx *o, uint32_t second)
 {
-    struct onnx_value *values[2] = {onnx_need(o, 0), onnx_need(o, 1)};
+    struct onnx_value *values[2] = {onnx_need(o, 0), onnx_need(o, second)};
     struct ll_shape shape, seen;
     enum onnx_layout layout;
     if (!values[0] || !values[1])
@@ -150,6 +151,17 @@ bool onnx_rule_BINARY(struct onnx *o)
         return false;
     onnx_put(o, 0, out, layout, &shape);
     return true;
+}
+
+bool onnx_rule_BINARY(struct onnx *o)
+{
+    return join_two(o, 1);
+}
+
+/* com.microsoft: of bytes, each behind which its scale and zero point stand. */
+bool onnx_rule_QLINEAR_BINARY(struct onnx *o)
+{
+    return join_two(o, 3);
 }
 
 bool onnx_rule_BIAS_GELU(struct onnx *o)

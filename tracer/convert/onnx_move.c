@@ -70,26 +70,27 @@ static enum onnx_layout cutting_layout(const struct onnx *o, const struct onnx_v
     return onnx_is_image(o, x) && (x->shape.rank == 3 || x->shape.rank == 4) ? ONNX_IMAGE : ONNX_PLAIN;
 }
 
-bool onnx_rule_CONCAT(struct onnx *o)
+/* Joins input `at` and each so many behind it. */
+static bool concat(struct onnx *o, uint32_t at, uint32_t apart)
 {
-    uint32_t count = o->node->input_count;
-    struct onnx_value *first = onnx_need(o, 0);
+    struct onnx_value *first = onnx_need(o, at);
     unsigned axis;
     if (!first || !onnx_axis(o, onnx_attr_integer(o, "axis", 1), first->shape.rank, &axis))
         return false;
+    uint32_t room = o->node->input_count, count = 0;
     enum onnx_layout layout = cutting_layout(o, first);
-    struct ll_imported *in = ll_alloc(&o->import->arena, (size_t)count + LL_MAX_OUTPUTS, sizeof *in),
-                       *out = in + count;
+    struct ll_imported *in = ll_alloc(&o->import->arena, (size_t)room + LL_MAX_OUTPUTS, sizeof *in),
+                       *out = in + room;
     struct ll_shape shape = first->shape;
     shape.dim[axis] = 0;
     if (!in)
         return ll_import_no_memory(o->import);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = at; i < room; i += apart) {
         struct onnx_value *x = onnx_need(o, i);
         if (!x || x->shape.rank != shape.rank)
             return x && onnx_refuse(o, "the inputs must have as many dimensions");
         shape.dim[axis] = ll_add(shape.dim[axis], x->shape.dim[axis]);
-        in[i] = onnx_take(o, x, layout);
+        in[count++] = onnx_take(o, x, layout);
     }
     const struct ll_attr attr = {.key = LL_ATTR_AXIS, .count = axis_in(layout, axis, shape.rank)};
     const struct ll_import_op op = {
@@ -98,6 +99,17 @@ bool onnx_rule_CONCAT(struct onnx *o)
         return false;
     onnx_put(o, 0, *out, layout, &shape);
     return true;
+}
+
+bool onnx_rule_CONCAT(struct onnx *o)
+{
+    return concat(o, 0, 1);
+}
+
+/* com.microsoft: behind the scale and the zero point of the result come inputs with theirs. */
+bool onnx_rule_QLINEAR_CONCAT(struct onnx *o)
+{
+    return concat(o, 2, 3);
 }
 
 /* `size` of the elements along an axis, from `begin` on. */

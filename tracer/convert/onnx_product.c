@@ -186,6 +186,22 @@ bool onnx_rule_MATMUL_INTEGER(struct onnx *o)
     return multiply_by(o, 1, &dtype);
 }
 
+/* com.microsoft: the same with a bias, either turned; without a zero point of the result a real one. */
+bool onnx_rule_QGEMM(struct onnx *o)
+{
+    struct onnx_value *zero = onnx_input(o, 8);
+    const enum ll_dtype dtype = zero ? (enum ll_dtype)zero->shape.dtype : LL_F32;
+    return multiply_by(o, 3, &dtype);
+}
+
+/* com.microsoft: bytes in, a product times its scales out. */
+bool onnx_rule_MATMUL_TO_FLOAT(struct onnx *o)
+{
+    struct onnx_value *scale = onnx_need(o, 2);
+    const enum ll_dtype dtype = scale ? (enum ll_dtype)scale->shape.dtype : LL_F32;
+    return scale && multiply_by(o, 1, &dtype);
+}
+
 /* Einsum. A letter that both sides and the result have is a stack, one that the result lacks is summed over,
  * one that only one side has is a row or a column. One side alone is moved, and summed over what the result
  * lacks. What is more (diagonals, sums of one of two sides) is refused. */

@@ -9,18 +9,18 @@
 
 /* Element by element, and many to few: onnx_math.c. */
 onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_SWISH, onnx_rule_DYNAMIC_QUANTIZE, onnx_rule_BINARY,
-    onnx_rule_BIAS_GELU, onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST, onnx_rule_QUANTIZE,
-    onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE, onnx_rule_REDUCE, onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX,
-    onnx_rule_SOFTMAX, onnx_rule_TOP_K;
+    onnx_rule_QLINEAR_BINARY, onnx_rule_BIAS_GELU, onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST,
+    onnx_rule_QUANTIZE, onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE, onnx_rule_REDUCE, onnx_rule_REDUCE_OF,
+    onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
 
 /* Seen otherwise, and constants: onnx_view.c. */
 onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,
     onnx_rule_CONSTANT, onnx_rule_CONSTANT_OF_SHAPE, onnx_rule_SHAPE, onnx_rule_SIZE, onnx_rule_RANGE;
 
 /* Moved: onnx_move.c. */
-onnx_rule onnx_rule_TRANSPOSE, onnx_rule_CONCAT, onnx_rule_SPLIT, onnx_rule_SLICE, onnx_rule_GATHER,
-    onnx_rule_GATHER_ELEMENTS, onnx_rule_GATHER_ND, onnx_rule_SCATTER, onnx_rule_EXPAND, onnx_rule_TILE,
-    onnx_rule_PAD, onnx_rule_DEPTH_TO_SPACE, onnx_rule_SPACE_TO_DEPTH, onnx_rule_ONE_HOT;
+onnx_rule onnx_rule_TRANSPOSE, onnx_rule_CONCAT, onnx_rule_QLINEAR_CONCAT, onnx_rule_SPLIT, onnx_rule_SLICE,
+    onnx_rule_GATHER, onnx_rule_GATHER_ELEMENTS, onnx_rule_GATHER_ND, onnx_rule_SCATTER, onnx_rule_EXPAND,
+    onnx_rule_TILE, onnx_rule_PAD, onnx_rule_DEPTH_TO_SPACE, onnx_rule_SPACE_TO_DEPTH, onnx_rule_ONE_HOT;
 
 /* Windows over images, and norms: onnx_image.c. */
 onnx_rule onnx_rule_CONV, onnx_rule_QLINEAR_CONV, onnx_rule_CONV_INTEGER, onnx_rule_CONV_TRANSPOSE,
@@ -29,7 +29,7 @@ onnx_rule onnx_rule_CONV, onnx_rule_QLINEAR_CONV, onnx_rule_CONV_INTEGER, onnx_r
 
 /* Products: onnx_product.c, onnx_recurrent.c. */
 onnx_rule onnx_rule_GEMM, onnx_rule_MATMUL, onnx_rule_QLINEAR_MATMUL, onnx_rule_MATMUL_INTEGER,
-    onnx_rule_EINSUM, onnx_rule_RECURRENT;
+    onnx_rule_QGEMM, onnx_rule_MATMUL_TO_FLOAT, onnx_rule_EINSUM, onnx_rule_RECURRENT;
 
 /* Branches, and what nobody has a rule for, kept as moving its bytes: onnx_import.c. */
 onnx_rule onnx_rule_IF, onnx_rule_OPAQUE;
