@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that wait for one another, with times that can be drawn on paper. */
 #include "check.h"
+#include "random.h"
 
 #include "sim/parallel/ranks.h"
 
@@ -213,6 +214,58 @@ static void by_readiness_a_stream_serves_the_first_to_come(void **state)
     close_scene(&scene);
 }
 
+/* Messages between three ranks, each sent behind work that waits for an earlier one, in lists whose order is
+ * drawn: what waits for nothing but what comes before it in time always ends, by then at the latest when all
+ * was done one after the other. In the order of the lists most of these would be deadlocks. */
+static void by_readiness_what_does_not_wait_for_itself_ends(void **state)
+{
+    enum { RANKS = 3, MESSAGES = 12, ROUNDS = 200 };
+    uint64_t random = 11;
+    unsigned stuck = 0;
+    (void)state;
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        struct scene scene = open_scene();
+        const bool by_readiness = round % 2 != 0;
+        uint64_t dice = random + (uint64_t)(round / 2);
+        uint32_t order[MESSAGES];
+        if (by_readiness)
+            ll_ranks_by_readiness(scene.ranks);
+        for (uint32_t i = 0; i < MESSAGES; i++) { /* shuffled inside out */
+            uint32_t at = (uint32_t)ll_random_below(&dice, i + 1);
+            order[i] = order[at];
+            order[at] = i;
+        }
+        for (uint32_t i = 0; i < MESSAGES; i++) { /* message k goes round, from rank k modulo 3 */
+            uint32_t k = order[i], rank = k % RANKS;
+            struct ll_rank_task task = {.kind = LL_TASK_RECEIVE,
+                                        .rank = rank,
+                                        .other = (rank + 2) % RANKS,
+                                        .stream = 1,
+                                        .tag = k,
+                                        .name = "take"};
+            uint32_t last = k == 0 ? LL_NO_TASK : ll_ranks_add(scene.ranks, &task, NULL, 0);
+            task = (struct ll_rank_task){.kind = LL_TASK_WORK, .rank = rank, .time_s = 1, .name = "work"};
+            last = ll_ranks_add(scene.ranks, &task, &last, 1);
+            task = (struct ll_rank_task){.kind = LL_TASK_SEND,
+                                         .rank = rank,
+                                         .other = (rank + 1) % RANKS,
+                                         .stream = 1,
+                                         .time_s = 0.5,
+                                         .tag = k + 1,
+                                         .name = "hand over"};
+            if (k + 1 < MESSAGES)
+                ll_ranks_add(scene.ranks, &task, &last, 1);
+        }
+        bool ends = ll_ranks_run(scene.ranks, &scene.diags);
+        assert_true(ends || !by_readiness);
+        if (by_readiness)
+            assert_true(ll_ranks_time_s(scene.ranks) == MESSAGES + 0.5 * (MESSAGES - 1));
+        stuck += !ends;
+        close_scene(&scene);
+    }
+    assert_true(stuck > ROUNDS / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +277,7 @@ int main(void)
         cmocka_unit_test(exchanges_in_different_orders_are_a_deadlock),
         cmocka_unit_test(by_readiness_nobody_waits_on_a_stream_for_one_that_waits),
         cmocka_unit_test(by_readiness_a_stream_serves_the_first_to_come),
+        cmocka_unit_test(by_readiness_what_does_not_wait_for_itself_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
