@@ -83,7 +83,19 @@ static inline void put_list(struct onnx_model *m, const char *name, unsigned cou
     ll_str_release(&packed);
 }
 
-/* The same, with its elements in another file. */
+/* A scalar, with its element in so many bytes. */
+static inline void put_scalar(struct onnx_model *m, const char *name, int type, const void *element,
+                              size_t size)
+{
+    struct ll_str tensor = {0};
+    ll_wire_put_integer(&tensor, 2, (uint64_t)type);
+    ll_wire_put_text(&tensor, 8, name);
+    ll_wire_put_bytes(&tensor, 9, element, size);
+    ll_wire_put_bytes(&m->graph, 5, tensor.text, tensor.length);
+    ll_str_release(&tensor);
+}
+
+/* A list, with its elements in another file. */
 static inline void put_list_elsewhere(struct onnx_model *m, const char *name, unsigned count,
                                       const char *file, const char *offset)
 {

@@ -159,6 +159,43 @@ static void a_norm_that_trains_looks_at_its_batch(void **state)
     }
 }
 
+/* Elements are drawn where the node trains, of which share; its mask is a byte each. */
+static void a_dropout_that_trains_draws(void **state)
+{
+    static const struct {
+        const char *inputs;
+        unsigned char trains;
+        float ratio;
+        bool draws;
+    } rows[] = {{"x r t", 1, 0.25F, true},
+                {"x r t", 0, 0.25F, false},
+                {"x r t", 1, 0, false},
+                {"x r", 1, 0.25F, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3));
+        put_scalar(&m, "r", ONNX_FLOAT, &rows[i].ratio, sizeof rows[i].ratio);
+        put_scalar(&m, "t", ONNX_BOOL, &rows[i].trains, 1);
+        begin_node(&m, "Dropout", rows[i].inputs, "y mask");
+        begin_node(&m, "Relu", "y", "z");
+        struct conversion c = imported(&m, false);
+        assert_non_null(c.trace);
+        const struct ll_op_view *op = op_of_kind(c.trace, LL_OP_DROPOUT, 0);
+        assert_int_equal(op != NULL, rows[i].draws);
+        if (op)
+            assert_true(ll_attr_real(op, LL_ATTR_KEEP, 1) == 0.75);
+        end_conversion(&c);
+    }
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3));
+    put_info(&m, 11, "t", ONNX_BOOL, 0, NULL);
+    begin_node(&m, "Dropout", "x - t", "y");
+    struct conversion c = imported(&m, false);
+    assert_true(complained(&c, "whether it trains is not known before it runs"));
+    end_conversion(&c);
+}
+
 /* A rule that makes no second output: its reader was passed over, and no op came of it. */
 static void who_reads_an_output_without_a_rule_is_refused(void **state)
 {
@@ -436,6 +473,7 @@ int main(void)
         cmocka_unit_test(slopes_by_channel_are_one_op),
         cmocka_unit_test(a_transposed_convolution_is_as_large_as_told),
         cmocka_unit_test(a_norm_that_trains_looks_at_its_batch),
+        cmocka_unit_test(a_dropout_that_trains_draws),
         cmocka_unit_test(who_reads_an_output_without_a_rule_is_refused),
         cmocka_unit_test(quantized_operators_work_on_bytes),
         cmocka_unit_test(small_operators_have_their_ops),

@@ -67,6 +67,33 @@ bool onnx_rule_SWISH(struct onnx *o)
     return true;
 }
 
+/* Where input 2 says that it trains, elements are drawn and left out; else nothing happens to them. */
+bool onnx_rule_DROPOUT(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0), *trains = onnx_input(o, 2), *ratio = onnx_input(o, 1);
+    const double *training = trains ? onnx_numbers(o, trains) : NULL,
+                 *share = ratio ? onnx_numbers(o, ratio) : NULL;
+    if (!x)
+        return false;
+    if (trains && !training)
+        return onnx_refuse(o, "whether it trains is not known before it runs");
+    if (!trains || *training == 0 || (share && *share == 0))
+        return onnx_rule_IDENTITY(o);
+    const struct ll_attr keep = {.key = LL_ATTR_KEEP, .real = 1 - (share ? *share : 0.5)};
+    const struct ll_shape scalar = {.dtype = LL_F32}, shape = x->shape;
+    enum onnx_layout layout = layout_of(o, x);
+    struct ll_imported in[2] = {onnx_take(o, x, layout), {LL_NONE, scalar}}, out[LL_MAX_OUTPUTS];
+    if (!o->folding)
+        in[1] = ll_import_tensor(o->import, "step", &scalar, LL_WORKSPACE);
+    const struct ll_import_op op = {
+        .kind = LL_OP_DROPOUT, .in = in, .in_count = 2, .attrs = &keep, .attr_count = 1};
+    if (!onnx_emit(o, &op, out))
+        return false;
+    for (uint32_t i = 0; i < 2; i++)
+        onnx_put(o, i, out[i], layout, &shape);
+    return true;
+}
+
 /* A value as one of two that are joined: dimensions of 1 in front until it has `rank`, then laid out. */
 static struct ll_imported take_padded(struct onnx *o, struct onnx_value *value, unsigned rank,
                                       enum onnx_layout layout)

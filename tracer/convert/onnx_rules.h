@@ -8,10 +8,10 @@
 #include "tracer/convert/onnx.h"
 
 /* Element by element, and many to few: onnx_math.c. */
-onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_SWISH, onnx_rule_DYNAMIC_QUANTIZE, onnx_rule_BINARY,
-    onnx_rule_QLINEAR_BINARY, onnx_rule_BIAS_GELU, onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_CAST,
-    onnx_rule_QUANTIZE, onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE, onnx_rule_REDUCE, onnx_rule_REDUCE_OF,
-    onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
+onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_SWISH, onnx_rule_DROPOUT, onnx_rule_DYNAMIC_QUANTIZE,
+    onnx_rule_BINARY, onnx_rule_QLINEAR_BINARY, onnx_rule_BIAS_GELU, onnx_rule_MANY, onnx_rule_WHERE,
+    onnx_rule_CAST, onnx_rule_QUANTIZE, onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE, onnx_rule_REDUCE,
+    onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
 
 /* Seen otherwise, and constants: onnx_view.c. */
 onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,
