@@ -214,7 +214,7 @@ struct terms {
 static void imply_result(struct terms *terms, char *out)
 {
     terms->letters[2] = out;
-    for (char letter = 'A'; letter <= 'z'; letter++) {
+    for (char letter = '0'; letter <= 'z'; letter++) {
         unsigned occurs = 0;
         for (unsigned side = 0; side < 2; side++)
             for (const char *at = terms->letters[side]; *at; at++)
@@ -225,18 +225,47 @@ static void imply_result(struct terms *terms, char *out)
     *out = '\0';
 }
 
+/* The letters that stand for an ellipsis of so many dimensions, the last of which all sides share. */
+static const char *ellipsis(unsigned dims)
+{
+    static const char letters[] = "01234567"; /* which no equation has */
+    return letters + (LL_MAX_RANK - dims);
+}
+
+/* How many dimensions the ellipsis of a side has: those without a letter. */
+static unsigned unnamed_dims(const struct onnx *o, unsigned side, const uint8_t *at, const uint8_t *end)
+{
+    const struct onnx_value *value = &o->values[o->node->inputs[side]];
+    unsigned letters = 0;
+    for (; at < end && *at != ',' && *at != '-'; at++)
+        letters += *at != ' ' && *at != '.';
+    return value->shape.rank > letters ? value->shape.rank - letters : 0;
+}
+
 static bool read_equation(struct onnx *o, struct terms *terms)
 {
     struct onnx_attr attr;
     size_t length = 0;
-    unsigned sides = 1;
+    unsigned sides = 1, dims = 0, most = 0; /* of an ellipsis */
     bool told = false;
+    for (uint32_t i = 0; i < o->node->input_count; i++)
+        if (!onnx_need(o, i))
+            return false;
     if (!onnx_attr_find(o->node, "equation", &attr) || o->node->input_count < 1 || o->node->input_count > 2)
         return onnx_refuse(o, "only products of two tensors are supported");
     terms->letters[0] = terms->text;
+    dims = unnamed_dims(o, 0, attr.text.at, attr.text.end);
     for (const uint8_t *at = attr.text.at; at < attr.text.end; at++) {
         if (*at == ' ' || *at == '>')
             continue;
+        if (attr.text.end - at >= 3 && memcmp(at, "...", 3) == 0 && length + 64 < sizeof terms->text) {
+            most = dims > most ? dims : most;
+            const char *letters = ellipsis(told ? most : dims);
+            memcpy(terms->text + length, letters, strlen(letters));
+            length += strlen(letters);
+            at += 2;
+            continue;
+        }
         if (2 * length + 64 > sizeof terms->text)
             return onnx_refuse(o, "its equation is too long");
         bool ends = *at == ',' || *at == '-';
@@ -245,6 +274,8 @@ static bool read_equation(struct onnx *o, struct terms *terms)
         terms->text[length++] = ends ? '\0' : (char)*at;
         if (ends)
             terms->letters[*at == '-' ? 2 : 1] = terms->text + length;
+        if (*at == ',' && o->node->input_count > 1)
+            dims = unnamed_dims(o, 1, at + 1, attr.text.end);
         told |= *at == '-';
     }
     terms->text[length] = '\0';
