@@ -268,13 +268,14 @@ static void halves_of_one_matrix_are_updated_side_by_side(void **state)
     end(&p);
 }
 
-/* Products of panels that stand side by side in one matrix, again and again. */
+/* Products of panels that stand side by side in one matrix, whose leading dimension is another one each second
+ * turn. */
 static void multiply_panels(struct program *p)
 {
     enum { PANELS = 6, TURNS = 7 };
-    const uint64_t stride = PANELS * N * 4;
     begin(p);
     for (uint64_t turn = 0; turn < TURNS; turn++) {
+        const uint64_t stride = (PANELS + turn % 2) * N * 4;
         for (uint64_t i = 0; i < PANELS; i++) {
             struct ll_event *event = product(p, a, b, c, false);
             for (uint64_t k = 0; k < 3; k++) {

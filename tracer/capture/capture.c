@@ -15,9 +15,8 @@
 
 enum {
     LEAST_GAP_NS = 1000, /* less is the way from one call to the next */
-    ROWS_MOST = 1 << 16, /* a matrix of more rows that lie apart counts as one run */
-    ROWS_FREE = 1 << 22, /* so many may be gone through one by one, and so many more a call; .. */
-    ROWS_PER_CALL = 64   /* .. then all matrices count so, or a program of a second takes hours */
+    ROWS_FREE = 1 << 22, /* so many regions and rows may be gone through, and so many more a call; .. */
+    ROWS_PER_CALL = 64   /* .. then rows that lie apart count as one run, or a program of a second takes hours */
 };
 
 /* What a thread of the process did last. */
@@ -135,10 +134,12 @@ static struct thread *thread_of(struct ll_capture *capture, uint32_t number)
 static struct ll_stretch_of_memory stretch_of(const struct ll_capture *capture,
                                               const struct ll_call_operand *operand)
 {
-    if (operand->rows > ROWS_MOST || (operand->rows > 1 && capture->memory.coarse)) {
-        uint64_t bytes = (operand->rows - 1) * operand->stride_bytes + operand->row_bytes;
+    uint64_t gaps = operand->rows ? ll_mul(operand->rows - 1, operand->stride_bytes) : 0;
+    uint64_t bytes = ll_add(gaps, operand->row_bytes);
+    if (ll_add(operand->address, bytes) >= INT64_MAX) /* no memory lies there */
+        return ll_stretch(operand->address, 0, 0, 0);
+    if (operand->rows > 1 && capture->memory.coarse)
         return ll_stretch(operand->address, 1, bytes, bytes);
-    }
     return ll_stretch(operand->address, operand->rows, operand->row_bytes, operand->stride_bytes);
 }
 
@@ -393,8 +394,9 @@ static void sum_up(struct ll_capture *capture, struct thread *thread, const stru
 
 static bool walks_too_far(const struct ll_capture *capture)
 {
-    uint64_t free = capture->settings.rows_free ? capture->settings.rows_free : ROWS_FREE;
-    return capture->memory.regions.walked > free + ROWS_PER_CALL * capture->summary.calls;
+    uint64_t free = capture->settings.rows_free;
+    free = free ? free : ROWS_FREE + ROWS_PER_CALL * capture->summary.calls;
+    return capture->memory.regions.walked > free;
 }
 
 /* The op of a call, with what it reads, makes and waits for. */

@@ -26,7 +26,9 @@ void ll_memory_release(struct ll_memory *memory)
 {
     ll_regions_release(&memory->regions);
     ll_regions_release(&memory->allocations);
+    ll_regions_release(&memory->holes);
     ll_region_list_release(&memory->pieces);
+    ll_region_list_release(&memory->parts);
     free(memory->views);
     free(memory->tensors);
     memory->views = NULL;
@@ -167,19 +169,19 @@ static struct ll_region region_of(const struct ll_stretch_of_memory *at,
 static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memory *at,
                        struct ll_region region)
 {
-    const struct ll_region *piece = memory->pieces.items, *end = piece + memory->pieces.count;
-    for (uint64_t row = 0; row < at->rows; row++) {
-        uint64_t from = at->address + row * at->stride_bytes, to = from + at->row_bytes;
-        while (from < to) {
-            bool inside = piece < end && piece->at.address < to;
-            uint64_t until = inside ? piece->at.address : to;
-            region.at = ll_stretch(from, 1, until - from, until - from);
-            if (until > from)
-                ll_regions_put(&memory->regions, &region);
-            from = inside ? ll_stretch_end(&piece->at) : to;
-            piece += inside;
-        }
+    struct ll_stretch_of_memory all = ll_stretch(at->address, 1, ll_stretch_end(at) - at->address, 0);
+    region.at = *at;
+    region.readers = 0;
+    ll_regions_put(&memory->holes, &region);
+    for (uint64_t i = 0; i < memory->pieces.count; i++) {
+        memory->parts.count = 0;
+        ll_regions_take(&memory->holes, &memory->pieces.items[i].at, &memory->parts);
     }
+    memory->parts.count = 0;
+    ll_regions_take(&memory->holes, &all, &memory->parts);
+    for (uint64_t i = 0; i < memory->parts.count; i++)
+        ll_regions_put(&memory->regions, &memory->parts.items[i]);
+    memory->regions.failed |= memory->holes.failed;
 }
 
 /* What all the pieces were brought as. */
@@ -228,15 +230,16 @@ static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memor
         ll_regions_put(&memory->regions, &region);
         return tensor;
     }
+    bool whole = covered(memory, at);
     for (uint64_t i = 0; i < memory->pieces.count; i++) {
         struct ll_region *piece = &memory->pieces.items[i];
         region.at = piece->at;
         region.readers = piece->readers;
         *piece = region;
     }
-    region.readers = 0;
     put_back(memory);
-    fill_holes(memory, at, region);
+    if (!whole)
+        fill_holes(memory, at, region);
     return tensor;
 }
 
@@ -354,7 +357,7 @@ void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uin
 void ll_memory_allocated(struct ll_memory *memory, uint64_t address, uint64_t size_bytes)
 {
     struct ll_stretch_of_memory at = ll_stretch(address, 1, size_bytes, size_bytes);
-    if (at.rows == 0 || !ll_fits(ll_add(address, size_bytes)))
+    if (at.rows == 0 || ll_add(address, size_bytes) >= INT64_MAX)
         return;
     memory->pieces.count = 0;
     ll_regions_take(&memory->allocations, &at, &memory->pieces);
