@@ -255,6 +255,7 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
     } amiss[] = {{"summary.nested", "within others counted once"},
                  {"summary.opaque", "of unknown FLOPs"},
                  {"summary.dropped", "events dropped"},
+                 {"summary.damaged", "pieces of shared memory cut off or overwritten by the program"},
                  {"summary.coarse", "whose rows that lie apart count as one run"},
                  {"summary.unplaced", "events of threads without a ring, or of signals amid others"},
                  {"summary.unresolved", "unresolved"},

@@ -86,7 +86,7 @@ static bool are_of_a_program(const struct ll_args *args)
 
 static bool are_of_a_model(const struct ll_args *args)
 {
-    static const char *const of_programs[] = {"mech", NULL};
+    static const char *const of_programs[] = {"mech", "lossy", NULL};
     return ll_without(args, of_programs, "is for a PROGRAM, behind --");
 }
 
@@ -132,6 +132,7 @@ static const struct ll_option options[] = {
     {"coverage", 0, NULL, "tell which calls of PROGRAM would be seen, and how, without running it"},
     {"mech", 0, "WAY",
      "how to see the calls of PROGRAM (default: the least intrusive way that sees the most calls)"},
+    {"lossy", 0, NULL, "let PROGRAM never wait: calls that come faster than they are written down are lost, and counted"},
     {0},
 };
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define LOOK_NS 10000000u         /* between looks at whether the program still runs */
+#define LONG_WAIT_NS 10000000u    /* shorter waits for the recorder are nothing to tell */
 enum { LEAST_ALLOCATION = 2048 }; /* bytes; what is smaller holds no matrix worth following */
 
 /* The command line as one text, as far as it is of use. */
@@ -75,6 +76,11 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
     if (summary->lost)
         ll_str_addf(out, "; %" PRIu64 " event%s lost, the rings were full", summary->lost,
                     ll_plural(summary->lost));
+    if (trace->damaged)
+        ll_str_add(out, "; events lost: the program cut off or overwrote the memory that they were in");
+    if (summary->waited_ns >= LONG_WAIT_NS)
+        ll_str_addf(out, "; the program's threads waited %s for the recorder",
+                    ll_si(&wall, (double)summary->waited_ns * 1e-9, "s"));
     if (trace->unfollowed)
         ll_str_addf(out, "; memory came and went %" PRIu64 " time%s more than could be followed",
                     trace->unfollowed, ll_plural(trace->unfollowed));
@@ -133,8 +139,8 @@ static void tell_signal(int number, const char *program)
         fprintf(stderr, "leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
 }
 
-static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused, size_t running,
-                 const char *place)
+static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused, uint64_t unreadable,
+                 size_t running, const char *place)
 {
     struct ll_str out = {0};
     for (size_t i = 0; i < count; i++)
@@ -149,7 +155,12 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
                     "leadline: %" PRIu64 " process%s not recorded: no room for rings in %s, or their files "
                     "may not grow so far (ulimit -f)\n",
                     refused, refused == 1 ? "" : "es", place);
-    else if (count == 0)
+    if (unreadable)
+        ll_str_addf(&out,
+                    "leadline: %" PRIu64 " process%s not recorded, or not from the start: the files of rings in "
+                    "%s were cut off\n",
+                    unreadable, unreadable == 1 ? "" : "es", place);
+    if (refused + unreadable == 0 && count == 0)
         ll_str_add(
             &out,
             "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen; --coverage tells "
@@ -179,6 +190,8 @@ static void put_trace(struct ll_json *json, const struct ll_session_trace *trace
     ll_json_put_count(json, "dropped", summary->lost);
     ll_json_put_count(json, "unplaced", trace->unplaced);
     ll_json_put_count(json, "unfollowed", trace->unfollowed);
+    ll_json_put_count(json, "damaged", trace->damaged);
+    ll_json_put_number(json, "waited_s", (double)summary->waited_ns * 1e-9);
     ll_json_put_count(json, "unreturned", trace->unreturned);
     ll_json_put_text(json, "unreturned_longest", trace->longest);
     ll_json_put_number(json, "unreturned_s", trace->longest_s);
@@ -237,7 +250,8 @@ static int status_with(int status, const struct ll_session_trace *traces, size_t
 {
     bool whole = refused == 0;
     for (size_t i = 0; i < count; i++)
-        whole = whole && traces[i].status == LL_OK;
+        whole = whole && traces[i].status == LL_OK &&
+                traces[i].summary.lost + traces[i].unplaced + traces[i].damaged == 0;
     return status == LL_DONE && !whole ? LL_FAILED : status;
 }
 
@@ -260,7 +274,8 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
                                            .command = command_text(args),
                                            .site = ll_foreign_site,
                                            .context = &sites};
-    const struct ll_ring_settings rings = {.least_allocation = LEAST_ALLOCATION};
+    const struct ll_ring_settings rings = {.least_allocation = LEAST_ALLOCATION,
+                                           .lossy = ll_flag(args, "lossy")};
     enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
     if (trouble != LL_OK)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
@@ -280,7 +295,7 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     settings.killed = child->ended_by != 0;
     struct ll_session_trace *traces;
     size_t count;
-    uint64_t refused = ll_session_refused(session);
+    uint64_t refused = ll_session_refused(session), unreadable = ll_session_unreadable(session);
     bool told = ll_session_close(session, args->arena, &traces, &count);
     ll_foreign_sites_release(&sites);
     if (!told)
@@ -289,13 +304,13 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
         return status;
     tell_signal(child->ended_by, args->words[0]);
     size_t running = ll_foreign_folder_users(rings_folder);
-    tell(traces, count, refused, running, folder);
+    tell(traces, count, refused, unreadable, running, folder);
     int printed = ll_flag(args, "json") ? print_json(traces, count, running, status) : LL_DONE;
     if (status == LL_DONE && printed != LL_DONE)
         return printed;
     if (count == 0 && is_of_before(settings.output))
         return status == LL_DONE ? LL_FAILED : status;
-    return status_with(status, traces, count, refused);
+    return status_with(status, traces, count, refused + unreadable);
 }
 
 int ll_record_foreign(const struct ll_args *args)

@@ -94,6 +94,12 @@ uint64_t ll_dropped_events(const struct ll_trace *trace)
     return ll_add(counted(trace, "summary.dropped"), counted(trace, "summary.unplaced"));
 }
 
+/* Parts of shared memory that the recorded program has cut off or written over; what they held is not known. */
+static uint64_t damaged_rings(const struct ll_trace *trace)
+{
+    return counted(trace, "summary.damaged");
+}
+
 static bool is_undamaged(const struct ll_trace *trace)
 {
     return trace->closed && trace->lost_frames == 0 && trace->lost_bytes == 0 && trace->lost_ops == 0;
@@ -101,7 +107,7 @@ static bool is_undamaged(const struct ll_trace *trace)
 
 static bool is_whole(const struct ll_trace *trace)
 {
-    return is_undamaged(trace) && ll_dropped_events(trace) == 0;
+    return is_undamaged(trace) && ll_dropped_events(trace) == 0 && damaged_rings(trace) == 0;
 }
 
 struct ll_trace *ll_load_trace(const char *path, int *status)
@@ -145,17 +151,23 @@ static void add_losses(const struct ll_trace *trace, struct ll_str *out)
 /* What is missing although the file is whole. */
 static void add_unseen(const struct ll_trace *trace, struct ll_str *out)
 {
-    uint64_t dropped = ll_dropped_events(trace), unreturned = counted(trace, "summary.unreturned");
+    uint64_t dropped = ll_dropped_events(trace), damaged = damaged_rings(trace),
+             unreturned = counted(trace, "summary.unreturned");
     const char *routine = ll_trace_fact(trace, "summary.unreturned_longest");
     struct ll_human number, time;
     if (dropped)
         ll_str_addf(out, "incomplete: %s event%s of the program found no room while it was recorded",
                     ll_grouped(&number, dropped), ll_plural(dropped));
+    else if (damaged)
+        ll_str_add(out, "incomplete");
     else
         ll_str_add(out, "complete");
+    if (damaged)
+        ll_str_addf(out, "%s the program cut off or overwrote the memory that its events were in",
+                    dropped ? ", and" : ":");
     if (!unreturned)
         return;
-    ll_str_add(out, dropped ? ", and " : " but for ");
+    ll_str_add(out, dropped || damaged ? ", and " : " but for ");
     if (unreturned > 1)
         ll_str_addf(out, "%s calls, the first", ll_grouped(&number, unreturned));
     else

@@ -30,7 +30,7 @@ static struct cost record(const char *preload, const char *folder, const char *w
     int out;
     snprintf(path, sizeof path, "%s/linked_program", folder);
     char *const arguments[] = {path, (char *)what, NULL};
-    recording_begin(&recording, 0);
+    recording_begin(&recording, 0, true);
     pid_t child = recording_start(&recording, preload, arguments, &out);
     struct pollfd said = {.fd = out, .events = POLLIN};
     uint64_t used_ns = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
  * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
- * `limit` the same when no file may grow any more, `die` kills itself, `late` stays for another second,
+ * `limit` forty at a time when no file may grow any more, `die` kills itself, `late` stays for another second,
  * `exec` begins again as another program, `within` kills itself inside a call, a number is
  * the exit status. */
 #define _POSIX_C_SOURCE 200809L
@@ -56,21 +56,41 @@ static void die_within(void)
     dgemm_("N", "N", &two, &two, &two, &one, a, &too_small, b, &two, &one, c, &two);
 }
 
+enum { THREADS = 40 };
+static pthread_barrier_t all;
+
 static void *multiply_once(void *size)
 {
     multiply(*(const int *)size, 1);
     return NULL;
 }
 
+static void *multiply_and_stay(void *size)
+{
+    multiply(*(const int *)size, 1);
+    pthread_barrier_wait(&all);
+    return NULL;
+}
+
 static void use_threads(int size)
 {
-    enum { THREADS = 40 };
     for (int i = 0; i < THREADS; i++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, multiply_once, &size) != 0)
             abort();
         pthread_join(thread, NULL);
     }
+}
+
+static void use_threads_together(int size)
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_init(&all, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, multiply_and_stay, &size) != 0)
+            abort();
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
 }
 
 int main(int argc, char **argv)
@@ -95,7 +115,7 @@ int main(int argc, char **argv)
     printf("%g %s", result, line);
     fflush(stdout);
     if (strcmp(what, "limit") == 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){1000, 1000}) == 0)
-        use_threads(atoi(argv[1]));
+        use_threads_together(atoi(argv[1]));
     if (strcmp(what, "within") == 0)
         die_within();
     if (strcmp(what, "die") == 0)

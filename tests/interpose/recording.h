@@ -23,10 +23,11 @@ struct recording {
     char output[256];
 };
 
-/* Makes the folder; its rings have so many bytes. */
-static inline void recording_begin(struct recording *recording, uint64_t ring_bytes)
+/* Makes the folder; its rings have so many bytes. Programs wait for room in them where somebody reads meanwhile. */
+static inline void recording_begin(struct recording *recording, uint64_t ring_bytes, bool waits)
 {
-    const struct ll_ring_settings settings = {.ring_bytes = ring_bytes, .least_allocation = 4096};
+    const struct ll_ring_settings settings = {
+        .ring_bytes = ring_bytes, .least_allocation = 4096, .lossy = !waits};
     *recording = (struct recording){.folder = "/dev/shm/leadline-test-XXXXXX"};
     if (access("/dev/shm", W_OK) != 0)
         strcpy(recording->folder, "leadline-test-XXXXXX");

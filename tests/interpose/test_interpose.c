@@ -40,7 +40,7 @@ static void run(struct seen *seen, const char *program, const char *what, uint64
     snprintf(path, sizeof path, "%s/%s", folder, program);
     bool opens = strcmp(program, "opening_program") == 0;
     char *const arguments[] = {path, (char *)(opens ? folder : what), opens ? (char *)what : NULL, NULL};
-    recording_begin(&seen->recording, ring_bytes);
+    recording_begin(&seen->recording, ring_bytes, false);
     pid_t child = recording_start(&seen->recording, preload, arguments, &out);
     recording_wait(&seen->recording, child, out);
     collect(seen);
@@ -328,7 +328,7 @@ static void a_thread_that_ends_leaves_its_ring_to_the_next(void **state)
     snprintf(path, sizeof path, "%s/%llu.0", seen.recording.folder,
              (unsigned long long)ll_ring_process_info(seen.recording.reader, 0).pid);
     assert_int_equal(ll_read_whole(path, UINT32_MAX, &arena, &file), LL_OK);
-    assert_true(file.length < LL_RING_RINGS_AT + (5 << 20)); /* room for one ring of 4 MiB, not for two */
+    assert_true(file.length < LL_RING_RINGS_AT + (8 << 20)); /* the first ring and seven of an eighth, no more */
     ll_arena_release(&arena);
     finish(&seen);
 }
@@ -534,7 +534,7 @@ static void without_a_folder_nothing_changes(void **state)
     struct recording recording;
     char path[4096];
     int out;
-    recording_begin(&recording, 0);
+    recording_begin(&recording, 0, false);
     snprintf(path, sizeof path, "%s/linked_program", folder);
     char *const arguments[] = {path, "calls", NULL};
     char kept[sizeof recording.folder];

@@ -51,6 +51,9 @@ uint64_t ll_process_ticks(void)
 {
     return 0;
 }
+void ll_process_goes_on(void)
+{
+}
 void ll_log_libraries(void)
 {
 }

@@ -39,7 +39,6 @@ static void assert_decoded_so(const struct ll_call *call, const uint64_t *words,
     struct ll_call anew = {.symbol = call->symbol};
     assert_true(ll_decode_call(anew.symbol, words + LL_RING_CALL_WORDS, count - LL_RING_CALL_WORDS, &anew));
     assert_int_equal(call->caller, words[LL_RING_CALLER_WORD]);
-    assert_int_equal(call->cpu_ns, words[LL_RING_CPU_WORD]);
     assert_int_equal(call->routine, anew.routine);
     assert_int_equal(call->dtype, anew.dtype);
     assert_int_equal(call->operand_count, anew.operand_count);

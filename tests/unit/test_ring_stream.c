@@ -3,7 +3,7 @@
 #include "check.h"
 #include "tracer/interpose/ring_stream.h"
 
-enum { WORDS = LL_RING_LEAST_BYTES / 8 };
+enum { WORDS = LL_RING_LEAST_BYTES / 8, MOST = 4 * WORDS };
 
 struct written {
     _Alignas(LL_RING_PAGE) struct ll_ring ring;
@@ -59,7 +59,7 @@ static void inner_calls_end_first_and_come_after(void **state)
     put(LL_RING_CALL, 9, 120);
     put(LL_RING_CALL, 9, 100); /* .. this one */
     put(LL_RING_CALL, 9, 130);
-    assert_int_equal(ll_ring_stream_scan(&stream, 1000, number_of, NULL), 1000);
+    assert_int_equal(ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL), 1000);
     for (uint64_t start = 100; start <= 130; start += 10)
         assert_int_equal(take(&stream, 40), start);
     assert_false(ll_ring_stream_has_items(&stream));
@@ -72,9 +72,9 @@ static void a_call_in_progress_holds_the_known_time_back(void **state)
     struct ll_ring_stream stream;
     begin(&stream);
     written.ring.open_ticks = 77;
-    assert_int_equal(ll_ring_stream_scan(&stream, 1000, number_of, NULL), 77);
+    assert_int_equal(ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL), 77);
     written.ring.open_ticks = 0;
-    assert_int_equal(ll_ring_stream_scan(&stream, 1000, number_of, NULL), 1000);
+    assert_int_equal(ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL), 1000);
     ll_ring_stream_release(&stream);
 }
 
@@ -90,7 +90,7 @@ static void nothing_is_lost_or_doubled_while_the_ring_goes_round(void **state)
         for (uint64_t n = ll_random_below(&random, 400); n > 0; n--)
             sent +=
                 put(LL_RING_CALL, 3 + (unsigned)ll_random_below(&random, LL_RING_RECORD_WORDS - 3), sent + 1);
-        ll_ring_stream_scan(&stream, UINT64_MAX, number_of, NULL);
+        ll_ring_stream_scan(&stream, UINT64_MAX, MOST, number_of, NULL);
         for (uint64_t n = ll_random_below(&random, 400); n > 0 && ll_ring_stream_has_items(&stream); n--)
             assert_int_equal(take(&stream, 10), ++got);
     }
@@ -110,7 +110,7 @@ static void another_thread_takes_a_ring_over(void **state)
     put(LL_RING_CALL, 9, 10);
     put(LL_RING_THREAD, 2, 2);
     put(LL_RING_CALL, 9, 20);
-    ll_ring_stream_scan(&stream, 1000, number_of, NULL);
+    ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL);
     take(&stream, 10);
     take(&stream, 20);
     ll_ring_stream_release(&stream);
@@ -124,8 +124,8 @@ static void lost_records_are_told_once(void **state)
     uint64_t words[LL_RING_RECORD_WORDS];
     begin(&stream);
     written.ring.lost = 5;
-    ll_ring_stream_scan(&stream, 1000, number_of, NULL);
-    ll_ring_stream_scan(&stream, 1001, number_of, NULL);
+    ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL);
+    ll_ring_stream_scan(&stream, 1001, MOST, number_of, NULL);
     assert_int_equal(ll_ring_stream_take(&stream, &item, words), 0);
     assert_int_equal(item.lost, 5);
     assert_false(ll_ring_stream_has_items(&stream));
@@ -140,12 +140,12 @@ static void nonsense_ends_a_ring_and_keeps_what_came_before(void **state)
     put(LL_RING_CALL, 9, 10);
     put(LL_RING_CALL, 9, 20);
     written.words[9] = ll_ring_header(LL_RING_CALL, 5000, 0, 0);
-    ll_ring_stream_scan(&stream, 1000, number_of, NULL);
+    ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL);
     assert_true(stream.damaged);
     assert_int_equal(take(&stream, 0), 10);
     assert_false(ll_ring_stream_has_items(&stream));
     put(LL_RING_CALL, 9, 30);
-    ll_ring_stream_scan(&stream, 1000, number_of, NULL);
+    ll_ring_stream_scan(&stream, 1000, MOST, number_of, NULL);
     assert_false(ll_ring_stream_has_items(&stream));
     ll_ring_stream_release(&stream);
 }

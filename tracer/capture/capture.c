@@ -15,7 +15,7 @@
 
 enum {
     LEAST_GAP_NS = 1000, /* less is the way from one call to the next */
-    ROWS_FREE = 1 << 22, /* so many regions and rows may be gone through, and so many more a call; .. */
+    ROWS_FREE = 1 << 18, /* so many regions and rows may be gone through, and so many more a call; .. */
     ROWS_PER_CALL = 64   /* .. then rows that lie apart count as one run, or a program of a second takes hours */
 };
 
@@ -459,6 +459,17 @@ static void take_call(struct ll_capture *capture, const struct ll_event *event)
     take_formed(capture, thread, event, form);
 }
 
+/* What the thread waited for us is no gap: without us it would have gone on at once. */
+static void take_wait(struct ll_capture *capture, const struct ll_event *event)
+{
+    struct thread *thread = thread_of(capture, event->thread);
+    capture->summary.waited_ns += event->waited_ns;
+    if (!thread)
+        return;
+    note_gap(capture, thread, event->start_ns);
+    thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns + event->waited_ns);
+}
+
 void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 {
     if (ll_recorder_status(capture->recorder) != LL_OK)
@@ -478,6 +489,9 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
         break;
     case LL_EVENT_STEP:
         take_mark(capture, event);
+        break;
+    case LL_EVENT_WAIT:
+        take_wait(capture, event);
         break;
     case LL_EVENT_LOST:
         capture->summary.lost += event->lost;
@@ -551,6 +565,8 @@ static void add_summary(struct ll_capture *capture)
     ll_facts_add(&facts, "summary.opaque", "%" PRIu64, summary.opaque);
     ll_facts_add(&facts, "summary.empty", "%" PRIu64, summary.empty);
     ll_facts_add(&facts, "summary.dropped", "%" PRIu64, summary.lost);
+    if (summary.waited_ns)
+        ll_facts_add(&facts, "summary.waited_s", "%.6f", (double)summary.waited_ns * 1e-9);
     if (summary.coarse)
         ll_facts_add(&facts, "summary.coarse", "%" PRIu64, summary.coarse);
     ll_facts_add(&facts, "summary.gaps", "%" PRIu64, summary.gaps);

@@ -23,7 +23,7 @@ struct ll_capture_settings {
      * (struct ll_call); the text is copied. NULL: the address. */
     const char *(*site)(void *context, uint64_t address, uint32_t mapping);
     void *context;
-    uint64_t rows_free; /* see `coarse`; 0: four millions, and 64 for each call */
+    uint64_t rows_free; /* see `coarse`; 0: a quarter of a million, and 64 for each call */
 };
 
 enum ll_steps_by { LL_STEPS_NONE, LL_STEPS_BY_MARKS, LL_STEPS_BY_REPETITION };
@@ -40,6 +40,7 @@ struct ll_capture_summary {
     uint64_t opaque; /* of the calls: that nobody knows what they compute */
     uint64_t empty;  /* on matrices or vectors without elements: no ops */
     uint64_t lost;   /* events that found no room */
+    uint64_t waited_ns; /* all threads together, for room */
     uint64_t gaps, views;
     uint64_t steps; /* whole ones; known when the capture is finished */
     uint64_t

@@ -255,6 +255,18 @@ uint64_t ll_session_refused(const struct ll_session *session)
     return ll_ring_refused(session->reader);
 }
 
+uint64_t ll_session_unreadable(struct ll_session *session)
+{
+    ll_ring_finish(session->reader);
+    ll_session_drain(session);
+    uint64_t count = ll_ring_unreadable(session->reader);
+    for (size_t i = 0; i < ll_ring_process_count(session->reader); i++) {
+        bool is_recorded = i < session->process_count && session->processes[i];
+        count += !is_recorded && ll_ring_process_info(session->reader, i).damaged > 0;
+    }
+    return count;
+}
+
 /* The end. */
 
 /* As what the process went on; NULL when it did not. */
@@ -338,6 +350,8 @@ static void count_late_facts(struct recorded *process, const struct ll_ring_proc
     ll_facts_add(&facts, "summary.abandoned", "%" PRIu64, info->abandoned);
     if (info->unfollowed)
         ll_facts_add(&facts, "summary.unfollowed", "%" PRIu64, info->unfollowed);
+    if (info->damaged)
+        ll_facts_add(&facts, "summary.damaged", "%" PRIu64, info->damaged);
     ll_facts_add(&facts, "summary.unplaced", "%" PRIu64, info->ringless);
     ll_facts_add(&facts, "summary.late", "%" PRIu64, info->late);
     if (process->unreturned.count) {
@@ -361,6 +375,7 @@ static void describe(const struct recorded *process, const struct ll_ring_proces
                                        .unresolved = info->unresolved,
                                        .unplaced = info->ringless,
                                        .unfollowed = info->unfollowed,
+                                       .damaged = info->damaged,
                                        .queries = info->queries,
                                        .late = info->late,
                                        .unreturned = process->unreturned.count,

@@ -52,7 +52,8 @@ struct ll_session_trace {
     struct ll_capture_summary summary; /* without threads */
     uint64_t unresolved, queries, late;
     uint64_t unplaced;      /* events of threads that found no room for a ring, or of signal handlers */
-    uint64_t unfollowed;    /* pieces of memory that came or went while rings were half full */
+    uint64_t unfollowed;    /* pieces of memory that came or went and found no room */
+    uint64_t damaged;       /* rings and logs that were cut off or written over, and given up */
     uint64_t unreturned;    /* calls that had begun and not returned when the process ended; .. */
     const char *longest;    /* .. of these, the routine of the one that began first, NULL where there is .. */
     double longest_s;       /* .. none, and how long before; 0 where nobody saw the end */
@@ -60,6 +61,10 @@ struct ll_session_trace {
     const char *blas_core, *better_core; /* OpenBLAS took the CPU for another; NULL where it did not */
     bool core_asked_for;                 /* by the environment */
 };
+
+/* Nobody writes any more: how many files of processes held nothing that could be read, for they were cut off or
+ * written over. */
+uint64_t ll_session_unreadable(struct ll_session *session);
 
 /* Nobody writes any more: takes in the rest, writes summaries, closes. The traces, in the arena: of the
  * process that was started, of those that it started, of the others, each in the order in which they

@@ -17,6 +17,7 @@ enum ll_event_kind {
     LL_EVENT_ALLOCATE, /* memory: address, size_bytes */
     LL_EVENT_RELEASE,  /* memory: address */
     LL_EVENT_STEP,     /* a mark: a step of the program begins */
+    LL_EVENT_WAIT,     /* waited_ns: so long this thread waited for its recorder */
     LL_EVENT_LOST      /* lost: so many events of this thread found no room */
 };
 
@@ -43,7 +44,6 @@ struct ll_call {
     uint32_t depth;   /* 0: called by the program; more: from within another recorded call */
     uint64_t caller;  /* where the call returns to */
     uint32_t mapping; /* how often the library that lay there had been replaced by another one */
-    uint64_t cpu_ns;  /* of this thread; 0 where it was not taken */
     uint64_t duration_ns;
     uint32_t operand_count, number_count;
     struct ll_call_operand operand[LL_MAX_OPERANDS];
@@ -59,7 +59,7 @@ struct ll_event {
         struct {
             uint64_t address, size_bytes;
         } memory;
-        uint64_t lost;
+        uint64_t lost, waited_ns;
     };
 };
 

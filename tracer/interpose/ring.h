@@ -10,8 +10,8 @@
  * A ring has one writer (a thread of the program) and one reader (the recorder). Records are runs of 64-bit
  * words, the first of which says how many; they lie at `head` modulo the size of the ring and never wrap:
  * what is left at the end is filled by a record of its own. A record is there once `head` moved past it, so
- * that whatever kills the program leaves whole records behind. Where there is no room the writer drops the
- * record and counts it.
+ * that whatever kills the program leaves whole records behind. Where there is no room the writer waits, without
+ * a system call and as long as the reader shows that it lives (`beat`); else it drops the record and counts it.
  *
  * Plain data and inline functions: the preload library includes it and links nothing of ours. */
 #ifndef LL_INTERPOSE_RING_H
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define LL_RING_FOLDER_VARIABLE "LEADLINE_RINGS"
-#define LL_RING_MAGIC UINT64_C(0x31676e69724c4c2e) /* .LLring1 */
+#define LL_RING_MAGIC UINT64_C(0x32676e69724c4c2e) /* .LLring2 */
 
 /* "audit", "patch" or "entry" (tracer/interpose/patch); unset: preloading alone. */
 #define LL_MECHANISM_VARIABLE "LEADLINE_MECHANISM"
@@ -49,9 +49,10 @@ struct ll_ring_control {
     uint64_t base_ns;          /* this reading of ll_now_ns */
     uint64_t ring_bytes;       /* of a thread's ring, at most: a power of two */
     uint64_t least_allocation; /* memory smaller than so many bytes is not followed; 0: none is */
-    uint64_t long_ticks;       /* from so long a call on, the time of the processor is taken as well */
+    uint64_t patience_ticks;   /* who waits for a reader that gives no sign of life for so long gives up; 0: at
+                                  once */
     _Atomic uint32_t refused;  /* processes that found no room for their files */
-    _Atomic uint32_t asleep;   /* 1: the recorder sleeps on this word; whoever fills half a ring wakes it */
+    _Atomic uint64_t beat;     /* the reader's: another one while it lives */
 };
 
 enum ll_ring_slot_state { LL_RING_SLOT_NEVER, LL_RING_SLOT_USED, LL_RING_SLOT_LEFT };
@@ -76,7 +77,7 @@ struct ll_ring_process {
     _Atomic uint64_t ringless;    /* events of threads that could not get a ring, or of signal handlers */
     _Atomic uint64_t unsaid;      /* entries for which the log had no room */
     _Atomic uint64_t nested; /* calls within others that found the ring half full, and were counted alone */
-    _Atomic uint64_t unfollowed; /* memory that came or went while it was */
+    _Atomic uint64_t unfollowed; /* memory that came or went, and found no room */
     struct ll_ring_slot slot[LL_RING_SLOTS];
 };
 
@@ -98,12 +99,13 @@ struct ll_ring {
 /* A record's first word: words, kind, depth, symbol. */
 enum ll_ring_kind {
     LL_RING_FILL,    /* nothing */
-    LL_RING_THREAD,  /* tid: from here on another thread writes */
-    LL_RING_CALL,    /* start, duration (both ticks), caller, cpu_ns, then the arguments */
+    LL_RING_THREAD,  /* a number: from here on another thread writes */
+    LL_RING_CALL,    /* start, duration (both ticks), caller, then the arguments */
     LL_RING_EXECUTE, /* the same, then the description's place in the log and pairs of argument and address */
     LL_RING_ALLOCATE, /* ticks, address, size_bytes */
     LL_RING_RELEASE,  /* ticks, address */
     LL_RING_STEP,     /* ticks */
+    LL_RING_WAIT,     /* start, duration: the thread waited for room in its ring */
     LL_RING_KINDS
 };
 
@@ -112,7 +114,6 @@ enum {
     LL_RING_START_WORD = 1,
     LL_RING_DURATION_WORD,
     LL_RING_CALLER_WORD,
-    LL_RING_CPU_WORD,
     LL_RING_CALL_WORDS
 };
 

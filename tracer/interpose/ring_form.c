@@ -28,7 +28,7 @@ static void mask_of(const uint64_t *words, unsigned count, uint64_t *mask)
                              : ll_address_words(ll_ring_symbol_of(words[0]));
     for (unsigned i = 0; i < count; i++)
         mask[i] = UINT64_MAX;
-    mask[LL_RING_START_WORD] = mask[LL_RING_DURATION_WORD] = mask[LL_RING_CPU_WORD] = 0;
+    mask[LL_RING_START_WORD] = mask[LL_RING_DURATION_WORD] = 0;
     for (unsigned i = LL_RING_CALL_WORDS; i < count && i < LL_RING_CALL_WORDS + 64; i++)
         if (arguments >> (i - LL_RING_CALL_WORDS) & 1 && words[i])
             mask[i] = 0;
@@ -142,7 +142,6 @@ bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const stru
         return false;
     }
     call->form = number;
-    call->cpu_ns = record->words[LL_RING_CPU_WORD];
     return true;
 }
 

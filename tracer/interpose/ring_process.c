@@ -4,6 +4,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/interpose/ring_process.h"
 
+#include "tracer/interpose/ring_shield.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,16 @@ static void *map_part(const char *path, uint64_t offset, uint64_t bytes)
     void *memory =
         there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset) : MAP_FAILED;
     close(file);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    ll_shield(memory, bytes);
+    return memory;
+}
+
+void ll_followed_unmap(void *part, uint64_t bytes)
+{
+    ll_shield_end(part);
+    munmap(part, bytes);
 }
 
 bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path)
@@ -33,7 +44,7 @@ bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *are
     char *kept = page ? ll_copy_text(arena, path, strlen(path)) : NULL;
     if (!kept || page->magic != LL_RING_MAGIC) {
         if (page)
-            munmap(page, LL_RING_RINGS_AT);
+            ll_followed_unmap(page, LL_RING_RINGS_AT);
         return false;
     }
     *followed = (struct ll_followed_process){.path = kept, .page = page};
@@ -50,7 +61,7 @@ void ll_followed_release(struct ll_followed_process *followed)
     free(followed->seen_ticks);
     free(followed->described);
     ll_map_release(&followed->places);
-    munmap((void *)followed->page, LL_RING_RINGS_AT);
+    ll_followed_unmap((void *)(uintptr_t)followed->page, LL_RING_RINGS_AT);
 }
 
 struct ll_ring *ll_followed_ring(struct ll_followed_process *followed, unsigned slot, uint64_t *bytes)

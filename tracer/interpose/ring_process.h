@@ -13,7 +13,7 @@ struct ll_followed_process {
     const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
     uint64_t pid, parent_pid, started_ns;
     uint64_t log_read; /* words of the log that were looked at */
-    bool log_damaged;
+    bool log_damaged, page_damaged;
     uint64_t damaged, late;
     bool is_followed[LL_RING_SLOTS];
     struct ll_ring_fact *facts; /* these lists on the heap, their texts in the arena */
@@ -30,6 +30,9 @@ struct ll_followed_process {
 /* Maps the file at path; false when it is none of ours (yet), or is not long enough. */
 bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path);
 void ll_followed_release(struct ll_followed_process *followed);
+
+/* Unmaps such a ring, or another part of the file. */
+void ll_followed_unmap(void *part, uint64_t bytes);
 
 /* Reads what the log gained. */
 void ll_followed_read_log(struct ll_followed_process *followed, struct ll_arena *arena);

@@ -11,27 +11,31 @@
 #include "tracer/interpose/ring_clock.h"
 #include "tracer/interpose/ring_form.h"
 #include "tracer/interpose/ring_process.h"
+#include "tracer/interpose/ring_shield.h"
 #include "tracer/interpose/ring_stream.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    USUAL_RING_BYTES = 16 << 20,
+    USUAL_RING_BYTES = 8 << 20,
+    MOST_WORDS = 1 << 25, /* that wait in all streams together, .. */
+    MOST_WORDS_EACH = 1 << 22, /* .. and at most and at least in one */
+    LEAST_WORDS_EACH = 1 << 15,
+    BEAT_EVENTS = 1024,
     SLACK_NS = 2000000, /* a thread may be held up between reading the clock and saying that it did */
     LOOK_NS = 5000000,  /* the folder is looked through so often */
-    LONG_CALL_NS =
-        50000 /* reading a thread's processor time takes some 0.4 us: below a percent of such a call */
+    LEAST_REST_NS = 100000
 };
+
+#define PATIENCE_NS UINT64_C(2000000000) /* more than a busy machine lets a process wait for its turn */
 
 struct ll_ring_reader {
     struct ll_arena arena;
@@ -51,6 +55,9 @@ struct ll_ring_reader {
     uint64_t given_ticks;  /* where the event given last began */
     size_t current;        /* of streams: it gives next, until .. */
     uint64_t current_ends; /* .. its events begin at this tick */
+    uint64_t given, rested; /* events so far, and when the reader rested last */
+    uint64_t rest_ns;
+    uint64_t unreadable; /* files of processes, when the folder was looked through last */
     bool finished;
 };
 
@@ -67,7 +74,7 @@ enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings 
         .base_ns = clock.base_ns,
         .ring_bytes = settings->ring_bytes ? settings->ring_bytes : USUAL_RING_BYTES,
         .least_allocation = settings->least_allocation,
-        .long_ticks = (uint64_t)(LONG_CALL_NS / clock.ns_per_tick),
+        .patience_ticks = settings->lossy ? 0 : (uint64_t)((double)PATIENCE_NS / clock.ns_per_tick),
     };
     char page[LL_RING_PAGE] = {0};
     memcpy(page, &control, sizeof control);
@@ -96,8 +103,10 @@ static struct ll_ring_control *map_control(const char *path, enum ll_status *sta
         memory = mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     struct ll_ring_control *control = memory == MAP_FAILED ? NULL : memory;
-    if (control && control->magic == LL_RING_MAGIC && control->symbols == LL_SYMBOL_COUNT)
+    if (control && control->magic == LL_RING_MAGIC && control->symbols == LL_SYMBOL_COUNT) {
+        ll_shield(control, LL_RING_PAGE);
         return control;
+    }
     if (control)
         munmap(control, LL_RING_PAGE);
     return NULL;
@@ -147,13 +156,13 @@ void ll_ring_close(struct ll_ring_reader *reader)
         return;
     for (uint64_t i = 0; i < reader->stream_count; i++) {
         struct ll_ring_stream *stream = &reader->streams[i];
-        munmap(stream->ring, LL_RING_PAGE + stream->size_words * sizeof(uint64_t));
+        ll_followed_unmap(stream->ring, LL_RING_PAGE + stream->size_words * sizeof(uint64_t));
         ll_ring_stream_release(stream);
     }
     for (uint64_t i = 0; i < reader->process_count; i++)
         ll_followed_release(&reader->processes[i]);
     if (reader->control)
-        munmap(reader->control, LL_RING_PAGE);
+        ll_followed_unmap(reader->control, LL_RING_PAGE);
     ll_ring_forms_release(&reader->forms);
     free(reader->streams);
     free(reader->processes);
@@ -182,8 +191,10 @@ static void follow_file(struct ll_ring_reader *reader, const char *name)
                  sizeof *reader->processes))
         return;
     const char *path = ll_format(&reader->arena, "%s/%s", reader->folder, name);
-    if (!path || !ll_followed_open(&reader->processes[reader->process_count], &reader->arena, path))
+    if (!path || !ll_followed_open(&reader->processes[reader->process_count], &reader->arena, path)) {
+        reader->unreadable++;
         return;
+    }
     ll_map_intern(&reader->names, name, strlen(name), NULL);
     reader->process_count++;
 }
@@ -194,6 +205,7 @@ static void look_for_processes(struct ll_ring_reader *reader)
     if (!reader->finished && now - reader->looked_ns < LOOK_NS)
         return;
     reader->looked_ns = now;
+    reader->unreadable = 0;
     DIR *folder = opendir(reader->folder);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (entry->d_name[0] != '.')
@@ -215,7 +227,7 @@ static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
             continue;
         if (!ll_grow(&reader->streams, &reader->stream_capacity, reader->stream_count + 1,
                      sizeof *reader->streams)) {
-            munmap(ring, LL_RING_PAGE + bytes);
+            ll_followed_unmap(ring, LL_RING_PAGE + bytes);
             return;
         }
         ll_ring_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
@@ -229,9 +241,30 @@ static bool is_gone(const struct ll_followed_process *followed)
            (kill((pid_t)followed->pid, 0) != 0 && errno == ESRCH);
 }
 
+static uint64_t most_words(const struct ll_ring_reader *reader)
+{
+    uint64_t most = MOST_WORDS / (reader->stream_count ? reader->stream_count : 1);
+    return most > MOST_WORDS_EACH ? MOST_WORDS_EACH : most < LEAST_WORDS_EACH ? LEAST_WORDS_EACH : most;
+}
+
+/* Who waits for room in a ring shall know that we live. */
+static void beat(struct ll_ring_reader *reader)
+{
+    atomic_fetch_add_explicit(&reader->control->beat, 1, memory_order_relaxed);
+}
+
+/* A file that the program has cut off or written over. */
+static void look_for_damage(struct ll_followed_process *followed)
+{
+    bool damaged = ll_shield_broken(followed->page) || followed->page->magic != LL_RING_MAGIC;
+    followed->damaged += damaged && !followed->page_damaged;
+    followed->page_damaged |= damaged;
+}
+
 /* Looks at everything; moves the moment up to which all is known. */
 static void look(struct ll_ring_reader *reader)
 {
+    beat(reader);
     ll_ring_clock_refine(&reader->clock);
     look_for_processes(reader);
     for (uint32_t i = 0; i < reader->process_count; i++)
@@ -241,21 +274,24 @@ static void look(struct ll_ring_reader *reader)
     for (uint64_t i = 0; i < reader->stream_count; i++) {
         struct ll_ring_stream *stream = &reader->streams[i];
         bool was_damaged = stream->damaged;
-        uint64_t open = ll_ring_stream_scan(stream, now, new_thread, reader);
+        uint64_t open = ll_ring_stream_scan(stream, now, most_words(reader), new_thread, reader);
+        stream->damaged |= ll_shield_broken(stream->ring);
         reader->processes[stream->process].damaged += stream->damaged && !was_damaged;
         if (open < known && !reader->finished && !is_gone(&reader->processes[stream->process]))
             known = open;
     }
-    for (uint64_t i = 0; i < reader->process_count; i++)
+    for (uint64_t i = 0; i < reader->process_count; i++) {
         ll_followed_read_log(&reader->processes[i], &reader->arena);
+        look_for_damage(&reader->processes[i]);
+    }
     reader->known_ticks = known;
 }
 
-/* Chooses the stream that gives next and until when it may. */
+/* Chooses the stream that gives next and until when it may. Where one has no room left, what is known must do. */
 static bool choose(struct ll_ring_reader *reader)
 {
     uint64_t least = UINT64_MAX, second = UINT64_MAX;
-    bool found = false;
+    bool found = false, full = false;
     for (size_t i = 0; i < reader->stream_count; i++) {
         const struct ll_ring_stream *stream = &reader->streams[i];
         if (!ll_ring_stream_has_items(stream))
@@ -269,18 +305,11 @@ static bool choose(struct ll_ring_reader *reader)
             second = start;
         }
         found = true;
+        full |= ll_ring_stream_is_full(stream, most_words(reader));
     }
-    reader->current_ends = second < reader->known_ticks ? second : reader->known_ticks;
-    if (found && (reader->finished || least < reader->known_ticks))
-        return true;
-    for (size_t i = 0; i < reader->stream_count; i++) {
-        if (!ll_ring_stream_has_items(&reader->streams[i]) || !ll_ring_stream_is_full(&reader->streams[i]))
-            continue;
-        reader->current = i;
-        reader->current_ends = 0;
-        return true;
-    }
-    return false;
+    bool known = reader->finished || least < reader->known_ticks;
+    reader->current_ends = known && second < reader->known_ticks ? second : known ? reader->known_ticks : 0;
+    return found && (known || full);
 }
 
 /* The stream chosen last goes on while nothing else comes before its next event. */
@@ -323,6 +352,11 @@ static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *strea
         return call_event(reader, stream, words, count, event);
     event->memory.address = count > 2 ? words[2] : 0;
     event->memory.size_bytes = count > 3 ? words[3] : 0;
+    if (kind == LL_RING_WAIT) {
+        event->kind = LL_EVENT_WAIT;
+        event->waited_ns = ll_ring_clock_duration_ns(&reader->clock, count > 2 ? words[2] : 0);
+        return true;
+    }
     if (kind == LL_RING_ALLOCATE)
         event->kind = LL_EVENT_ALLOCATE;
     else if (kind == LL_RING_RELEASE)
@@ -350,6 +384,8 @@ bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
         struct ll_ring_stream_item item;
         uint64_t words[LL_RING_RECORD_WORDS];
         unsigned count = ll_ring_stream_take(stream, &item, words);
+        if (++reader->given % BEAT_EVENTS == 0)
+            beat(reader);
         process->late += item.start_ticks < reader->given_ticks;
         reader->given_ticks = item.start_ticks > reader->given_ticks ? item.start_ticks : reader->given_ticks;
         if (event_of(reader, stream, &item, words, count, event))
@@ -384,15 +420,24 @@ bool ll_ring_next_unreturned(const struct ll_ring_reader *reader, uint64_t *at,
 
 void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns)
 {
-    struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
-    atomic_store(&reader->control->asleep, 1);
-    syscall(SYS_futex, &reader->control->asleep, FUTEX_WAIT, 1, &timeout, NULL, 0);
-    atomic_store(&reader->control->asleep, 0);
+    reader->rest_ns = reader->given == reader->rested ? 2 * reader->rest_ns : 0;
+    if (reader->rest_ns < LEAST_REST_NS)
+        reader->rest_ns = LEAST_REST_NS;
+    if (reader->rest_ns > timeout_ns)
+        reader->rest_ns = timeout_ns;
+    reader->rested = reader->given;
+    const struct timespec rest = {(time_t)(reader->rest_ns / 1000000000), (long)(reader->rest_ns % 1000000000)};
+    nanosleep(&rest, NULL);
 }
 
 uint64_t ll_ring_refused(const struct ll_ring_reader *reader)
 {
     return atomic_load(&reader->control->refused);
+}
+
+uint64_t ll_ring_unreadable(const struct ll_ring_reader *reader)
+{
+    return reader->unreadable;
 }
 
 size_t ll_ring_process_count(const struct ll_ring_reader *reader)
@@ -403,7 +448,8 @@ size_t ll_ring_process_count(const struct ll_ring_reader *reader)
 struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process)
 {
     const struct ll_followed_process *followed = &reader->processes[process];
-    const struct ll_ring_process *page = followed->page;
+    static const struct ll_ring_process nothing; /* is believed of one that was written over */
+    const struct ll_ring_process *page = followed->page_damaged ? &nothing : followed->page;
     uint64_t ended = atomic_load(&page->ended_ticks);
     struct ll_ring_process_info info = {
         .pid = followed->pid,
@@ -424,9 +470,12 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
         .libraries = followed->libraries,
         .library_count = followed->library_count,
     };
-    for (uint64_t i = 0; i < reader->stream_count; i++)
-        if (reader->streams[i].process == process)
-            info.lost += reader->streams[i].lost;
+    for (uint64_t i = 0; i < reader->stream_count; i++) {
+        if (reader->streams[i].process != process)
+            continue;
+        info.lost += reader->streams[i].lost;
+        info.nested += reader->streams[i].nested;
+    }
     return info;
 }
 

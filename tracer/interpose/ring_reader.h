@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 struct ll_ring_settings {
-    uint64_t ring_bytes; /* of a thread's ring: a power of two; 0: 16 MiB; a sixteenth past the eighth */
+    uint64_t ring_bytes; /* of a process's first ring: a power of two; 0: 8 MiB; the others have an eighth */
     uint64_t least_allocation; /* memory smaller than this is not followed; 0: none is */
+    bool lossy; /* no thread waits for the reader: what finds no room in a ring is lost, and counted */
 };
 
 struct ll_ring_fact {
@@ -43,7 +44,7 @@ struct ll_ring_process_info {
     uint64_t started_ns, ended_ns; /* by ll_now_ns; ended_ns 0: it runs, or did not say that it ended */
     uint64_t unresolved, abandoned, queries, ringless, unsaid, nested, unfollowed; /* as in ring.h */
     uint64_t lost;    /* records that found no room */
-    uint64_t damaged; /* rings that held nonsense and were given up */
+    uint64_t damaged; /* rings and logs that were cut off or held nonsense, and were given up */
     uint64_t late;    /* events given out after one that began later */
     const struct ll_ring_fact *facts;
     size_t fact_count;
@@ -70,7 +71,8 @@ struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status);
 void ll_ring_close(struct ll_ring_reader *reader);
 
 /* The next event; false when there is none to be had now. An event waits until no call that may have begun
- * before it is still in progress, though not longer than some ten thousand further ones of its thread. */
+ * before it is still in progress, though not longer than some hundred thousand further ones of its thread. While
+ * nobody asks for events, threads of programs soon wait for room in their rings. */
 bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event);
 
 /* From now on nobody writes: whatever is there is given out. */
@@ -80,11 +82,15 @@ void ll_ring_finish(struct ll_ring_reader *reader);
 bool ll_ring_next_unreturned(const struct ll_ring_reader *reader, uint64_t *at,
                              struct ll_unreturned_call *call);
 
-/* Sleeps until a ring is half full, at most so long. */
+/* Sleeps, at most so long, and the shorter the less time ago there was an event. */
 void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);
 
 /* Processes of which nothing is seen, because there was no room for their files. */
 uint64_t ll_ring_refused(const struct ll_ring_reader *reader);
+
+/* Processes of whose files nothing can be read: they were cut off before the reader saw them, or are in the making.
+ */
+uint64_t ll_ring_unreadable(const struct ll_ring_reader *reader);
 
 /* Processes in the order in which they were found, from 0; which of them a thread, one of an event, belongs
  * to. */

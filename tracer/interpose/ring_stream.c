@@ -14,13 +14,15 @@ void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, u
     *stream =
         (struct ll_ring_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
     stream->words = (const uint64_t *)((const char *)ring + LL_RING_PAGE);
-    stream->scanned = stream->freed = atomic_load(&ring->tail);
+    stream->scanned = atomic_load(&ring->tail);
 }
 
 void ll_ring_stream_release(struct ll_ring_stream *stream)
 {
     free(stream->items);
+    free(stream->kept);
     stream->items = NULL;
+    stream->kept = NULL;
 }
 
 /* Moves waiting items to the front where that makes room, else takes more memory. */
@@ -58,22 +60,64 @@ static bool is_sound(const struct ll_ring_stream *stream, unsigned kind, unsigne
            (kind == LL_RING_FILL || (count >= 2 && count <= LL_RING_RECORD_WORDS));
 }
 
-static bool scan_record(struct ll_ring_stream *stream, uint64_t head, ll_ring_stream_thread *thread,
-                        void *context)
+/* Room for so many more words: more memory, or the same without the words that were taken. */
+static bool make_room_for_words(struct ll_ring_stream *stream, unsigned count)
+{
+    if (stream->kept_count + count <= stream->kept_capacity)
+        return true;
+    if (stream->waiting_words > stream->kept_capacity / 2)
+        return ll_grow(&stream->kept, &stream->kept_capacity, stream->kept_count + count,
+                       sizeof *stream->kept);
+    uint64_t *kept = NULL, capacity = 0, end = 0;
+    if (!ll_grow(&kept, &capacity, stream->waiting_words + count, sizeof *kept))
+        return false;
+    for (uint64_t i = stream->first; i < stream->end; i++) {
+        struct ll_ring_stream_item *item = &stream->items[i];
+        unsigned words = item->lost ? 0 : ll_ring_words_of(stream->kept[item->position]);
+        memcpy(kept + end, stream->kept + item->position, words * sizeof *kept);
+        item->position = end;
+        end += words;
+    }
+    free(stream->kept);
+    stream->kept = kept;
+    stream->kept_capacity = capacity;
+    stream->kept_count = end;
+    return true;
+}
+
+/* False when memory ran out. */
+static bool keep(struct ll_ring_stream *stream, const uint64_t *record, unsigned count)
+{
+    if (!make_room_for_words(stream, count))
+        return false;
+    uint64_t *kept = stream->kept + stream->kept_count;
+    memcpy(kept, record, count * sizeof *record);
+    kept[0] = (kept[0] & ~UINT64_C(0xffff)) | count; /* whatever the program has made of it by now */
+    if (!add(stream, (struct ll_ring_stream_item){
+                         .start_ticks = kept[1], .position = stream->kept_count, .thread = stream->thread}))
+        return false;
+    stream->kept_count += count;
+    stream->waiting_words += count;
+    return true;
+}
+
+/* False when the record is nonsense or memory ran out. */
+static bool scan_record(struct ll_ring_stream *stream, uint64_t head, uint64_t most_words,
+                        ll_ring_stream_thread *thread, void *context)
 {
     const uint64_t *record = stream->words + (stream->scanned & (stream->size_words - 1));
     uint64_t header = record[0];
     unsigned kind = ll_ring_kind_of(header), count = ll_ring_words_of(header);
     if (!is_sound(stream, kind, count, head))
         return false;
+    /* What a driver of LAPACK calls is only counted, and its own record comes behind all of that. */
+    bool is_counted = kind == LL_RING_CALL && ll_ring_depth_of(header) > 0 &&
+                      ll_ring_stream_is_full(stream, most_words / 2);
+    stream->nested += is_counted;
     if (kind == LL_RING_THREAD)
         stream->thread = thread(context, stream->process, record[1]);
-    struct ll_ring_stream_item item = {.position = stream->scanned, .thread = stream->thread};
-    if (kind != LL_RING_FILL && kind != LL_RING_THREAD) {
-        item.start_ticks = record[1];
-        if (!add(stream, item))
-            return false;
-    }
+    else if (kind != LL_RING_FILL && !is_counted && !keep(stream, record, count))
+        return false;
     stream->scanned += count;
     return true;
 }
@@ -88,35 +132,24 @@ static void add_lost(struct ll_ring_stream *stream, uint64_t now_ticks)
         stream->lost = lost;
 }
 
-uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread,
-                             void *context)
+uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, uint64_t most_words,
+                             ll_ring_stream_thread *thread, void *context)
 {
-    if (stream->damaged)
-        return now_ticks;
     uint64_t open = atomic_load_explicit(&stream->ring->open_ticks, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&stream->ring->head, memory_order_acquire);
-    if (head < stream->scanned || head - stream->freed > stream->size_words)
+    if (head < stream->scanned || head - stream->scanned > stream->size_words)
         stream->damaged = true;
-    while (!stream->damaged && stream->scanned < head)
-        stream->damaged = !scan_record(stream, head, thread, context);
+    while (!stream->damaged && stream->scanned < head && stream->waiting_words < most_words)
+        stream->damaged = !scan_record(stream, head, most_words, thread, context);
+    if (stream->damaged) { /* nobody shall wait for us */
+        atomic_store_explicit(&stream->ring->tail, head, memory_order_release);
+        return now_ticks;
+    }
+    atomic_store_explicit(&stream->ring->tail, stream->scanned, memory_order_release);
     add_lost(stream, now_ticks);
-    return open && open < now_ticks ? open : now_ticks;
-}
-
-bool ll_ring_stream_is_full(const struct ll_ring_stream *stream)
-{
-    return stream->scanned - stream->freed > stream->size_words / 2;
-}
-
-/* Gives the writer back what lies before the first record that still waits. */
-static void free_words(struct ll_ring_stream *stream)
-{
-    uint64_t least = stream->scanned;
-    for (uint64_t i = stream->first; i < stream->end; i++)
-        if (stream->items[i].position < least)
-            least = stream->items[i].position;
-    stream->freed = least;
-    atomic_store_explicit(&stream->ring->tail, least, memory_order_release);
+    if (stream->scanned == head)
+        stream->bound_ticks = open && open < now_ticks ? open : now_ticks;
+    return stream->bound_ticks;
 }
 
 unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item, uint64_t *words)
@@ -124,16 +157,12 @@ unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_strea
     *item = stream->items[stream->first++];
     unsigned count = 0;
     if (!item->lost) {
-        const uint64_t *record = stream->words + (item->position & (stream->size_words - 1));
+        const uint64_t *record = stream->kept + item->position;
         count = ll_ring_words_of(record[0]);
-        uint64_t left = stream->size_words - (item->position & (stream->size_words - 1));
-        count = count > LL_RING_RECORD_WORDS ? LL_RING_RECORD_WORDS : count;
-        count = count > left ? (unsigned)left : count;
         memcpy(words, record, count * sizeof *words);
+        stream->waiting_words -= count;
     }
     if (stream->first == stream->end)
-        stream->first = stream->end = 0;
-    if (stream->first == stream->end || item->position - stream->freed > stream->size_words / 16)
-        free_words(stream);
+        stream->first = stream->end = stream->kept_count = 0;
     return count;
 }

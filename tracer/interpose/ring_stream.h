@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One ring, seen from the reader: what is in it, in the order in which it began. Inner to this room.
+/* One ring, seen from the reader: what was in it, in the order in which it began. Inner to this room.
  *
- * Records stay in the ring until they were taken; what the stream keeps of each is where it lies. */
+ * Records are copied out of the ring as soon as they are seen, so that the writer has its room back however long
+ * they wait for others that began before them. */
 #ifndef LL_INTERPOSE_RING_STREAM_H
 #define LL_INTERPOSE_RING_STREAM_H
 
@@ -11,7 +12,7 @@
 
 struct ll_ring_stream_item {
     uint64_t start_ticks;
-    uint64_t position; /* in words, of the record */
+    uint64_t position; /* of the record among the kept words */
     uint64_t lost;     /* not 0: no record, but so many lost ones */
     uint32_t thread;
 };
@@ -19,33 +20,32 @@ struct ll_ring_stream_item {
 struct ll_ring_stream {
     struct ll_ring *ring; /* mapped; its words follow a page later */
     const uint64_t *words;
-    uint64_t size_words; /* a power of two */
-    uint64_t scanned;    /* up to this position records were looked at */
-    uint64_t freed;      /* up to this one the writer may write again */
-    uint64_t lost;
+    uint64_t size_words;    /* a power of two */
+    uint64_t scanned;       /* up to this position records were looked at */
+    uint64_t bound_ticks;   /* what was not looked at began then or later */
+    uint64_t lost, nested;  /* nested: calls within others that were counted here alone */
     uint32_t thread;
     uint32_t process;
     uint32_t form;                     /* of the call taken last: what the reader keeps of it */
     bool damaged;                      /* it held nonsense; nothing more is read */
     struct ll_ring_stream_item *items; /* [first, end) wait */
     uint64_t first, end, capacity;
+    uint64_t *kept; /* words of records; those of `waiting_words` wait */
+    uint64_t kept_count, kept_capacity, waiting_words;
 };
 
-/* Gives a thread of this process a number, for the tid that its ring says. */
-typedef uint32_t ll_ring_stream_thread(void *context, uint32_t process, uint64_t tid);
+/* Gives a thread of this process a number, for the number that its ring says. */
+typedef uint32_t ll_ring_stream_thread(void *context, uint32_t process, uint64_t number);
 
 /* Begins to follow a ring of so many bytes of words, which is mapped and stays so. */
 void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes,
                           uint32_t process);
 void ll_ring_stream_release(struct ll_ring_stream *stream);
 
-/* Looks at what the writer added. The result is when its outermost call in progress began, `now_ticks` when
- * there is none: whatever it adds later began then or later. */
-uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, ll_ring_stream_thread *thread,
-                             void *context);
-
-/* Whether the writer is about to run out of room. */
-bool ll_ring_stream_is_full(const struct ll_ring_stream *stream);
+/* Looks at what the writer added, and gives it its room back; leaves the rest where more than so many words wait.
+ * The result is a moment, `now_ticks` at most: whatever comes later began then or later. */
+uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, uint64_t most_words,
+                             ll_ring_stream_thread *thread, void *context);
 
 /* The first item, taken; its record's words are copied, at most LL_RING_RECORD_WORDS, their number is the
  * result: 0 for lost ones. There is an item. */
@@ -56,6 +56,12 @@ unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_strea
 static inline bool ll_ring_stream_has_items(const struct ll_ring_stream *stream)
 {
     return stream->first < stream->end;
+}
+
+/* Whether so much waits that the writer will soon have no room. */
+static inline bool ll_ring_stream_is_full(const struct ll_ring_stream *stream, uint64_t most_words)
+{
+    return stream->waiting_words > most_words / 2;
 }
 
 #endif

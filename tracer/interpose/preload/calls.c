@@ -17,9 +17,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <time.h>
 
-enum { PLACES = 8192, PROBES = 16, ALIKE = 1 << 12 };
+enum { PLACES = 8192, PROBES = 16 };
 #define CLAIMED UINT32_MAX /* an epoch that no table reaches */
 
 struct place {
@@ -31,8 +30,7 @@ struct place {
 };
 
 static struct place places[PLACES];
-static _Atomic uint32_t epoch = 1;      /* a dlclose begins the next one */
-static _Atomic uint8_t was_long[ALIKE]; /* by symbol and sizes */
+static _Atomic uint32_t epoch = 1; /* a dlclose begins the next one */
 
 void ll_forget_ways(void)
 {
@@ -129,15 +127,6 @@ struct ll_call_way ll_reach(uint32_t symbol, void *caller)
     return __builtin_expect(ll_entered != NULL, 0) ? take_entered(symbol, caller) : way_of(symbol, caller);
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-    int error = errno;
-    struct timespec now;
-    bool known = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0;
-    errno = error;
-    return known ? (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec : 0;
-}
-
 /* How deep the new call is, which is made from the library that begins there. */
 static uint32_t depth_of(struct ll_thread *thread, uintptr_t from, const void *top)
 {
@@ -152,11 +141,6 @@ static uint32_t depth_of(struct ll_thread *thread, uintptr_t from, const void *t
     return depth;
 }
 
-static _Atomic uint8_t *length_of_alike(const struct ll_passage *passage)
-{
-    return &was_long[(passage->sizes ^ passage->symbol) * UINT64_C(0x9e3779b97f4a7c15) >> 52];
-}
-
 static void begin(struct ll_thread *thread, struct ll_wrapper_frame *frame, const void *top)
 {
     struct ll_passage *passage = &frame->passage;
@@ -169,11 +153,10 @@ static void begin(struct ll_thread *thread, struct ll_wrapper_frame *frame, cons
     thread->from[depth] = passage->way.from;
     thread->into[depth] = passage->way.into;
     thread->depth = depth + 1;
-    if (atomic_load_explicit(length_of_alike(passage), memory_order_relaxed))
-        passage->cpu_start_ns = thread_cpu_ns();
     passage->start_ticks = ll_process_ticks();
     if (depth > 0)
         return;
+    ll_process_goes_on();
     atomic_store_explicit(&thread->ring->open_symbol, passage->symbol, memory_order_relaxed);
     atomic_store_explicit(&thread->ring->open_ticks, passage->start_ticks, memory_order_release);
 }
@@ -213,28 +196,15 @@ static bool end(struct ll_thread *thread, const struct ll_wrapper_frame *frame)
     return true;
 }
 
-/* For as long as the library takes, roughly: whether the next call that is alike deserves the slower clock.
- */
-static void remember_length(const struct ll_passage *passage, bool is_long)
-{
-    _Atomic uint8_t *last = length_of_alike(passage);
-    if (is_long != (atomic_load_explicit(last, memory_order_relaxed) != 0))
-        atomic_store_explicit(last, is_long, memory_order_relaxed);
-}
-
 static void put_call(struct ll_thread *thread, struct ll_wrapper_frame *frame, enum ll_ring_kind kind,
                      unsigned count)
 {
     const struct ll_passage *passage = &frame->passage;
     uint64_t *words = frame->words;
-    uint64_t ticks = ll_process_ticks() - passage->start_ticks;
-    bool is_long = ticks >= ll_process_control()->long_ticks;
     words[0] = ll_ring_header(kind, count, passage->depth, passage->symbol);
     words[1] = passage->start_ticks;
-    words[2] = ticks;
+    words[2] = ll_process_ticks() - passage->start_ticks;
     words[3] = (uint64_t)(uintptr_t)passage->caller;
-    words[4] = is_long && passage->cpu_start_ns ? thread_cpu_ns() - passage->cpu_start_ns : 0;
-    remember_length(passage, is_long);
     ll_thread_push(thread, words, count);
     if (passage->depth == 0)
         atomic_store_explicit(&thread->ring->open_ticks, 0, memory_order_release);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends that no handler sees. Both do what the C library's do, and may be called by signal handlers. */
+/* Ends that no handler sees. Both do what the C library's do, and may be called by signal handlers. They may also be
+ * a child's that lives in its parent's memory (vfork); the parent takes the mark back when it goes on. Whose end
+ * it is, a system call would tell, which the program may have forbidden. */
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/preload.h"
 
@@ -7,12 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A child of vfork lives in its parent's memory, and its end is not the parent's. */
 static _Noreturn void leave(int status)
 {
-    struct ll_ring_process *page = ll_process();
-    if (page && page->pid == (uint64_t)getpid())
-        ll_process_ends();
+    ll_process_ends();
     for (;;)
         syscall(SYS_exit_group, status);
 }

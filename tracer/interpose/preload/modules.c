@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the loaded libraries has a symbol. Pages of its own hold the list of libraries while it is looked
- * through: nothing is kept, nothing locked. */
+/* Which of the loaded libraries has a symbol. The list of libraries is in memory that is there from the start, or,
+ * where another thread looks through it, in pages of its own: nothing is kept, nothing locked. */
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/preload.h"
@@ -35,19 +35,27 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *list)
     return 0;
 }
 
+static struct modules listed;
+static _Atomic bool is_listed; /* in a child of a fork perhaps for good */
+
 static struct modules *list_modules(void)
 {
-    void *memory =
-        mmap(NULL, sizeof(struct modules), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    struct modules *modules = &listed;
+    if (atomic_exchange(&is_listed, true))
+        modules = mmap(NULL, sizeof *modules, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (modules == MAP_FAILED)
         return NULL;
-    dl_iterate_phdr(add_module, memory);
-    return memory;
+    modules->count = 0;
+    dl_iterate_phdr(add_module, modules);
+    return modules;
 }
 
 static void drop_modules(struct modules *modules)
 {
-    munmap(modules, sizeof *modules);
+    if (modules == &listed)
+        atomic_store(&is_listed, false);
+    else
+        munmap(modules, sizeof *modules);
 }
 
 static void *symbol_of(const struct module *module, const char *name)

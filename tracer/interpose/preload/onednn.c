@@ -519,7 +519,6 @@ int dnnl_primitive_execute(const void *primitive, void *stream, int count,
         .caller = caller,
         .way = way,
         .symbol = LL_SYMBOL_dnnl_primitive_execute,
-        .sizes = place,
     };
     ll_enter(&frame, __builtin_frame_address(0));
     int status = real.call(primitive, stream, count, arguments);

@@ -8,6 +8,7 @@
  * descriptor kept open could be closed and given to another file by the program. */
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/preload.h"
+#include "tracer/interpose/ring_shield.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ enum { PATH_BYTES = 512 };
 struct ll_process_file {
     _Atomic(struct ll_ring_process *) page;
     _Atomic uint32_t state; /* 0: nothing tried, 1: someone is at it, 2: page is there, 3: given up */
+    _Atomic bool broken;    /* the program has cut the file off: the next event begins another one */
     _Atomic uint32_t log_busy;
     _Atomic uint64_t generation;           /* differs between a process and its children; 0: no page */
     uint64_t pid, parent_pid;              /* 0: of the process that this is */
@@ -40,8 +42,11 @@ struct ll_process_file {
 
 static struct ll_process_file *own; /* emptied by a fork; NULL: nothing is ever recorded */
 static struct ll_process_file own_by_handler;
-static const struct ll_ring_control *control;
-static char folder[PATH_BYTES], control_path[PATH_BYTES];
+static struct ll_ring_control settings;  /* as they were when this library was loaded */
+static struct ll_ring_control *control;  /* the reader's page; NULL: nothing is ever recorded */
+static _Atomic uint64_t generations;     /* a child goes on from its parent's */
+static bool finished;                    /* the handlers of exit have run */
+static char folder[PATH_BYTES];
 static uint64_t loaded_ns; /* when this library was */
 
 static void forget(void)
@@ -98,13 +103,15 @@ static bool reserve(int file, uint64_t offset_bytes, uint64_t bytes)
            fallocate(file, 0, (off_t)offset_bytes, (off_t)bytes) == 0;
 }
 
-static void *map_file(const char *name, uint64_t offset_bytes, uint64_t bytes, int access)
+/* A part of a file that is there, or that is first made sure of. */
+static void *map_file(const char *name, uint64_t offset_bytes, uint64_t bytes, bool grows)
 {
-    int file = open(name, (access & PROT_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
         return NULL;
-    bool there = !(access & PROT_WRITE) || reserve(file, offset_bytes, bytes);
-    void *memory = there ? mmap(NULL, bytes, access, MAP_SHARED, file, (off_t)offset_bytes) : MAP_FAILED;
+    bool there = !grows || reserve(file, offset_bytes, bytes);
+    void *memory = there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset_bytes)
+                         : MAP_FAILED;
     close(file);
     return memory == MAP_FAILED ? NULL : memory;
 }
@@ -165,12 +172,13 @@ __attribute__((constructor)) static void start(void)
     int error = errno;
     const char *from = getenv(LL_RING_FOLDER_VARIABLE);
     size_t length = 0;
-    char *name = control_path;
+    char name[PATH_BYTES];
     if (from && append(folder, &length, from) && length + 32 < PATH_BYTES) {
         memcpy(name, folder, length + 1);
         append(name, &length, "/control");
-        const struct ll_ring_control *found = map_file(name, 0, LL_RING_PAGE, PROT_READ);
+        struct ll_ring_control *found = map_file(name, 0, LL_RING_PAGE, false);
         if (found && found->magic == LL_RING_MAGIC && found->symbols == LL_SYMBOL_COUNT) {
+            memcpy(&settings, found, sizeof settings);
             control = found;
             loaded_ns = now_ns(CLOCK_MONOTONIC);
             make_own();
@@ -192,13 +200,26 @@ __attribute__((destructor)) void ll_process_finish(void)
     if (ll_process())
         ll_log_libraries();
     ll_process_ends();
+    finished = true;
     errno = error;
+}
+
+void ll_process_goes_on(void)
+{
+    struct ll_ring_process *page = ll_process();
+    if (page && atomic_load_explicit(&page->ended_ticks, memory_order_relaxed) && !finished)
+        atomic_store(&page->ended_ticks, 0);
+}
+
+uint64_t ll_process_beat(void)
+{
+    return atomic_load_explicit(&control->beat, memory_order_relaxed);
 }
 
 uint64_t ll_process_ticks(void)
 {
 #if defined(__x86_64__)
-    if (control->clock == LL_RING_CLOCK_TSC)
+    if (settings.clock == LL_RING_CLOCK_TSC)
         return __rdtsc();
 #endif
     return now_ns(CLOCK_MONOTONIC);
@@ -206,7 +227,7 @@ uint64_t ll_process_ticks(void)
 
 const struct ll_ring_control *ll_process_control(void)
 {
-    return control;
+    return control ? &settings : NULL;
 }
 
 struct ll_ring_process *ll_process(void)
@@ -250,10 +271,12 @@ void *ll_process_map(uint64_t offset_bytes, uint64_t bytes)
         return NULL;
     sigset_t before;
     hold_signals(&before);
-    void *memory = map_file(own->path, offset_bytes, bytes, PROT_READ | PROT_WRITE);
+    void *memory = map_file(own->path, offset_bytes, bytes, true);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (memory)
+    if (memory) {
         keep_from_children(memory, bytes);
+        ll_shield(memory, bytes);
+    }
     return memory;
 }
 
@@ -281,15 +304,8 @@ static bool create_file(void)
 
 void ll_process_refused(void)
 {
-    int file = open(control_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    void *memory =
-        file < 0 ? MAP_FAILED : mmap(NULL, LL_RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (file >= 0)
-        close(file);
-    if (memory == MAP_FAILED)
-        return;
-    atomic_fetch_add(&((struct ll_ring_control *)memory)->refused, 1);
-    munmap(memory, LL_RING_PAGE);
+    if (control)
+        atomic_fetch_add(&control->refused, 1);
 }
 
 static struct ll_ring_process *make_page(void)
@@ -311,6 +327,15 @@ static struct ll_ring_process *make_page(void)
     return page;
 }
 
+/* All threads look for new rings then; what they are amid ends in memory that leads nowhere. */
+static void break_off(const void *piece)
+{
+    if (!own || piece == control)
+        return;
+    atomic_store(&own->broken, true);
+    atomic_store(&own->generation, atomic_fetch_add(&generations, 1) + 1);
+}
+
 /* Another thread makes the page, which takes a millisecond or so once; it may not come to it. */
 static struct ll_ring_process *wait_for_page(void)
 {
@@ -326,17 +351,23 @@ struct ll_ring_process *ll_process_open(void)
     if (!own)
         return NULL;
     struct ll_ring_process *page = ll_process();
-    uint32_t untried = 0;
-    if (page || !atomic_compare_exchange_strong(&own->state, &untried, 1))
-        return page ? page : wait_for_page();
+    bool broken = page && atomic_load(&own->broken);
+    uint32_t before_us = broken ? 2 : 0;
+    if ((page && !broken) || !atomic_compare_exchange_strong(&own->state, &before_us, 1))
+        return page && !broken ? page : wait_for_page();
     int error = errno;
-    static uint64_t generations; /* a child goes on from its parent's */
     sigset_t before;
     hold_signals(&before);
+    atomic_store(&own->broken, false);
+    memset(own->mapped, 0, sizeof own->mapped);
     page = make_page();
-    if (page)
-        atomic_store_explicit(&own->generation, ++generations, memory_order_release);
-    atomic_store_explicit(&own->page, page, memory_order_release);
+    if (page) {
+        ll_shield(control, LL_RING_PAGE);
+        ll_shield_tell(break_off);
+        atomic_store_explicit(&own->generation, atomic_fetch_add(&generations, 1) + 1, memory_order_release);
+    }
+    if (page || !broken)
+        atomic_store_explicit(&own->page, page, memory_order_release);
     atomic_store(&own->state, page ? 2 : 3);
     if (page) {
         ll_log_host();

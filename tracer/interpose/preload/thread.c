@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings: a thread gets one at its first event, leaves it when it ends, and another takes it over. */
+/* Rings: a thread gets one at its first event, leaves it when it ends, and another takes it over.
+ *
+ * From its first event on a thread makes no system call here: the program may have forbidden all but a few. So
+ * whoever waits for room spins, the reader looks by itself, and the first thread leaves some rings for those that
+ * begin later. */
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/thread.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LARGE_RINGS = 8 };
+enum {
+    SPARE_RINGS = 7, /* that wait for threads */
+    SMALLER = 8,     /* all rings but the first: a program of many threads shall not pay with its memory */
+    WAIT_WORDS = 3,
+    LOOKS = 64 /* at the ring, between two at the clock */
+};
 
 __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
 
@@ -48,7 +56,7 @@ static void take(struct ll_thread *thread, uint32_t slot, struct ll_ring *ring, 
     thread->tail_seen = atomic_load(&ring->tail);
     thread->slot = slot;
     uint64_t record[2] = {ll_ring_header(LL_RING_THREAD, 2, 0, 0),
-                          thread->tid ? thread->tid : (uint64_t)syscall(SYS_gettid)};
+                          thread->tid ? thread->tid : (uint64_t)(uintptr_t)thread};
     ll_thread_push(thread, record, 2);
 }
 
@@ -88,32 +96,50 @@ static uint32_t new_slot(struct ll_ring_process *page)
     return LL_RING_SLOTS;
 }
 
-/* A program of many threads shall not pay with its memory: from some ring on they are small. */
 static uint64_t size_of_ring(uint32_t index)
 {
     uint64_t bytes = ll_process_control()->ring_bytes;
-    return index < LARGE_RINGS || bytes / 16 < LL_RING_LEAST_BYTES ? bytes : bytes / 16;
+    return index == 0 || bytes / SMALLER < LL_RING_LEAST_BYTES ? bytes : bytes / SMALLER;
 }
 
-/* A ring of that size, or of what the disk still has room for. */
-static bool take_new_ring(struct ll_thread *thread, struct ll_ring_process *page)
+/* A ring of that size, or of what the disk still has room for, in a slot that nobody ever had. */
+static struct ll_ring *new_ring(struct ll_ring_process *page, uint32_t *index)
 {
-    uint32_t index = new_slot(page);
-    if (index == LL_RING_SLOTS)
-        return false;
-    struct ll_ring_slot *slot = &page->slot[index];
-    for (uint64_t bytes = size_of_ring(index); bytes >= LL_RING_LEAST_BYTES; bytes /= 4) {
+    *index = new_slot(page);
+    if (*index == LL_RING_SLOTS)
+        return NULL;
+    struct ll_ring_slot *slot = &page->slot[*index];
+    for (uint64_t bytes = size_of_ring(*index); bytes >= LL_RING_LEAST_BYTES; bytes /= 4) {
         uint64_t offset = atomic_fetch_add(&page->file_bytes, LL_RING_PAGE + bytes);
         struct ll_ring *ring = ll_process_map(offset, LL_RING_PAGE + bytes);
         if (!ring)
             continue;
-        ll_process_rings()[index] = ring;
+        ll_process_rings()[*index] = ring;
         slot->bytes = bytes;
-        take(thread, index, ring, bytes);
         atomic_store_explicit(&slot->offset_bytes, offset, memory_order_release);
-        return true;
+        return ring;
     }
-    return false;
+    return NULL;
+}
+
+/* For threads that may not ask for memory any more. */
+static void leave_spare_rings(struct ll_ring_process *page)
+{
+    uint32_t index;
+    for (int i = 0; i < SPARE_RINGS && new_ring(page, &index); i++)
+        atomic_store_explicit(&page->slot[index].state, LL_RING_SLOT_LEFT, memory_order_release);
+}
+
+static bool take_new_ring(struct ll_thread *thread, struct ll_ring_process *page)
+{
+    uint32_t index;
+    struct ll_ring *ring = new_ring(page, &index);
+    if (!ring)
+        return false;
+    take(thread, index, ring, page->slot[index].bytes);
+    if (index == 0 && !thread->tid)
+        leave_spare_rings(page);
+    return true;
 }
 
 static bool get_ring(struct ll_thread *thread)
@@ -133,19 +159,28 @@ static bool get_ring(struct ll_thread *thread)
     return !thread->untouched;
 }
 
+/* Where this thread's signal handlers have a stack of their own. Asked for here, as asking the kernel is a system
+ * call. */
+static __thread stack_t own_stack __attribute__((tls_model("initial-exec")));
+
+LL_EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
+{
+    int status = (int)syscall(SYS_sigaltstack, stack, before);
+    if (status == 0 && stack)
+        own_stack = *stack;
+    return status;
+}
+
 /* A signal handler lies below the record that it came amid, or on a stack of its own. What does not is no
  * handler: something has jumped out of that record, which is lost. */
 static bool is_amid_record(struct ll_thread *thread, const void *top)
 {
-    if ((uintptr_t)thread->busy > (uintptr_t)top)
+    uintptr_t from_stack = (uintptr_t)top - (uintptr_t)own_stack.ss_sp;
+    if ((uintptr_t)thread->busy > (uintptr_t)top ||
+        (!(own_stack.ss_flags & SS_DISABLE) && from_stack < own_stack.ss_size))
         return true;
-    int error = errno;
-    stack_t stack;
-    bool elsewhere = sigaltstack(NULL, &stack) != 0 || (stack.ss_flags & SS_ONSTACK);
-    errno = error;
-    if (!elsewhere)
-        thread->busy = NULL;
-    return elsewhere;
+    thread->busy = NULL;
+    return false;
 }
 
 bool ll_thread_ready(struct ll_thread *thread, const void *top)
@@ -166,18 +201,6 @@ bool ll_thread_ready(struct ll_thread *thread, const void *top)
     return ready;
 }
 
-/* The recorder sleeps only while little happens. */
-static void wake_reader(void)
-{
-    /* The page is mapped for reading; the kernel needs no more to wake whoever waits on it. */
-    const _Atomic uint32_t *asleep = &ll_process_control()->asleep;
-    if (!atomic_load_explicit(asleep, memory_order_relaxed))
-        return;
-    int error = errno;
-    syscall(SYS_futex, asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
-    errno = error;
-}
-
 /* Fills what is left before the end of the ring, where a record would wrap. */
 static uint64_t start_of(struct ll_thread *thread, unsigned count)
 {
@@ -196,12 +219,13 @@ static bool is_memory(uint64_t header)
     return kind == LL_RING_ALLOCATE || kind == LL_RING_RELEASE;
 }
 
-/* A driver of LAPACK makes thousands of calls before its own record comes, and the reader waits for that one;
- * a program may take and give memory faster than the reader follows. Calls within others and memory leave
- * half of the ring to the program's calls. */
+/* A driver of LAPACK makes thousands of calls before its own record comes, and they are only counted: they never
+ * wait, and leave half of the ring to the others. So does memory where nobody waits, which a program may take and
+ * give faster than the reader follows. */
 static uint64_t room_for(const struct ll_thread *thread, uint64_t header)
 {
-    return is_nested(header) || is_memory(header) ? thread->size_words / 2 : thread->size_words;
+    bool yields = is_nested(header) || (is_memory(header) && ll_process_control()->patience_ticks == 0);
+    return yields ? thread->size_words / 2 : thread->size_words;
 }
 
 static void count_lost(struct ll_thread *thread, uint64_t header)
@@ -215,23 +239,78 @@ static void count_lost(struct ll_thread *thread, uint64_t header)
                               memory_order_relaxed);
 }
 
-void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)
+static bool has_room_up_to(struct ll_thread *thread, uint64_t after, uint64_t room)
 {
-    uint64_t skipped = start_of(thread, count), size = thread->size_words, room = room_for(thread, words[0]);
-    uint64_t after = thread->head + skipped + count;
-    if (after - thread->tail_seen > room) {
+    if (after - thread->tail_seen > room)
         thread->tail_seen = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
-        if (after - thread->tail_seen > room) {
-            count_lost(thread, words[0]);
-            wake_reader();
-            return;
+    return after - thread->tail_seen <= room;
+}
+
+static void rest(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Waits for the reader. It may have died, or be held up: once somebody has waited in vain for a sign of life,
+ * nobody waits until there is one. A reader that lives and still does not come to this ring is not waited for
+ * without end either. A child of a fork, made by a handler meanwhile, does not have the ring. */
+static bool wait_for_room(struct ll_thread *thread, uint64_t after)
+{
+    enum { PATIENCES = 16 };
+    static _Atomic uint64_t silent_beat = UINT64_MAX;
+    uint64_t patience = ll_process_control()->patience_ticks, beat = ll_process_beat();
+    if (patience == 0 || atomic_load_explicit(&silent_beat, memory_order_relaxed) == beat)
+        return false;
+    uint64_t begin = ll_process_ticks(), heard = begin, now = begin, next;
+    while (thread->generation == ll_process_generation()) {
+        for (int i = 0; i < LOOKS; i++) {
+            rest();
+            if (has_room_up_to(thread, after, thread->size_words))
+                return true;
+        }
+        now = ll_process_ticks();
+        next = ll_process_beat();
+        if (next != beat)
+            heard = now;
+        beat = next;
+        if (now - heard > patience || now - begin > PATIENCES * patience) {
+            atomic_store_explicit(&silent_beat, beat, memory_order_relaxed);
+            return false;
         }
     }
+    return false;
+}
+
+/* There is room. */
+static void put(struct ll_thread *thread, const uint64_t *words, unsigned count)
+{
+    uint64_t skipped = start_of(thread, count), size = thread->size_words;
     if (skipped)
         thread->words[thread->head & (size - 1)] = ll_ring_header(LL_RING_FILL, (unsigned)skipped, 0, 0);
     memcpy(thread->words + ((thread->head + skipped) & (size - 1)), words, count * sizeof *words);
-    if ((thread->head ^ after) & (size / 2))
-        wake_reader();
-    thread->head = after;
-    atomic_store_explicit(&thread->ring->head, after, memory_order_release);
+    thread->head += skipped + count;
+    atomic_store_explicit(&thread->ring->head, thread->head, memory_order_release);
+}
+
+void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count)
+{
+    uint64_t after = thread->head + start_of(thread, count) + count;
+    if (has_room_up_to(thread, after, room_for(thread, words[0]))) {
+        put(thread, words, count);
+        return;
+    }
+    uint64_t begin = ll_process_ticks();
+    bool waits = !is_nested(words[0]) && wait_for_room(thread, after);
+    if (waits)
+        put(thread, words, count);
+    else if (thread->generation == ll_process_generation())
+        count_lost(thread, words[0]);
+    if (waits && has_room_up_to(thread, thread->head + 2 * WAIT_WORDS, thread->size_words))
+        put(thread,
+            (const uint64_t[]){ll_ring_header(LL_RING_WAIT, WAIT_WORDS, 0, 0), begin, ll_process_ticks() - begin},
+            WAIT_WORDS);
 }

@@ -163,10 +163,6 @@ static inline bool asks_for_size(uint64_t count)
 {
     return count == (uint64_t)-1 || count == (uint64_t)-2;
 }
-static inline void keep_size(struct ll_passage *passage, uint64_t size)
-{
-    passage->sizes = passage->sizes * 5 + size;
-}
 static inline uint64_t scalar_word_s(const float *value)
 {
     return value ? ll_ring_scalar((double)*value, 0) : LL_RING_ZERO;
@@ -202,7 +198,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_FORTRAN_SIDE(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_DIAG(letter, name) *word++ = letter_word(name);
 #define W_FORTRAN_JOB(letter, name) *word++ = letter_word(name);
-#define W_FORTRAN_COUNT(letter, name) keep_size(&frame.passage, *word++ = count_word(name, wide));
+#define W_FORTRAN_COUNT(letter, name) *word++ = count_word(name, wide);
 #define W_FORTRAN_WORK(letter, name) frame.passage.is_query |= asks_for_size(count_word(name, wide));
 #define W_FORTRAN_SCALAR(letter, name) *word++ = scalar_word_##letter(name);
 #define W_FORTRAN_PART(letter, name) *word++ = part_word_##letter(name);
@@ -218,7 +214,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_CBLAS_SIDE(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_DIAG(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_COUNT(letter, name)                                                                          \
-    keep_size(&frame.passage, *word++ = wide ? (uint64_t)name : (uint64_t)(int64_t)(int)name);
+    *word++ = wide ? (uint64_t)name : (uint64_t)(int64_t)(int)name;
 #define W_CBLAS_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_CBLAS_PART(letter, name) *word++ = part_word_##letter(&name);
 #define W_CBLAS_PLAIN(letter, name)
@@ -226,7 +222,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_CBLAS_OTHER(letter, name)
 #define W_DNNL_ORDER(letter, name) *word++ = ROWS_FIRST;
 #define W_DNNL_TRANS(letter, name) *word++ = (unsigned char)name;
-#define W_DNNL_COUNT(letter, name) keep_size(&frame.passage, *word++ = (uint64_t)name);
+#define W_DNNL_COUNT(letter, name) *word++ = (uint64_t)name;
 #define W_DNNL_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_DNNL_ARRAY(letter, name) *word++ = (uint64_t)(uintptr_t)name;
 #define W_DNNL(letter, kind, name) W_DNNL_##kind(letter, name)

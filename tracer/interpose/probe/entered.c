@@ -55,7 +55,6 @@ static void record(struct ll_probed_thread *thread, struct ll_probed_call *call,
     call->words[1] = call->start_ticks;
     call->words[2] = ticks - call->start_ticks;
     call->words[3] = call->caller;
-    call->words[4] = 0; /* the processor's time was not taken */
     ll_thread_push(&thread->ring, call->words, count);
 }
 
