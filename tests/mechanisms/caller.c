@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that calls the tiny library's routine so often: itself, through a table of addresses
- * (TINY_TABLE), or by way of the library (TINY_INNER); before these calls one that a signal handler jumps out
+ * (TINY_TABLE), by way of the library (TINY_INNER) or of another one (TINY_USER); before these calls one that a signal handler jumps out
  * of (TINY_JUMPS). Its exit status is 3 when the sum is right: a recorder must change neither. */
 #ifdef TINY_JUMPS
 #define _POSIX_C_SOURCE 200809L
@@ -21,8 +21,10 @@ static void jump(int number)
 }
 #endif
 
-#ifdef TINY_INNER
+#if defined(TINY_INNER)
 #define ADD tiny_add
+#elif defined(TINY_USER)
+#define ADD user_add
 #else
 #ifdef TINY_TABLE
 void (*const volatile table[])(int, double, const double *, int, double *, int) = {cblas_daxpy};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opener local|deep|again|often FILE FUNCTION: opens a library and calls its function of one sum, or, when
- * the function is the routine itself, the routine through the pointer. again: deep, and the library was
+/* opener local|deep|again|often|version FILE FUNCTION: opens a library and calls its function of one sum, or, when
+ * the function is the routine itself, the routine through the pointer. version: of the version that is named as the
+ * file is. again: deep, and the library was
  * opened, used and closed before. often: it was opened and closed some thousand times. With TINY_CALLS_TOO,
  * no arguments are a call as a linked library is called. */
 #define _GNU_SOURCE
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 #endif
     if (argc != 4)
         return 2;
-    int flags = RTLD_NOW | RTLD_LOCAL | (strcmp(argv[1], "local") == 0 ? 0 : RTLD_DEEPBIND);
+    int flags = RTLD_NOW | RTLD_LOCAL | (strcmp(argv[1], "local") == 0 || strcmp(argv[1], "version") == 0 ? 0 : RTLD_DEEPBIND);
     int calls = TINY_CALLS;
     double sum = 0;
     if (strcmp(argv[1], "again") == 0) {
@@ -52,6 +53,8 @@ int main(int argc, char **argv)
     for (int i = 0; strcmp(argv[1], "often") == 0 && i < OFTEN; i++)
         dlclose(dlopen(argv[2], flags));
     void *library = dlopen(argv[2], flags), *address = library ? dlsym(library, argv[3]) : NULL;
+    if (library && strcmp(argv[1], "version") == 0)
+        address = dlvsym(library, argv[3], strrchr(argv[2], '/') + 1);
     if (!address)
         return 2;
     for (int i = 0; i < calls; i++)

@@ -42,6 +42,8 @@ static const struct situation situations[] = {
     {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "deep", "libuser_noplt.so", "user_add"}},
     {LL_REACH_OPENED_DEEP_ADDRESS, {"opener", "again", "libuser_noplt.so", "user_add"}},
     {LL_REACH_POINTER, {"opener", "local", "libtiny.so", "cblas_daxpy"}},
+    {LL_REACH_POINTER, {"opener", "version", "libtiny_versioned.so", "cblas_daxpy"}},
+    {LL_REACH_POINTER, {"caller_next"}},
     {LL_REACH_INTERNAL, {"inner"}},
     {LL_REACH_INTERNAL, {"inner_weak"}},
     {LL_REACH_INTERNAL_BOUND, {"inner_symbolic"}},
@@ -396,7 +398,7 @@ static void the_coverage_of_each_program_chooses_a_mechanism_that_sees_it(void *
         {"inner_direct", LL_MECHANISM_ENTRY, LL_REACH_INTERNAL_BOUND},
         {"caller_hidden", LL_MECHANISM_ENTRY, LL_REACH_HIDDEN},
         {"caller_static", LL_MECHANISM_PROBE, LL_REACH_STATIC_NAMED},
-        {"opener", LL_MECHANISM_AUDIT, LL_REACH_POINTER},
+        {"opener", LL_MECHANISM_PRELOAD, LL_REACH_POINTER},
         {"caller_rpath", LL_MECHANISM_PRELOAD, LL_REACH_CALL_SLOT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -419,7 +421,7 @@ static void a_routine_that_is_asked_for_twice_is_seen_both_ways(void **state)
     assert_int_equal(coverage.route_count, 2);
     assert_int_equal(coverage.routes[0].reach, LL_REACH_CALL_SLOT);
     assert_int_equal(coverage.routes[1].reach, LL_REACH_POINTER);
-    assert_int_equal(coverage.mechanism, LL_MECHANISM_AUDIT);
+    assert_int_equal(coverage.mechanism, LL_MECHANISM_PRELOAD);
 }
 
 static void a_stripped_static_program_is_refused(void **state)

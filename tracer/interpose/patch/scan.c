@@ -271,16 +271,18 @@ __attribute__((constructor)) static void start(void)
     int error = errno;
     dl_iterate_phdr(unbind_library, NULL);
     errno = error;
-    if (!folder || !mechanism)
+    if (!folder)
+        return;
+    for (size_t i = 0; i < sizeof routines / sizeof routines[0]; i++) {
+        routines[i].wrapper = ll_wrapper_of(routines[i].symbol);
+        want(&routines[i]);
+    }
+    if (!mechanism)
         return;
     const char *folders = getenv("LD_LIBRARY_PATH");
     size_t bytes = folders ? strlen(folders) + 1 : 0;
     if (bytes <= sizeof library_path)
         memcpy(library_path, folders ? folders : "", bytes);
-    for (size_t i = 0; i < sizeof routines / sizeof routines[0]; i++) {
-        routines[i].wrapper = ll_interpose_wrapper(routines[i].name);
-        want(&routines[i]);
-    }
     want(&opener);
     with_entries = strcmp(mechanism, "entry") == 0;
     if (with_entries || strcmp(mechanism, "patch") == 0)

@@ -123,6 +123,22 @@ void *ll_module_symbol_anywhere(const char *name)
     return found;
 }
 
+void *ll_module_symbol_behind(const char *name, const void *caller)
+{
+    struct modules *modules = list_modules();
+    uintptr_t address = (uintptr_t)ll_entry_origin(caller);
+    void *found = NULL;
+    bool is_behind = false;
+    for (uint32_t i = 0; modules && !found && i < modules->count; i++) {
+        const struct module *module = &modules->module[i];
+        found = is_behind ? symbol_of(module, name) : NULL;
+        is_behind |= address >= module->loaded.begin && address < module->loaded.end;
+    }
+    if (modules)
+        drop_modules(modules);
+    return found;
+}
+
 bool ll_module_has(const char *name)
 {
     struct modules *modules = list_modules();

@@ -114,6 +114,9 @@ void ll_log_host(void);
 void ll_log_libraries(void);
 void ll_log_blas(void *real);
 
+/* wrappers.c: the wrapper of a row of symbols.def. */
+void *ll_wrapper_of(uint32_t symbol);
+
 /* resolve.c: the function that a caller would have got without us. */
 void *ll_resolve(uint32_t symbol, void *caller);
 
@@ -122,6 +125,9 @@ void *ll_resolve(uint32_t symbol, void *caller);
  * needs, breadth first, as it does; then anywhere. Never a symbol of ours; NULL where there is none. */
 void *ll_module_symbol_for(const char *name, const void *caller);
 void *ll_module_symbol_anywhere(const char *name);
+
+/* Likewise in what was loaded after the caller's library, as RTLD_NEXT does. */
+void *ll_module_symbol_behind(const char *name, const void *caller);
 
 /* Where the library begins that an address lies in; 0: in none. */
 uintptr_t ll_module_begin(const void *address);

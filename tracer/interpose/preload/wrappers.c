@@ -304,6 +304,11 @@ static const struct {
 #include "tracer/interpose/symbols.def"
 };
 
+void *ll_wrapper_of(uint32_t symbol)
+{
+    return wrappers[symbol].wrapper;
+}
+
 void *ll_interpose_wrapper(const char *name)
 {
     for (uint32_t symbol = 0; symbol < LL_SYMBOL_COUNT; symbol++)
