@@ -20,6 +20,13 @@ expect "$(calls "$here/t.llt")" 7 "calls recorded"
 expect "$("$leadline" info --json "$here/t.llt" | sed -n 's/.*"flops": "\(.*\)",/\1/p')" $((7 * 2 * 50 * 50 * 50)) FLOPs
 expect "$(wc -l <"$here/err")" "$(grep -c '^leadline: ' "$here/err")" "lines of ours alone on standard error"
 
+# Small calls that come faster than they are written down.
+echo | "$leadline" record -o "$here/f.llt" -- "$products" 2 400000 0 >/dev/null 2>&1
+expect $? 0 "the exit status of a program of many small calls"
+expect "$(calls "$here/f.llt")" 400000 "its calls"
+echo | "$leadline" record --lossy --json -o "$here/f.llt" -- "$products" 2 400000 0 2>/dev/null >"$here/told"
+expect $? "$(grep -c '"dropped": [1-9]' "$here/told")" "the exit status where they may be lost, and whether they were"
+
 echo | "$leadline" record -o "$here/k.llt" -- "$products" 50 7 die >/dev/null 2>"$here/err"
 expect $? 137 "the status of a killed program"
 expect "$(grep -c "$products was ended by signal 9" "$here/err")" 1 "word of what ended a killed program"

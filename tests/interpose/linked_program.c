@@ -5,17 +5,25 @@
 #include "tests/interpose/blas.h"
 #include "tracer/interpose/leadline.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -350,6 +358,66 @@ static int has_small_stack(void)
     return swapcontext(&main_context, &context) != 0 || !small_right;
 }
 
+/* From now on any system call of any thread but the end of all ends the process. */
+static bool forbid_system_calls(void)
+{
+    struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}
+
+static _Atomic int run, forbidden, were_right;
+
+/* Calls for the first time when nothing is permitted any more. */
+static void *call_late(void *unused)
+{
+    run++;
+    while (!atomic_load(&forbidden))
+        continue;
+    were_right += products(2000);
+    for (;;)
+        continue;
+    return unused;
+}
+
+static int forbids(void)
+{
+    enum { THREADS = 2 };
+    const int n = 3, one = 1;
+    double x[3] = {1}, y[3] = {2};
+    pthread_t thread;
+    bool right = products(1);
+    for (int i = 0; i < THREADS; i++)
+        right &= pthread_create(&thread, NULL, call_late, NULL) == 0;
+    while (atomic_load(&run) < THREADS)
+        continue;
+    if (!forbid_system_calls())
+        _exit(77);
+    forbidden = 1;
+    right &= products(2000) && ddot_(&n, x, &one, y, &one) == 6; /* and from a new place */
+    while (atomic_load(&were_right) < THREADS)
+        continue;
+    _exit(!right);
+}
+
+/* Cuts the files off that its rings are in. */
+static int cuts(void)
+{
+    const char *place = getenv("LEADLINE_RINGS");
+    DIR *folder = place ? opendir(place) : NULL;
+    bool right = products(1);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        int file = entry->d_name[0] == '.' ? -1 : openat(dirfd(folder), entry->d_name, O_WRONLY | O_TRUNC);
+        if (file >= 0)
+            close(file);
+    }
+    return !(right && products(100));
+}
+
 /* Nanoseconds of a call, least of many short loops; for the bench. */
 static int speed(void)
 {
@@ -403,6 +471,8 @@ int main(int count, char **arguments)
         {"within", is_killed_within},
         {"handlers", jumps_from_handlers},
         {"pages", takes_pages},
+        {"forbids", forbids},
+        {"cuts", cuts},
     };
     for (size_t i = 0; count == 2 && i < sizeof things / sizeof *things; i++)
         if (strcmp(arguments[1], things[i].name) == 0)

@@ -6,6 +6,7 @@
 
 #include "tracer/base/clock.h"
 
+#include <poll.h>
 #include <signal.h>
 
 static const char *preload, *folder;
@@ -42,6 +43,24 @@ static void run(struct seen *seen, const char *program, const char *what, uint64
     char *const arguments[] = {path, (char *)(opens ? folder : what), opens ? (char *)what : NULL, NULL};
     recording_begin(&seen->recording, ring_bytes, false);
     pid_t child = recording_start(&seen->recording, preload, arguments, &out);
+    recording_wait(&seen->recording, child, out);
+    collect(seen);
+}
+
+/* The same, while somebody reads who is slow for so small a ring. */
+static void run_reading(struct seen *seen, const char *what)
+{
+    char path[4096];
+    int out;
+    *seen = (struct seen){0};
+    snprintf(path, sizeof path, "%s/linked_program", folder);
+    recording_begin(&seen->recording, LL_RING_LEAST_BYTES, true);
+    pid_t child = recording_start(&seen->recording, preload, (char *const[]){path, (char *)what, NULL}, &out);
+    struct pollfd end = {.fd = out, .events = POLLIN};
+    do {
+        collect(seen);
+        ll_ring_wait(seen->recording.reader, 1000000);
+    } while (poll(&end, 1, 0) == 0);
     recording_wait(&seen->recording, child, out);
     collect(seen);
 }
@@ -385,6 +404,68 @@ static void what_finds_no_room_is_counted(void **state)
     finish(&seen);
 }
 
+static void a_thread_waits_for_room_while_somebody_reads(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run_reading(&seen, "floods");
+    assert_int_equal(seen.recording.status, 0);
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 20000);
+    assert_int_equal(count_kind(&seen, LL_EVENT_LOST), 0);
+    assert_true(count_kind(&seen, LL_EVENT_WAIT) > 0);
+    for (uint64_t i = 1; i < seen.count; i++)
+        assert_true(seen.events[i].start_ns >= seen.events[i - 1].start_ns);
+    finish(&seen);
+}
+
+/* Two seconds for the first record that finds no room, none for the others. */
+static void nobody_waits_for_long_when_nobody_reads(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    char path[4096];
+    int out;
+    snprintf(path, sizeof path, "%s/linked_program", folder);
+    recording_begin(&seen.recording, LL_RING_LEAST_BYTES, true);
+    uint64_t begin = ll_now_ns();
+    pid_t child = recording_start(&seen.recording, preload, (char *const[]){path, "floods", NULL}, &out);
+    recording_wait(&seen.recording, child, out);
+    assert_true(ll_now_ns() - begin < UINT64_C(20000000000));
+    collect(&seen);
+    assert_int_equal(seen.recording.status, 0);
+    uint64_t lost = ll_ring_process_info(seen.recording.reader, 0).lost;
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0) + lost, 20000);
+    assert_true(lost > 0);
+    finish(&seen);
+}
+
+static void a_program_that_forbids_system_calls_lives(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run_reading(&seen, "forbids");
+    assert_int_equal(seen.recording.status, 0);
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_dgemm_, 0), 6001);
+    assert_int_equal(count_calls(&seen, LL_SYMBOL_ddot_, 0), 1);
+    assert_true(ll_ring_process_info(seen.recording.reader, 0).ended_ns > 0);
+    finish(&seen);
+}
+
+/* What was in them is lost, and the program goes on in another file. */
+static void a_program_that_cuts_its_rings_off_lives(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run_reading(&seen, "cuts");
+    assert_int_equal(seen.recording.status, 0);
+    assert_true(count_calls(&seen, LL_SYMBOL_dgemm_, 0) >= 99);
+    uint64_t damaged = ll_ring_unreadable(seen.recording.reader);
+    for (size_t i = 0; i < ll_ring_process_count(seen.recording.reader); i++)
+        damaged += ll_ring_process_info(seen.recording.reader, i).damaged;
+    assert_true(damaged > 0);
+    finish(&seen);
+}
+
 static void memory_that_comes_and_goes_leaves_room_for_calls(void **state)
 {
     (void)state;
@@ -573,6 +654,10 @@ int main(int count, char **arguments)
         cmocka_unit_test(after_a_jump_calls_from_deeper_frames_are_not_within_the_lost_one),
         cmocka_unit_test(a_record_that_was_jumped_out_of_is_lost_alone),
         cmocka_unit_test(what_finds_no_room_is_counted),
+        cmocka_unit_test(a_thread_waits_for_room_while_somebody_reads),
+        cmocka_unit_test(nobody_waits_for_long_when_nobody_reads),
+        cmocka_unit_test(a_program_that_forbids_system_calls_lives),
+        cmocka_unit_test(a_program_that_cuts_its_rings_off_lives),
         cmocka_unit_test(memory_that_comes_and_goes_leaves_room_for_calls),
         cmocka_unit_test(a_signal_amid_a_record_does_no_harm),
         cmocka_unit_test(marks_stand_between_calls),

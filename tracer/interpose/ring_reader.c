@@ -137,6 +137,7 @@ struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status)
     struct ll_ring_reader *reader = calloc(1, sizeof *reader);
     if (!reader)
         return NULL;
+    ll_shield_install();
     reader->forms = (struct ll_ring_forms){.decode = decode, .context = reader};
     reader->folder = ll_copy_text(&reader->arena, folder, strlen(folder));
     const char *path = reader->folder ? ll_format(&reader->arena, "%s/control", folder) : NULL;

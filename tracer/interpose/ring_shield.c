@@ -20,7 +20,6 @@ struct piece {
 
 static struct piece pieces[PIECES];
 static _Atomic uint32_t piece_count; /* places beyond were never taken */
-static _Atomic bool installed;
 static struct sigaction before;
 static void (*_Atomic tell)(const void *piece);
 
@@ -65,11 +64,12 @@ static void take(int number, siginfo_t *info, void *context)
     errno = error;
 }
 
-static void install(void)
+void ll_shield_install(void)
 {
-    if (sigaction(SIGBUS, NULL, &before) != 0)
+    struct sigaction present;
+    if (sigaction(SIGBUS, NULL, &present) != 0 || (present.sa_flags & SA_SIGINFO && present.sa_sigaction == take))
         return;
-    struct sigaction action = before;
+    struct sigaction action = before = present;
     action.sa_sigaction = take;
     action.sa_flags |= SA_SIGINFO;
     sigaction(SIGBUS, &action, NULL);
@@ -89,8 +89,6 @@ void ll_shield(void *piece, size_t bytes)
     atomic_store(&pieces[at].begin, (uintptr_t)piece);
     for (uint32_t count = atomic_load(&piece_count); count <= at;)
         atomic_compare_exchange_strong(&piece_count, &count, at + 1);
-    if (!atomic_exchange(&installed, true))
-        install();
 }
 
 void ll_shield_tell(void (*told)(const void *piece))

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Takes the signal, unless it is taken already. */
+void ll_shield_install(void);
+
 /* From now on, and no longer, the piece is shielded. At most some thousands are; others stay as they are. Any
  * thread at any time. */
 void ll_shield(void *piece, size_t bytes);

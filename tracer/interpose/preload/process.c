@@ -346,6 +346,14 @@ static struct ll_ring_process *wait_for_page(void)
     return ll_process();
 }
 
+/* Never again: the program's own handler may go on to ours. */
+static void shield_once(void)
+{
+    static _Atomic bool done;
+    if (!atomic_exchange(&done, true))
+        ll_shield_install();
+}
+
 struct ll_ring_process *ll_process_open(void)
 {
     if (!own)
@@ -364,6 +372,7 @@ struct ll_ring_process *ll_process_open(void)
     if (page) {
         ll_shield(control, LL_RING_PAGE);
         ll_shield_tell(break_off);
+        shield_once();
         atomic_store_explicit(&own->generation, atomic_fetch_add(&generations, 1) + 1, memory_order_release);
     }
     if (page || !broken)
