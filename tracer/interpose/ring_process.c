@@ -15,17 +15,19 @@
 
 enum { ROOM = LL_RING_LOG_BYTES / sizeof(uint64_t) }; /* of the log, in words */
 
-static void *map_part(const char *path, uint64_t offset, uint64_t bytes)
+/* Of the descriptor, or where that is -1 of the file that is at the path now. */
+static void *map_part(const char *path, int kept, uint64_t offset, uint64_t bytes)
 {
     struct stat status;
-    int file = open(path, O_RDWR | O_CLOEXEC);
+    int file = kept >= 0 ? kept : open(path, O_RDWR | O_CLOEXEC);
     if (file < 0)
         return NULL;
     bool there = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
                  offset <= (uint64_t)status.st_size && bytes <= (uint64_t)status.st_size - offset;
     void *memory =
         there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset) : MAP_FAILED;
-    close(file);
+    if (kept < 0)
+        close(file);
     if (memory == MAP_FAILED)
         return NULL;
     ll_shield(memory, bytes);
@@ -38,16 +40,19 @@ void ll_followed_unmap(void *part, uint64_t bytes)
     munmap(part, bytes);
 }
 
-bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path)
+bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path, bool keeps)
 {
-    struct ll_ring_process *page = map_part(path, 0, LL_RING_RINGS_AT);
+    int file = keeps ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct ll_ring_process *page = map_part(path, file, 0, LL_RING_RINGS_AT);
     char *kept = page ? ll_copy_text(arena, path, strlen(path)) : NULL;
     if (!kept || page->magic != LL_RING_MAGIC) {
         if (page)
             ll_followed_unmap(page, LL_RING_RINGS_AT);
+        if (file >= 0)
+            close(file);
         return false;
     }
-    *followed = (struct ll_followed_process){.path = kept, .page = page};
+    *followed = (struct ll_followed_process){.path = kept, .file = file, .page = page};
     followed->pid = page->pid;
     followed->parent_pid = page->parent_pid;
     followed->started_ns = page->started_ns;
@@ -61,6 +66,8 @@ void ll_followed_release(struct ll_followed_process *followed)
     free(followed->seen_ticks);
     free(followed->described);
     ll_map_release(&followed->places);
+    if (followed->file >= 0)
+        close(followed->file);
     ll_followed_unmap((void *)(uintptr_t)followed->page, LL_RING_RINGS_AT);
 }
 
@@ -73,7 +80,7 @@ struct ll_ring *ll_followed_ring(struct ll_followed_process *followed, unsigned 
     followed->is_followed[slot] = true;
     bool sound = offset % LL_RING_PAGE == 0 && size >= LL_RING_LEAST_BYTES && size <= UINT64_C(1) << 40 &&
                  (size & (size - 1)) == 0;
-    struct ll_ring *ring = sound ? map_part(followed->path, offset, LL_RING_PAGE + size) : NULL;
+    struct ll_ring *ring = sound ? map_part(followed->path, followed->file, offset, LL_RING_PAGE + size) : NULL;
     followed->damaged += !ring;
     *bytes = size;
     return ring;

@@ -10,6 +10,7 @@
 
 struct ll_followed_process {
     char *path;                         /* in the arena of the reader */
+    int file;                           /* kept open, as somebody may take its name away; -1: it is not */
     const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
     uint64_t pid, parent_pid, started_ns;
     uint64_t log_read; /* words of the log that were looked at */
@@ -27,8 +28,9 @@ struct ll_followed_process {
     uint64_t described_capacity;
 };
 
-/* Maps the file at path; false when it is none of ours (yet), or is not long enough. */
-bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path);
+/* Maps the file at path, and keeps it open if asked to; false when it is none of ours (yet), or is not long
+ * enough. */
+bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path, bool keeps);
 void ll_followed_release(struct ll_followed_process *followed);
 
 /* Unmaps such a ring, or another part of the file. */

@@ -30,6 +30,7 @@ enum {
     MOST_WORDS_EACH = 1 << 22, /* .. and at most and at least in one */
     LEAST_WORDS_EACH = 1 << 15,
     BEAT_EVENTS = 1024,
+    MOST_FILES = 200, /* of processes that are kept open */
     SLACK_NS = 2000000, /* a thread may be held up between reading the clock and saying that it did */
     LOOK_NS = 5000000,  /* the folder is looked through so often */
     LEAST_REST_NS = 100000
@@ -192,7 +193,8 @@ static void follow_file(struct ll_ring_reader *reader, const char *name)
                  sizeof *reader->processes))
         return;
     const char *path = ll_format(&reader->arena, "%s/%s", reader->folder, name);
-    if (!path || !ll_followed_open(&reader->processes[reader->process_count], &reader->arena, path)) {
+    struct ll_followed_process *followed = &reader->processes[reader->process_count];
+    if (!path || !ll_followed_open(followed, &reader->arena, path, reader->process_count < MOST_FILES)) {
         reader->unreadable++;
         return;
     }
