@@ -268,6 +268,40 @@ static void halves_of_one_matrix_are_updated_side_by_side(void **state)
     end(&p);
 }
 
+/* A factorization: windows of one matrix that shrink by a row and a column each time are updated by its columns and
+ * strided rows. A few regions each time, not one for each row. */
+static void windows_that_shrink_are_told_finely(void **state)
+{
+    enum { SIDE = 40, STEPS = 36 };
+    const uint64_t stride = SIDE * 4;
+    struct program p;
+    (void)state;
+    begin(&p);
+    for (uint64_t k = 0; k < STEPS; k++) {
+        uint64_t left = SIDE - 1 - k, corner = c + k * (stride + 4);
+        struct ll_event *event = product(&p, a, b, c, true);
+        struct ll_call_operand *operand = event->call.operand;
+        const uint64_t shapes[3][4] = {{corner + 4, 1, left, left * 4},
+                                       {corner + stride, left, 1, 4},
+                                       {corner + stride + 4, left, left, left * 4}};
+        for (int i = 0; i < 3; i++) {
+            operand[i].address = shapes[i][0];
+            operand[i].rows = shapes[i][1];
+            operand[i].row_bytes = shapes[i][3];
+            operand[i].stride_bytes = operand[i].rows == 1 ? operand[i].row_bytes : stride;
+            operand[i].shape.dim[0] = i == 0 ? left : shapes[i][1];
+            operand[i].shape.dim[1] = i == 0 ? 1 : shapes[i][2];
+        }
+        event->call.number[2] = event->call.number[3] = (int64_t)left;
+        event->call.number[4] = 1;
+    }
+    p.rows_free = STEPS * 24;
+    record(&p);
+    assert_int_equal(p.summary.calls, STEPS);
+    assert_int_equal(p.summary.coarse, 0);
+    end(&p);
+}
+
 /* Products of panels that stand side by side in one matrix, whose leading dimension is another one each second
  * turn. */
 static void multiply_panels(struct program *p)
@@ -582,6 +616,7 @@ int main(void)
         cmocka_unit_test(parts_of_two_tensors_are_seen_as_one),
         cmocka_unit_test(columns_of_one_matrix_do_not_meet),
         cmocka_unit_test(halves_of_one_matrix_are_updated_side_by_side),
+        cmocka_unit_test(windows_that_shrink_are_told_finely),
         cmocka_unit_test(what_takes_too_long_is_told_coarsely),
         cmocka_unit_test(time_between_calls_is_a_gap_of_its_thread),
         cmocka_unit_test(a_thread_that_comes_goes_on_from_who_called_last),

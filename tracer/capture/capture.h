@@ -23,7 +23,7 @@ struct ll_capture_settings {
      * (struct ll_call); the text is copied. NULL: the address. */
     const char *(*site)(void *context, uint64_t address, uint32_t mapping);
     void *context;
-    uint64_t rows_free; /* see `coarse`; 0: a quarter of a million, and 64 for each call */
+    uint64_t rows_free; /* see `coarse`; 0: 131072, and 64 for each call */
 };
 
 enum ll_steps_by { LL_STEPS_NONE, LL_STEPS_BY_MARKS, LL_STEPS_BY_REPETITION };

@@ -9,7 +9,8 @@
 enum {
     VIEWS = 4096,    /* entries of the cache of views */
     VIEW_INPUTS = 6, /* views of more tensors are made anew each time */
-    MOST_PIECES = 8  /* where memory is told coarsely */
+    MOST_PIECES = 64,      /* what is read of more becomes one, .. */
+    MOST_PIECES_COARSE = 8 /* .. and where memory is told coarsely of more than these */
 };
 
 /* A view that was made: of these tensors, in this shape, at this place. Tensors are written once, so it never
@@ -207,14 +208,15 @@ static uint32_t last_op_of(const struct ll_memory *memory)
     return last ? (uint32_t)(last - 1) : LL_NONE;
 }
 
-/* The pieces at hand become one, of the tensor that they are seen as. */
+/* The pieces at hand become one, of the tensor that they are seen as. Whoever overwrites a part of it waits for the
+ * readers of all parts; the op that reads it now waits for all who wrote them. */
 static void merge_pieces(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t tensor,
                          uint32_t desc)
 {
     struct ll_region region = region_of(at, at, tensor, desc, last_op_of(memory));
     region.brought = brought_pieces(memory);
     for (uint64_t i = 0; i < memory->pieces.count; i++)
-        ll_readers_clear(&memory->regions, &memory->pieces.items[i].readers);
+        ll_readers_move(&memory->regions, &memory->pieces.items[i].readers, &region.readers);
     ll_regions_put(&memory->regions, &region);
 }
 
@@ -268,7 +270,7 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
     uint32_t tensor = whole_tensor(memory, at, desc);
     if (tensor == LL_NONE)
         tensor = view_pieces(memory, at, desc, thread);
-    if (memory->coarse && tensor != LL_NONE && memory->pieces.count > MOST_PIECES) {
+    if (tensor != LL_NONE && memory->pieces.count > (memory->coarse ? MOST_PIECES_COARSE : MOST_PIECES)) {
         merge_pieces(memory, at, tensor, desc);
         return memory->regions.failed ? LL_NONE : tensor;
     }

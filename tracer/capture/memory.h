@@ -26,7 +26,7 @@ struct ll_memory {
     uint32_t scope;    /* of `seen_as` */
     uint64_t op_count; /* ops recorded so far, by whomever: the next one's number */
     uint64_t views_made;
-    bool coarse; /* stretches are whole runs, and what is read of many pieces becomes one */
+    bool coarse; /* stretches are whole runs, and what is read of some pieces becomes one */
 };
 
 /* Ops that an op must wait for, gathered and then handed to the recorder in the order of their reasons. */

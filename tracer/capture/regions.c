@@ -182,6 +182,18 @@ void ll_readers_add(struct ll_regions *regions, uint32_t *list, uint32_t op, uin
         *list = place;
 }
 
+void ll_readers_move(struct ll_regions *regions, uint32_t *from, uint32_t *to)
+{
+    for (uint32_t at = *from; at; at = regions->readers[at].next) {
+        struct ll_reader reader = regions->readers[at];
+        for (uint32_t there = *to; there; there = regions->readers[there].next)
+            if (regions->readers[there].thread == reader.thread)
+                reader.op = (uint32_t)ll_max(reader.op, regions->readers[there].op);
+        ll_readers_add(regions, to, reader.op, reader.thread);
+    }
+    ll_readers_clear(regions, from);
+}
+
 void ll_readers_clear(struct ll_regions *regions, uint32_t *list)
 {
     while (*list) {

@@ -102,6 +102,9 @@ void ll_regions_put(struct ll_regions *regions, const struct ll_region *region);
 /* Enters a reader; one of the same thread gives way. */
 void ll_readers_add(struct ll_regions *regions, uint32_t *list, uint32_t op, uint32_t thread);
 
+/* Empties a list into another one, in which the last op of each thread stays. */
+void ll_readers_move(struct ll_regions *regions, uint32_t *from, uint32_t *to);
+
 /* Empties a list. */
 void ll_readers_clear(struct ll_regions *regions, uint32_t *list);
 
