@@ -132,7 +132,8 @@ static const struct ll_option options[] = {
     {"coverage", 0, NULL, "tell which calls of PROGRAM would be seen, and how, without running it"},
     {"mech", 0, "WAY",
      "how to see the calls of PROGRAM (default: the least intrusive way that sees the most calls)"},
-    {"lossy", 0, NULL, "let PROGRAM never wait: calls that come faster than they are written down are lost, and counted"},
+    {"lossy", 0, NULL,
+     "let PROGRAM never wait: calls that come faster than they are written down are lost, and counted"},
     {0},
 };
 

@@ -157,7 +157,8 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
                     refused, refused == 1 ? "" : "es", place);
     if (unreadable)
         ll_str_addf(&out,
-                    "leadline: %" PRIu64 " process%s not recorded, or not from the start: the files of rings in "
+                    "leadline: %" PRIu64
+                    " process%s not recorded, or not from the start: the files of rings in "
                     "%s were cut off\n",
                     unreadable, unreadable == 1 ? "" : "es", place);
     if (refused + unreadable == 0 && count == 0)

@@ -94,7 +94,8 @@ uint64_t ll_dropped_events(const struct ll_trace *trace)
     return ll_add(counted(trace, "summary.dropped"), counted(trace, "summary.unplaced"));
 }
 
-/* Parts of shared memory that the recorded program has cut off or written over; what they held is not known. */
+/* Parts of shared memory that the recorded program has cut off or written over; what they held is not
+ * known. */
 static uint64_t damaged_rings(const struct ll_trace *trace)
 {
     return counted(trace, "summary.damaged");

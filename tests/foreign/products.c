@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program to be recorded: products SIZE TIMES [WHAT]. It multiplies, prints what it read and a number of
  * the result, and ends as asked: `fork` lets a child do the same first, `threads` forty threads in turn,
- * `limit` forty at a time when no file may grow any more, `die` kills itself, `late` stays for another second,
- * `exec` begins again as another program, `within` kills itself inside a call, a number is
- * the exit status. */
+ * `limit` forty at a time when no file may grow any more, `die` kills itself, `late` stays for another
+ * second, `exec` begins again as another program, `within` kills itself inside a call, a number is the exit
+ * status. */
 #define _POSIX_C_SOURCE 200809L
 #include <cblas.h>
 

@@ -23,7 +23,8 @@ struct recording {
     char output[256];
 };
 
-/* Makes the folder; its rings have so many bytes. Programs wait for room in them where somebody reads meanwhile. */
+/* Makes the folder; its rings have so many bytes. Programs wait for room in them where somebody reads
+ * meanwhile. */
 static inline void recording_begin(struct recording *recording, uint64_t ring_bytes, bool waits)
 {
     const struct ll_ring_settings settings = {

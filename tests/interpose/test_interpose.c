@@ -347,7 +347,8 @@ static void a_thread_that_ends_leaves_its_ring_to_the_next(void **state)
     snprintf(path, sizeof path, "%s/%llu.0", seen.recording.folder,
              (unsigned long long)ll_ring_process_info(seen.recording.reader, 0).pid);
     assert_int_equal(ll_read_whole(path, UINT32_MAX, &arena, &file), LL_OK);
-    assert_true(file.length < LL_RING_RINGS_AT + (8 << 20)); /* the first ring and seven of an eighth, no more */
+    assert_true(file.length <
+                LL_RING_RINGS_AT + (8 << 20)); /* the first ring and seven of an eighth, no more */
     ll_arena_release(&arena);
     finish(&seen);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that calls the tiny library's routine so often: itself, through a table of addresses
- * (TINY_TABLE), by way of the library (TINY_INNER) or of another one (TINY_USER); before these calls one that a signal handler jumps out
- * of (TINY_JUMPS). Its exit status is 3 when the sum is right: a recorder must change neither. */
+ * (TINY_TABLE), by way of the library (TINY_INNER) or of another one (TINY_USER); before these calls one
+ * that a signal handler jumps out of (TINY_JUMPS). Its exit status is 3 when the sum is right: a recorder
+ * must change neither. */
 #ifdef TINY_JUMPS
 #define _POSIX_C_SOURCE 200809L
 #endif

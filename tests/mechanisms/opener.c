@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opener local|deep|again|often|version FILE FUNCTION: opens a library and calls its function of one sum, or, when
- * the function is the routine itself, the routine through the pointer. version: of the version that is named as the
- * file is. again: deep, and the library was
- * opened, used and closed before. often: it was opened and closed some thousand times. With TINY_CALLS_TOO,
- * no arguments are a call as a linked library is called. */
+/* opener local|deep|again|often|version FILE FUNCTION: opens a library and calls its function of one sum,
+ * or, when the function is the routine itself, the routine through the pointer. version: of the version
+ * that is named as the file is. again: deep, and the library was opened, used and closed before. often: it
+ * was opened and closed some thousand times. With TINY_CALLS_TOO, no arguments are a call as a linked
+ * library is called. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
@@ -41,7 +41,8 @@ int main(int argc, char **argv)
 #endif
     if (argc != 4)
         return 2;
-    int flags = RTLD_NOW | RTLD_LOCAL | (strcmp(argv[1], "local") == 0 || strcmp(argv[1], "version") == 0 ? 0 : RTLD_DEEPBIND);
+    int flags = RTLD_NOW | RTLD_LOCAL |
+                (strcmp(argv[1], "local") == 0 || strcmp(argv[1], "version") == 0 ? 0 : RTLD_DEEPBIND);
     int calls = TINY_CALLS;
     double sum = 0;
     if (strcmp(argv[1], "again") == 0) {

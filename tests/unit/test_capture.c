@@ -268,8 +268,8 @@ static void halves_of_one_matrix_are_updated_side_by_side(void **state)
     end(&p);
 }
 
-/* A factorization: windows of one matrix that shrink by a row and a column each time are updated by its columns and
- * strided rows. A few regions each time, not one for each row. */
+/* A factorization: windows of one matrix that shrink by a row and a column each time are updated by its
+ * columns and strided rows. A few regions each time, not one for each row. */
 static void windows_that_shrink_are_told_finely(void **state)
 {
     enum { SIDE = 40, STEPS = 36 };
@@ -302,8 +302,8 @@ static void windows_that_shrink_are_told_finely(void **state)
     end(&p);
 }
 
-/* Products of panels that stand side by side in one matrix, whose leading dimension is another one each second
- * turn. */
+/* Products of panels that stand side by side in one matrix, whose leading dimension is another one each
+ * second turn. */
 static void multiply_panels(struct program *p)
 {
     enum { PANELS = 6, TURNS = 7 };

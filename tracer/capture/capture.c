@@ -16,7 +16,8 @@
 enum {
     LEAST_GAP_NS = 1000, /* less is the way from one call to the next */
     ROWS_FREE = 1 << 17, /* so many regions and rows may be gone through, and so many more a call; .. */
-    ROWS_PER_CALL = 64   /* .. then rows that lie apart count as one run, or a program of a second takes hours */
+    ROWS_PER_CALL =
+        64 /* .. then rows that lie apart count as one run, or a program of a second takes hours */
 };
 
 /* What a thread of the process did last. */

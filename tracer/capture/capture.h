@@ -35,11 +35,11 @@ struct ll_seen_thread {
 
 /* An honest account of a capture. */
 struct ll_capture_summary {
-    uint64_t calls;  /* that became ops */
-    uint64_t nested; /* within these, not counted again */
-    uint64_t opaque; /* of the calls: that nobody knows what they compute */
-    uint64_t empty;  /* on matrices or vectors without elements: no ops */
-    uint64_t lost;   /* events that found no room */
+    uint64_t calls;     /* that became ops */
+    uint64_t nested;    /* within these, not counted again */
+    uint64_t opaque;    /* of the calls: that nobody knows what they compute */
+    uint64_t empty;     /* on matrices or vectors without elements: no ops */
+    uint64_t lost;      /* events that found no room */
     uint64_t waited_ns; /* all threads together, for room */
     uint64_t gaps, views;
     uint64_t steps; /* whole ones; known when the capture is finished */

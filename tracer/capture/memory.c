@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    VIEWS = 4096,    /* entries of the cache of views */
-    VIEW_INPUTS = 6, /* views of more tensors are made anew each time */
+    VIEWS = 4096,          /* entries of the cache of views */
+    VIEW_INPUTS = 6,       /* views of more tensors are made anew each time */
     MOST_PIECES = 64,      /* what is read of more becomes one, .. */
     MOST_PIECES_COARSE = 8 /* .. and where memory is told coarsely of more than these */
 };
@@ -208,8 +208,8 @@ static uint32_t last_op_of(const struct ll_memory *memory)
     return last ? (uint32_t)(last - 1) : LL_NONE;
 }
 
-/* The pieces at hand become one, of the tensor that they are seen as. Whoever overwrites a part of it waits for the
- * readers of all parts; the op that reads it now waits for all who wrote them. */
+/* The pieces at hand become one, of the tensor that they are seen as. Whoever overwrites a part of it waits
+ * for the readers of all parts; the op that reads it now waits for all who wrote them. */
 static void merge_pieces(struct ll_memory *memory, const struct ll_stretch_of_memory *at, uint32_t tensor,
                          uint32_t desc)
 {

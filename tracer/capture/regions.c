@@ -8,7 +8,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { LOOKS_A_ROW = 64 }; /* to find that a stretch lies between a region's rows takes far less than to cut */
+enum {
+    LOOKS_A_ROW = 64
+}; /* to find that a stretch lies between a region's rows takes far less than to cut */
 
 struct ll_region_node {
     struct ll_region region;
@@ -219,11 +221,11 @@ static uint32_t copy_readers(struct ll_regions *regions, uint32_t list)
 /* Cutting one stretch by another.
  *
  * Seen with the stride as the length of a line, a stretch is a rectangle: `rows` lines high and `row_bytes`
- * wide, with its first byte as origin. Another stretch of the same stride is one rectangle in that plane, or
- * two where its rows go on at the beginning of the next line; a run is at most the end of a line, whole lines
- * and the beginning of one. What two rectangles share is a rectangle, what is left of one of them at most four,
- * so that cutting takes constant time however many rows there are. Only where both have rows apart, at
- * different strides, are the rows of the one that has fewer gone through one by one. */
+ * wide, with its first byte as origin. Another stretch of the same stride is one rectangle in that plane,
+ * or two where its rows go on at the beginning of the next line; a run is at most the end of a line, whole
+ * lines and the beginning of one. What two rectangles share is a rectangle, what is left of one of them at
+ * most four, so that cutting takes constant time however many rows there are. Only where both have rows
+ * apart, at different strides, are the rows of the one that has fewer gone through one by one. */
 
 static void put_whole(struct ll_regions *regions, const struct ll_region *region)
 {
@@ -263,8 +265,8 @@ static void add_piece(struct ll_regions *regions, struct ll_region_list *pieces,
         regions->failed = true;
 }
 
-/* A region that is out of the map, and where its parts go: those inside of the other stretch to the pieces, the
- * others back into the map. */
+/* A region that is out of the map, and where its parts go: those inside of the other stretch to the pieces,
+ * the others back into the map. */
 struct cutting {
     struct ll_regions *regions;
     struct ll_region_list *pieces;
@@ -325,15 +327,14 @@ static void cut_run(const struct cutting *cutting, const struct ll_stretch_of_me
     }
     struct ll_stretch_of_memory first = rows_of(by, rows.from, rows.from + 1),
                                 last = rows_of(by, rows.to - 1, rows.to);
-    bool cuts_first = first.address < begin, cuts_last = ll_stretch_end(&last) > end;
+    bool cuts_first = first.address<begin, cuts_last = ll_stretch_end(&last)> end;
     give(cutting, OUTSIDE, run_of(begin, first.address));
     give(cutting, OUTSIDE, run_of(ll_stretch_end(&last), end));
     give(cutting, OUTSIDE,
          ll_stretch(ll_stretch_end(&first), rows.to - rows.from - 1, by->stride_bytes - by->row_bytes,
                     by->stride_bytes));
     if (cuts_first || (cuts_last && rows.to - rows.from == 1))
-        give(cutting, INSIDE,
-             run_of(ll_max(first.address, begin), ll_min(ll_stretch_end(&first), end)));
+        give(cutting, INSIDE, run_of(ll_max(first.address, begin), ll_min(ll_stretch_end(&first), end)));
     if (cuts_last && rows.to - rows.from > 1)
         give(cutting, INSIDE, run_of(last.address, end));
     rows.from += cuts_first;
@@ -352,8 +353,7 @@ static void cut_by_run(const struct cutting *cutting, const struct ll_stretch_of
         return;
     const struct ll_stretch_of_memory first = rows_of(at, rows.from, rows.from + 1),
                                       last = rows_of(at, rows.to - 1, rows.to);
-    bool cuts_first = first.address < run->address,
-         cuts_last = ll_stretch_end(&last) > ll_stretch_end(run);
+    bool cuts_first = first.address<run->address, cuts_last = ll_stretch_end(&last)> ll_stretch_end(run);
     if (cuts_first || (cuts_last && rows.to - rows.from == 1))
         cut_run(cutting, &first, run);
     if (cuts_last && rows.to - rows.from > 1)
@@ -383,9 +383,9 @@ static bool place_in(const struct ll_stretch_of_memory *plane, const struct ll_s
 
 static struct rectangle common_of(const struct rectangle *a, const struct rectangle *b)
 {
-    return (struct rectangle){a->top > b->top ? a->top : b->top, a->bottom < b->bottom ? a->bottom : b->bottom,
-                              a->left > b->left ? a->left : b->left,
-                              a->right < b->right ? a->right : b->right};
+    return (struct rectangle){
+        a->top > b->top ? a->top : b->top, a->bottom < b->bottom ? a->bottom : b->bottom,
+        a->left > b->left ? a->left : b->left, a->right < b->right ? a->right : b->right};
 }
 
 static bool is_empty(const struct rectangle *it)
@@ -397,7 +397,8 @@ static struct ll_stretch_of_memory stretch_in(const struct ll_stretch_of_memory 
                                               const struct rectangle *it)
 {
     return ll_stretch(plane->address + (uint64_t)(it->top * (int64_t)plane->stride_bytes + it->left),
-                      (uint64_t)(it->bottom - it->top), (uint64_t)(it->right - it->left), plane->stride_bytes);
+                      (uint64_t)(it->bottom - it->top), (uint64_t)(it->right - it->left),
+                      plane->stride_bytes);
 }
 
 /* What is left of a rectangle goes on to be cut by the next one, or is outside. */
@@ -424,9 +425,9 @@ static void cut_rectangle(const struct cutting *cutting, const struct ll_stretch
         cut_rectangle(cutting, plane, &rest[i], by + 1, count - 1);
 }
 
-/* At different strides. Of a stretch that has no more rows than the other, each row is a run that is cut. Else
- * each row of the other one reaches some of its rows, of which the first and the last may be reached by others
- * too. */
+/* At different strides. Of a stretch that has no more rows than the other, each row is a run that is cut.
+ * Else each row of the other one reaches some of its rows, of which the first and the last may be reached
+ * by others too. */
 static void cut_row_by_row(const struct cutting *cutting, const struct ll_stretch_of_memory *at,
                            const struct ll_stretch_of_memory *by)
 {
@@ -466,8 +467,7 @@ static void cut(const struct cutting *cutting, const struct ll_stretch_of_memory
     } else if (by->rows == 1) {
         cut_by_run(cutting, at, by);
     } else if (at->stride_bytes == by->stride_bytes) {
-        struct rectangle placed[2],
-            whole = {.bottom = (int64_t)at->rows, .right = (int64_t)at->row_bytes};
+        struct rectangle placed[2], whole = {.bottom = (int64_t)at->rows, .right = (int64_t)at->row_bytes};
         cut_rectangle(cutting, at, &whole, placed, place_in(at, by, placed) ? 2 : 1);
     } else {
         cut_row_by_row(cutting, at, by);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which bytes hold what: disjoint stretches of addresses, each with the tensor that lies there, who wrote it and
- * who has read it since.
+/* Which bytes hold what: disjoint stretches of addresses, each with the tensor that lies there, who wrote
+ * it and who has read it since.
  *
- * A stretch is one run of bytes, or rows that lie apart at one distance, as those of a matrix with a leading
- * dimension or the elements of a strided vector do: one region however many rows there are, and what lies between
- * its rows is never mistaken for part of it. Whatever reaches into a region cuts it into a few such stretches
- * (regions.c says how).
+ * A stretch is one run of bytes, or rows that lie apart at one distance, as those of a matrix with a
+ * leading dimension or the elements of a strided vector do: one region however many rows there are, and
+ * what lies between its rows is never mistaken for part of it. Whatever reaches into a region cuts it into
+ * a few such stretches (regions.c says how).
  *
- * A treap keyed by address, each node of which knows where its subtree ends: finding takes O(log n), and so much
- * for each region met whose first and last bytes lie around the place. One thread at a time; {0} to begin
- * with. */
+ * A treap keyed by address, each node of which knows where its subtree ends: finding takes O(log n), and so
+ * much for each region met whose first and last bytes lie around the place. One thread at a time; {0} to
+ * begin with. */
 #ifndef LL_TRACER_CAPTURE_REGIONS_H
 #define LL_TRACER_CAPTURE_REGIONS_H
 
@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* rows runs of row_bytes, stride_bytes apart; one run has stride_bytes == row_bytes. Runs do not overlap, and end
- * below 2^63. */
+/* rows runs of row_bytes, stride_bytes apart; one run has stride_bytes == row_bytes. Runs do not overlap,
+ * and end below 2^63. */
 struct ll_stretch_of_memory {
     uint64_t address, rows, row_bytes, stride_bytes;
 };
@@ -50,8 +50,8 @@ struct ll_regions {
     uint64_t reader_capacity;
     uint32_t reader_count, free_reader;
     uint64_t dice;
-    uint64_t changes;                 /* of the map: how often something was put or taken */
-    uint64_t walked;                  /* regions met and rows gone through one by one: what taking took */
+    uint64_t changes;  /* of the map: how often something was put or taken */
+    uint64_t walked;   /* regions met and rows gone through one by one: what taking took */
     uint32_t *reached; /* scratch: nodes that share bytes with a stretch */
     uint64_t reached_count, reached_capacity;
     uint32_t found[LL_REGIONS_FOUND]; /* nodes that were asked for, by address: most are asked for again */
@@ -91,8 +91,8 @@ static inline struct ll_region *ll_regions_touched(struct ll_regions *regions, s
 /* The region that begins at exactly this address, or NULL; likewise. */
 const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64_t address);
 
-/* Takes what lies in the stretch out of the map, cut at its borders, and appends it to `pieces`. The pieces own
- * their lists of readers. */
+/* Takes what lies in the stretch out of the map, cut at its borders, and appends it to `pieces`. The pieces
+ * own their lists of readers. */
 void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memory *at,
                      struct ll_region_list *pieces);
 

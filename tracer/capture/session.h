@@ -62,8 +62,8 @@ struct ll_session_trace {
     bool core_asked_for;                 /* by the environment */
 };
 
-/* Nobody writes any more: how many files of processes held nothing that could be read, for they were cut off or
- * written over. */
+/* Nobody writes any more: how many files of processes held nothing that could be read, for they were cut
+ * off or written over. */
 uint64_t ll_session_unreadable(struct ll_session *session);
 
 /* Nobody writes any more: takes in the rest, writes summaries, closes. The traces, in the arena: of the

@@ -10,8 +10,9 @@
  * A ring has one writer (a thread of the program) and one reader (the recorder). Records are runs of 64-bit
  * words, the first of which says how many; they lie at `head` modulo the size of the ring and never wrap:
  * what is left at the end is filled by a record of its own. A record is there once `head` moved past it, so
- * that whatever kills the program leaves whole records behind. Where there is no room the writer waits, without
- * a system call and as long as the reader shows that it lives (`beat`); else it drops the record and counts it.
+ * that whatever kills the program leaves whole records behind. Where there is no room the writer waits,
+ * without a system call and as long as the reader shows that it lives (`beat`); else it drops the record
+ * and counts it.
  *
  * Plain data and inline functions: the preload library includes it and links nothing of ours. */
 #ifndef LL_INTERPOSE_RING_H
@@ -49,10 +50,10 @@ struct ll_ring_control {
     uint64_t base_ns;          /* this reading of ll_now_ns */
     uint64_t ring_bytes;       /* of a thread's ring, at most: a power of two */
     uint64_t least_allocation; /* memory smaller than so many bytes is not followed; 0: none is */
-    uint64_t patience_ticks;   /* who waits for a reader that gives no sign of life for so long gives up; 0: at
+    uint64_t patience_ticks;  /* who waits for a reader that gives no sign of life for so long gives up; 0: at
                                   once */
-    _Atomic uint32_t refused;  /* processes that found no room for their files */
-    _Atomic uint64_t beat;     /* the reader's: another one while it lives */
+    _Atomic uint32_t refused; /* processes that found no room for their files */
+    _Atomic uint64_t beat;    /* the reader's: another one while it lives */
 };
 
 enum ll_ring_slot_state { LL_RING_SLOT_NEVER, LL_RING_SLOT_USED, LL_RING_SLOT_LEFT };
@@ -110,12 +111,7 @@ enum ll_ring_kind {
 };
 
 /* Of a call, behind its header; its arguments follow. */
-enum {
-    LL_RING_START_WORD = 1,
-    LL_RING_DURATION_WORD,
-    LL_RING_CALLER_WORD,
-    LL_RING_CALL_WORDS
-};
+enum { LL_RING_START_WORD = 1, LL_RING_DURATION_WORD, LL_RING_CALLER_WORD, LL_RING_CALL_WORDS };
 
 /* Of a library in the log, behind its header; its path follows. */
 enum {

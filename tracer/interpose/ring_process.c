@@ -40,7 +40,8 @@ void ll_followed_unmap(void *part, uint64_t bytes)
     munmap(part, bytes);
 }
 
-bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path, bool keeps)
+bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path,
+                      bool keeps)
 {
     int file = keeps ? open(path, O_RDWR | O_CLOEXEC) : -1;
     struct ll_ring_process *page = map_part(path, file, 0, LL_RING_RINGS_AT);
@@ -80,7 +81,8 @@ struct ll_ring *ll_followed_ring(struct ll_followed_process *followed, unsigned 
     followed->is_followed[slot] = true;
     bool sound = offset % LL_RING_PAGE == 0 && size >= LL_RING_LEAST_BYTES && size <= UINT64_C(1) << 40 &&
                  (size & (size - 1)) == 0;
-    struct ll_ring *ring = sound ? map_part(followed->path, followed->file, offset, LL_RING_PAGE + size) : NULL;
+    struct ll_ring *ring =
+        sound ? map_part(followed->path, followed->file, offset, LL_RING_PAGE + size) : NULL;
     followed->damaged += !ring;
     *bytes = size;
     return ring;

@@ -30,7 +30,8 @@ struct ll_followed_process {
 
 /* Maps the file at path, and keeps it open if asked to; false when it is none of ours (yet), or is not long
  * enough. */
-bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path, bool keeps);
+bool ll_followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path,
+                      bool keeps);
 void ll_followed_release(struct ll_followed_process *followed);
 
 /* Unmaps such a ring, or another part of the file. */

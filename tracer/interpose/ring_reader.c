@@ -26,11 +26,11 @@
 
 enum {
     USUAL_RING_BYTES = 8 << 20,
-    MOST_WORDS = 1 << 25, /* that wait in all streams together, .. */
+    MOST_WORDS = 1 << 25,      /* that wait in all streams together, .. */
     MOST_WORDS_EACH = 1 << 22, /* .. and at most and at least in one */
     LEAST_WORDS_EACH = 1 << 15,
     BEAT_EVENTS = 1024,
-    MOST_FILES = 200, /* of processes that are kept open */
+    MOST_FILES = 200,   /* of processes that are kept open */
     SLACK_NS = 2000000, /* a thread may be held up between reading the clock and saying that it did */
     LOOK_NS = 5000000,  /* the folder is looked through so often */
     LEAST_REST_NS = 100000
@@ -51,11 +51,11 @@ struct ll_ring_reader {
     struct ll_ring_forms forms;
     uint32_t *threads; /* their processes */
     uint64_t thread_count, thread_capacity;
-    uint64_t known_ticks;  /* everything that began before was seen */
-    uint64_t looked_ns;    /* when the folder was looked through last */
-    uint64_t given_ticks;  /* where the event given last began */
-    size_t current;        /* of streams: it gives next, until .. */
-    uint64_t current_ends; /* .. its events begin at this tick */
+    uint64_t known_ticks;   /* everything that began before was seen */
+    uint64_t looked_ns;     /* when the folder was looked through last */
+    uint64_t given_ticks;   /* where the event given last began */
+    size_t current;         /* of streams: it gives next, until .. */
+    uint64_t current_ends;  /* .. its events begin at this tick */
     uint64_t given, rested; /* events so far, and when the reader rested last */
     uint64_t rest_ns;
     uint64_t unreadable; /* files of processes, when the folder was looked through last */
@@ -290,7 +290,8 @@ static void look(struct ll_ring_reader *reader)
     reader->known_ticks = known;
 }
 
-/* Chooses the stream that gives next and until when it may. Where one has no room left, what is known must do. */
+/* Chooses the stream that gives next and until when it may. Where one has no room left, what is known must
+ * do. */
 static bool choose(struct ll_ring_reader *reader)
 {
     uint64_t least = UINT64_MAX, second = UINT64_MAX;
@@ -429,7 +430,8 @@ void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns)
     if (reader->rest_ns > timeout_ns)
         reader->rest_ns = timeout_ns;
     reader->rested = reader->given;
-    const struct timespec rest = {(time_t)(reader->rest_ns / 1000000000), (long)(reader->rest_ns % 1000000000)};
+    const struct timespec rest = {(time_t)(reader->rest_ns / 1000000000),
+                                  (long)(reader->rest_ns % 1000000000)};
     nanosleep(&rest, NULL);
 }
 

@@ -71,8 +71,8 @@ struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status);
 void ll_ring_close(struct ll_ring_reader *reader);
 
 /* The next event; false when there is none to be had now. An event waits until no call that may have begun
- * before it is still in progress, though not longer than some hundred thousand further ones of its thread. While
- * nobody asks for events, threads of programs soon wait for room in their rings. */
+ * before it is still in progress, though not longer than some hundred thousand further ones of its thread.
+ * While nobody asks for events, threads of programs soon wait for room in their rings. */
 bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event);
 
 /* From now on nobody writes: whatever is there is given out. */
@@ -88,8 +88,8 @@ void ll_ring_wait(struct ll_ring_reader *reader, uint64_t timeout_ns);
 /* Processes of which nothing is seen, because there was no room for their files. */
 uint64_t ll_ring_refused(const struct ll_ring_reader *reader);
 
-/* Processes of whose files nothing can be read: they were cut off before the reader saw them, or are in the making.
- */
+/* Processes of whose files nothing can be read: they were cut off before the reader saw them, or are in the
+ * making. */
 uint64_t ll_ring_unreadable(const struct ll_ring_reader *reader);
 
 /* Processes in the order in which they were found, from 0; which of them a thread, one of an event, belongs

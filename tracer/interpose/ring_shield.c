@@ -33,8 +33,8 @@ static bool replace(uintptr_t address)
         if (!begin || address < begin || address - begin >= bytes ||
             atomic_load(&pieces[i].process) != getpid())
             continue;
-        if (mmap((void *)begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-            MAP_FAILED)
+        if (mmap((void *)begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED)
             return false;
         void (*told)(const void *) = atomic_load(&tell);
         atomic_store(&pieces[i].broken, true);
@@ -45,8 +45,8 @@ static bool replace(uintptr_t address)
     return false;
 }
 
-/* What is not ours goes to whoever was there before. By default a fault happens again when we return, and ends the
- * process then. */
+/* What is not ours goes to whoever was there before. By default a fault happens again when we return, and
+ * ends the process then. */
 static void take(int number, siginfo_t *info, void *context)
 {
     int error = errno;
@@ -67,7 +67,8 @@ static void take(int number, siginfo_t *info, void *context)
 void ll_shield_install(void)
 {
     struct sigaction present;
-    if (sigaction(SIGBUS, NULL, &present) != 0 || (present.sa_flags & SA_SIGINFO && present.sa_sigaction == take))
+    if (sigaction(SIGBUS, NULL, &present) != 0 ||
+        (present.sa_flags & SA_SIGINFO && present.sa_sigaction == take))
         return;
     struct sigaction action = before = present;
     action.sa_sigaction = take;

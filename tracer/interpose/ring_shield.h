@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory whose file somebody may cut off: touching it then is SIGBUS, which ends a process.
  *
- * Behind a shield the process goes on: the first touch replaces the whole piece by memory of its own, all zero,
- * which leads nowhere. Whatever else the signal is sent for happens as it would have without us. For both ends of the rings; plain C, links nothing. */
+ * Behind a shield the process goes on: the first touch replaces the whole piece by memory of its own, all
+ * zero, which leads nowhere. Whatever else the signal is sent for happens as it would have without us. For
+ * both ends of the rings; plain C, links nothing. */
 #ifndef LL_INTERPOSE_RING_SHIELD_H
 #define LL_INTERPOSE_RING_SHIELD_H
 

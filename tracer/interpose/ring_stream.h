@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One ring, seen from the reader: what was in it, in the order in which it began. Inner to this room.
  *
- * Records are copied out of the ring as soon as they are seen, so that the writer has its room back however long
- * they wait for others that began before them. */
+ * Records are copied out of the ring as soon as they are seen, so that the writer has its room back however
+ * long they wait for others that began before them. */
 #ifndef LL_INTERPOSE_RING_STREAM_H
 #define LL_INTERPOSE_RING_STREAM_H
 
@@ -20,10 +20,10 @@ struct ll_ring_stream_item {
 struct ll_ring_stream {
     struct ll_ring *ring; /* mapped; its words follow a page later */
     const uint64_t *words;
-    uint64_t size_words;    /* a power of two */
-    uint64_t scanned;       /* up to this position records were looked at */
-    uint64_t bound_ticks;   /* what was not looked at began then or later */
-    uint64_t lost, nested;  /* nested: calls within others that were counted here alone */
+    uint64_t size_words;   /* a power of two */
+    uint64_t scanned;      /* up to this position records were looked at */
+    uint64_t bound_ticks;  /* what was not looked at began then or later */
+    uint64_t lost, nested; /* nested: calls within others that were counted here alone */
     uint32_t thread;
     uint32_t process;
     uint32_t form;                     /* of the call taken last: what the reader keeps of it */
@@ -42,8 +42,8 @@ void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, u
                           uint32_t process);
 void ll_ring_stream_release(struct ll_ring_stream *stream);
 
-/* Looks at what the writer added, and gives it its room back; leaves the rest where more than so many words wait.
- * The result is a moment, `now_ticks` at most: whatever comes later began then or later. */
+/* Looks at what the writer added, and gives it its room back; leaves the rest where more than so many words
+ * wait. The result is a moment, `now_ticks` at most: whatever comes later began then or later. */
 uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, uint64_t most_words,
                              ll_ring_stream_thread *thread, void *context);
 

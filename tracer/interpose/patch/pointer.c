@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pointers that dlsym and dlvsym give: a program that asks for a routine gets a piece of code that jumps to the
- * wrapper, and tells it, as a patched entry does, which function it stands for (ll_entered). Two libraries that
- * export the same name have two such pieces.
+/* Pointers that dlsym and dlvsym give: a program that asks for a routine gets a piece of code that jumps to
+ * the wrapper, and tells it, as a patched entry does, which function it stands for (ll_entered). Two
+ * libraries that export the same name have two such pieces.
  *
  *     piece i:   i -> register       common:   ll_entered = pieces[i].real
  *                jmp common                    jmp pieces[i].wrapper
  *
- * What dlsym answers depends on who asks (RTLD_NEXT, RTLD_DEFAULT). Our dlsym is therefore written so that the real
- * one, where it is to answer, finds the caller's return address where it expects it. Registers r10 and r11 belong
- * to nobody between functions (System V ABI, x86-64, 3.2.1), nor do x9 to x17 (AAPCS64, 6.1.1). */
+ * What dlsym answers depends on who asks (RTLD_NEXT, RTLD_DEFAULT). Our dlsym is therefore written so that
+ * the real one, where it is to answer, finds the caller's return address where it expects it. Registers r10
+ * and r11 belong to nobody between functions (System V ABI, x86-64, 3.2.1), nor do x9 to x17 (AAPCS64,
+ * 6.1.1). */
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 
@@ -47,42 +48,54 @@ HIDDEN void *ll_pointer_for(void *handle, const char *name, const char *version,
 /* Both ask ll_pointer_for(handle, name, version, caller), and where it has no answer jump on. */
 #if defined(__x86_64__)
 #define ASKING(name, version, real)                                                                          \
-    ".globl " name "\n.type " name ", @function\n" name ":\n endbr64\n push %rdi\n push %rsi\n push %rdx\n " \
-    version "mov 24(%rsp), %rcx\n call ll_pointer_for\n pop %rdx\n pop %rsi\n pop %rdi\n"                    \
+    ".globl " name "\n.type " name ", @function\n" name                                                      \
+    ":\n endbr64\n push %rdi\n push %rsi\n push %rdx\n " version                                             \
+    "mov 24(%rsp), %rcx\n call ll_pointer_for\n pop %rdx\n pop %rsi\n pop %rdi\n"                            \
     " test %rax, %rax\n jz 1f\n ret\n1: jmp *" real "(%rip)\n.size " name ", . - " name "\n"
-__asm__(".text\n" ASKING("dlsym", "xor %edx, %edx\n ", "ll_real_dlsym") ASKING("dlvsym", "", "ll_real_dlvsym")
-        ".balign 16\n.hidden ll_piece_code\n.globl ll_piece_code\nll_piece_code:\n"
-        ".set piece, 0\n"
-        ".rept " TEXT(PIECES) "\n"
-        ".balign " TEXT(PIECE_BYTES) "\n"
-        " endbr64\n mov $piece, %r11d\n jmp common_piece\n"
-        ".set piece, piece + 1\n"
-        ".endr\n"
-        "common_piece:\n"
-        " lea ll_pieces(%rip), %r10\n shl $4, %r11\n add %r11, %r10\n mov (%r10), %r11\n"
-        " push %rax\n mov ll_entered@gottpoff(%rip), %rax\n mov %r11, %fs:(%rax)\n pop %rax\n"
-        " jmp *8(%r10)\n");
+__asm__(".text\n" ASKING("dlsym", "xor %edx, %edx\n ", "ll_real_dlsym") ASKING(
+    "dlvsym", "",
+    "ll_real_dlvsym") ".balign 16\n.hidden ll_piece_code\n.globl ll_piece_code\nll_piece_code:\n"
+                      ".set piece, 0\n"
+                      ".rept " TEXT(
+                          PIECES) "\n"
+                                  ".balign " TEXT(
+                                      PIECE_BYTES) "\n"
+                                                   " endbr64\n mov $piece, %r11d\n jmp common_piece\n"
+                                                   ".set piece, piece + 1\n"
+                                                   ".endr\n"
+                                                   "common_piece:\n"
+                                                   " lea ll_pieces(%rip), %r10\n shl $4, %r11\n add %r11, "
+                                                   "%r10\n mov (%r10), %r11\n"
+                                                   " push %rax\n mov ll_entered@gottpoff(%rip), %rax\n mov "
+                                                   "%r11, %fs:(%rax)\n pop %rax\n"
+                                                   " jmp *8(%r10)\n");
 #elif defined(__aarch64__)
 #define ASKING(name, version, real)                                                                          \
     ".globl " name "\n.type " name ", %function\n" name ":\n stp x0, x1, [sp, #-32]!\n"                      \
     " stp x2, x30, [sp, #16]\n " version "mov x3, x30\n bl ll_pointer_for\n mov x9, x0\n"                    \
     " ldp x2, x30, [sp, #16]\n ldp x0, x1, [sp], #32\n cbz x9, 1f\n mov x0, x9\n ret\n"                      \
     "1: adrp x16, " real "\n ldr x16, [x16, :lo12:" real "]\n br x16\n.size " name ", . - " name "\n"
-__asm__(".text\n" ASKING("dlsym", "mov x2, #0\n ", "ll_real_dlsym") ASKING("dlvsym", "", "ll_real_dlvsym")
-        ".balign 16\n.hidden ll_piece_code\n.globl ll_piece_code\nll_piece_code:\n"
-        ".set piece, 0\n"
-        ".rept " TEXT(PIECES) "\n"
-        ".balign " TEXT(PIECE_BYTES) "\n"
-        " mov w16, #piece\n b common_piece\n"
-        ".set piece, piece + 1\n"
-        ".endr\n"
-        "common_piece:\n"
-        " adrp x17, ll_pieces\n add x17, x17, :lo12:ll_pieces\n add x17, x17, x16, lsl #4\n ldr x9, [x17]\n"
-        " mrs x10, tpidr_el0\n adrp x11, :gottprel:ll_entered\n ldr x11, [x11, :gottprel_lo12:ll_entered]\n"
-        " str x9, [x10, x11]\n ldr x16, [x17, #8]\n br x16\n");
+__asm__(".text\n" ASKING("dlsym", "mov x2, #0\n ", "ll_real_dlsym") ASKING(
+    "dlvsym", "",
+    "ll_real_dlvsym") ".balign 16\n.hidden ll_piece_code\n.globl ll_piece_code\nll_piece_code:\n"
+                      ".set piece, 0\n"
+                      ".rept " TEXT(
+                          PIECES) "\n"
+                                  ".balign " TEXT(
+                                      PIECE_BYTES) "\n"
+                                                   " mov w16, #piece\n b common_piece\n"
+                                                   ".set piece, piece + 1\n"
+                                                   ".endr\n"
+                                                   "common_piece:\n"
+                                                   " adrp x17, ll_pieces\n add x17, x17, :lo12:ll_pieces\n "
+                                                   "add x17, x17, x16, lsl #4\n ldr x9, [x17]\n"
+                                                   " mrs x10, tpidr_el0\n adrp x11, :gottprel:ll_entered\n "
+                                                   "ldr x11, [x11, :gottprel_lo12:ll_entered]\n"
+                                                   " str x9, [x10, x11]\n ldr x16, [x17, #8]\n br x16\n");
 #endif
 
-/* One at a time: dlsym itself takes the loader's lock. A child of a fork amid this gets no pieces any more. */
+/* One at a time: dlsym itself takes the loader's lock. A child of a fork amid this gets no pieces any more.
+ */
 static void *piece_for(void *real, void *wrapper)
 {
     static _Atomic uint32_t count;
@@ -123,8 +136,9 @@ void *ll_pointer_for(void *handle, const char *name, const char *version, void *
     int error = errno;
     find_real();
     const struct ll_patch_target *wanted =
-        name && handle != RTLD_DEFAULT && ll_process_control() && !ll_is_ours(caller) ? ll_patch_target_find(name)
-                                                                                      : NULL;
+        name && handle != RTLD_DEFAULT && ll_process_control() && !ll_is_ours(caller)
+            ? ll_patch_target_find(name)
+            : NULL;
     void *real = NULL;
     if (wanted && wanted->symbol != LL_PATCH_OTHER) {
         if (handle == RTLD_NEXT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends that no handler sees. Both do what the C library's do, and may be called by signal handlers. They may also be
- * a child's that lives in its parent's memory (vfork); the parent takes the mark back when it goes on. Whose end
- * it is, a system call would tell, which the program may have forbidden. */
+/* Ends that no handler sees. Both do what the C library's do, and may be called by signal handlers. They
+ * may also be a child's that lives in its parent's memory (vfork); the parent takes the mark back when it
+ * goes on. Whose end it is, a system call would tell, which the program may have forbidden. */
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/preload.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the loaded libraries has a symbol. The list of libraries is in memory that is there from the start, or,
- * where another thread looks through it, in pages of its own: nothing is kept, nothing locked. */
+/* Which of the loaded libraries has a symbol. The list of libraries is in memory that is there from the
+ * start, or, where another thread looks through it, in pages of its own: nothing is kept, nothing locked. */
 #define _GNU_SOURCE
 #include "tracer/interpose/patch/patch.h"
 #include "tracer/interpose/preload/preload.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the preload library: it lives in a process that is not ours.
  *
- * Nothing here prints, ends the process, takes memory from the process's allocator while a call passes through,
- * or leaves errno changed. A thread makes system calls at its first event alone: from then on the program may have
- * forbidden them (seccomp). What goes wrong is counted in the shared page. All functions
+ * Nothing here prints, ends the process, takes memory from the process's allocator while a call passes
+ * through, or leaves errno changed. A thread makes system calls at its first event alone: from then on the
+ * program may have forbidden them (seccomp). What goes wrong is counted in the shared page. All functions
  * may be called by any thread at any time, from signal handlers too: a thread that is in the middle of a
  * record lets further events of its own pass uncounted but for `ringless`. */
 #ifndef LL_INTERPOSE_PRELOAD_H
@@ -31,7 +31,7 @@ struct ll_passage {
     void *caller;
     struct ll_call_way way; /* where it is known already, else of no real function */
     uint32_t symbol;
-    bool is_query;         /* it asks for the size of a workspace and computes nothing */
+    bool is_query;        /* it asks for the size of a workspace and computes nothing */
     uint64_t start_ticks; /* 0: this one is not recorded */
     uint32_t depth;
 };
@@ -77,8 +77,8 @@ uint64_t ll_process_ticks(void);
 struct ll_ring **ll_process_rings(void);
 
 /* Marks the end of the process, and says which libraries it has by then; at the end of this one it is done
- * anyway. ll_process_ends only marks it, and ll_process_goes_on takes that mark back: it was a child's that lives
- * in this memory (vfork). */
+ * anyway. ll_process_ends only marks it, and ll_process_goes_on takes that mark back: it was a child's that
+ * lives in this memory (vfork). */
 void ll_process_finish(void);
 void ll_process_ends(void);
 void ll_process_goes_on(void);

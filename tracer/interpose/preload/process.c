@@ -42,10 +42,10 @@ struct ll_process_file {
 
 static struct ll_process_file *own; /* emptied by a fork; NULL: nothing is ever recorded */
 static struct ll_process_file own_by_handler;
-static struct ll_ring_control settings;  /* as they were when this library was loaded */
-static struct ll_ring_control *control;  /* the reader's page; NULL: nothing is ever recorded */
-static _Atomic uint64_t generations;     /* a child goes on from its parent's */
-static bool finished;                    /* the handlers of exit have run */
+static struct ll_ring_control settings; /* as they were when this library was loaded */
+static struct ll_ring_control *control; /* the reader's page; NULL: nothing is ever recorded */
+static _Atomic uint64_t generations;    /* a child goes on from its parent's */
+static bool finished;                   /* the handlers of exit have run */
 static char folder[PATH_BYTES];
 static uint64_t loaded_ns; /* when this library was */
 
@@ -110,8 +110,8 @@ static void *map_file(const char *name, uint64_t offset_bytes, uint64_t bytes, b
     if (file < 0)
         return NULL;
     bool there = !grows || reserve(file, offset_bytes, bytes);
-    void *memory = there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset_bytes)
-                         : MAP_FAILED;
+    void *memory =
+        there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset_bytes) : MAP_FAILED;
     close(file);
     return memory == MAP_FAILED ? NULL : memory;
 }

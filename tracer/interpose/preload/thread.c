@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings: a thread gets one at its first event, leaves it when it ends, and another takes it over.
  *
- * From its first event on a thread makes no system call here: the program may have forbidden all but a few. So
- * whoever waits for room spins, the reader looks by itself, and the first thread leaves some rings for those that
- * begin later. */
+ * From its first event on a thread makes no system call here: the program may have forbidden all but a few.
+ * So whoever waits for room spins, the reader looks by itself, and the first thread leaves some rings for
+ * those that begin later. */
 #define _GNU_SOURCE
 #include "tracer/interpose/preload/thread.h"
 
@@ -159,8 +159,8 @@ static bool get_ring(struct ll_thread *thread)
     return !thread->untouched;
 }
 
-/* Where this thread's signal handlers have a stack of their own. Asked for here, as asking the kernel is a system
- * call. */
+/* Where this thread's signal handlers have a stack of their own. Asked for here, as asking the kernel is a
+ * system call. */
 static __thread stack_t own_stack __attribute__((tls_model("initial-exec")));
 
 LL_EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
@@ -219,9 +219,9 @@ static bool is_memory(uint64_t header)
     return kind == LL_RING_ALLOCATE || kind == LL_RING_RELEASE;
 }
 
-/* A driver of LAPACK makes thousands of calls before its own record comes, and they are only counted: they never
- * wait, and leave half of the ring to the others. So does memory where nobody waits, which a program may take and
- * give faster than the reader follows. */
+/* A driver of LAPACK makes thousands of calls before its own record comes, and they are only counted: they
+ * never wait, and leave half of the ring to the others. So does memory where nobody waits, which a program
+ * may take and give faster than the reader follows. */
 static uint64_t room_for(const struct ll_thread *thread, uint64_t header)
 {
     bool yields = is_nested(header) || (is_memory(header) && ll_process_control()->patience_ticks == 0);
@@ -311,6 +311,7 @@ void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned co
         count_lost(thread, words[0]);
     if (waits && has_room_up_to(thread, thread->head + 2 * WAIT_WORDS, thread->size_words))
         put(thread,
-            (const uint64_t[]){ll_ring_header(LL_RING_WAIT, WAIT_WORDS, 0, 0), begin, ll_process_ticks() - begin},
+            (const uint64_t[]){ll_ring_header(LL_RING_WAIT, WAIT_WORDS, 0, 0), begin,
+                               ll_process_ticks() - begin},
             WAIT_WORDS);
 }

@@ -213,8 +213,7 @@ enum { ROWS_FIRST = 101, COLUMNS_FIRST = 102 };
 #define W_CBLAS_UPLO(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_SIDE(letter, name) *word++ = (uint64_t)(int)name;
 #define W_CBLAS_DIAG(letter, name) *word++ = (uint64_t)(int)name;
-#define W_CBLAS_COUNT(letter, name)                                                                          \
-    *word++ = wide ? (uint64_t)name : (uint64_t)(int64_t)(int)name;
+#define W_CBLAS_COUNT(letter, name) *word++ = wide ? (uint64_t)name : (uint64_t)(int64_t)(int)name;
 #define W_CBLAS_SCALAR(letter, name) *word++ = scalar_word_##letter(BY_VALUE_##letter(name));
 #define W_CBLAS_PART(letter, name) *word++ = part_word_##letter(&name);
 #define W_CBLAS_PLAIN(letter, name)
