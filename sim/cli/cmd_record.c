@@ -147,12 +147,13 @@ const struct ll_command ll_command_record = {
                 "  leadline record --coverage -- ./solver\n",
     .details =
         "PROGRAM runs as it would alone, with its own streams and exit status (1 where that is 0 and a "
-        "recording failed or ended early, or nothing was recorded and T.llt is of before), while its calls "
-        "of BLAS, LAPACK and oneDNN are recorded. Each "
+        "recording failed or ended early, calls were lost, or nothing was recorded and T.llt is of before), "
+        "while its calls of BLAS, LAPACK and oneDNN are recorded. A thread whose calls come faster than they "
+        "are written down waits (unless --lossy). Each "
         "further process "
         "of it that makes such calls gets "
         "a trace of its own, T.PID.llt. A PROGRAM takes none of the options but -o, --mech, "
-        "--coverage and --json; --json prints its summary after the program's own output. Steps are "
+        "--lossy, --coverage and --json; --json prints its summary after the program's own output. Steps are "
         "what the program marks "
         "with leadline_step(), or else what it repeats.\n"
         "Where a launcher starts leadline once for each rank (mpirun -n 2 leadline record -o T.llt -- PROGRAM), "

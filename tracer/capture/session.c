@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define FLUSH_NS 1000000000u
+enum { EVENTS_A_LOOK = 1 << 16 }; /* at the clock */
 
 /* A process as it is recorded. */
 struct recorded {
@@ -230,19 +231,26 @@ static void flush_when_due(struct recorded *process, uint64_t now_ns)
     process->flushed_ns = now_ns;
 }
 
-void ll_session_drain(struct ll_session *session)
+static void flush_all(struct ll_session *session)
 {
-    struct ll_event event;
-    while (ll_ring_next(session->reader, &event)) {
-        size_t number = ll_ring_thread_process(session->reader, event.thread);
-        struct recorded *process = process_of(session, number, event.start_ns);
-        if (process && process->capture)
-            ll_capture_event(process->capture, &event);
-    }
     uint64_t now_ns = ll_now_ns();
     for (uint64_t i = 0; i < session->process_count; i++)
         if (session->processes[i])
             flush_when_due(session->processes[i], now_ns);
+}
+
+void ll_session_drain(struct ll_session *session)
+{
+    struct ll_event event;
+    for (uint64_t taken = 1; ll_ring_next(session->reader, &event); taken++) {
+        size_t number = ll_ring_thread_process(session->reader, event.thread);
+        struct recorded *process = process_of(session, number, event.start_ns);
+        if (process && process->capture)
+            ll_capture_event(process->capture, &event);
+        if (taken % EVENTS_A_LOOK == 0) /* a busy program may never let us come to an end */
+            flush_all(session);
+    }
+    flush_all(session);
 }
 
 void ll_session_wait(struct ll_session *session, uint64_t timeout_ns)
