@@ -95,7 +95,8 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_work *work = &variant->work;
     const struct ll_kernel kernel = kernel_of(doer, variant, why);
     struct ll_sized s = {machine,    &kernel,    *unit, unit->count, ll_task_of(work, doer->dtype),
-                         doer->work, doer->found};
+                         doer->work, doer->found, doer->unit,
+                         doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1};
     const struct ll_software *software = &machine->software;
     s.task.instances = unit->count;
     if (unit->sum_bytes > 0 && s.task.is_product)
@@ -113,7 +114,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
         (struct ll_cost){.unit = doer->unit,
                          .clock_hz = s.unit.clock_hz,
                          .serial = kernel.serial,
-                         .made = doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1,
+                         .made = s.made,
                          .zeros = s.task.zeros};
     ll_cost_start(machine, &kernel, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
@@ -133,26 +134,24 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     return true;
 }
 
-/* Whether a way ends sooner than another, alone; of equals, whether it leaves the device sooner. */
-static bool ends_sooner(const struct ll_timing *a, const struct ll_timing *b)
-{
-    double a_s = ll_timing_alone_s(a), b_s = ll_timing_alone_s(b);
-    return a_s < b_s || (a_s == b_s && a->time_s < b->time_s);
-}
-
-/* The fastest, with what earlier ops left; the first of equals. */
-static uint32_t fastest_variant(const struct doer *doer, const struct ll_variant *variants, uint32_t count)
+/* The best, with what earlier ops left; of equals that which leaves the device sooner, the first of these. */
+static uint32_t best_variant(const struct doer *doer, const struct ll_variant *variants, uint32_t count)
 {
     uint32_t best = 0;
-    struct ll_timing least = {.time_s = INFINITY};
+    struct ll_worth most = {INFINITY, INFINITY};
+    double device_s = INFINITY;
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
         struct ll_timing timing;
         cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, doer->found, &timing, NULL);
-        if (!ends_sooner(&timing, &least))
+        double alone_s = ll_timing_alone_s(&timing);
+        struct ll_worth worth = ll_cost_worth(doer->machine, doer->work, &cost, doer->found, alone_s);
+        bool sooner = worth.first == most.first && timing.time_s != device_s;
+        if (sooner ? timing.time_s >= device_s : !ll_is_better(worth, most))
             continue;
-        least = timing;
+        most = worth;
+        device_s = timing.time_s;
         best = i;
     }
     return best;
@@ -207,7 +206,7 @@ static void cost_on_unit(const struct question *q, const struct doer *doer, stru
 {
     struct ll_variant variants[LL_MOST_VARIANTS];
     uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, variants);
-    uint32_t taken = q->way == fastest ? fastest_variant(doer, variants, count) : q->way;
+    uint32_t taken = q->way == fastest ? best_variant(doer, variants, count) : q->way;
     const struct ll_variant *variant = &variants[taken];
     ll_variant_tell(variant, q->work, why);
     if (!cost_variant(doer, variant, cost, bounds, why))

@@ -60,7 +60,7 @@ struct search {
     struct ll_crossing least[LL_MAX_LEVELS]; /* of one problem, by the closed form */
     struct ll_mapping_loops nests[LL_MAX_LEVELS];
     struct ll_mapping best;
-    double best_sum_s;
+    double best_second, best_sum_s; /* by which equals are told apart */
     uint64_t evaluations;
 };
 
@@ -160,7 +160,7 @@ static void spend(const struct ll_hierarchy *h, uint64_t index, struct ll_crossi
     after->others_s = b->group == 0 ? fmax(before->others_s, stage.others_s) : before->others_s;
     after->apart_s = before->apart_s + stage.first_s + stage.wait_s + h->serial * rest_s;
     after->sum_s = before->sum_s + stage.whole_s;
-    after->energy_j = before->energy_j + all.bytes * b->j_per_byte;
+    after->energy_j = before->energy_j + fmax(0, all.bytes - b->intake.saved_bytes) * b->j_per_byte;
 }
 
 /* What crosses a boundary in so many passes, of one problem. */
@@ -257,6 +257,12 @@ static double objective_of(const struct ll_hierarchy *h, const struct spent *the
     }
 }
 
+/* What tells apart tilings of the same objective, before the sum of times does. */
+static double second_of(const struct ll_hierarchy *h, const struct spent *these, const struct spent *those)
+{
+    return h->objective == LL_OBJECTIVE_TIME ? these->energy_j + those->energy_j : time_of(h, these, those);
+}
+
 /* Whether what is decided up to boundary `index` can still win, when those further in cost their least. */
 static bool can_win(const struct search *s, uint64_t index)
 {
@@ -266,8 +272,11 @@ static bool can_win(const struct search *s, uint64_t index)
     double objective = objective_of(s->h, so_far, inside);
     if (s->h->any_of_equals)
         return objective < s->best.objective * (1 - 1e-13);
-    return objective < s->best.objective ||
-           (objective == s->best.objective && so_far->sum_s + inside->sum_s < s->best_sum_s);
+    if (objective != s->best.objective)
+        return objective < s->best.objective;
+    double second = second_of(s->h, so_far, inside);
+    return second < s->best_second ||
+           (second == s->best_second && so_far->sum_s + inside->sum_s < s->best_sum_s);
 }
 
 static void descend(struct search *s, uint64_t index, const struct state *outer);
@@ -291,6 +300,7 @@ static bool consider(struct search *s, uint64_t index, const struct state *outer
     }
     memcpy(s->best.nests, s->nests, sizeof s->nests);
     s->best.objective = objective_of(s->h, &s->so_far[0], &s->inside[0]);
+    s->best_second = second_of(s->h, &s->so_far[0], &s->inside[0]);
     s->best_sum_s = s->so_far[0].sum_s;
     return true;
 }
@@ -497,7 +507,7 @@ static void find_least(struct search *s)
 static struct search search_of(const struct ll_hierarchy *hierarchy)
 {
     const struct ll_gemm *d = &hierarchy->problem.dims;
-    struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_sum_s = INFINITY};
+    struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_second = INFINITY, .best_sum_s = INFINITY};
     struct spent *outermost = &s.so_far[hierarchy->count];
     memcpy(outermost->pace_s, hierarchy->elsewhere.pace_s, sizeof outermost->pace_s);
     outermost->apart_s = hierarchy->elsewhere.apart_s;

@@ -69,7 +69,7 @@ struct ll_hierarchy {
     struct ll_boundary boundaries[LL_MAX_LEVELS]; /* innermost first */
     uint64_t count;                               /* of boundaries */
     enum ll_objective objective;
-    bool any_of_equals; /* the sum of times does not matter, nor a part in 1e13 of the objective */
+    bool any_of_equals; /* nothing else matters, nor a part in 1e13 of the objective */
     uint32_t groups;    /* of stages, at least 1 */
     double serial; /* share of the stages that do not set the pace of a group that overlaps with nothing */
     struct ll_elsewhere elsewhere;
@@ -100,8 +100,8 @@ struct ll_mapping {
 void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
 
 /* The tiling with the least objective (the op's time; the boundaries' energy and what flows meanwhile; or
- * time times all energy), and among equals with the least sum of the boundaries' times, of those that the
- * boundaries allow (tile, loops). For products, when it is complete, it is the optimum over all whole tile
+ * time times all energy), among equals with the least energy (of the same time) or time, and of these with the
+ * least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For products, when it is complete, it is the optimum over all whole tile
  * sizes and loop orders; so more capacity or bandwidth never makes it worse, and it is never worse than
  * blocking each memory on its own within the block of the next one further out. For convolutions tiles are
  * cut evenly (see mapping.c), which need not hold the optimum. In a memory too small for anything, each

@@ -106,13 +106,12 @@ static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
     return mix(hash, &unit->matrix.catalogue->digest, sizeof unit->matrix.catalogue->digest);
 }
 
-/* Tilings are searched by energy, and a limit of power is kept by what products take. */
+/* Of ways that take the same time that with the least energy is taken; static power decides where the software
+ * wants the least energy, and a limit of power is kept by what products take. */
 static uint64_t mix_energy(uint64_t hash, const struct ll_machine *machine)
 {
-    bool asked = machine->energy.limit_w > 0 || machine->software.mapping == LL_MAPPED_SEARCH;
-    double static_w = asked ? ll_machine_static_w(machine) : 0;
-    if (!asked)
-        return hash;
+    bool static_counts = machine->energy.limit_w > 0 || machine->software.objective != LL_OBJECTIVE_TIME;
+    double static_w = static_counts ? ll_machine_static_w(machine) : 0;
     return mix(mix(hash, &machine->energy, sizeof machine->energy), &static_w, sizeof static_w);
 }
 

@@ -69,8 +69,7 @@ void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const
                              .times = nested->times,
                              .count = nested->end - nested->first,
                              .objective = machine->software.objective,
-                             .any_of_equals =
-                                 paces->any_of_equals && machine->software.objective == LL_OBJECTIVE_TIME,
+                             .any_of_equals = paces->any_of_equals && !machine->energy_given,
                              .groups = 1 + ll_stage_group(machine, machine->level_count),
                              .serial = paces->serial,
                              .elsewhere = find_elsewhere(machine, paces, traffic, nested),

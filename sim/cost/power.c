@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cost/power.h"
 
+#include "sim/cost/cost.h"
+#include "sim/cost/task.h"
+
 #include <math.h>
 
 /* An operand of a product in one level. */
@@ -66,4 +69,47 @@ double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, 
                exponent, share);
     ll_say(why, "compute, at that share: %.10g / %.10g = %.10g s", full_s, share, time_s);
     return time_s;
+}
+
+/* In the type in which the unit computes, which may be wider than what is stored. */
+double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work *work,
+                         const struct ll_cost *cost)
+{
+    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
+    if (cost->unit == LL_NO_UNIT)
+        return ll_machine_compute_j(machine, work, dtype);
+    return cost->made * (1 + cost->zeros) *
+           ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
+}
+
+double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,
+                        const struct ll_leftovers *found)
+{
+    double sum_j = cost->apart_bytes * ll_machine_level_j(machine, machine->level_count - 1);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        double left = fmax(0, cost->level_bytes[l] - (found ? found->saved_bytes[l] : 0));
+        if (left == 0)
+            continue;
+        sum_j += left * ll_machine_level_j(machine, l);
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            sum_j += left / cost->level_bytes[l] * cost->level_of[l][i] * ll_machine_inside_j(machine, l, i);
+    }
+    return sum_j;
+}
+
+struct ll_worth ll_cost_worth(const struct ll_machine *machine, const struct ll_work *work,
+                              const struct ll_cost *cost, const struct ll_leftovers *found, double time_s)
+{
+    if (!machine->energy_given)
+        return (struct ll_worth){time_s, 0};
+    double energy_j = ll_cost_compute_j(machine, work, cost) + ll_cost_moving_j(machine, cost, found);
+    double all_j = energy_j + ll_machine_static_w(machine) * time_s;
+    switch (machine->software.objective) {
+    case LL_OBJECTIVE_ENERGY:
+        return (struct ll_worth){all_j, time_s};
+    case LL_OBJECTIVE_EDP:
+        return (struct ll_worth){all_j * time_s, time_s};
+    default:
+        return (struct ll_worth){time_s, energy_j};
+    }
 }

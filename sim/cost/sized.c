@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways of a unit and their stages. The fastest is taken, next to what earlier ops left where that may
- * decide (ll_cost_heeds): the least of several times, each of which more of anything only shortens, is
- * shortened too, so that the choice cannot make a better machine slower. */
+/* The ways of a unit and their stages. The best is taken, the fastest or what else the software wants least, next
+ * to what earlier ops left where that may decide (ll_cost_heeds): the least of several times, each of which more
+ * of anything only shortens, is shortened too, so that the choice cannot make a better machine slower.
+ *
+ * Where a level's ports differ, the blocking that takes them the least time may move more bytes than another. By
+ * a time that moving may take before it counts (struct ll_spare) other blockings are chosen:
+ *
+ *       of equal times the least energy:   as long as the slowest stage takes anyway
+ *       the least energy:                  for ever, then less and less than it took, as long as that pays, which
+ *                                          is static power that flows no longer                              */
 #include "sim/cost/sized.h"
 
 #include "sim/cost/between.h"
@@ -323,13 +330,27 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t levels, stru
     memcpy(cost->level_of, traffic->of, levels * sizeof *traffic->of);
 }
 
+/* By group of stages (stage.h): how long moving may take, behind a first piece, before it counts. */
+struct ll_spare {
+    double s[LL_MAX_LEVELS + 1];
+};
+static const struct ll_spare nothing_to_spare;
+
+static bool spares(const struct ll_spare *spare)
+{
+    double most_s = 0;
+    for (uint32_t g = 0; g <= LL_MAX_LEVELS; g++)
+        most_s = fmax(most_s, spare->s[g]);
+    return most_s > 0;
+}
+
 /* How long bytes of a product take out of each level, as time_levels counts; of machines whose tiles nobody
- * searches for, nothing. */
+ * searches for, and without time to spare, nothing. */
 static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *way,
-                                const struct ll_cost *cost, bool any_of_equals)
+                                const struct ll_cost *cost, const struct ll_spare *spare, bool any_of_equals)
 {
     struct ll_paces paces = {.serial = s->kernel->serial, .any_of_equals = any_of_equals};
-    if (s->machine->software.mapping != LL_MAPPED_SEARCH)
+    if (s->machine->software.mapping != LL_MAPPED_SEARCH && !spares(spare))
         return paces;
     double once = ll_work_bytes(s->task.work);
     paces.computing =
@@ -343,34 +364,53 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
                                              .wait_s = wait_s(s, l, cost->units_used, NULL),
                                              .line_bytes = ll_line_inside(s->machine, l),
                                              .saved_bytes = s->found ? s->found->saved_bytes[l] : 0};
+        double spare_s = spare->s[ll_stage_group(s->machine, l)];
+        paces.budget[l] = spare_s > 0 ? (spare_s + paces.intake[l].first_s) / paces.s_per_byte[l] : 0;
     }
     return paces;
 }
 
-/* What a way asks at least, each level blocked for alone: of the near levels; of the far ones, what is asked
- * whichever way. */
-static void least_traffic(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *far,
-                          struct ll_cost *cost)
+/* What a way asks at least, each level blocked for alone, so that it takes the least time, or moves the fewest
+ * bytes: of the near levels; of the far ones, what is asked whichever way. */
+static struct ll_paces alone(bool by_bytes)
 {
-    const struct ll_paces apart = {.apart = true};
+    struct ll_paces paces = {.apart = true};
+    for (uint64_t l = 0; by_bytes && l < LL_MAX_LEVELS; l++)
+        paces.budget[l] = INFINITY;
+    return paces;
+}
+
+static void least_traffic(const struct ll_sized *s, const struct ll_way *way, bool by_bytes,
+                          const struct ll_traffic *far, struct ll_cost *cost)
+{
+    const struct ll_paces paces = alone(by_bytes);
     struct ll_traffic traffic = *far;
-    ll_near_traffic(s->machine, &s->task, way, &apart, &traffic, NULL);
+    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, NULL);
     keep_traffic(&traffic, s->machine->level_count, cost);
 }
 
-static void far_traffic(const struct ll_sized *s, struct ll_traffic *far)
+/* Whether bytes and the time that they take may want different blockings: a level has ports of its own, or turns
+ * around, and no search knows what it costs. */
+static bool ports_differ(const struct ll_machine *machine)
 {
-    const struct ll_paces apart = {.apart = true};
-    ll_far_traffic(s->machine, &s->task, &apart, far, NULL);
+    struct ll_nested near = ll_to_nest(machine, LL_SCOPE_UNIT), far = ll_to_nest(machine, LL_SCOPE_DEVICE);
+    for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
+        struct ll_toll toll = ll_level_toll(&machine->levels[l]);
+        bool searched = (l >= near.first && l < near.end) || (l >= far.first && l < far.end);
+        if ((toll.read > 0 || toll.write > 0 || toll.turnaround > 0) && !searched)
+            return true;
+    }
+    return false;
 }
 
 /* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
  * levels' comes first, without the far ones. */
-static struct ll_traffic all_traffic(const struct ll_sized *s, const struct ll_way *way, bool any_of_equals,
-                                     struct ll_cost *cost, struct ll_explain *why)
+static struct ll_traffic all_traffic(const struct ll_sized *s, const struct ll_way *way,
+                                     const struct ll_spare *spare, bool any_of_equals, struct ll_cost *cost,
+                                     struct ll_explain *why)
 {
     struct ll_traffic traffic = {0}; /* of levels that are not known yet: nothing */
-    struct ll_paces paces = paces_of(s, way, cost, any_of_equals);
+    struct ll_paces paces = paces_of(s, way, cost, spare, any_of_equals);
     if (ll_nest_chooses(s->machine, LL_SCOPE_UNIT) && !ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
         ll_far_traffic(s->machine, &s->task, &paces, &traffic, NULL);
     ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, why);
@@ -402,16 +442,18 @@ bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
     return cost->heed == LL_HEEDS_OPEN ? any || shared : cost->heed == LL_HEEDS_NEAR && (near || shared);
 }
 
-/* What ways are compared by: how long the op takes; of equals the longest of what depends on the way,
+/* What ways are compared by: what the software wants least; of equals the longest of what depends on the way,
  * behind first pieces, which is computing or a near level; then what it asks of the innermost level. */
 struct pace {
+    struct ll_worth worth;
     double time_s, computing_s, near_s, bytes;
 };
+static const struct pace no_pace = {{INFINITY, INFINITY}, INFINITY, INFINITY, INFINITY, INFINITY};
 
 static bool is_less(const struct pace *a, const struct pace *b)
 {
-    if (a->time_s != b->time_s)
-        return a->time_s < b->time_s;
+    if (a->worth.first != b->worth.first || a->worth.second != b->worth.second)
+        return ll_is_better(a->worth, b->worth);
     double a_s = fmax(a->computing_s, a->near_s), b_s = fmax(b->computing_s, b->near_s);
     return a_s != b_s ? a_s < b_s : a->bytes < b->bytes;
 }
@@ -438,43 +480,141 @@ static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way,
     cost->compute_s = powered_s(s, way, cost, NULL);
     ll_cost_time(s->machine, cost, s->found, &timing, NULL);
     pace.time_s = timing.time_s;
+    pace.worth = ll_cost_worth(s->machine, s->op, cost, s->found, timing.time_s);
+    return pace;
+}
+
+/* Of each group of stages, how long the slowest takes behind its first piece. */
+static struct ll_spare slowest_of(const struct ll_sized *s, const struct ll_cost *cost)
+{
+    struct ll_spare slowest = {{0}};
+    double others_s = 0;
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        double left = fmax(0, cost->level_bytes[l] - (s->found ? s->found->saved_bytes[l] : 0));
+        double whole_s = left > 0 ? cost->level_s[l] * (left / cost->level_bytes[l]) : 0;
+        double first_s = fmin(cost->level_first_s[l], whole_s), rest_s = whole_s - first_s;
+        uint32_t group = ll_stage_group(s->machine, l);
+        slowest.s[group] = fmax(slowest.s[group], rest_s);
+        if (group == 0)
+            others_s = fmax(others_s, fmin(fmax(0, cost->level_pieces[l] - 1) * first_s, rest_s));
+    }
+    slowest.s[0] = fmax(slowest.s[0], cost->compute_s - cost->compute_first_s + others_s);
+    return slowest;
+}
+
+/* The op by a way of which cycles are known, with so much time to spare. */
+static struct pace pace_by(const struct ll_sized *s, const struct ll_way *way, const struct ll_spare *spare,
+                           const struct ll_cost *computed, struct ll_spare *slowest)
+{
+    struct ll_cost cost = *computed;
+    all_traffic(s, way, spare, true, &cost, NULL);
+    struct pace pace = pace_with(s, way, &cost);
+    if (slowest)
+        *slowest = slowest_of(s, &cost);
+    return pace;
+}
+
+/* The best time to spare in a group, of which all above is no better than *best. */
+static void spare_in(const struct ll_sized *s, const struct ll_way *way, uint32_t group,
+                     const struct ll_cost *computed, struct pace *best, struct ll_spare *spare)
+{
+    enum { TRIES = 64 }; /* there are hardly ever as many blockings between the two that are the least in one */
+    struct ll_spare tried = *spare, slowest, floor;
+    tried.s[group] = 0;
+    pace_by(s, way, &tried, computed, &floor);
+    tried.s[group] = INFINITY;
+    for (int i = 0; i < TRIES && tried.s[group] > floor.s[group]; i++) {
+        struct pace pace = pace_by(s, way, &tried, computed, &slowest);
+        if (is_less(&pace, best)) {
+            *best = pace;
+            *spare = tried;
+        }
+        if (ll_machine_static_w(s->machine) == 0 && s->machine->software.objective == LL_OBJECTIVE_ENERGY)
+            return;
+        tried.s[group] = fmin(tried.s[group], slowest.s[group]) * (1 - 1e-9);
+    }
+}
+
+/* How much time the blockings have to spare, and the op with that. */
+static struct ll_spare best_spare(const struct ll_sized *s, const struct ll_way *way,
+                                  const struct ll_cost *computed, struct pace *best)
+{
+    struct ll_spare spare = nothing_to_spare, slowest;
+    *best = pace_by(s, way, &spare, computed, &slowest);
+    if (s->machine->software.objective != LL_OBJECTIVE_TIME) {
+        for (uint32_t g = 0; g <= ll_stage_group(s->machine, s->machine->level_count - 1); g++)
+            spare_in(s, way, g, computed, best, &spare);
+        return spare;
+    }
+    struct pace pace = pace_by(s, way, &slowest, computed, NULL);
+    if (!is_less(&pace, best))
+        return nothing_to_spare;
+    *best = pace;
+    return slowest;
+}
+
+/* The traffic out of the far levels whichever way, by what takes the least time and by the fewest bytes. */
+struct far {
+    struct ll_traffic by_time, by_bytes;
+    bool differ;
+};
+
+/* The op by this way, at least. */
+static struct pace least_pace(const struct ll_sized *s, const struct ll_way *way, const struct far *far,
+                              const struct ll_cost *computed)
+{
+    struct ll_cost cost = *computed;
+    least_traffic(s, way, false, &far->by_time, &cost);
+    struct pace pace = pace_with(s, way, &cost);
+    if (!far->differ)
+        return pace;
+    least_traffic(s, way, true, &far->by_bytes, &cost);
+    pace.worth = ll_cost_worth(s->machine, s->op, &cost, s->found, pace.time_s);
     return pace;
 }
 
 /* The op by this way. Infinite as soon as it is known to be no better than `least`. */
-static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct ll_traffic *far,
+static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct far *far,
                            const struct pace *least, struct range *range)
 {
-    static const struct pace none = {INFINITY, INFINITY, INFINITY, INFINITY};
     struct ll_way way;
-    struct ll_cost cost = {.serial = s->kernel->serial};
+    struct ll_cost cost = {.serial = s->kernel->serial,
+                           .unit = s->unit_index,
+                           .made = s->made,
+                           .zeros = s->task.zeros};
     if (!ask_way(s, index, &way, NULL))
-        return none;
+        return no_pace;
     time_compute(s, &way, &cost, NULL);
-    struct ll_cost searched = cost;
     double all_s = powered_s(s, &way, &cost, NULL);
     range->fewest = ll_min(range->fewest, cost.units_used);
     range->most = ll_max(range->most, cost.units_used);
     range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
-    if (all_s > least->time_s && s->kernel->seen_count == 0) {
+    bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
+    if (by_time && all_s > least->time_s && s->kernel->seen_count == 0) {
         range->near_s = 0; /* nobody knows */
-        return none;
+        return no_pace;
     }
-    least_traffic(s, &way, far, &cost);
-    struct pace pace = pace_with(s, &way, &cost);
+    struct pace pace = least_pace(s, &way, far, &cost);
     range->near_s = fmin(range->near_s, pace.near_s);
-    if (s->machine->software.mapping != LL_MAPPED_SEARCH || !is_less(&pace, least))
+    bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
+    if ((!searched && !far->differ) || !is_less(&pace, least))
         return pace;
-    all_traffic(s, &way, true, &searched, NULL);
-    return pace_with(s, &way, &searched);
+    if (far->differ)
+        best_spare(s, &way, &cost, &pace);
+    else
+        pace = pace_by(s, &way, &nothing_to_spare, &cost, NULL);
+    return pace;
 }
 
-/* The index of the fastest way; of equals the one that asks for least, the first of these. */
-static uint32_t fastest_way(const struct ll_sized *s, uint32_t count, struct pace *least, struct range *range)
+/* The index of the best way; of equals the one that asks for least, the first of these. */
+static uint32_t best_way(const struct ll_sized *s, uint32_t count, struct pace *least, struct range *range)
 {
     uint32_t best = 0;
-    struct ll_traffic far = {0};
-    far_traffic(s, &far);
+    struct far far = {.differ = s->task.is_product && ports_differ(s->machine)};
+    const struct ll_paces by_time = alone(false), by_bytes = alone(true);
+    ll_far_traffic(s->machine, &s->task, &by_time, &far.by_time, NULL);
+    if (far.differ)
+        ll_far_traffic(s->machine, &s->task, &by_bytes, &far.by_bytes, NULL);
     for (uint32_t i = 0; i < count; i++) {
         struct pace pace = pace_of(s, i, &far, least, range);
         if (!is_less(&pace, least))
@@ -534,25 +674,30 @@ bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
     struct ll_cost stages = *alone;
     struct ll_timing timing;
-    stages.apart_s = stages.gap_s = 0;
+    stages.apart_s = stages.gap_s = stages.apart_bytes = 0;
     ll_cost_time(s->machine, &stages, s->found, &timing, NULL);
-    const struct pace kept = {.time_s = timing.time_s * (1 - 1e-12)};
+    struct ll_worth worth = ll_cost_worth(s->machine, s->op, &stages, s->found, timing.time_s);
+    const double better = 1 - 1e-12;
+    const struct pace kept = {.worth = {worth.first * better, worth.second * better},
+                              .time_s = timing.time_s * better};
     struct pace least = kept;
-    fastest_way(s, count, &least, &range);
-    return least.time_s == kept.time_s;
+    best_way(s, count, &least, &range);
+    return memcmp(&least, &kept, sizeof kept) == 0;
 }
 
 void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
                      struct ll_explain *why)
 {
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
-    struct pace least = {INFINITY, INFINITY, INFINITY, INFINITY};
+    struct pace least = no_pace;
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
     struct ll_way way;
-    ask_way(s, count > 1 ? fastest_way(s, count, &least, &range) : 0, &way, why);
+    ask_way(s, count > 1 ? best_way(s, count, &least, &range) : 0, &way, why);
     time_compute(s, &way, cost, why);
     cost->heed = heed_of(s, count, &way, &least, &range, cost->units_used);
-    const struct ll_traffic traffic = all_traffic(s, &way, false, cost, why);
+    bool chooses = s->task.is_product && ports_differ(s->machine);
+    const struct ll_spare spare = chooses ? best_spare(s, &way, cost, &least) : nothing_to_spare;
+    const struct ll_traffic traffic = all_traffic(s, &way, &spare, false, cost, why);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
     ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);

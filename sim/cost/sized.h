@@ -16,6 +16,8 @@ struct ll_sized {
     struct ll_task task;
     const struct ll_work *op;         /* what was asked for, of which the task may be a variant */
     const struct ll_leftovers *found; /* what earlier ops left; NULL: nothing */
+    uint32_t unit_index;              /* in machine->units */
+    double made;                      /* FLOPs of the task for each of the op's */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
@@ -26,10 +28,10 @@ uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why);
 /* What the kernel does beyond, or short of, the ideal. */
 void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why);
 
-/* Whether what was chosen for an empty machine is as fast as anything else next to what earlier ops left. */
+/* Whether what was chosen for an empty machine is as good as anything else next to what earlier ops left. */
 bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone);
 
-/* Fills what follows from the fastest way: cycles, traffic, times. bounds: NULL for who does not ask. */
+/* Fills what follows from the best way: cycles, traffic, times. bounds: NULL for who does not ask. */
 void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
                      struct ll_explain *why);
 

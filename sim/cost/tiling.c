@@ -16,7 +16,8 @@
  * equals all bytes, since operands that come another way share the ports. Each grows with i and j, so the
  * same walk finds the optimum. Where what goes in the rarer direction turns the bus around, the price is the
  * smaller of two such sums, one that charges writes more and one reads; the better optimum of the two is the
- * one of the price.
+ * one of the price. Under a budget the largest of these sums counts no less than the budget, and of equals
+ * all bytes decide, which grow with i and j as well.
  *
  * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
  * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
@@ -38,6 +39,8 @@ struct cut {
     uint64_t size_p, size_q, fixed_p, fixed_q;
     struct sum sums[3]; /* all bytes, and, where ports are told apart, read and written ones */
     int sum_count;
+    double budget;    /* the largest sum counts no less; 0: none, and the first sum is all bytes */
+    struct sum bytes; /* with a budget */
     double stay, line_p, line_q;
     double most_area; /* p q is no more; 0: as it comes */
     struct beside {
@@ -45,7 +48,7 @@ struct cut {
     } beside_p, beside_q;     /* and as often as there are blocks along p, q */
 };
 struct weight {
-    double most, bytes; /* the largest sum; the first, by which equals are told apart */
+    double most, bytes; /* the largest sum; all bytes, by which equals are told apart */
 };
 struct found {
     bool any;
@@ -58,17 +61,23 @@ static double more_often(const struct beside *beside, double blocks)
     return fmax(0, blocks - beside->passes);
 }
 
+static double sum_of(const struct sum *sum, double blocks_p, double blocks_q, double more)
+{
+    return sum->constant + (sum->p * blocks_p + sum->q * blocks_q) + sum->reads * more;
+}
+
 static struct weight weigh(const struct cut *cut, double blocks_p, double blocks_q)
 {
-    struct weight weight = {0};
+    struct weight weight = {.most = cut->budget};
     double more = cut->beside_p.bytes * more_often(&cut->beside_p, blocks_p) +
                   cut->beside_q.bytes * more_often(&cut->beside_q, blocks_q);
     for (int i = 0; i < cut->sum_count; i++) {
-        const struct sum *sum = &cut->sums[i];
-        double one = sum->constant + (sum->p * blocks_p + sum->q * blocks_q) + sum->reads * more;
+        double one = sum_of(&cut->sums[i], blocks_p, blocks_q, more);
         weight.most = fmax(weight.most, one);
         weight.bytes = i == 0 ? one : weight.bytes;
     }
+    if (cut->budget > 0)
+        weight.bytes = sum_of(&cut->bytes, blocks_p, blocks_q, more);
     return weight;
 }
 
@@ -128,6 +137,8 @@ static struct cut swapped(const struct cut *cut)
                         .fixed_p = cut->fixed_q,
                         .fixed_q = cut->fixed_p,
                         .sum_count = cut->sum_count,
+                        .budget = cut->budget,
+                        .bytes = {cut->bytes.constant, cut->bytes.q, cut->bytes.p, cut->bytes.reads},
                         .stay = cut->stay,
                         .line_p = cut->line_q,
                         .line_q = cut->line_p,
@@ -196,8 +207,7 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
     }
     double written = ll_passes_outwards(s->problem, blocks_k) * s->pass[LL_OPERAND_C];
     double price = ll_toll_price(&s->problem->toll, bytes, written);
-    bool cheaper = price < best->price || (price == best->price && bytes < best->bytes);
-    if (!cheaper)
+    if (!ll_is_cheaper(&s->problem->toll, price, bytes, best->price, best->bytes))
         return;
     *best = (struct ll_tiling){
         .bytes = bytes, .written = written, .price = price, .stays = stays, .block = block};
@@ -226,9 +236,13 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
     double in = s->reads_turn ? 1 + toll->turnaround : 1, out = s->reads_turn ? 1 : 1 + toll->turnaround;
     cut->sums[0] = (struct sum){0, in * read.p + out * write.p, in * read.q + out * write.q, in};
     cut->sum_count = 1;
+    cut->budget = toll->budget;
+    if (toll->read == 0 && toll->write == 0 && toll->budget == 0)
+        return;
+    cut->bytes = (struct sum){read.constant + write.constant, read.p + write.p, read.q + write.q, 1};
+    cut->sums[0].constant = in * read.constant + out * write.constant;
     if (toll->read == 0 && toll->write == 0)
         return;
-    cut->sums[0].constant = in * read.constant + out * write.constant;
     cut->sums[1] =
         (struct sum){toll->read * read.constant, toll->read * read.p, toll->read * read.q, toll->read};
     cut->sums[2] =
@@ -403,7 +417,8 @@ static void try_groups(const struct ll_problem *problem, double capacity, struct
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         all += counted_bytes(problem, i);
     for (;;) {
-        if (all + image * (ll_halo(w, pixels) - 1) >= best->price)
+        double least = all + image * (ll_halo(w, pixels) - 1);
+        if (!ll_is_cheaper(&problem->toll, least, least, best->price, best->bytes))
             return;
         struct setting s = in_groups(problem, capacity, pixels);
         try_all(&s, best);
@@ -433,10 +448,17 @@ double ll_toll_price(const struct ll_toll *toll, double bytes, double written)
     return fmax(turned, fmax((bytes - written) * toll->read, written * toll->write));
 }
 
+bool ll_is_cheaper(const struct ll_toll *toll, double price, double bytes, double than_price,
+                   double than_bytes)
+{
+    double counts = fmax(price, toll->budget), than = fmax(than_price, toll->budget);
+    return counts < than || (counts == than && bytes < than_bytes);
+}
+
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes)
 {
     struct setting s = plain(problem, capacity_bytes);
-    struct ll_tiling best = {.price = INFINITY};
+    struct ll_tiling best = {.price = INFINITY, .bytes = INFINITY};
     keep_better(&s, LL_OPERAND_C, (struct ll_gemm){1, 1, 1, 1}, &best);
     try_all(&s, &best);
     if (problem->windows.overlap)

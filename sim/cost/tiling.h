@@ -52,6 +52,7 @@ struct ll_toll {
     /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
     double read, write;
     double turnaround; /* so many bytes more for each in the direction in which fewer go */
+    double budget;     /* a price up to this is as good as any other: of such, the fewest bytes are best */
 };
 
 struct ll_problem {
@@ -88,9 +89,13 @@ double ll_compulsory_bytes(const struct ll_problem *problem);
 /* The price in bytes of traffic under a toll, of which `written` goes outwards (struct ll_tiling). */
 double ll_toll_price(const struct ll_toll *toll, double bytes, double written);
 
+/* Whether one of two sums of bytes with their prices is better than the other under a toll's budget. */
+bool ll_is_cheaper(const struct ll_toll *toll, double price, double bytes, double than_price,
+                   double than_bytes);
+
 /* The best of all blockings that fit in capacity_bytes. Always finds one: in a memory too small for
  * anything, each product fetches its own operands. Never below ll_compulsory_bytes, and a larger capacity
- * never gives more bytes; with a toll, never a higher price. */
+ * never gives more bytes; with a toll, never a higher price, or under a budget that it keeps, more bytes. */
 struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
 
 /* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece

@@ -18,6 +18,7 @@
  * tiling whose tiles nest (mapping.h). Levels of clusters, and those that operands pass by, keep their own.
  *
  * Each sum is the least over blockings, of which more memory only adds some: so more memory never gives more.
+ * What is least is what it takes the level's ports to move, or within a budget of that, the bytes.
  *
  * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
  * whole accesses (scatter.h). */
@@ -38,7 +39,8 @@ struct group {
     uint64_t level;
     int catcher; /* as ll_catcher has it */
     bool has[LL_OPERAND_COUNT];
-    bool whole; /* has all three */
+    bool whole;    /* has all three */
+    double budget; /* of their price (struct ll_toll) */
 };
 
 struct flow {
@@ -157,7 +159,9 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
         struct flow flow = flow_of(machine, group, once, shares * (double)steps * c);
         return with_operands(flow, shares, (double)steps * a, weights, (double)steps * c);
     }
-    struct ll_tiling t = ll_tile(p, ll_level_room(memory));
+    struct ll_problem within = *p;
+    within.toll.budget = group->budget / (shares * (double)steps);
+    struct ll_tiling t = ll_tile(&within, ll_level_room(memory));
     double once[LL_OPERAND_COUNT], times[LL_OPERAND_COUNT];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         once[i] = group->has[i] || t.more[i] > 0 ? ll_operand_bytes(p, i) : 0;
@@ -178,10 +182,10 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
 }
 
 /* Of equals that which moves less: where ports are shared with other operands, it leaves them more. */
-static struct flow cheaper(struct flow one, struct flow other)
+static struct flow cheaper(const struct group *group, struct flow one, struct flow other)
 {
-    bool less = other.price == one.price && other.bytes < one.bytes;
-    return other.price < one.price || less ? other : one;
+    const struct ll_toll toll = {.budget = group->budget};
+    return ll_is_cheaper(&toll, other.price, other.bytes, one.price, one.bytes) ? other : one;
 }
 
 /* Whether the tiling says what a group moves: not where weights of a sequence stay inside altogether. */
@@ -318,7 +322,7 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
                                 struct ll_explain *why)
 {
     const struct ll_level *memory = &machine->levels[inside];
-    struct flow best = {.price = INFINITY};
+    struct flow best = {.price = INFINITY, .bytes = INFINITY};
     struct ll_gemm before = {0};
     for (uint64_t rows = 1; rows <= memory->share; rows *= 2) {
         struct ll_problem p = seen_by(machine, task, way, group, inside);
@@ -327,7 +331,7 @@ static struct flow into_cluster(const struct ll_machine *machine, const struct l
             continue; /* there are not that many rows to join */
         before = p.dims;
         double shares = way->shares * ll_gemm_macs(&way->share) / ll_gemm_macs(&p.dims);
-        best = cheaper(best, blocked(machine, group, &p, task, memory, shares, why));
+        best = cheaper(group, best, blocked(machine, group, &p, task, memory, shares, why));
     }
     return best;
 }
@@ -339,20 +343,20 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
     const struct ll_gemm *share = &way->share;
     bool bounded = group->catcher == LL_CATCHER_UNIT || !way->any_tile;
     struct flow best =
-        bounded ? asked_by_unit(machine, task, way, group, why) : (struct flow){.price = INFINITY};
+        bounded ? asked_by_unit(machine, task, way, group, why) : (struct flow){.price = INFINITY, .bytes = INFINITY};
     bool is_searched = is_nested(machine, task, nested, group);
     if (is_searched)
-        best = cheaper(best, nested_flow(machine, nested, group, why));
+        best = cheaper(group, best, nested_flow(machine, nested, group, why));
     for (int l = is_searched ? -1 : next_memory(machine, group, LL_SCOPE_UNIT, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_UNIT, l + 1)) {
         const struct ll_level *memory = &machine->levels[l];
         struct ll_problem p = seen_by(machine, task, way, group, l);
         p.dims = *share;
-        best = cheaper(best, blocked(machine, group, &p, task, memory, way->shares, why));
+        best = cheaper(group, best, blocked(machine, group, &p, task, memory, way->shares, why));
     }
     for (int l = next_memory(machine, group, LL_SCOPE_CLUSTER, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_CLUSTER, l + 1))
-        best = cheaper(best, into_cluster(machine, task, way, group, l, why));
+        best = cheaper(group, best, into_cluster(machine, task, way, group, l, why));
     return best;
 }
 
@@ -428,33 +432,59 @@ static struct flow into_shared(const struct ll_machine *machine, const struct ll
 {
     if (is_nested(machine, task, nested, group))
         return nested_flow(machine, nested, group, why);
-    struct flow best = {.price = INFINITY};
+    struct flow best = {.price = INFINITY, .bytes = INFINITY};
     for (int l = next_memory(machine, group, LL_SCOPE_DEVICE, 0); l >= 0;
          l = next_memory(machine, group, LL_SCOPE_DEVICE, l + 1)) {
         struct ll_problem p = seen_by(machine, task, way, group, l);
-        best = cheaper(best, blocked(machine, group, &p, task, &machine->levels[l], 1, why));
+        best = cheaper(group, best, blocked(machine, group, &p, task, &machine->levels[l], 1, why));
     }
     return best;
 }
 
+static struct flow flow_into(const struct ll_machine *machine, const struct ll_task *task,
+                             const struct ll_way *way, const struct ll_nested *nested,
+                             const struct group *group, struct ll_explain *why)
+{
+    return ll_catcher_is_shared(machine, group->catcher)
+               ? into_shared(machine, task, way, nested, group, why)
+               : near_flow(machine, task, way, nested, group, why);
+}
+
+/* Of a level's budget, what is left when all groups of operands go for the least price. */
+static double budget_left(const struct ll_machine *machine, const struct ll_task *task,
+                          const struct ll_way *way, const struct ll_nested *nested, uint64_t level,
+                          double budget, double least[LL_MAX_LEVELS + 1])
+{
+    struct group group;
+    for (int catcher = LL_CATCHER_UNIT; budget > 0 && catcher < (int)level; catcher++)
+        if (group_of(machine, level, catcher, &group)) {
+            least[catcher + 1] = flow_into(machine, task, way, nested, &group, NULL).price;
+            budget = fmax(0, budget - least[catcher + 1]);
+        }
+    return budget;
+}
+
 /* Reads and writes that go different ways share a level's ports. Where a way has both, they are taken to
- * follow one another: which of its blockings is best was decided without the others. */
+ * follow one another: which of its blockings is best was decided without the others; but for a budget, of
+ * which each takes what it needs in turn. */
 static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   const struct ll_nested *nested, uint64_t level, struct ll_traffic *traffic,
-                   struct ll_explain *why)
+                   const struct ll_nested *nested, const struct ll_paces *paces, uint64_t level,
+                   struct ll_traffic *traffic, struct ll_explain *why)
 {
     struct group group;
     int parts = 0;
     bool mixed = false;
     struct ll_toll toll = ll_level_toll(&machine->levels[level]);
+    double least[LL_MAX_LEVELS + 1];
+    double left = budget_left(machine, task, way, nested, level, paces->budget[level], least);
     traffic->bytes[level] = traffic->written[level] = traffic->price[level] = 0;
     memset(traffic->of[level], 0, sizeof traffic->of[level]);
     for (int catcher = LL_CATCHER_UNIT; catcher < (int)level; catcher++) {
         if (!group_of(machine, level, catcher, &group))
             continue;
-        struct flow flow = ll_catcher_is_shared(machine, catcher)
-                               ? into_shared(machine, task, way, nested, &group, why)
-                               : near_flow(machine, task, way, nested, &group, why);
+        group.budget = left > 0 ? least[catcher + 1] + left : 0;
+        struct flow flow = flow_into(machine, task, way, nested, &group, why);
+        left = left > 0 ? fmax(0, group.budget - flow.price) : 0;
         traffic->bytes[level] += flow.bytes;
         traffic->written[level] += flow.written;
         traffic->price[level] += flow.price;
@@ -477,13 +507,14 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
 static struct ll_limits limits_of(const struct ll_machine *machine, const struct ll_task *task,
                                   const struct ll_way *way, const struct ll_nested *nested, uint64_t level)
 {
+    static const struct ll_paces no_budgets;
     struct group group;
     struct flow once_each, sums;
     double once[LL_OPERAND_COUNT];
     group_of(machine, level, (int)level - 1, &group);
     if (!is_nested(machine, task, nested, &group)) {
         struct ll_traffic traffic;
-        out_of(machine, task, way, nested, level, &traffic, NULL);
+        out_of(machine, task, way, nested, &no_budgets, level, &traffic, NULL);
         struct ll_crossing known = {traffic.bytes[level], traffic.price[level]};
         return (struct ll_limits){.least = known, .most = known};
     }
@@ -522,7 +553,7 @@ static struct ll_nested nest_share(const struct ll_machine *machine, const struc
     nested.times = way->shares * (double)task->steps;
     for (uint64_t l = 0; l < ll_near_levels(machine); l++)
         if (l < nested.first || l >= nested.end)
-            out_of(machine, task, way, &nested, l, traffic, NULL);
+            out_of(machine, task, way, &nested, paces, l, traffic, NULL);
     search(machine, task, way, paces, traffic, &nested);
     return nested;
 }
@@ -571,7 +602,7 @@ void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *tas
     tell_search(&nested, why);
     keep_tiles(machine, &nested, traffic);
     for (uint64_t l = 0; l < near; l++)
-        out_of(machine, task, way, &nested, l, traffic, why);
+        out_of(machine, task, way, &nested, paces, l, traffic, why);
 }
 
 void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
@@ -586,5 +617,5 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
     tell_search(&nested, why);
     keep_tiles(machine, &nested, traffic);
     for (uint64_t l = near; l < machine->level_count; l++)
-        out_of(machine, task, NULL, &nested, l, traffic, why);
+        out_of(machine, task, NULL, &nested, paces, l, traffic, why);
 }

@@ -25,7 +25,8 @@ struct ll_paces {
     struct ll_stage computing;
     double dropping_s; /* ll_dropping_s */
     double serial;
-    bool any_of_equals; /* how long it takes is all that is asked */
+    double budget[LL_MAX_LEVELS]; /* of a level's price, within which the fewest bytes are best; 0: none */
+    bool any_of_equals;           /* how long it takes is all that is asked */
     bool apart; /* nothing is searched: each level is blocked for alone, which bounds all that nests */
 };
 

@@ -5,7 +5,7 @@
  * which it goes; between the innermost one and the units once, between the outermost one and the host in that
  * one too. Area: arithmetic by the number of multiply-accumulators,
  * on-chip memory by the byte, and what is fixed. Both are NaN when the machine does not describe them. */
-#include "sim/cost/task.h"
+#include "sim/cost/cost.h"
 #include "sim/replay/replay_parts.h"
 
 #include <math.h>
@@ -29,18 +29,6 @@ double ll_energy_sum(const struct ll_energy_parts *parts)
     return sum_j + parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
 }
 
-/* In the type in which the unit computes, which may be wider than what is stored, and by its way: Winograd's
- * multiplies less often, and zeros that are multiplied take as much as anything else. */
-static double compute_j(const struct ll_machine *machine, const struct ll_work *work,
-                        const struct ll_cost *cost)
-{
-    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
-    if (cost->unit == LL_NO_UNIT)
-        return ll_machine_compute_j(machine, work, dtype);
-    return cost->made * (1 + cost->zeros) *
-           ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
-}
-
 /* That an op brings from the host, or takes there. */
 static double host_bytes(const struct ll_work *work)
 {
@@ -59,7 +47,7 @@ static void sum_ops(struct ll_result *result, const bool *idle)
         const struct ll_work *work = &prepared->works[form];
         if (idle && idle[form])
             continue;
-        result->energy.compute_j += compute_j(machine, work, ll_replay_cost(result, seq));
+        result->energy.compute_j += ll_cost_compute_j(machine, work, ll_replay_cost(result, seq));
         result->host_bytes += host_bytes(work);
     }
 }

@@ -276,20 +276,26 @@ static struct tried try_way(struct run *run, uint32_t seq, const struct ll_cost 
     return tried;
 }
 
-static bool ends_sooner(const struct tried *a, const struct tried *b)
+/* Of equals that which leaves the device first is better, then what is better alone. */
+static bool is_better(const struct run *run, uint32_t seq, const struct ll_leftovers *found,
+                      const struct tried *a, const struct tried *b)
 {
+    const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].form];
     double a_s = a->timing.time_s + a->taken_s, b_s = b->timing.time_s + b->taken_s;
-    return a_s + a->late_s < b_s + b->late_s || (a_s + a->late_s == b_s + b->late_s && a_s < b_s);
+    struct ll_worth of_a = ll_cost_worth(run->machine, work, a->cost, found, a_s + a->late_s);
+    struct ll_worth of_b = ll_cost_worth(run->machine, work, b->cost, found, b_s + b->late_s);
+    bool equal = of_a.first == of_b.first && a_s != b_s;
+    return equal ? a_s < b_s : ll_is_better(of_a, of_b);
 }
 
-/* The way that ends first, here and now; of equals, that which leaves the device first. */
+/* The best way, here and now: that which ends first, or what else the software wants. */
 static struct tried best_way(struct run *run, uint32_t seq, const struct ll_cost *ways,
                              const struct ll_leftovers *found, double start_s)
 {
     struct tried best = try_way(run, seq, ways, found, start_s);
     for (uint32_t i = 1; i < ways->ways; i++) {
         struct tried other = try_way(run, seq, &ways[i], found, start_s);
-        best = ends_sooner(&other, &best) ? other : best;
+        best = is_better(run, seq, found, &other, &best) ? other : best;
     }
     return best;
 }
