@@ -76,7 +76,7 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
 {
     struct ll_human least, capacity;
     struct ll_str line = {0};
-    if (result->too_large == 0)
+    if (result->too_large == 0 && !isfinite(result->least_bytes))
         ll_str_addf(&line,
                     "no plan divides the step among %" PRIu64 " device%s: replicas must divide its %" PRIu64
                     " sample%s, tp, cp and pp the model; --devices and --batch name other numbers",
@@ -185,7 +185,7 @@ static const struct ll_option options[] = {
     {"devices", 0, "N", "devices to use (default: all that the network joins)"},
     {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
     LL_BATCH_WAS_OPTION,
-    {"simulate", 0, "K", "how many of the best to simulate and show (default: 5)"},
+    {"simulate", 0, "K", "how many of the best to show, and to simulate at least (default: 5)"},
     {0},
 };
 
@@ -203,8 +203,8 @@ const struct ll_command ll_command_plan = {
         "micro-batches, chunks, stages of ZeRO (also within a node alone) and kinds of recomputation; cp "
         "grows until two numbers in a row are no better than smaller ones. What does not fit into memory is "
         "tried again with the optimizer's state on the host. The best by estimate are simulated in full, as "
-        "leadline sim does with the options in the last column; the best of each stage of ZeRO also with "
-        "other bucket sizes.\n"
+        "leadline sim does with the options in the last column: as many as take a second or two, in a small "
+        "space all of them; the best of each stage of ZeRO also with other bucket sizes.\n"
         "\n"
         "A trace of a foreign program does not say its batch; --batch-was does.\n",
     .options = options,

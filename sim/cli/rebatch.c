@@ -67,5 +67,14 @@ struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trac
         ll_wrong("%s does not say how many samples a step has: give them by --batch-was", path);
         return give_up(trace, status);
     }
+    const char *trouble = NULL;
+    if (was == 0 && !ll_trace_knows_batch(trace) && !find_batch(trace, 0, &trouble) && !trouble) {
+        *status = ll_failed("memory ran out");
+        ll_trace_free(trace);
+        return NULL;
+    }
+    if (trouble)
+        ll_wrong("%s: only micro-batches of its own %" PRIu64 " samples can be tried: %s", path,
+                ll_trace_batch(trace), trouble);
     return take_batch(trace, 0, was, path, status);
 }

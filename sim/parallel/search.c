@@ -19,7 +19,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_ZERO = 3 };
+enum {
+    MOST_ZERO = 3,
+    OPS_SIMULATED = 1 << 18 /* the ops of all simulations together: a second or two, however many plans that is */
+};
 
 struct searching {
     const struct ll_trace *trace;
@@ -42,6 +45,9 @@ struct searching {
 struct base {
     struct ll_parallel plan;
     struct ll_layer_costs costs;
+    struct {
+        bool known, can;
+    } shares[MOST_ZERO + 1]; /* by stage of ZeRO: whether its replicas can share out what that stage does */
 };
 
 static void tell(const struct searching *s)
@@ -223,12 +229,35 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
     return any;
 }
 
-/* All stages of ZeRO on stages that are counted; whether any fits. */
-static bool try_sharing(struct searching *s, const struct base *base, struct ll_parallel plan)
+/* Whether the replicas of a program can share out what a stage of ZeRO wants: of an update whose parts other ops
+ * need whole they cannot. Asked of one plan for all on the program. */
+static bool can_share(struct searching *s, struct base *base, const struct ll_parallel *plan)
+{
+    struct ll_diags diags = {0};
+    if (plan->zero == 0 || base->shares[plan->zero].known)
+        return plan->zero == 0 || base->shares[plan->zero].can;
+    struct ll_spread *spread = ll_spread_trace(s->trace, plan, s->search->devices, &diags);
+    s->failed |= !spread && diags.count == 0;
+    for (uint64_t zero = spread ? 1 : plan->zero; zero <= plan->zero; zero++) { /* a stage does what those below do */
+        base->shares[zero].known = true;
+        base->shares[zero].can = spread;
+    }
+    ll_spread_free(spread);
+    ll_diags_release(&diags);
+    return base->shares[plan->zero].can;
+}
+
+/* All stages of ZeRO on stages that are counted; whether any fits. The last one is asked first, which tells of
+ * all. */
+static bool try_sharing(struct searching *s, struct base *base, struct ll_parallel plan)
 {
     bool any = false;
     for (plan.zero = 0; plan.zero <= (ll_replicas(&plan) > 1 ? MOST_ZERO : 0u);
          plan.zero += s->learns ? 1 : MOST_ZERO) {
+        struct ll_parallel last = plan;
+        last.zero = plan.zero > 0 ? MOST_ZERO : 0;
+        if (!can_share(s, base, &last) && !can_share(s, base, &plan))
+            continue;
         any = try_host(s, base, plan) || any;
         if (plan.zero > 0 && plan.expert == 1)
             any = try_groups(s, base, plan) || any;
@@ -246,7 +275,7 @@ static bool keeps_less_again(const struct ll_layer_costs *costs)
 }
 
 /* A division into stages and chunks, whole and with all computed again. */
-static bool try_pieces(struct searching *s, const struct base *base, struct ll_parallel plan)
+static bool try_pieces(struct searching *s, struct base *base, struct ll_parallel plan)
 {
     bool any = false, anew = plan.recompute == LL_RECOMPUTE_NONE && keeps_less_again(&base->costs);
     ll_estimate_divide(&s->estimator, &base->costs, plan.pipeline * plan.chunks);
@@ -260,7 +289,7 @@ static bool try_pieces(struct searching *s, const struct base *base, struct ll_p
 
 /* All ways to lay the program's layers on the devices that share neither a product nor a sequence; whether
  * any fits. */
-static bool try_stages(struct searching *s, const struct base *base)
+static bool try_stages(struct searching *s, struct base *base)
 {
     uint64_t left = s->search->devices / base->plan.tensor / base->plan.context, layers = base->costs.count;
     bool any = false;
@@ -398,20 +427,20 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
         other.plan.bucket_bytes = sizes[i];
         other.exposed_s = 0;
         bool fits = simulate(s, &other);
-        s->result->considered++;
-        *(fits ? &s->result->estimated : &s->result->too_large) += 1;
         if (fits && other.step_s < best->step_s)
             *best = other;
     }
 }
 
-/* One of the best of all, or of its stage of ZeRO: estimates err in another way for each stage, so that those
- * of one could take all places. */
+/* As many as a little time allows, which in a small space are all of them: estimates err by some ten percent,
+ * and in another way for plans that share otherwise. Where that is fewer than are wanted, one of the best of all,
+ * or of its stage of ZeRO, so that those of one stage cannot take all places. */
 static bool is_worth_it(const struct searching *s, uint64_t simulated, const uint64_t *of_stage,
                         const struct ll_found_plan *found)
 {
     uint64_t wanted = s->search->simulated;
-    return !s->failed && (simulated < wanted || of_stage[found->plan.zero] < (wanted + 1) / 2);
+    return !s->failed && (s->result->simulated * s->trace->op_count < OPS_SIMULATED || simulated < wanted ||
+                          of_stage[found->plan.zero] < (wanted + 1) / 2);
 }
 
 /* Those of the best plan of each stage of ZeRO, which gain differently by it. */
@@ -440,11 +469,8 @@ static void simulate_best(struct searching *s)
     qsort(s->found, result->found_count, sizeof *s->found, by_estimate);
     for (uint64_t i = 0; i < result->found_count; i++) {
         if (is_worth_it(s, simulated, of_stage, &s->found[i])) {
-            if (!simulate(s, &s->found[i])) {
-                result->too_large++;
-                result->estimated--;
+            if (!simulate(s, &s->found[i]))
                 continue;
-            }
             simulated++;
             of_stage[s->found[i].plan.zero]++;
         }

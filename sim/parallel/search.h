@@ -9,8 +9,9 @@
  * made and replayed once for each way to share products and sequences and each micro-batch; what its layers
  * take (sim/parallel/profile.h) gives the time and the memory of every plan built on it
  * (sim/parallel/estimate.h). What cannot fit is left out, whole branches of it at a time. The best by this
- * estimate are then simulated in full, and the best of each stage of ZeRO, of which other sizes of buckets
- * are tried. Deterministic; one thread. */
+ * estimate are then simulated in full, as many as take a second or two, in a small space all, and at least
+ * those that are wanted and the best of each stage of ZeRO, of which other sizes of buckets are tried.
+ * Deterministic; one thread. */
 #ifndef LL_SIM_PARALLEL_SEARCH_H
 #define LL_SIM_PARALLEL_SEARCH_H
 
@@ -21,7 +22,7 @@ struct ll_search_result;
 struct ll_plan_search {
     uint64_t devices; /* all of them are used */
     uint64_t batch;   /* samples a step */
-    /* So many of the best come out as simulated; for that, half as many of each stage of ZeRO are tried, too. */
+    /* So many of the best come out as simulated; at least as many, and half as many of each stage of ZeRO, are. */
     uint64_t simulated;
     /* Called now and then with what there is so far, for who watches; NULL: never. */
     void (*progress)(void *context, const struct ll_search_result *so_far);
@@ -39,8 +40,8 @@ struct ll_found_plan {
 };
 
 struct ll_search_result {
-    uint64_t considered; /* plans, each of which came out as one of these: */
-    uint64_t too_large, estimated;
+    uint64_t considered;           /* plans, each of which came out as one of these by its estimate, */
+    uint64_t too_large, estimated; /* however many are simulated: */
     double least_bytes;                /* of a device, of what is too large; INFINITY: nothing is */
     uint64_t programs, simulated;      /* that were made for it; plans that were simulated in full */
     const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */

@@ -432,8 +432,8 @@ static void check_all(struct ll_trace *trace, const char *machine, uint64_t devi
     check_buckets(&scene, devices, result);
     uint64_t simulated = simulated_of(&twin, SIMULATED, &stages);
     assert_int_equal(result->programs, twin.programs);
-    assert_int_equal(result->simulated, simulated + 2 * stages);
-    assert_int_equal(result->estimated, twin.fit_count + 2 * stages);
+    assert_true(result->simulated >= simulated + 2 * stages);
+    assert_int_equal(result->estimated, twin.fit_count);
     assert_int_equal(result->considered, result->estimated);
     assert_int_equal(result->too_large, 0);
     assert_true(isinf(result->least_bytes));
@@ -476,9 +476,8 @@ static void check_dropped(struct scene *scene, uint64_t devices, const struct ll
     assert_int_equal(result->found_count + dropped, twin->fit_count);
     assert_near(result->least_bytes, least_bytes, 1e-9);
     assert_int_equal(result->considered, result->too_large + result->estimated);
-    uint64_t buckets = result->considered - twin->fit_count - twin->too_large;
-    assert_true(buckets % 2 == 0 && buckets <= 8);
-    assert_true(result->too_large - twin->too_large - dropped <= buckets);
+    assert_int_equal(result->estimated, twin->fit_count);
+    assert_int_equal(result->too_large, twin->too_large);
 }
 
 /* Memory in which so large a share of the plans fits. */
