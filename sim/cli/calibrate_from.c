@@ -195,6 +195,7 @@ static int report_json(const struct ll_tuning *r)
     ll_json_put_count(&json, "rows", r->rows);
     ll_json_put_count(&json, "folds", r->folds);
     ll_json_put_count(&json, "unscored", r->unscored);
+    ll_json_put_bool(&json, "written", ll_tuning_is_better(r));
     errors_json("before", &r->before, &json);
     errors_json("held_out", &r->held_out, &json);
     errors_json("fitted", &r->fitted, &json);
@@ -259,11 +260,23 @@ static int too_few(const struct tuning *t, uint64_t folds)
             "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
             "name and its aliases",
             t->data, t->machine->stem, hardware_of(t));
-    return ll_wrong("%s: %zu different row%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
+    return ll_wrong("%s: rows of %zu different shape%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
                     " folds need as many%s%s",
                     t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
                     measured == 1 ? "was" : "were", folds, r->unscored ? ". Of the others the first: " : "",
                     r->unscored ? r->why : "");
+}
+
+/* The numbers are shown all the same: they tell where it went wrong. */
+static int refuse_fit(const struct tuning *t)
+{
+    struct ll_human before, after;
+    const struct ll_tuning *r = &t->result;
+    int status = (ll_flag(t->args, "json") ? report_json : report)(r);
+    if (status != LL_DONE)
+        return status;
+    return ll_failed("%s is not written: of rows that a fit has not seen, the MAPE is %s, and %s as it was",
+                     output_of(t), ll_percent(&after, r->held_out.mape), ll_percent(&before, r->before.mape));
 }
 
 static int write_machine(const struct tuning *t)
@@ -271,6 +284,8 @@ static int write_machine(const struct tuning *t)
     char resolved[4096];
     struct ll_str yaml = {0};
     const char *path = output_of(t);
+    if (!ll_tuning_is_better(&t->result))
+        return refuse_fit(t);
     const char *name = ll_format(t->args->arena, "%s, fitted on %s", t->machine->name, t->data);
     if (!name)
         return ll_failed("memory ran out");

@@ -23,7 +23,7 @@ enum { GRAIN = 64, ROUNDS = 5, STEPS = 9, NARROWINGS = 5, STAGES = 8 };
 struct sample {
     struct ll_measured_works works;
     double log_time;
-    uint32_t same; /* rows that measure the same work have the same number, from 0 on */
+    uint32_t same; /* rows that measure the same shape have the same number, from 0 on */
     size_t fold;
 };
 
@@ -202,7 +202,17 @@ static struct ll_errors sum_up(double *logs, size_t count)
     return errors;
 }
 
-/* The number of all rows that measure what this one does, however they are spelt; LL_NO_ID when memory ran
+/* Work without what its type makes of it: products of the same shape in other types are bound by the same tiles
+ * and lines, so that one tells of the other. */
+static struct ll_work shape_of(const struct ll_work *work)
+{
+    struct ll_work shape = *work;
+    if (ll_is_product(work))
+        shape.dtype = shape.a_bytes = shape.b_bytes = shape.c_bytes = 0;
+    return shape;
+}
+
+/* The number of all rows that measure the shape of this one, however they are spelt; LL_NO_ID when memory ran
  * out. */
 static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *works)
 {
@@ -211,7 +221,8 @@ static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *wo
         const struct ll_measured_part *part = &works->at[i];
         const uint64_t rest[] = {part->kind,    part->times,        part->apart,   part->collective,
                                  part->devices, part->node_devices, works->threads};
-        ll_str_add_bytes(&what, (const char *)&part->work, sizeof part->work);
+        const struct ll_work shape = shape_of(&part->work);
+        ll_str_add_bytes(&what, (const char *)&shape, sizeof shape);
         ll_str_add_bytes(&what, (const char *)rest, sizeof rest);
     }
     uint32_t number = what.failed ? LL_NO_ID : ll_map_intern(map, what.text, what.length, NULL);
@@ -350,6 +361,11 @@ static void tune(struct tuner *t, struct ll_tuning *tuning, double *kept)
         keep_errors(t, fold, kept);
     }
     tuning->held_out = sum_up(kept, t->count);
+}
+
+bool ll_tuning_is_better(const struct ll_tuning *tuning)
+{
+    return tuning->held_out.mape < tuning->before.mape;
 }
 
 bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,

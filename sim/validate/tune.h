@@ -6,8 +6,8 @@
  * the other is moved along a logarithmic scale, round after round, so that the result follows from the rows
  * alone: no derivatives, no chance, the same bits at any number of threads.
  *
- * The rows are dealt into folds, as many to each as it goes, and all that measure the same work into the same
- * one: a row whose twin was fitted is none that was not seen. For each fold the numbers are fitted on the
+ * The rows are dealt into folds, as many to each as it goes, and all that measure the same shape, be it in
+ * another type, into the same one: a row whose twin was fitted is none that was not seen. For each fold the numbers are fitted on the
  * others, from the same start, and the fold is predicted: those errors are what to expect of rows that the
  * fit has not seen. How far the folds' numbers lie apart says how much hangs on a part of the rows; what
  * is known of them is less sure than that: the fits share most of their rows. */
@@ -28,7 +28,7 @@ struct ll_tuned {
 struct ll_tuning {
     const struct ll_machine *machine; /* the task's */
     size_t rows, folds;               /* rows that were used */
-    size_t different;                 /* of them, those that measure the same as none before them */
+    size_t different;                 /* of them, those that measure the same shape as none before them */
     size_t unscored;                  /* rows of this hardware that could not be predicted */
     const char *why;                  /* the first of them could not; static storage */
     size_t untimed;                   /* rows of this hardware that were not measured: nan for a time */
@@ -49,6 +49,10 @@ struct ll_tuning_task {
  * tuning->different says how many there are). The pool may be NULL. Lives in the arena. */
 bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,
              struct ll_tuning *tuning);
+
+/* Whether rows that the fit has not seen are predicted better for it. What it makes small is not what it is judged
+ * by, which counts a time twice as long as heavy as four halves; and rows may want what no number stands for. */
+bool ll_tuning_is_better(const struct ll_tuning *tuning);
 
 /* The machine that inherits `base`, answers to all names that it answers to and has the numbers that moved,
  * as a file; `data` names the rows for `sources`. */
