@@ -263,6 +263,12 @@ static double second_of(const struct ll_hierarchy *h, const struct spent *these,
     return h->objective == LL_OBJECTIVE_TIME ? these->energy_j + those->energy_j : time_of(h, these, those);
 }
 
+/* -1, 0 or 1: one is less than another, is the same but for rounding, or is more. */
+static int compare(double one, double other, double rounding)
+{
+    return one * (1 + rounding) < other ? -1 : one * (1 - rounding) > other;
+}
+
 /* Whether what is decided up to boundary `index` can still win, when those further in cost their least. */
 static bool can_win(const struct search *s, uint64_t index)
 {
@@ -272,11 +278,11 @@ static bool can_win(const struct search *s, uint64_t index)
     double objective = objective_of(s->h, so_far, inside);
     if (s->h->any_of_equals)
         return objective < s->best.objective * (1 - 1e-13);
-    if (objective != s->best.objective)
-        return objective < s->best.objective;
-    double second = second_of(s->h, so_far, inside);
-    return second < s->best_second ||
-           (second == s->best_second && so_far->sum_s + inside->sum_s < s->best_sum_s);
+    const double rounding = index > 0 ? 1e-13 : 0; /* bounds are summed up in another order */
+    int order = compare(objective, s->best.objective, rounding);
+    if (order == 0)
+        order = compare(second_of(s->h, so_far, inside), s->best_second, rounding);
+    return order < 0 || (order == 0 && so_far->sum_s + inside->sum_s < s->best_sum_s);
 }
 
 static void descend(struct search *s, uint64_t index, const struct state *outer);

@@ -117,6 +117,14 @@ static const char *names_of(const struct group *group)
     return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
 }
 
+/* Whether an operand goes out of this very level to the unit; of another level blocks that it makes smaller do not
+ * bring it more often. */
+static bool feeds_unit(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+{
+    return ll_level_holds(&machine->levels[level], operand) &&
+           ll_catcher(machine, level, operand) == LL_CATCHER_UNIT;
+}
+
 /* A problem as a group of operands sees it in front of a memory inside. */
 static struct ll_problem seen_by(const struct ll_machine *machine, const struct ll_task *task,
                                  const struct ll_way *way, const struct group *group, int inside)
@@ -126,6 +134,10 @@ static struct ll_problem seen_by(const struct ll_machine *machine, const struct 
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         seen.toll.free[i] = !group->has[i];
     ll_bind_blocks(machine, task, way, (uint64_t)inside, &seen.toll);
+    if (!feeds_unit(machine, group->level, LL_OPERAND_A))
+        seen.toll.columns = 0;
+    if (!feeds_unit(machine, group->level, LL_OPERAND_B))
+        seen.toll.rows = 0;
     return seen;
 }
 
