@@ -326,6 +326,7 @@ static void show_unknown(const struct answer *a, struct ll_str *out)
 static int show(const struct answer *a)
 {
     struct ll_str out = {0};
+    ll_add_warning(ll_data_frame_fact(a->frame, LL_FACT_WARNING), &out);
     if (a->found->valid_count == 0) {
         ll_str_addf(&out, "no valid point among %" PRIu64, a->point_count);
         if (ll_value(a->args, "where", NULL))
@@ -454,6 +455,7 @@ static int print_json(const struct answer *a)
     ll_json_put_count(&json, "points", frame->row_count);
     ll_json_put_count(&json, "valid", a->found->valid_count);
     ll_json_put_text(&json, "missing", a->missing);
+    ll_put_warning(ll_data_frame_fact(frame, LL_FACT_WARNING), &json);
     ll_json_key(&json, "base");
     ll_json_open_object(&json);
     for (size_t c = frame->axis_count; c < frame->column_count; c++)

@@ -34,6 +34,7 @@ struct exploration {
     struct ll_diags diags;
     const struct ll_sweep_crew *crew; /* NULL: alone */
     const char *output;
+    const char *warning; /* NULL: there is none */
     uint64_t shard, shards;
     uint64_t start_ns;
     struct ll_ticker ticker;
@@ -80,6 +81,10 @@ static int read_space(struct exploration *e)
     if (ll_flag(e->args, "resume") && access(e->output, F_OK))
         return ll_wrong("--resume: there is no %s to go on with", e->output);
     e->evaluator = ll_evaluator_new(e->space, ll_bring_workload, NULL, e->pool, &e->diags);
+    struct ll_str warning = {0};
+    if (e->evaluator && ll_evaluator_warn(e->evaluator, &warning))
+        e->warning = ll_copy_text(e->args->arena, warning.text, warning.length);
+    ll_str_release(&warning);
     return e->evaluator ? LL_DONE : LL_WRONG;
 }
 
@@ -138,6 +143,7 @@ static int tell_trial(const struct exploration *e, const struct ll_evaluation *e
         ll_json_put_count(&json, "tried", tried);
         ll_json_put_count(&json, "valid", valid);
         ll_json_put_text(&json, "commonest_trouble", trouble);
+        ll_put_warning(e->warning, &json);
         ll_json_put_number(&json, "time_s", all_s);
         ll_json_close_object(&json);
         return ll_print(&out);
@@ -154,6 +160,7 @@ static int tell_trial(const struct exploration *e, const struct ll_evaluation *e
         ll_str_addf(&out, "most of the others: %s\n", trouble);
     ll_str_addf(&out, "about %s on %u thread%s\n", ll_si(&time, all_s, "s"), ll_pool_threads(e->pool),
                 ll_plural(ll_pool_threads(e->pool)));
+    ll_add_warning(e->warning, &out);
     return ll_print(&out);
 }
 
@@ -205,6 +212,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         ll_json_put_count(&json, "valid", state->valid);
         ll_json_put_count(&json, "left_out", state->left_out);
         ll_put_troubles(e->output, e->args->arena, &json);
+        ll_put_warning(e->warning, &json);
         ll_json_put_number(&json, "time_s", passed_s);
         ll_json_close_object(&json);
         return ll_print(&out);
@@ -220,6 +228,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     ll_str_addf(&out, " -> %s\n", e->output);
     if (state->valid < all)
         ll_add_troubles(e->output, e->args->arena, &out);
+    ll_add_warning(e->warning, &out);
     return ll_print(&out);
 }
 
@@ -238,6 +247,7 @@ static struct ll_store *open_store(struct exploration *e, const char *path, enum
         {"sweep", e->space->name}, {"file.hash", file_hash},
         {"base", e->space->base},  {"base.name", e->space->machine->name},
         {"search.seed", seed},     {"command", command_line(e)},
+        {LL_FACT_WARNING, e->warning},
     };
     struct ll_evaluation base = {0};
     base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
@@ -247,7 +257,7 @@ static struct ll_store *open_store(struct exploration *e, const char *path, enum
         return NULL;
     }
     ll_evaluator_base(e->evaluator, &base);
-    struct ll_store_facts all = {facts, sizeof facts / sizeof *facts,
+    struct ll_store_facts all = {facts, sizeof facts / sizeof *facts - !e->warning, /* the last, if any */
                                  ll_evaluator_workload_hashes(e->evaluator), &base};
     return ll_store_open(path, e->space, &all, ll_flag(e->args, "fresh") && !e->crew, status, &e->diags);
 }

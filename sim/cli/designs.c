@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/designs.h"
 
+#include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/explore/store.h"
 #include "sim/machine/node.h"
@@ -278,5 +279,23 @@ void ll_put_troubles(const char *path, struct ll_arena *arena, struct ll_json *j
         ll_json_put_text(json, "why", troubles[i].why);
         ll_json_close_object(json);
     }
+    ll_json_close_list(json);
+}
+
+void ll_add_warning(const char *warning, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    if (warning) {
+        ll_str_addf(&line, "warning: %s", warning);
+        ll_end_line(&line, ll_screen_width(), out);
+    }
+}
+
+void ll_put_warning(const char *warning, struct ll_json *json)
+{
+    ll_json_key(json, "warnings");
+    ll_json_open_list(json);
+    if (warning)
+        ll_json_text(json, warning);
     ll_json_close_list(json);
 }

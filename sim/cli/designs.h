@@ -26,4 +26,8 @@ void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *ou
 /* The same as a list, `not_valid`, of `points` and `why`, with rarer reasons, too. */
 void ll_put_troubles(const char *path, struct ll_arena *arena, struct ll_json *json);
 
+/* What ll_evaluator_warn says, as a line, and as the list `warnings`; NULL: nothing, an empty list. */
+void ll_add_warning(const char *warning, struct ll_str *out);
+void ll_put_warning(const char *warning, struct ll_json *json);
+
 #endif

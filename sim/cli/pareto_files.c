@@ -73,17 +73,10 @@ static int draw_figure(const struct ll_args *args, const struct ll_findings *fin
     return ll_write_file(output, &svg) ? LL_DONE : LL_FAILED;
 }
 
-static const char *fact_of(const struct ll_data_frame *frame, const char *key, const char *otherwise)
-{
-    for (size_t i = 0; i < frame->fact_count; i++)
-        if (strcmp(frame->facts[i].key, key) == 0)
-            return frame->facts[i].value;
-    return otherwise;
-}
-
 static int write_page(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
 {
-    const struct ll_sweep_page page = {.title = fact_of(findings->frame, "sweep", args->words[0]),
+    const char *sweep = ll_data_frame_fact(findings->frame, "sweep");
+    const struct ll_sweep_page page = {.title = sweep ? sweep : args->words[0],
                                        .command = command_line(args),
                                        .version = LL_VERSION};
     struct ll_str text = {0};

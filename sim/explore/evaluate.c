@@ -17,6 +17,7 @@
 #include "sim/replay/metrics.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
+#include "sim/report/remarks.h"
 #include "tracer/base/map.h"
 
 #include <inttypes.h>
@@ -325,28 +326,29 @@ static bool may_run(const struct ll_workload_variant *variant, const struct ll_m
                        variant->spread->sizes.devices, devices);
 }
 
-static bool replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
-                          struct worker *worker, struct ll_readings *measured)
+static const struct ll_result *replay_spread(const struct ll_spread *spread, const struct ll_machine *machine,
+                                             struct worker *worker, struct ll_readings *measured)
 {
     const struct ll_parallel_result *result =
         ll_parallel_run(spread, machine, &worker->remembered, &worker->arena, &worker->diags);
     if (result)
         measure_spread(result, measured);
-    return result != NULL;
+    return result ? result->result : NULL;
 }
 
 /* Ranks wait for one another, and each takes about as much energy. */
-static bool replay_together(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                            struct worker *worker, struct ll_readings *measured)
+static const struct ll_result *replay_together(const struct ll_prepared *prepared,
+                                               const struct ll_machine *machine, struct worker *worker,
+                                               struct ll_readings *measured)
 {
     const struct ll_together *together =
         ll_replay_together(prepared, machine, &worker->remembered, &worker->arena, &worker->diags);
     if (!together)
-        return false;
+        return NULL;
     measure(together->result, measured);
     double ranks = together->rank_count;
     measure_all(together->result->energy_j * ranks, ranks, measured);
-    return true;
+    return together->result;
 }
 
 /* Models, plans and networks that vary bring something new without end. */
@@ -356,8 +358,10 @@ static void forget_too_much(struct ll_remembered *remembered)
         ll_remembered_release(remembered);
 }
 
-static bool replay_one(const struct ll_workload_variant *variant, const struct ll_machine *machine,
-                       struct worker *worker, struct ll_readings *measured)
+/* Of one device, until the next one is replayed; NULL after complaints. */
+static const struct ll_result *replay_one(const struct ll_workload_variant *variant,
+                                          const struct ll_machine *machine, struct worker *worker,
+                                          struct ll_readings *measured)
 {
     ll_arena_reset(&worker->arena);
     forget_too_much(&worker->remembered);
@@ -369,7 +373,7 @@ static bool replay_one(const struct ll_workload_variant *variant, const struct l
                                                            &worker->arena, &worker->diags);
     if (result)
         measure(result, measured);
-    return result != NULL;
+    return result;
 }
 
 /* None of them where it is known of one that it cannot be. */
@@ -503,6 +507,31 @@ void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *bas
         judge(evaluator, worker, machine, base, first);
     else
         refuse(evaluator, worker, base);
+}
+
+bool ll_evaluator_warn(struct ll_evaluator *evaluator, struct ll_str *out)
+{
+    static const uint32_t first[LL_MOST_AXES] = {0};
+    const struct ll_space *space = evaluator->space;
+    struct worker *worker = &evaluator->workers[0];
+    bool any = false;
+    for (size_t w = 0; w < space->workload_count; w++) {
+        const struct ll_workload_variant *variant = ll_variants_get(evaluator->variants, w, first);
+        struct ll_readings measured;
+        struct ll_str sentence = {0};
+        const struct ll_result *result = may_run(variant, space->machine, &worker->diags)
+                                             ? replay_one(variant, space->machine, worker, &measured)
+                                             : NULL;
+        if (result && ll_say_lanes_for_type(result, &sentence)) {
+            ll_str_addf(out, "%s%s on %s, %s", any ? "; " : "", space->workloads[w].name, space->base,
+                        sentence.text);
+            any = true;
+        }
+        out->failed |= sentence.failed;
+        ll_str_release(&sentence);
+        ll_diags_release(&worker->diags);
+    }
+    return any;
 }
 
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)

@@ -410,3 +410,11 @@ const struct ll_data_column *ll_data_frame_column(const struct ll_data_frame *fr
             return &frame->columns[i];
     return NULL;
 }
+
+const char *ll_data_frame_fact(const struct ll_data_frame *frame, const char *key)
+{
+    for (size_t i = 0; i < frame->fact_count; i++)
+        if (strcmp(frame->facts[i].key, key) == 0)
+            return frame->facts[i].value;
+    return NULL;
+}

@@ -197,6 +197,30 @@ static const char *rules_text(struct ll_arena *arena, const struct ll_rule *rule
     return copy;
 }
 
+/* "int8, products bf16": what workloads are simulated as, once where all are alike; NULL when memory ran out. */
+static const char *dtypes_text(struct ll_arena *arena, const struct ll_space *space)
+{
+    struct ll_str text = {0};
+    for (size_t i = 0; i < space->workload_count; i++) {
+        const struct ll_space_workload *w = &space->workloads[i], *before = i ? w - 1 : NULL;
+        const struct {
+            const char *of;
+            enum ll_dtype type;
+        } types[] = {{"", w->dtype}, {"products ", w->products}, {"weights ", w->weights}};
+        bool same = before && before->dtype == w->dtype && before->products == w->products &&
+                    before->weights == w->weights;
+        for (size_t t = 0; t < sizeof types / sizeof *types && !same; t++)
+            if (types[t].type < LL_DTYPE_COUNT)
+                ll_str_addf(&text, "%s%s%s", text.length ? ", " : "", types[t].of,
+                            ll_dtype_name(types[t].type));
+            else if (t == 0)
+                ll_str_addf(&text, "%sas recorded", text.length ? ", " : "");
+    }
+    const char *copy = text.failed ? NULL : ll_copy_text(arena, text.text ? text.text : "", text.length);
+    ll_str_release(&text);
+    return copy;
+}
+
 /* What the results of this space rest on now. False when memory ran out. */
 static bool make_basis(struct ll_store *store)
 {
@@ -205,6 +229,7 @@ static bool make_basis(struct ll_store *store)
         LL_VERSION,
         ll_code_mark,
         ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
+        dtypes_text(&store->arena, space),
         rules_text(&store->arena, space->couplings, space->coupling_count),
         rules_text(&store->arena, space->definitions, space->definition_count),
         rules_text(&store->arena, space->constraints, space->constraint_count)};
@@ -384,12 +409,15 @@ static void note(struct ll_str *differing, const char *what, const char *name)
 static void compare_facts(struct ll_store *store, struct ll_str *differing)
 {
     struct ll_query *same =
-        ll_query_new(store->database, "SELECT value IS ?2 FROM provenance WHERE name = ?1");
+        ll_query_new(store->database, "SELECT value IS ?2, value FROM provenance WHERE name = ?1");
     for (size_t i = 0; same && i < BASIS_COUNT; i++) {
         ll_query_text(same, 1, store->basis[i].key);
         ll_query_text(same, 2, store->basis[i].value);
         bool there = ll_query_next(same);
-        if (!there || ll_cell_count(same, 0) == 0)
+        if (there && ll_cell_count(same, 0) == 0 && !strcmp(basis[i].name, LL_FACT_DTYPE))
+            ll_str_addf(differing, "%s%s (%s, was %s)", differing->length ? ", " : "", basis[i].called,
+                        store->basis[i].value, ll_cell_text(same, 1));
+        else if (!there || ll_cell_count(same, 0) == 0)
             note(differing, basis[there ? i : 0].called, "");
         ll_query_reset(same);
     }
@@ -410,12 +438,27 @@ static void compare_workloads(struct ll_store *store, const uint64_t *hashes, st
     }
 }
 
+static bool has_other_dtype(struct ll_store *store)
+{
+    struct ll_query *other =
+        ll_query_new(store->database, "SELECT count(*) FROM provenance WHERE name = '" LL_FACT_DTYPE
+                                      "' AND value IS NOT ?1");
+    for (size_t i = 0; other && i < BASIS_COUNT; i++)
+        if (!strcmp(basis[i].name, LL_FACT_DTYPE))
+            ll_query_text(other, 1, store->basis[i].value);
+    bool differs = other && ll_query_next(other) && ll_cell_count(other, 0) > 0;
+    if (other)
+        ll_query_reset(other);
+    return differs;
+}
+
 /* Whether the results that are there and those to come can stand in one database. */
 static bool rests_on_the_same(struct ll_store *store, const uint64_t *workload_hashes, struct ll_diags *diags)
 {
     struct ll_str differing = {0};
     compare_facts(store, &differing);
-    compare_workloads(store, workload_hashes, &differing);
+    if (!has_other_dtype(store)) /* which makes other workloads of all */
+        compare_workloads(store, workload_hashes, &differing);
     const char *trouble = ll_database_trouble(store->database);
     if (trouble || differing.failed)
         ll_complain(diags, (struct ll_place){.file = store->path}, "%s",

@@ -31,12 +31,19 @@ struct ll_store;
 /* Those that say which parts of the sweep have ended: finished.2of8 is `yes` or `no`. */
 #define LL_FACT_FINISHED "finished."
 
+/* What sweep, pareto and the page warn of (ll_evaluator_warn). */
+#define LL_FACT_WARNING "warning"
+
+/* In which types the workloads are simulated. */
+#define LL_FACT_DTYPE "dtype"
+
 /* Facts that all results of a database rest on, with what a complaint calls them; the hashes of the workloads
  * are the others. The store writes them itself. Rules stand there as written. */
 #define LL_BASIS_LIST(X)                                                                                     \
     X("version", "the version of leadline")                                                                  \
     X("code", "the code of leadline")                                                                        \
     X("base.hash", "the base machine")                                                                       \
+    X(LL_FACT_DTYPE, "the dtype")                                                                                \
     X("couplings", "couplings")                                                                              \
     X("definitions", "definitions")                                                                          \
     X("constraints", "constraints")
@@ -138,6 +145,9 @@ struct ll_data_frame {
  * mean under the plain name, and one each under the workload's. NULL after a complaint. */
 const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena *arena,
                                                struct ll_diags *diags);
+
+/* What the database says of itself under a name, or NULL. */
+const char *ll_data_frame_fact(const struct ll_data_frame *frame, const char *key);
 
 /* The column of this name, or NULL. */
 const struct ll_data_column *ll_data_frame_column(const struct ll_data_frame *frame, const char *name);

@@ -36,6 +36,12 @@ static bool write_summary(const struct making *making)
                 findings->frame->row_count, findings->valid_count, findings->front_count);
     if (making->left_out)
         ll_str_addf(making->out, " %zu columns of results are in the database alone.", making->left_out);
+    const char *warning = ll_data_frame_fact(findings->frame, LL_FACT_WARNING);
+    if (warning) {
+        ll_str_add(making->out, " <strong>Warning: ");
+        ll_xml_add(making->out, warning);
+        ll_str_add(making->out, ".</strong>");
+    }
     return true;
 }
 

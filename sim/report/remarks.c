@@ -86,12 +86,10 @@ static bool is_multiplied(const struct ll_machine *machine, enum ll_dtype dtype)
     return false;
 }
 
-void ll_report_lanes_for_type(const struct ll_result *result, const char *machine, unsigned width,
-                              struct ll_str *out)
+bool ll_say_lanes_for_type(const struct ll_result *result, struct ll_str *out)
 {
     const struct ll_unit *unit = unit_for_products(result->machine);
     enum ll_dtype dtype = result->prepared->dtype, computed;
-    struct ll_str line = {0};
     double share = 0;
     for (size_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
@@ -99,15 +97,23 @@ void ll_report_lanes_for_type(const struct ll_result *result, const char *machin
             share += kind->share;
     }
     if (!unit || is_multiplied(result->machine, dtype) || share < WORTH_A_LINE)
-        return;
+        return false;
     ll_computed_peak_flops(result->machine, dtype, &computed);
-    ll_str_addf(
-        &line,
-        "%s%s%.0f %% of the time: products of %s, for which %s has no rate (`macs`), so that lanes do "
-        "them in %s",
-        machine ? machine : "", machine ? ", " : "", 100 * share, ll_dtype_name(dtype), unit->name,
-        ll_dtype_name(computed));
-    ll_end_line(&line, width, out);
+    ll_str_addf(out,
+                "%.0f %% of the time: products of %s, for which %s has no rate (`macs`), so that lanes do "
+                "them in %s",
+                100 * share, ll_dtype_name(dtype), unit->name, ll_dtype_name(computed));
+    return true;
+}
+
+void ll_report_lanes_for_type(const struct ll_result *result, const char *machine, unsigned width,
+                              struct ll_str *out)
+{
+    struct ll_str line = {0};
+    ll_str_addf(&line, "%s%s", machine ? machine : "", machine ? ", " : "");
+    if (ll_say_lanes_for_type(result, &line))
+        ll_end_line(&line, width, out);
+    ll_str_release(&line);
 }
 
 /* The innermost memory of the whole device, before the outermost, that all data of the trace fit into. */

@@ -7,6 +7,9 @@
 
 #include "sim/report/sim_report.h"
 
+/* The sentence that the line below has, without end; false, and nothing, where there is none to say. */
+bool ll_say_lanes_for_type(const struct ll_result *result, struct ll_str *out);
+
 /* A line where units for products compute in no type that serves the one of most FLOPs, so that lanes do. It
  * begins with the machine, unless NULL. */
 void ll_report_lanes_for_type(const struct ll_result *result, const char *machine, unsigned width,
