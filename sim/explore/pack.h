@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes as text that a page can carry: gzip (RFC 1952), then base64 (RFC 4648). Same bytes, same text. This
- * is the one room that includes zlib, in pack.c. */
+/* Bytes as text that a page can carry: gzip (RFC 1952), then base64 (RFC 4648). Same bytes, same text. */
 #ifndef LL_SIM_EXPLORE_PACK_H
 #define LL_SIM_EXPLORE_PACK_H
 

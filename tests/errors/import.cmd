@@ -12,3 +12,7 @@ try import onnx foreign.onnx --allow-opaque -p nothing=1
 echo '{}' | gzip >packed.json.gz
 try import pytorch-profile packed.json.gz
 gzip -c foreign.onnx | try import onnx /dev/stdin
+gzip -c foreign.onnx | head -c 40 >cut.onnx.gz
+try import onnx cut.onnx.gz
+head -c 400000000 /dev/zero | gzip >bomb.json.gz
+try import pytorch-profile bomb.json.gz

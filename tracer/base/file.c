@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/base/file.h"
 
+#include "tracer/base/gzip.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,8 @@ enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_ar
                             : length            ? read_known(file, length, arena, text)
                                                 : copy_stream(file, most_bytes, arena, text);
     fclose(file);
+    if (status == LL_OK && ll_is_gzipped(text->bytes, text->length))
+        status = ll_gunzip(text->bytes, text->length, most_bytes, arena, text);
     return status;
 }
 

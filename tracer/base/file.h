@@ -16,9 +16,10 @@ struct ll_contents {
     size_t length;
 };
 
-/* Reads a file of at most so many bytes, as long as it is when it is opened, into the arena. LL_FILE_TOO_LONG
- * when there are more, LL_SHORTENED when it loses some on the way, LL_NO_MEMORY, or what the system says;
- * *text is then untouched. */
+/* Reads a file of at most so many bytes, as long as it is when it is opened, into the arena; what gzip has
+ * compressed is unpacked there (gzip.h), to at most so many, too. LL_FILE_TOO_LONG when there are more,
+ * LL_SHORTENED when it loses some on the way, LL_NO_MEMORY, or what the system says; *text is then of no
+ * use. */
 enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_arena *arena,
                              struct ll_contents *text);
 

@@ -21,7 +21,8 @@
     X(FILE_TOO_LONG, "the file is longer than such a file can be")                                           \
     X(STREAM_TOO_LONG, "more than 1 GiB comes out of what is no file; write it into one first")              \
     X(SHORTENED, "the file lost bytes while it was read")                                                    \
-    X(GZIPPED, "gzip has compressed this file; gunzip it first")                                             \
+    X(GZIP_DAMAGED, "it is compressed by gzip, and damaged or cut off")                                      \
+    X(GZIP_TOO_LONG, "gzip has packed more into it than such a file can be")                                 \
     X(NO_LIBRARY, "a library is missing")                                                                    \
     X(STRAY_INDEX, "an index lies outside of what it indexes: the data and the model do not belong "         \
                    "together")

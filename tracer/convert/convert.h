@@ -22,8 +22,8 @@ struct ll_input_file {
     uint64_t size;
 };
 
-/* Reads a file of up to 16 GiB into the arena, or up to 1 GiB of a pipe; what zstd has compressed is unpacked
- * there; LL_GZIPPED for what gzip has, LL_IS_DEVICE for what may never end. */
+/* Reads a file of up to 16 GiB into the arena, or up to 1 GiB of a pipe; what gzip or zstd has compressed is
+ * unpacked there; LL_IS_DEVICE for what may never end. */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
 
 /* Reads so many bytes, from there on, of the regular file of this name that lies in the folder of `beside`;

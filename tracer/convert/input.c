@@ -12,12 +12,6 @@
 #define MOST_BYTES (UINT64_C(1) << 34)
 #define MOST_STREAM_BYTES (UINT64_C(1) << 30) /* of pipes, some of which never end */
 
-/* Two bytes that no format read here begins with (RFC 1952). */
-static bool is_gzipped(const struct ll_contents *whole)
-{
-    return whole->length >= 2 && memcmp(whole->bytes, "\x1f\x8b", 2) == 0;
-}
-
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input)
 {
     struct ll_contents whole = {0};
@@ -29,8 +23,6 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
     enum ll_status status = ll_read_whole(path, file ? MOST_BYTES : MOST_STREAM_BYTES, arena, &whole);
     if (status == LL_FILE_TOO_LONG && !file)
         status = LL_STREAM_TOO_LONG;
-    if (status == LL_OK && is_gzipped(&whole))
-        status = LL_GZIPPED;
     if (status == LL_OK && ll_is_packed(whole.bytes, whole.length))
         status = ll_unpack_file(whole.bytes, whole.length, MOST_BYTES, arena, &whole);
     input->bytes = (const uint8_t *)whole.bytes;
