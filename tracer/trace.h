@@ -81,7 +81,7 @@ struct ll_step {
  * blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns, leadline
  * (version). A dry run has nothing about the host. Behind the steps of a native run: what ll_pool_facts
  * adds, and rehearsed (yes) where the ops of the first step had run before it, so that it found what they
- * leave. */
+ * leave. In any trace: warning.KEY, a sentence for everybody who uses it, as why its times may mislead. */
 struct ll_fact {
     const char *key, *value;
 };

@@ -5,6 +5,7 @@
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
 #include "sim/report/human.h"
+#include "sim/report/warnings.h"
 #include "tracer/base/json.h"
 #include "tracer/profile.h"
 
@@ -28,7 +29,8 @@ static double product_flops(const struct ll_profile *profile)
     return flops;
 }
 
-static int summarise_json(const char *path, const struct ll_trace *trace, const struct ll_profile *profile)
+static int summarise_json(const char *path, const struct ll_trace *trace, const struct ll_profile *profile,
+                          const struct ll_warnings *warnings)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -41,15 +43,18 @@ static int summarise_json(const char *path, const struct ll_trace *trace, const 
     ll_json_put_number(&json, "flops", profile->flops);
     ll_json_put_number(&json, "product_flops", product_flops(profile));
     ll_json_put_number(&json, "bytes", profile->bytes);
+    ll_warnings_json(warnings, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
 }
 
-static int summarise_text(const char *path, const struct ll_trace *trace, const struct ll_profile *profile)
+static int summarise_text(const char *path, const struct ll_trace *trace, const struct ll_profile *profile,
+                          const struct ll_warnings *warnings)
 {
     struct ll_str out = {0};
     struct ll_human parameters, flops, products, bytes;
     const char *model = ll_trace_fact(trace, "model");
+    ll_warnings_text(warnings, &out);
     ll_str_addf(&out,
                 "%s  %s parameters; %" PRIu64 " step%s, each %.0f op%s, %s (%s in products), %s -> %s\n",
                 model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
@@ -66,10 +71,12 @@ static int summarise(const struct ll_args *args, const char *path)
     if (!trace)
         return status;
     const struct ll_profile *profile = ll_profile(trace, args->arena);
+    struct ll_warnings warnings = {.arena = args->arena};
+    ll_warn_of_trace(&warnings, trace, "");
     if (!profile)
         status = ll_failed("memory ran out");
     else
-        status = (ll_flag(args, "json") ? summarise_json : summarise_text)(path, trace, profile);
+        status = (ll_flag(args, "json") ? summarise_json : summarise_text)(path, trace, profile, &warnings);
     ll_trace_free(trace);
     return status;
 }

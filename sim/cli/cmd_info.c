@@ -8,8 +8,8 @@
 #include "sim/memory/footprint.h"
 #include "sim/report/human.h"
 #include "sim/report/memory_report.h"
-#include "sim/report/sim_report.h"
 #include "sim/report/table.h"
+#include "sim/report/warnings.h"
 #include "tracer/base/json.h"
 #include "tracer/profile.h"
 #include "tracer/rescale.h"
@@ -120,7 +120,7 @@ static void facts_json(const struct ll_trace *trace, const char *key, const char
 
 static void info_json(const struct ll_trace *trace, const struct ll_profile *profile,
                       const struct ll_footprint *footprint, const struct ll_memory_report *memory,
-                      struct ll_str *out)
+                      const struct ll_warnings *warnings, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
@@ -129,6 +129,7 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
     bool whole = ll_add_condition(trace, &condition);
     ll_json_put_text(&json, "condition", whole ? "complete" : condition.text);
     ll_str_release(&condition);
+    ll_warnings_json(warnings, &json);
     footprint_json(footprint, memory, &json);
     kinds_json(profile, &json);
     classes_json(profile, &json);
@@ -329,10 +330,13 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     const struct ll_memory_report *memory = NULL;
     if (ll_flag(args, "memory") && !(memory = ll_memory_report_of(args->words[0], trace, args->arena)))
         return ll_failed("memory ran out");
+    struct ll_warnings warnings = {.arena = args->arena};
+    ll_warn_of_trace(&warnings, trace, "");
     if (ll_flag(args, "json")) {
-        info_json(trace, profile, &footprint, memory, &out);
+        info_json(trace, profile, &footprint, memory, &warnings, &out);
         return ll_print(&out);
     }
+    ll_warnings_text(&warnings, &out);
     headline(trace, profile, &out);
     timing(args, profile, &out);
     footprint_text(&footprint, &out);

@@ -9,7 +9,7 @@
 #include "sim/cli/rebatch.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
-#include "sim/report/sim_report.h"
+#include "sim/report/warnings.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/file.h"
 
@@ -203,6 +203,9 @@ static int show(const struct simulation *simulation)
         ll_report_json(simulation->reports, count, ll_flag(args, "per-op"), &json);
         return ll_print(&out);
     }
+    struct ll_warnings warnings = {.arena = args->arena};
+    ll_warn_of_reports(&warnings, simulation->reports, count);
+    ll_warnings_text(&warnings, &out);
     bool pages = simulation->machine_count == 1 || ll_flag(args, "what-if");
     for (size_t t = 0; t < args->word_count; t++) {
         const struct ll_report *reports = &simulation->reports[t * simulation->machine_count];

@@ -121,7 +121,9 @@ double ll_combined_energy_j(const struct ll_term *terms, size_t count, double ti
 /* Shares of the parts, each for as long as it takes, and of waiting; scaled so that they sum to 1. */
 static void sum_shares(const struct ll_term *terms, size_t count, double wait_s, struct ll_result *sum)
 {
-    double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_DEPENDENCY] = fmax(0, wait_s)}, all_s = 0;
+    double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_DEPENDENCY] = fmax(0, wait_s)}, all_s = 0, gaps_s = 0;
+    for (size_t t = 0; t < count; t++)
+        gaps_s += terms[t].times * terms[t].result->gap_share * terms[t].result->time_s;
     for (size_t t = 0; t < count; t++)
         for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
             spent_s[i] += terms[t].times * terms[t].result->shares[i] * terms[t].result->time_s;
@@ -131,6 +133,7 @@ static void sum_shares(const struct ll_term *terms, size_t count, double wait_s,
         all_s += spent_s[i];
     for (unsigned i = 0; i < LL_BOUND_COUNT && all_s > 0; i++)
         sum->shares[i] = spent_s[i] / all_s;
+    sum->gap_share = all_s > 0 ? gaps_s / all_s : 0;
     sum->network = (struct ll_exposure){0};
     for (size_t t = 0; t < count; t++) {
         add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s,

@@ -108,7 +108,7 @@ static void spend_on_network(const struct building *b, uint32_t task, double spe
  * exchange that waited for the last of them spend nothing. */
 static void share_out(const struct building *b, struct ll_result *result, uint32_t last)
 {
-    double total_s = 0, spent_s[LL_BOUND_COUNT] = {0};
+    double total_s = 0, gaps_s = 0, spent_s[LL_BOUND_COUNT] = {0};
     for (unsigned l = 0; l < LL_MAX_LINKS; l++)
         result->network.levels[l].share = 0;
     for (uint32_t task = last; task != LL_NO_TASK;) {
@@ -116,6 +116,9 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
         double since_s = before == LL_NO_TASK ? 0 : ll_ranks_end_s(b->ranks, before);
         double here_s = fmax(0, ll_ranks_end_s(b->ranks, task) - since_s);
         spent_s[result->ops[task].bound] += here_s;
+        if (b->prepared->works[b->prepared->trace->ops[b->prepared->first_op + task].form].kind ==
+            LL_WORK_WAIT)
+            gaps_s += here_s;
         spend_on_network(b, task, here_s, result);
         task = before;
     }
@@ -123,6 +126,7 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
         total_s += spent_s[i];
     for (unsigned i = 0; i < LL_BOUND_COUNT && total_s > 0; i++)
         result->shares[i] = spent_s[i] / total_s;
+    result->gap_share = total_s > 0 ? gaps_s / total_s : 0;
     for (unsigned l = 0; l < LL_MAX_LINKS && total_s > 0; l++)
         result->network.levels[l].share /= total_s;
 }

@@ -41,12 +41,15 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
         spent_s[LL_BOUND_NETWORK] += op->taken_s;
         spent_s[op->bound] += op->time_s - part->overhead_s - part->exposed_s - op->taken_s;
         spend_on_network(result, seq, part);
+        if (result->prepared->works[result->prepared->trace->ops[seq].form].kind == LL_WORK_WAIT)
+            result->gap_share += op->time_s;
         seq = part->waited_for;
     }
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         total_s += spent_s[i];
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         result->shares[i] = total_s > 0 ? spent_s[i] / total_s : 0;
+    result->gap_share /= total_s > 0 ? total_s : 1;
     for (unsigned i = 0; i < LL_MAX_LINKS && total_s > 0; i++)
         result->network.levels[i].share /= total_s;
     if (total_s <= 0)

@@ -128,7 +128,8 @@ struct ll_result {
     double time_s;                      /* a step */
     double device_active_s, starting_s; /* a step: the device works; a core of the host starts its ops */
     double flop_utilization;
-    double shares[LL_BOUND_COUNT];     /* of time_s, summing to 1 */
+    double shares[LL_BOUND_COUNT]; /* of time_s, summing to 1 */
+    double gap_share; /* of that too: time in gaps and opaque calls, as long here as where it was recorded */
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of each level, a step */
     struct ll_exposure network;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
 #include "sim/report/sim_report.h"
+#include "sim/report/warnings.h"
 
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
@@ -353,6 +354,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     ll_json_put_number(json, "flop_utilization", result->flop_utilization);
     metrics(report, json);
     bottlenecks(result, json);
+    ll_json_put_number(json, "uncovered_share", result->gap_share);
     infeed(result, json);
     if (result->network.count > 0)
         network(result, json);
@@ -374,10 +376,20 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     ll_json_close_object(json);
 }
 
+static void warnings(const struct ll_report *reports, size_t count, struct ll_json *json)
+{
+    struct ll_arena arena = {0};
+    struct ll_warnings found = {.arena = &arena};
+    ll_warn_of_reports(&found, reports, count);
+    ll_warnings_json(&found, json);
+    ll_arena_release(&arena);
+}
+
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json)
 {
     ll_json_open_object(json);
     ll_json_put_count(json, "schema", 1);
+    warnings(reports, count, json);
     ll_json_key(json, "results");
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)
