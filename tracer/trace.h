@@ -81,7 +81,9 @@ struct ll_step {
  * blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns, leadline
  * (version). A dry run has nothing about the host. Behind the steps of a native run: what ll_pool_facts
  * adds, and rehearsed (yes) where the ops of the first step had run before it, so that it found what they
- * leave. In any trace: warning.KEY, a sentence for everybody who uses it, as why its times may mislead. */
+ * leave. In any trace: warning.KEY, a sentence for everybody who uses it, as why its times may mislead. Of an
+ * imported profile: coverage (the share of the recorded device time that its ops took, 0 to 1, where device
+ * time was recorded) and memory (unknown, where nobody knows which tensors are the same). */
 struct ll_fact {
     const char *key, *value;
 };

@@ -8,7 +8,7 @@ static const char wants_tensors[] = "its arguments are not the tensors that it t
 
 ll_aten_rule ll_aten_ELEMENTS, ll_aten_PRODUCT_ADDED, ll_aten_FOREACH, ll_aten_WHERE, ll_aten_MASKED_FILL,
     ll_aten_ASSIGN, ll_aten_COPY, ll_aten_REPEAT, ll_aten_PADDED, ll_aten_FILL, ll_aten_VIEW,
-    ll_aten_ALLOCATE, ll_aten_NOTHING, ll_aten_ALL_REDUCE, ll_aten_JOIN, ll_aten_DROPOUT, ll_aten_DRAW;
+    ll_aten_ALLOCATE, ll_aten_NOTHING, ll_aten_JOIN, ll_aten_DROPOUT, ll_aten_DRAW;
 
 static bool same_dims(const struct ll_shape *a, const struct ll_shape *b)
 {
@@ -141,6 +141,8 @@ const char *ll_aten_FOREACH(struct ll_aten *call)
     const struct ll_torch_value *others = ll_aten_tensor(call, 1) ? &call->node->inputs[1] : NULL;
     const char *trouble = NULL;
     for (uint32_t i = 0; !trouble && i < list->count; i++) {
+        if (list->tensors[i].absent)
+            continue;
         const struct ll_torch_tensor *tensors[] = {&list->tensors[i],
                                                    others && i < others->count ? &others->tensors[i] : NULL};
         trouble = element_wise(call, call->row->kind, tensors, 2, tensors[0]);
@@ -327,32 +329,6 @@ const char *ll_aten_NOTHING(struct ll_aten *call)
     return NULL;
 }
 
-/* allreduce_(tensors, group, ...): each of them, in its place. */
-const char *ll_aten_ALL_REDUCE(struct ll_aten *call)
-{
-    const struct ll_attr over = {.key = LL_ATTR_IN_PLACE, .count = 0};
-    const struct ll_torch_value *list = ll_aten_tensor(call, 0) ? &call->node->inputs[0] : NULL;
-    const char *trouble = list ? NULL : wants_tensors;
-    enum ll_memory_class memory = call->memory;
-    enum ll_phase phase = call->phase;
-    for (uint32_t i = 0; !trouble && i < list->count; i++) {
-        struct ll_imported out = {0}, in = ll_aten_hold(call, &list->tensors[i], NULL);
-        const struct ll_storage *slot = ll_storage_of(call, &list->tensors[i]);
-        call->memory = slot ? slot->memory : memory;
-        call->phase = LL_PHASE_COMM;
-        trouble = ll_aten_do(
-            call,
-            &(struct ll_import_op){
-                .kind = LL_OP_ALL_REDUCE, .in = &in, .in_count = 1, .attrs = &over, .attr_count = 1},
-            &out);
-        if (!trouble)
-            ll_aten_give(call, &list->tensors[i], out);
-    }
-    call->memory = memory;
-    call->phase = phase;
-    return trouble;
-}
-
 /* cat(tensors, dimension); such as hold nothing are left out, and where all do, there is nothing to do. */
 const char *ll_aten_JOIN(struct ll_aten *call)
 {
@@ -366,7 +342,7 @@ const char *ll_aten_JOIN(struct ll_aten *call)
     for (uint32_t i = 0; i < list->count; i++) {
         if (count == MOST)
             return "more than 1024 tensors are joined";
-        if (ll_elements(&list->tensors[i].shape) > 0)
+        if (!list->tensors[i].absent && ll_elements(&list->tensors[i].shape) > 0)
             in[count++] = ll_aten_hold(call, &list->tensors[i], NULL);
     }
     if (count == 0)

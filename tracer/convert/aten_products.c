@@ -151,13 +151,27 @@ static const char *stacked(struct ll_aten *call, struct ll_imported a, bool turn
         out);
 }
 
+/* An argument of attention, [batch, heads, places, features]. Where several heads of queries share one of
+ * keys, whatever belongs to queries is seen as of fewer heads with more places: the products are the same. */
+static struct ll_imported heads(struct ll_aten *call, uint32_t argument, uint32_t k)
+{
+    const struct ll_torch_tensor *tensor = ll_aten_tensor(call, argument), *keys = ll_aten_tensor(call, k);
+    struct ll_shape shape = tensor->shape;
+    uint64_t of_keys = keys->shape.rank == 4 ? keys->shape.dim[1] : 0;
+    if (shape.rank == 4 && of_keys > 0 && shape.dim[1] > of_keys && shape.dim[1] % of_keys == 0) {
+        shape.dim[2] = ll_mul(shape.dim[2], shape.dim[1] / of_keys);
+        shape.dim[1] = of_keys;
+    }
+    return ll_aten_hold(call, tensor, &shape);
+}
+
 /* softmax(q k^T), of the arguments q[batch, heads, asking, features] and k behind it. */
 static const char *shares(struct ll_aten *call, uint32_t q, struct ll_imported *out)
 {
     if (!ll_aten_tensor(call, q) || !ll_aten_tensor(call, q + 1) || !ll_aten_tensor(call, q + 2))
         return wants_tensors;
-    const char *trouble = stacked(call, ll_aten_hold(call, ll_aten_tensor(call, q), NULL), false,
-                                  ll_aten_hold(call, ll_aten_tensor(call, q + 1), NULL), true, out);
+    const char *trouble =
+        stacked(call, heads(call, q, q + 1), false, heads(call, q + 1, q + 1), true, out);
     return trouble ? trouble
                    : ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_SOFTMAX, .in = out, .in_count = 1},
                                 out);
@@ -170,7 +184,7 @@ const char *ll_aten_ATTENTION(struct ll_aten *call)
     struct ll_imported p = {0}, out = {0};
     const char *trouble = shares(call, 0, &p);
     if (!trouble)
-        trouble = stacked(call, p, false, ll_aten_hold(call, ll_aten_tensor(call, 2), NULL), false, &out);
+        trouble = stacked(call, p, false, heads(call, 2, 1), false, &out);
     for (uint32_t i = 0; !trouble && i < 2; i++)
         ll_aten_give(call, ll_aten_result(call, i), out);
     return trouble;
@@ -185,10 +199,8 @@ const char *ll_aten_ATTENTION_BACKWARD(struct ll_aten *call)
     const char *trouble = gradient ? shares(call, 1, &p) : wants_tensors;
     if (trouble)
         return trouble;
-    const struct ll_imported dy = ll_aten_hold(call, gradient, NULL),
-                             q = ll_aten_hold(call, ll_aten_tensor(call, 1), NULL);
-    const struct ll_imported k = ll_aten_hold(call, ll_aten_tensor(call, 2), NULL),
-                             v = ll_aten_hold(call, ll_aten_tensor(call, 3), NULL);
+    const struct ll_imported dy = heads(call, 0, 2), q = heads(call, 1, 2), k = heads(call, 2, 2),
+                             v = heads(call, 3, 2);
     trouble = stacked(call, p, true, dy, false, &dv);
     if (!trouble)
         trouble = stacked(call, dy, false, v, true, &dp);

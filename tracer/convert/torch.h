@@ -25,9 +25,20 @@ enum ll_torch_kind { LL_TORCH_NONE, LL_TORCH_TENSORS, LL_TORCH_NUMBERS, LL_TORCH
 struct ll_torch_value {
     enum ll_torch_kind kind;
     bool list;
+    bool untold; /* it may have been a number, which the file does not tell */
     uint32_t count;
     struct ll_torch_tensor *tensors;
     const double *numbers;
+};
+
+enum { LL_TORCH_MOST_RANKS = 1 << 30 };
+
+/* What a communicator says of an exchange (record_param_comms). */
+struct ll_torch_exchange {
+    const char *name; /* "allreduce"; NULL: not told */
+    uint64_t read_elements, written_elements, devices, stride; /* 0: not told */
+    int64_t peer;                                              /* distance to the other end; 0: not told */
+    enum ll_dtype dtype;
 };
 
 struct ll_torch_node {
@@ -41,12 +52,19 @@ struct ll_torch_node {
     const struct ll_torch_tensor *outputs; /* those of lists one after the other */
     bool outputs_known;                    /* else they are what the operator makes of its inputs */
     uint64_t start_ns, duration_ns;        /* zero when nobody measured */
+    uint64_t begin_ns, end_ns;             /* on the host, as the file has them; zero when nobody measured */
+    uint64_t device_ns;                    /* of the kernels that it started itself */
     uint64_t external;                     /* the number by which kernels name it; 0: none */
+    const struct ll_torch_exchange *exchange; /* NULL: it is none */
+    uint64_t correlation; /* of a call of the driver that starts kernels, which has no name here; 0: none */
+    bool compiled;        /* a kernel that a compiler wrote */
 };
 
 struct ll_torch_nodes {
     struct ll_torch_node *at; /* in the order in which they began; a parent comes before its children */
     uint64_t count, capacity;
+    uint64_t strange_ns; /* of kernels that nobody knows who started */
+    bool measured;       /* there are kernels: times are those of a device */
 };
 
 /* Reads an execution graph: schema 1.0.1 of PyTorch 1.13 and the later ones of 2.x. False after complaints,

@@ -142,21 +142,48 @@ static void *settle(struct reading *r, struct pile *pile, size_t size)
     return copy;
 }
 
-/* One tensor, or a list of them, whose types the text `GenericList[Tensor(a),Tensor(b)]` names in order. */
+/* The type of the next tensor of `GenericList[Tensor(a),Tensor(b)]`, of which *at is what was read before; the
+ * last one counts for all that follow. *nothing: there could have been a tensor, and is none. */
+static enum ll_dtype next_type(const struct ll_json_reader *types, size_t *at, bool *nothing)
+{
+    static const char word[] = "Tensor(", none[] = "nullptr";
+    const size_t length = sizeof word - 1;
+    for (size_t next = *at + 1; next + length <= types->length; next++)
+        if (memcmp(types->text + next, word, length) == 0) {
+            *at = next;
+            break;
+        }
+    const char *inside = types->text + *at + length;
+    size_t left = types->length - *at - length;
+    *nothing = left >= sizeof none - 1 && memcmp(inside, none, sizeof none - 1) == 0;
+    return dtype_of(types, *at);
+}
+
+/* One tensor, or a list of them, whose types a text names in order. */
 static bool read_tensors(struct reading *r, struct ll_json_reader readers[3], bool list, struct pile *pile)
 {
     struct ll_json_reader *values = &readers[0], *shapes = &readers[1], *types = &readers[2];
-    enum ll_dtype dtype = dtype_of(types, 0);
     struct ll_torch_tensor *tensor;
     if (!list)
-        return (tensor = add(r, pile, sizeof *tensor)) && read_tensor(r, values, shapes, dtype, tensor);
+        return (tensor = add(r, pile, sizeof *tensor)) &&
+               read_tensor(r, values, shapes, dtype_of(types, 0), tensor);
     if (values->token != LL_JSON_LIST || shapes->token != LL_JSON_LIST)
         return ll_json_expected(values, "a list of tensors, and one of their shapes");
+    size_t at = 0;
     while (ll_json_read(values) != LL_JSON_LIST_END && !values->failed) {
+        bool nothing = false;
+        enum ll_dtype dtype = next_type(types, &at, &nothing);
         if (ll_json_read(shapes) == LL_JSON_LIST_END)
             return ll_json_expected(shapes, "as many shapes as tensors");
-        if (!(tensor = add(r, pile, sizeof *tensor)) || !read_tensor(r, values, shapes, dtype, tensor))
+        if (!(tensor = add(r, pile, sizeof *tensor)))
             return false;
+        if (nothing) {
+            *tensor = (struct ll_torch_tensor){.absent = true};
+            ll_json_pass(values);
+            ll_json_pass(shapes);
+        } else if (!read_tensor(r, values, shapes, dtype, tensor)) {
+            return false;
+        }
     }
     return ll_json_read(shapes) == LL_JSON_LIST_END || ll_json_expected(shapes, "as many tensors as shapes");
 }
@@ -278,6 +305,23 @@ static bool read_arguments(struct reading *r, struct ll_torch_node *node)
     return right && r->import->status == LL_OK;
 }
 
+/* What a communicator says of its group. */
+static void read_group(struct reading *r, struct ll_torch_node *node, const char *name)
+{
+    const int64_t number = ll_json_as_integer(&r->json);
+    bool size = strcmp(name, "pg_size") == 0, stride = strcmp(name, "global_rank_stride") == 0;
+    if ((!size && !stride) || number < 1 || strcmp(node->name, "record_param_comms") != 0)
+        return;
+    struct ll_torch_exchange *exchange = ll_alloc(&r->import->arena, 1, sizeof *exchange);
+    if (!exchange) {
+        ll_import_no_memory(r->import);
+        return;
+    }
+    *exchange = node->exchange ? *node->exchange : (struct ll_torch_exchange){.dtype = LL_DTYPE_COUNT};
+    *(size ? &exchange->devices : &exchange->stride) = (uint64_t)number;
+    node->exchange = exchange;
+}
+
 /* An attribute of the later schema: {"name": ..., "type": ..., "value": ...}. */
 static void read_attr(struct reading *r, struct ll_torch_node *node)
 {
@@ -295,6 +339,8 @@ static void read_attr(struct reading *r, struct ll_torch_node *node)
             node->scope = ll_json_as_integer(json);
         } else if (is_value && strcmp(name, "tid") == 0) {
             node->thread = (uint32_t)ll_json_as_integer(json);
+        } else if (is_value) {
+            read_group(r, node, name);
         }
         ll_json_pass(json);
     }

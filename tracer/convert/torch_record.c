@@ -9,10 +9,13 @@
 #include "tracer/convert/torch_steps.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NO_PARENT UINT64_MAX
+enum { MOST_WARNINGS = 16 };
+static const double covered_well = 0.9; /* of the device's time; what covers less is no good model of it */
 
 static const char nobody_knows[] = "nobody knows this operator; --allow-opaque keeps it as moving its bytes";
 
@@ -23,9 +26,11 @@ struct state {
     bool covered;             /* an operator around it was recorded */
     bool leads;               /* what it calls is all that it does */
     bool begins;              /* a step begins with it */
+    bool left_out;            /* it is part of no step */
     uint64_t end;             /* of the nodes below it */
     enum ll_torch_work below; /* the most that one of these does */
     const struct ll_aten_row *row;
+    const char *untold; /* why its arguments are not known; NULL: they are */
 };
 
 struct record {
@@ -38,6 +43,11 @@ struct record {
     const char **sequence_scopes;
     uint64_t sequence_capacity;
     struct ll_map refused; /* what was complained about */
+    uint64_t covered_ns, opaque_ns; /* of nodes that became ops, and of those that nobody knows */
+    struct ll_map opaque;           /* their names */
+    uint64_t opaque_count;
+    const char *warned[MOST_WARNINGS]; /* keys and sentences, in turns */
+    uint32_t warned_count;
 };
 
 static int by_id(const void *a, const void *b)
@@ -84,7 +94,7 @@ static bool is_operator(const char *name)
 /* Names that say nothing about where in the model this is. */
 static bool says_nothing(const char *name)
 {
-    return name[0] == '[' || starts(name, "autograd::engine") || starts(name, "ProfilerStep") ||
+    return name[0] == '[' || name[0] == '\0' || starts(name, "autograd::engine") || starts(name, "ProfilerStep") ||
            starts(name, "detach");
 }
 
@@ -116,6 +126,17 @@ static const char *within(struct record *r, const char *outer, const char *name)
     if (!scope)
         ll_import_no_memory(r->import);
     return scope ? scope : "";
+}
+
+/* A sentence for whoever reads the trace; the ones of coverage and so on come in the order of their telling. */
+static void warn(struct record *r, const char *key, const char *sentence)
+{
+    if (!sentence)
+        ll_import_no_memory(r->import);
+    else if (r->warned_count + 2 <= MOST_WARNINGS) {
+        r->warned[r->warned_count++] = key;
+        r->warned[r->warned_count++] = sentence;
+    }
 }
 
 /* Phase and scope: those of the node around it, unless its name or kind says more. */
@@ -180,11 +201,27 @@ static bool gives_back(const struct ll_torch_node *node)
     return all;
 }
 
-/* An operator without a row that does something. */
+/* A kernel that torch.compile had Triton write, or that a program brought along. */
+static bool is_compiled(const struct ll_torch_node *node)
+{
+    return starts(node->name, "triton_") || node->compiled;
+}
+
+static bool takes_tensors(const struct ll_torch_node *node)
+{
+    for (uint32_t a = 0; a < node->input_count; a++)
+        if (node->inputs[a].kind == LL_TORCH_TENSORS && node->inputs[a].count > 0)
+            return true;
+    return false;
+}
+
+/* An operator without a row that does something; where nobody knows what comes out, one that takes tensors or
+ * was measured. */
 static bool is_foreign(const struct record *r, uint64_t i)
 {
     const struct ll_torch_node *node = &r->nodes->at[i];
-    return !r->states[i].row && is_operator(node->name) && node->input_count > 0 && !gives_back(node);
+    return !r->states[i].row && (is_operator(node->name) || is_compiled(node)) && node->input_count > 0 &&
+           !gives_back(node) && (node->outputs_known || takes_tensors(node) || node->duration_ns > 0);
 }
 
 static struct ll_aten call_of(struct record *r, uint64_t i)
@@ -200,6 +237,7 @@ static struct ll_aten call_of(struct record *r, uint64_t i)
                   : phase == LL_PHASE_BACKWARD ? LL_GRADIENT
                                                : LL_WORKSPACE,
         .scope = r->states[i].scope,
+        .below_count = r->states[i].end > i ? r->states[i].end - i - 1 : 0,
     };
 }
 
@@ -284,7 +322,8 @@ static void note_classes(struct record *r, uint64_t i)
     }
 }
 
-/* The calls that are recorded, in order: the outermost with a row. *count: how many. */
+/* The calls that are recorded, in order: the outermost with a row, and those that nobody knows. *count: how
+ * many. */
 static void find_leaves(struct record *r, struct ll_torch_leaf *leaves, uint64_t *count)
 {
     *count = 0;
@@ -292,7 +331,8 @@ static void find_leaves(struct record *r, struct ll_torch_leaf *leaves, uint64_t
         uint64_t parent = r->nodes->at[i].parent;
         const struct state *outer = parent == NO_PARENT ? NULL : &r->states[parent];
         struct state *state = &r->states[i];
-        bool leaf = state->row && !allocates(state->row) && !(outer && outer->covered);
+        bool known = state->row && !allocates(state->row);
+        bool leaf = (known || (!state->leads && is_foreign(r, i))) && !(outer && outer->covered);
         state->covered = leaf || (outer && outer->covered);
         if (leaf)
             leaves[(*count)++] = (struct ll_torch_leaf){&r->nodes->at[i], state->row, state->phase, i};
@@ -302,18 +342,31 @@ static void find_leaves(struct record *r, struct ll_torch_leaf *leaves, uint64_t
 }
 
 /* Marks where steps begin: at PyTorch's own marks, or with each repetition. */
-static bool mark_steps(struct record *r, const struct ll_torch_leaf *leaves, uint64_t count)
+static bool mark_steps(struct record *r, struct ll_torch_leaf *leaves, uint64_t *count)
 {
-    bool marked = false;
-    uint64_t period = count;
-    for (uint64_t i = 0; i < r->nodes->count; i++)
-        if (starts(r->nodes->at[i].name, "ProfilerStep"))
-            marked = r->states[i].begins = true;
-    if (!marked && !ll_torch_period(r->import, leaves, count, r->file, &period))
-        return false;
-    for (uint64_t i = period; i < count; i += period)
-        r->states[leaves[i].place].begins = true;
-    return true;
+    struct ll_torch_marks marks = {0};
+    bool fine = ll_torch_find_marks(r->import, r->nodes, leaves, *count, &marks);
+    for (uint64_t i = 0; fine && marks.step_count > 0 && i < r->nodes->count; i++)
+        r->states[i].left_out = ll_torch_step_of(&marks, &r->nodes->at[i], i) == LL_TORCH_NO_STEP;
+    uint64_t kept = 0, period = 0, step = LL_TORCH_NO_STEP;
+    for (uint64_t i = 0; fine && i < *count; i++) {
+        uint64_t now = marks.step_count ? ll_torch_step_of(&marks, leaves[i].node, leaves[i].place) : 0;
+        if (now == LL_TORCH_NO_STEP)
+            continue;
+        r->states[leaves[i].place].begins = marks.step_count > 0 && now != step;
+        step = now;
+        if (leaves[i].row)
+            leaves[kept++] = leaves[i];
+    }
+    *count = kept;
+    if (fine && marks.warning)
+        warn(r, "steps", marks.warning);
+    if (fine && marks.step_count == 0 &&
+        (fine = ll_torch_period(r->import, leaves, *count, r->file, &period)))
+        for (uint64_t i = period; i < *count; i += period)
+            r->states[leaves[i].place].begins = true;
+    ll_torch_marks_release(&marks);
+    return fine;
 }
 
 /* What memory is for; of a profile, which tensors are the same in all steps. */
@@ -334,6 +387,37 @@ static bool look_at_memory(struct record *r, const struct ll_torch_leaf *leaves,
     return fine || ll_import_no_memory(r->import);
 }
 
+static bool train(const struct record *r)
+{
+    for (uint64_t i = 0; i < r->nodes->count; i++)
+        if (r->states[i].phase == LL_PHASE_BACKWARD && !r->states[i].left_out)
+            return true;
+    return false;
+}
+
+/* Finds the numbers that a profile does not tell, and says what was assumed. */
+static bool tell_numbers(struct record *r, struct ll_torch_leaf *leaves, uint64_t count)
+{
+    const bool training = train(r);
+    struct ll_map all = {0};
+    struct ll_str line = {0};
+    for (uint64_t i = 0; r->file == LL_TORCH_PROFILE && i < count; i++) {
+        const char *assumed = NULL;
+        bool is_new = false;
+        r->states[leaves[i].place].untold =
+            ll_torch_tell(r->import, r->nodes, leaves, count, i, training, &assumed);
+        if (assumed && ll_map_intern(&all, &assumed, sizeof assumed, &is_new) == LL_NO_ID)
+            ll_import_no_memory(r->import);
+        if (is_new)
+            ll_str_addf(&line, "%s%s", line.length ? ", " : "assumed, for the file does not say: ", assumed);
+    }
+    if (line.length > 0)
+        warn(r, "assumed", line.failed ? NULL : ll_copy_text(&r->import->arena, line.text, line.length));
+    ll_str_release(&line);
+    ll_map_release(&all);
+    return r->import->status == LL_OK;
+}
+
 /* The first look at all nodes. */
 static bool look_around(struct record *r)
 {
@@ -346,17 +430,10 @@ static bool look_around(struct record *r)
         fine = place_node(r, i);
     find_leads(r);
     find_leaves(r, leaves, &count);
-    fine = fine && mark_steps(r, leaves, count) && look_at_memory(r, leaves, count);
+    fine = fine && mark_steps(r, leaves, &count) && tell_numbers(r, leaves, count) &&
+           look_at_memory(r, leaves, count);
     free(leaves);
     return fine && r->import->status == LL_OK;
-}
-
-static bool train(const struct record *r)
-{
-    for (uint64_t i = 0; i < r->nodes->count; i++)
-        if (r->states[i].phase == LL_PHASE_BACKWARD)
-            return true;
-    return false;
 }
 
 /* The first dimension of what the first operator with weights reads. */
@@ -366,7 +443,7 @@ static uint64_t batch_of(const struct record *r)
         const struct ll_torch_node *node = &r->nodes->at[i];
         const struct ll_aten_row *row = r->states[i].row;
         uint32_t x = row ? (uint32_t)__builtin_ctz(~row->weights) : 0;
-        if (!row || !row->weights || x >= node->input_count || node->inputs[x].kind != LL_TORCH_TENSORS ||
+        if (!row || r->states[i].left_out || !row->weights || x >= node->input_count || node->inputs[x].kind != LL_TORCH_TENSORS ||
             node->inputs[x].count == 0 || node->inputs[x].tensors->shape.rank == 0)
             continue;
         return ll_max(1, node->inputs[x].tensors->shape.dim[0]);
@@ -441,47 +518,89 @@ static const char *record_call(struct record *r, uint64_t i)
     return trouble;
 }
 
+/* What a call moves where nobody knows what it does: all that it takes, and what the file says that it makes.
+ * Where it does not say: as much as the first tensor that it takes; compiled kernels, which are given what
+ * they read and then what they write, write the last one. False when memory ran out. */
+struct moved {
+    struct ll_imported *in;
+    struct ll_shape *out;
+    const struct ll_torch_tensor **written;
+    uint32_t in_count, out_count;
+};
+
+static bool find_moved(struct record *r, struct ll_aten *call, struct moved *moved)
+{
+    const struct ll_torch_node *node = call->node;
+    uint64_t count = 1, made = ll_max(1, node->output_count);
+    for (uint32_t a = 0; a < node->input_count; a++)
+        count += node->inputs[a].kind == LL_TORCH_TENSORS ? node->inputs[a].count : 0;
+    const struct ll_torch_tensor **read = ll_alloc(&r->import->arena, count, sizeof *read);
+    *moved = (struct moved){.in = ll_alloc(&r->import->arena, count, sizeof *moved->in),
+                            .out = ll_alloc(&r->import->arena, made, sizeof *moved->out),
+                            .written = ll_alloc(&r->import->arena, made, sizeof *moved->written)};
+    if (!read || !moved->in || !moved->out || !moved->written)
+        return false;
+    uint32_t reads = 0;
+    for (uint32_t a = 0; a < node->input_count; a++)
+        for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
+            if (!node->inputs[a].tensors[t].absent)
+                read[reads++] = &node->inputs[a].tensors[t];
+    bool compiled = is_compiled(node);
+    for (uint32_t o = 0; o < node->output_count; o++)
+        if (!node->outputs[o].absent)
+            moved->written[moved->out_count++] = &node->outputs[o];
+    if (!node->outputs_known && reads > 0)
+        moved->written[moved->out_count++] = read[compiled ? reads - 1 : 0];
+    reads -= compiled && !node->outputs_known && reads > 1;
+    for (uint32_t i = 0; i < moved->out_count; i++)
+        moved->out[i] = moved->written[i]->shape;
+    for (uint32_t i = 0; i < reads; i++)
+        moved->in[moved->in_count++] = ll_aten_hold(call, read[i], NULL);
+    return true;
+}
+
 /* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
  */
 static const char *record_foreign(struct record *r, uint64_t i)
 {
     struct ll_aten call = call_of(r, i);
-    const struct ll_torch_node *node = call.node;
-    uint32_t count = 0, given = 0;
-    for (uint32_t a = 0; a < node->input_count; a++)
-        count += node->inputs[a].kind == LL_TORCH_TENSORS ? node->inputs[a].count : 0;
-    struct ll_imported *in = ll_alloc(&r->import->arena, count + 1u, sizeof *in);
-    struct ll_imported *out = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *out);
-    struct ll_shape *shapes = ll_alloc(&r->import->arena, node->output_count + 1u, sizeof *shapes);
-    if (!in || !out || !shapes)
+    struct moved moved;
+    if (!find_moved(r, &call, &moved))
         return ll_status_text(LL_NO_MEMORY);
-    count = 0;
-    for (uint32_t a = 0; a < node->input_count; a++)
-        for (uint32_t t = 0; node->inputs[a].kind == LL_TORCH_TENSORS && t < node->inputs[a].count; t++)
-            if (!node->inputs[a].tensors[t].absent)
-                in[count++] = ll_aten_hold(&call, &node->inputs[a].tensors[t], NULL);
-    for (uint32_t o = 0; o < node->output_count; o++)
-        if (!node->outputs[o].absent)
-            shapes[given++] = node->outputs[o].shape;
-    if (given == 0)
+    struct ll_imported *out = ll_alloc(&r->import->arena, moved.out_count + 1u, sizeof *out);
+    if (!out)
+        return ll_status_text(LL_NO_MEMORY);
+    if (moved.out_count == 0)
         return NULL;
-    call.scope = within(r, call.scope, node->name);
-    const char *trouble = ll_aten_do(
-        &call,
-        &(struct ll_import_op){
-            .kind = LL_OP_FOREIGN, .in = in, .in_count = count, .given = shapes, .given_count = given},
-        out);
-    given = 0;
-    for (uint32_t o = 0; !trouble && o < node->output_count; o++)
-        if (!node->outputs[o].absent)
-            ll_aten_give(&call, &node->outputs[o], out[given++]);
+    call.scope = within(r, call.scope, call.node->name);
+    const char *trouble = ll_aten_do(&call,
+                                     &(struct ll_import_op){.kind = LL_OP_FOREIGN,
+                                                            .in = moved.in,
+                                                            .in_count = moved.in_count,
+                                                            .given = moved.out,
+                                                            .given_count = moved.out_count},
+                                     out);
+    for (uint32_t o = 0; !trouble && o < moved.out_count; o++)
+        ll_aten_give(&call, moved.written[o], out[o]);
+    if (!trouble && ll_map_intern(&r->opaque, call.node->name, strlen(call.node->name), NULL) == LL_NO_ID)
+        return ll_status_text(LL_NO_MEMORY);
+    r->opaque_count += !trouble;
+    r->opaque_ns = ll_add(r->opaque_ns, trouble ? 0 : call.node->duration_ns);
     return trouble;
+}
+
+/* Kernels that torch.compile puts together of what goes element by element, or sums it up: they move their
+ * bytes, and that is what they take. Its products (triton_tem_) are not among them. */
+static bool just_moves(const struct ll_torch_node *node)
+{
+    return starts(node->name, "triton_poi_") || starts(node->name, "triton_red_") ||
+           starts(node->name, "triton_per_") || starts(node->name, "triton_for_");
 }
 
 /* What cannot be recorded for this reason is kept as it is, where the user wants that, or refused. */
 static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
 {
-    if (!r->import->allow_opaque)
+    if (!r->import->allow_opaque && !just_moves(&r->nodes->at[i]))
         refuse(r, r->nodes->at[i].name, why);
     else if ((why = record_foreign(r, i)))
         refuse(r, r->nodes->at[i].name, why);
@@ -494,25 +613,76 @@ static void record_node(struct record *r, uint64_t i)
     if (state->begins && r->storages.ops > 0)
         ll_recorder_step_begin(r->import->recorder);
     state->covered = node->parent != NO_PARENT && r->states[node->parent].covered;
-    if (state->covered)
+    if (state->covered || state->left_out)
         return;
+    const uint32_t before = r->storages.ops;
     if (state->row && allocates(state->row)) {
         forget(r, i);
         return;
     }
-    const char *trouble = state->row ? record_call(r, i) : NULL;
+    const char *trouble = state->untold;
+    if (state->row && !trouble)
+        trouble = record_call(r, i);
     bool foreign = !state->leads && is_foreign(r, i);
     state->covered = foreign || (state->row && (!trouble || !state->leads));
     if (trouble && !state->leads)
         keep_or_refuse(r, i, trouble);
     if (foreign)
         keep_or_refuse(r, i, nobody_knows);
+    if (r->storages.ops > before)
+        r->covered_ns = ll_add(r->covered_ns, node->duration_ns);
+}
+
+/* What the trace says of what is in it and what is not: the share of the device's time first. */
+static void conclude(struct record *r)
+{
+    enum { NAMED = 4, MOST_FACTS = 4 + MOST_WARNINGS / 2 };
+    struct ll_facts facts = {.arena = &r->import->arena};
+    uint64_t all_ns = r->nodes->strange_ns;
+    for (uint64_t i = 0; i < r->nodes->count; i++)
+        all_ns = ll_add(all_ns, r->states[i].left_out ? 0 : r->nodes->at[i].device_ns);
+    double coverage = all_ns > 0 ? fmin(1, (double)r->covered_ns / (double)all_ns) : 1;
+    if (all_ns > 0)
+        ll_facts_add(&facts, "coverage", "%.6f", coverage);
+    if (coverage < covered_well)
+        ll_facts_add(&facts, "warning.coverage",
+                     "%.3g %% of the recorded device time is in the trace: the rest was started by no operator "
+                     "of the profile that could be read, and is not simulated",
+                     100 * coverage);
+    if (r->file == LL_TORCH_PROFILE)
+        ll_facts_add(&facts, "memory", "unknown");
+    if (r->opaque_count > 0) {
+        struct ll_str line = {0};
+        ll_str_addf(&line, "%" PRIu64 " call%s of %" PRIu32 " operator%s whose meaning is unknown only move%s %s bytes: ",
+                    r->opaque_count, r->opaque_count == 1 ? "" : "s", r->opaque.count,
+                    r->opaque.count == 1 ? "" : "s", r->opaque_count == 1 ? "s" : "",
+                    r->opaque_count == 1 ? "its" : "their");
+        for (uint32_t i = 0; i < r->opaque.count && i < NAMED; i++)
+            ll_str_addf(&line, "%s%.*s", i ? ", " : "", (int)r->opaque.entries[i].length,
+                        (const char *)r->opaque.entries[i].bytes);
+        if (r->opaque.count > NAMED)
+            ll_str_addf(&line, " and %" PRIu32 " more", r->opaque.count - NAMED);
+        if (all_ns > 0)
+            ll_str_addf(&line, " (%.3g %% of the recorded device time)",
+                        100 * (double)r->opaque_ns / (double)all_ns);
+        facts.failed = facts.failed || line.failed;
+        ll_facts_add(&facts, "warning.opaque", "%s", line.failed ? "" : line.text);
+        ll_str_release(&line);
+    }
+    for (uint32_t i = 0; i + 1 < r->warned_count; i += 2)
+        ll_facts_add(&facts, ll_format(&r->import->arena, "warning.%s", r->warned[i]), "%s", r->warned[i + 1]);
+    if (facts.failed)
+        ll_import_no_memory(r->import);
+    else if (facts.count > 0)
+        ll_recorder_facts(r->import->recorder, facts.items, facts.count);
 }
 
 static void record_all(struct record *r)
 {
     for (uint64_t i = 0; i < r->nodes->count && r->import->status == LL_OK; i++)
         record_node(r, i);
+    if (r->import->status == LL_OK)
+        conclude(r);
 }
 
 bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enum ll_torch_file file)
@@ -530,6 +700,7 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     ll_storages_release(&r.storages);
     ll_map_release(&r.sequences);
     ll_map_release(&r.refused);
+    ll_map_release(&r.opaque);
     free(r.sequence_scopes);
     free(r.states);
     return done && import->status == LL_OK && import->diags->count == before;
@@ -537,7 +708,7 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
 
 bool ll_import_TORCH_GRAPH(struct ll_import *import)
 {
-    struct ll_torch_nodes nodes = {NULL, 0, 0};
+    struct ll_torch_nodes nodes = {.at = NULL};
     bool done = import->input_count == 1
                     ? ll_torch_read_graph(import, &nodes) && ll_torch_sort(import, &nodes) &&
                           ll_torch_record(import, &nodes, LL_TORCH_GRAPH)

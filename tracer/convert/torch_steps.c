@@ -8,6 +8,8 @@
 #include "tracer/base/hash.h"
 #include "tracer/convert/period.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +132,206 @@ bool ll_torch_period(struct ll_import *import, const struct ll_torch_leaf *leave
                      : goes_both_ways(leaves, *period) || !may_feed_itself(leaves, *period);
     *period = steps ? *period : count;
     return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct ll_torch_mark *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Marks in order; those of one name, which stand on several threads, are one. */
+static bool list_marks(const struct ll_torch_nodes *nodes, struct ll_torch_marks *marks)
+{
+    for (uint64_t i = 0; i < nodes->count; i++) {
+        const struct ll_torch_node *node = &nodes->at[i];
+        marks->timed = marks->timed || node->end_ns > 0;
+        if (strncmp(node->name, "ProfilerStep", strlen("ProfilerStep")) != 0)
+            continue;
+        if (!ll_grow(&marks->at, &marks->capacity, marks->count + 1, sizeof *marks->at))
+            return false;
+        marks->at[marks->count++] = (struct ll_torch_mark){
+            .begin = node->begin_ns, .end = node->end_ns, .place = i, .name = node->name, .look = LL_HASH_START};
+    }
+    uint64_t kept = 0;
+    if (marks->count > 1)
+        qsort(marks->at, marks->count, sizeof *marks->at, by_begin);
+    for (uint64_t i = 0; i < marks->count; i++) {
+        struct ll_torch_mark *last = kept ? &marks->at[kept - 1] : NULL;
+        if (last && strchr(last->name, '#') && strcmp(last->name, marks->at[i].name) == 0)
+            last->end = ll_max(last->end, marks->at[i].end);
+        else
+            marks->at[kept++] = marks->at[i];
+    }
+    marks->count = kept;
+    return true;
+}
+
+/* The last mark that begins no later. */
+static uint64_t mark_before(const struct ll_torch_marks *marks, const struct ll_torch_node *node,
+                            uint64_t place)
+{
+    uint64_t low = 0, high = marks->count;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        const struct ll_torch_mark *mark = &marks->at[middle];
+        bool before = marks->timed ? mark->begin <= node->begin_ns : mark->place <= place;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low ? low - 1 : LL_TORCH_NO_STEP;
+}
+
+uint64_t ll_torch_step_of(const struct ll_torch_marks *marks, const struct ll_torch_node *node, uint64_t place)
+{
+    uint64_t at = mark_before(marks, node, place);
+    if (at == LL_TORCH_NO_STEP || !marks->at[at].kept ||
+        (marks->spanning && node->begin_ns >= marks->at[at].end))
+        return LL_TORCH_NO_STEP;
+    return at;
+}
+
+/* Steps by what they call, in the order of the leaves: looks of step s stand at first[s] to first[s + 1]. */
+struct sequences {
+    uint64_t *looks, *first;
+};
+
+/* Whether the shorter of two runs of calls is the end, or the beginning, of the longer. */
+static bool is_part(const struct sequences *s, uint64_t part, uint64_t whole, bool beginning)
+{
+    uint64_t short_count = s->first[part + 1] - s->first[part],
+             long_count = s->first[whole + 1] - s->first[whole];
+    uint64_t skipped = beginning ? 0 : long_count - short_count;
+    return short_count < long_count && memcmp(s->looks + s->first[part], s->looks + s->first[whole] + skipped,
+                                              short_count * sizeof *s->looks) == 0;
+}
+
+/* The look that most steps have; of equally many the one that comes first. */
+static const struct ll_torch_mark *usual_step(const struct ll_torch_marks *marks)
+{
+    const struct ll_torch_mark *usual = NULL;
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < marks->count; i++) {
+        uint64_t alike = 0;
+        for (uint64_t j = 0; marks->at[i].kept && j < marks->count; j++)
+            alike += marks->at[j].kept && marks->at[j].look == marks->at[i].look;
+        if (alike > most) {
+            most = alike;
+            usual = &marks->at[i];
+        }
+    }
+    return usual;
+}
+
+/* Says what is left out and which steps differ. */
+static void describe(const struct ll_torch_marks *marks, uint64_t outside, const char *partial,
+                     struct ll_str *line)
+{
+    enum { NAMED = 4 };
+    const struct ll_torch_mark *usual = usual_step(marks);
+    uint64_t differing = 0;
+    if (outside)
+        ll_str_addf(line, "%" PRIu64 " call%s outside of the marked steps %s left out", outside,
+                    outside == 1 ? "" : "s", outside == 1 ? "is" : "are");
+    if (partial)
+        ll_str_addf(line, "%s%s left out: recorded in part", line->length ? "; " : "", partial);
+    for (uint64_t i = 0; usual && i < marks->count; i++) {
+        const struct ll_torch_mark *mark = &marks->at[i];
+        if (!mark->kept || mark->look == usual->look || differing++ >= NAMED)
+            continue;
+        ll_str_addf(line, "%s%s (%" PRIu64 " calls)",
+                    differing > 1  ? ", "
+                    : line->length ? "; unlike the other steps: "
+                                   : "unlike the other steps: ",
+                    mark->name, mark->calls);
+    }
+    if (differing > NAMED)
+        ll_str_addf(line, " and %" PRIu64 " more", differing - NAMED);
+    if (differing)
+        ll_str_addf(line, "; %s has %" PRIu64 " calls", usual->name, usual->calls);
+}
+
+/* Which of the marks are steps. */
+static void choose_steps(struct ll_torch_marks *marks, const struct ll_torch_leaf *leaves, uint64_t count,
+                         const struct sequences *s, struct ll_str *line)
+{
+    struct ll_str partial = {0};
+    uint64_t outside = 0, first = LL_TORCH_NO_STEP, last = 0;
+    for (uint64_t i = 0; i < count; i++)
+        outside += ll_torch_step_of(marks, leaves[i].node, leaves[i].place) == LL_TORCH_NO_STEP;
+    for (uint64_t i = 0; i < marks->count; i++) {
+        marks->at[i].kept = marks->at[i].calls > 0;
+        marks->step_count += marks->at[i].kept;
+        first = marks->at[i].kept && first == LL_TORCH_NO_STEP ? i : first;
+        last = marks->at[i].kept ? i : last;
+    }
+    uint64_t second = first, next_to_last = last;
+    for (uint64_t i = 0; i < marks->count; i++) {
+        second = marks->at[i].kept && i > first && second == first ? i : second;
+        next_to_last = marks->at[i].kept && i < last ? i : next_to_last;
+    }
+    bool head = marks->step_count > 1 && is_part(s, first, second, false);
+    bool tail = marks->step_count > 1 && !(head && next_to_last == first) && is_part(s, last, next_to_last, true);
+    if (head || tail) {
+        marks->at[head ? first : last].kept = false;
+        marks->at[tail ? last : first].kept = false;
+        marks->step_count -= 1u + (head && tail);
+        ll_str_addf(&partial, "%s%s%s %s", head ? marks->at[first].name : "", head && tail ? " and " : "",
+                    tail ? marks->at[last].name : "", head && tail ? "are" : "is");
+    }
+    if (marks->step_count > 0)
+        describe(marks, outside, partial.length ? partial.text : NULL, line);
+    line->failed = line->failed || partial.failed;
+    ll_str_release(&partial);
+}
+
+bool ll_torch_find_marks(struct ll_import *import, const struct ll_torch_nodes *nodes,
+                         const struct ll_torch_leaf *leaves, uint64_t count, struct ll_torch_marks *marks)
+{
+    struct sequences s = {.looks = NULL};
+    struct ll_str line = {0};
+    bool fine = list_marks(nodes, marks);
+    s.looks = calloc(count + 1, sizeof *s.looks);
+    s.first = calloc(marks->count + 2, sizeof *s.first);
+    fine = fine && s.looks && s.first;
+    for (uint64_t i = 0; fine && i < count; i++) {
+        uint64_t at = mark_before(marks, leaves[i].node, leaves[i].place);
+        marks->spanning = marks->spanning || (at != LL_TORCH_NO_STEP && marks->timed &&
+                                              leaves[i].node->begin_ns < marks->at[at].end);
+    }
+    for (uint64_t i = 0; fine && i < marks->count; i++)
+        marks->at[i].kept = true;
+    uint64_t looks = 0, step = 0;
+    for (uint64_t i = 0; fine && i < count; i++) {
+        uint64_t at = ll_torch_step_of(marks, leaves[i].node, leaves[i].place);
+        if (at == LL_TORCH_NO_STEP)
+            continue;
+        assert(at >= step);
+        while (step < at)
+            s.first[++step] = looks;
+        s.looks[looks] = look_of(leaves[i].node);
+        marks->at[at].look = ll_hash_bytes(marks->at[at].look, &s.looks[looks++], sizeof *s.looks);
+        marks->at[at].calls++;
+    }
+    while (fine && step < marks->count)
+        s.first[++step] = looks;
+    if (fine && marks->count > 0)
+        choose_steps(marks, leaves, count, &s, &line);
+    fine = fine && !line.failed;
+    if (fine && line.length > 0)
+        fine = (marks->warning = ll_copy_text(&import->arena, line.text, line.length)) != NULL;
+    ll_str_release(&line);
+    free(s.looks);
+    free(s.first);
+    return fine || ll_import_no_memory(import);
+}
+
+void ll_torch_marks_release(struct ll_torch_marks *marks)
+{
+    free(marks->at);
+    *marks = (struct ll_torch_marks){0};
 }
 
 void ll_torch_keep_step(struct ll_torch_kept *kept)
