@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@ static int summarise_json(const char *path, const struct ll_trace *trace, const 
     ll_json_put_number(&json, "flops", profile->flops);
     ll_json_put_number(&json, "product_flops", product_flops(profile));
     ll_json_put_number(&json, "bytes", profile->bytes);
+    ll_json_put_number(&json, "coverage", ll_coverage_of(trace));
     ll_warnings_json(warnings, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
@@ -61,6 +63,8 @@ static int summarise_text(const char *path, const struct ll_trace *trace, const 
                 ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
                 ll_si(&flops, profile->flops, "FLOP"), ll_si(&products, product_flops(profile), "FLOP"),
                 ll_si(&bytes, profile->bytes, "B"), path);
+    ll_covered_text(trace, &out);
+    ll_str_add(&out, isnan(ll_coverage_of(trace)) ? "" : "\n");
     return ll_print(&out);
 }
 

@@ -33,6 +33,7 @@ static void totals_json(const struct ll_trace *trace, const struct ll_profile *p
     ll_json_put_count(json, "file_bytes", trace->file_bytes);
     ll_json_put_number(json, "wall_s", profile->wall_s);
     ll_json_put_number(json, "ops_time_s", profile->ops_time_s);
+    ll_json_put_number(json, "coverage", ll_coverage_of(trace));
     ll_json_put_number(json, "record_ns_per_op", profile->record_ns_per_op);
     ll_json_put_number(json, "recording_s", profile->recording_s);
 }
@@ -42,7 +43,10 @@ static void footprint_json(const struct ll_footprint *footprint, const struct ll
 {
     ll_json_key(json, "footprint");
     ll_json_open_object(json);
-    ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
+    if (footprint->unknown)
+        ll_json_put_text(json, "peak_bytes", NULL);
+    else
+        ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
     ll_report_by_class(footprint, json);
     if (memory)
         ll_memory_json(memory, json);
@@ -190,10 +194,22 @@ static void timing(const struct ll_args *args, const struct ll_profile *profile,
     ll_end_line(&line, ll_screen_width(), out);
 }
 
+static void coverage_line(const struct ll_trace *trace, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    ll_covered_text(trace, &line);
+    if (line.length > 0)
+        ll_end_line(&line, ll_screen_width(), out);
+}
+
 static void footprint_text(const struct ll_footprint *footprint, struct ll_str *out)
 {
     struct ll_human peak, part;
     struct ll_str line = {0};
+    if (footprint->unknown) {
+        ll_str_add(out, "memory unknown: the trace does not say which tensors are the same\n");
+        return;
+    }
     ll_str_addf(&line, "memory at most %s", ll_binary(&peak, (double)footprint->peak_bytes));
     const char *mark = ": ";
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
@@ -328,6 +344,8 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     if (!profile || !ll_footprint(trace, &footprint))
         return ll_failed("memory ran out");
     const struct ll_memory_report *memory = NULL;
+    if (ll_flag(args, "memory") && footprint.unknown)
+        return ll_wrong("--memory: %s: the trace does not say which tensors are the same", args->words[0]);
     if (ll_flag(args, "memory") && !(memory = ll_memory_report_of(args->words[0], trace, args->arena)))
         return ll_failed("memory ran out");
     struct ll_warnings warnings = {.arena = args->arena};
@@ -339,6 +357,7 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     ll_warnings_text(&warnings, &out);
     headline(trace, profile, &out);
     timing(args, profile, &out);
+    coverage_line(trace, &out);
     footprint_text(&footprint, &out);
     summary_lines(trace, &out);
     host_line(trace, &out);

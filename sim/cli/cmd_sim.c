@@ -134,6 +134,9 @@ static bool remember(struct simulation *simulation, size_t t, size_t m)
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL))
         return true;
+    if (!ll_memory_is_known(simulation->traces[t]))
+        return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
+                           "--memory and --footprint: the trace does not say which tensors are the same");
     if (report->together)
         return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
                            "--memory and --footprint are of one device; the trace is of %" PRIu32

@@ -80,10 +80,16 @@ static void sum_classes(const struct ll_trace *trace, const struct ll_life *live
     }
 }
 
+bool ll_memory_is_known(const struct ll_trace *trace)
+{
+    const char *memory = ll_trace_fact(trace, "memory");
+    return !memory || strcmp(memory, "unknown") != 0;
+}
+
 bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,
                            struct ll_footprint *footprint)
 {
-    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE, .unknown = !ll_memory_is_known(trace)};
     if (trace->op_count == 0)
         return true;
     struct flow *flows = calloc(trace->op_count, sizeof *flows);
@@ -101,7 +107,7 @@ bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
 {
     struct ll_arena arena = {0};
     const struct ll_life *lives = trace->op_count ? ll_lives(trace, &arena) : NULL;
-    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE, .unknown = !ll_memory_is_known(trace)};
     bool done = trace->op_count == 0 || (lives && ll_footprint_of_lives(trace, lives, footprint));
     ll_arena_release(&arena);
     return done;

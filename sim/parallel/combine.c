@@ -182,7 +182,7 @@ const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, do
     sum->prepared = prepared;
     sum->footprint = &prepared->footprint;
     sum->time_s = time_s;
-    sum->fits = footprint->peak_bytes <= sum->machine->levels[sum->machine->level_count - 1].size_bytes;
+    sum->fits = ll_footprint_fits(footprint, sum->machine->levels[sum->machine->level_count - 1].size_bytes);
     sum_shares(terms, count, wait_s, sum);
     sum_rates(terms, count, sum);
     sum->energy_j = ll_combined_energy_j(terms, count, time_s, &sum->energy);

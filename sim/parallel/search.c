@@ -529,7 +529,9 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .exchanges = ll_exchanges_new(machine, search->devices, &remembered.prices),
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
-        .capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes,
+        .capacity_bytes = ll_memory_is_known(trace)
+                              ? (double)machine->levels[machine->level_count - 1].size_bytes
+                              : INFINITY,
         .learns = ll_learns(trace),
     };
     ll_memo_turn(&remembered.costs, machine);

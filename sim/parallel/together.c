@@ -193,7 +193,7 @@ static bool average(double ranks, struct ll_arena *arena, struct ll_result *resu
     result->prepared = prepared;
     result->footprint = &prepared->footprint;
     result->fits =
-        footprint.peak_bytes <= result->machine->levels[result->machine->level_count - 1].size_bytes;
+        ll_footprint_fits(&footprint, result->machine->levels[result->machine->level_count - 1].size_bytes);
     result->kinds = kinds;
     result->device_active_s /= ranks;
     result->starting_s /= ranks;

@@ -64,5 +64,5 @@ void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *par
     for (uint64_t l = 0; l < machine->level_count && result->time_s > 0; l++)
         result->level_share[l] = result->level_bytes[l] / (ll_level_Bps(machine, l) * result->time_s);
     result->flop_utilization = ll_flop_utilization(machine, prepared->dtype, prepared->flops, result->time_s);
-    result->fits = result->footprint->peak_bytes <= machine->levels[machine->level_count - 1].size_bytes;
+    result->fits = ll_footprint_fits(result->footprint, machine->levels[machine->level_count - 1].size_bytes);
 }

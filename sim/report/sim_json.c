@@ -27,12 +27,22 @@ static void bottlenecks(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
+/* null where nobody knows. */
+static void put_bytes(const struct ll_footprint *footprint, const char *key, uint64_t bytes,
+                      struct ll_json *json)
+{
+    if (footprint->unknown)
+        ll_json_put_text(json, key, NULL);
+    else
+        ll_json_put_count(json, key, bytes);
+}
+
 void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json)
 {
     ll_json_key(json, "by_class");
     ll_json_open_object(json);
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
-        ll_json_put_count(json, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i]);
+        put_bytes(footprint, ll_memory_name((enum ll_memory_class)i), footprint->class_bytes[i], json);
     ll_json_close_object(json);
 }
 
@@ -42,16 +52,19 @@ static void memory(const struct ll_report *report, struct ll_json *json)
     const struct ll_footprint *footprint = result->footprint;
     ll_json_key(json, "memory");
     ll_json_open_object(json);
-    ll_json_put_count(json, "peak_bytes", footprint->peak_bytes);
+    put_bytes(footprint, "peak_bytes", footprint->peak_bytes, json);
     ll_json_put_count(json, "capacity_bytes",
                       result->machine->levels[result->machine->level_count - 1].size_bytes);
-    ll_json_put_bool(json, "fits", result->fits);
+    if (footprint->unknown)
+        ll_json_put_text(json, "fits", NULL);
+    else
+        ll_json_put_bool(json, "fits", result->fits);
     ll_report_by_class(footprint, json);
     ll_json_key(json, "most");
     ll_json_open_object(json);
     for (int i = 0; i < LL_HOLDS_COUNT; i++)
-        ll_json_put_count(json, ll_training_memory_name((enum ll_training_memory)i),
-                          footprint->most_bytes[i]);
+        put_bytes(footprint, ll_training_memory_name((enum ll_training_memory)i), footprint->most_bytes[i],
+                  json);
     ll_json_close_object(json);
     if (report->memory)
         ll_memory_json(report->memory, json);
@@ -355,6 +368,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     metrics(report, json);
     bottlenecks(result, json);
     ll_json_put_number(json, "uncovered_share", result->gap_share);
+    ll_json_put_number(json, "coverage", ll_coverage_of(prepared->trace));
     infeed(result, json);
     if (result->network.count > 0)
         network(result, json);

@@ -6,6 +6,7 @@
 #include "sim/report/remarks.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
+#include "sim/report/warnings.h"
 #include "tracer/base/plain.h"
 #include "tracer/rescale.h"
 
@@ -68,6 +69,14 @@ static void headline(const struct ll_result *result, struct ll_str *out)
         ll_str_addf(out, ", weights pruned to %s%s", pruned, strchr(pruned, '%') ? " zeros" : "");
 }
 
+static void coverage_line(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    ll_covered_text(result->prepared->trace, &line);
+    if (line.length > 0)
+        ll_end_line(&line, width, out);
+}
+
 static const struct ll_level *outermost(const struct ll_machine *machine)
 {
     return &machine->levels[machine->level_count - 1];
@@ -112,6 +121,11 @@ static void resident_bar(const struct ll_result *result, unsigned width, struct 
     double peak = (double)result->footprint->peak_bytes,
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
+    if (result->footprint->unknown) {
+        ll_str_addf(out, "  %-10s %13s of %13s  the trace does not say which tensors are the same\n", "resident",
+                    "unknown", ll_binary(&capacity, size));
+        return;
+    }
     light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
     if (!result->fits)
         ll_str_addf(out,
@@ -428,7 +442,9 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     const struct ll_result *result = report->result;
     struct ll_human time, rate, low, high;
     headline(result, out);
-    ll_str_addf(out, "\non %s (%s)\n", result->machine->stem, result->machine->name);
+    ll_str_add(out, "\n");
+    coverage_line(result, width, out);
+    ll_str_addf(out, "on %s (%s)\n", result->machine->stem, result->machine->name);
     if (report->parallel)
         ll_report_parallel_headline(report->parallel, width, out);
     ll_str_addf(out, "\n  %s a step", ll_si(&time, result->time_s, "s"));
@@ -546,7 +562,9 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     if (isinf(fastest_s))
         fastest_s = fastest_of(reports, count, false);
     headline(reports[0].result, out);
-    ll_str_add(out, "\n\n");
+    ll_str_add(out, "\n");
+    coverage_line(reports[0].result, width, out);
+    ll_str_add(out, "\n");
     struct ll_table *table =
         ll_table_new("  machine|>step|>of fastest|?compute|?memory|?>samples/s|bound by|doubling gains");
     for (size_t i = 0; i < count; i++)

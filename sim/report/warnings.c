@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/warnings.h"
 
+#include "sim/machine/quantity.h"
 #include "sim/report/human.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -38,6 +40,21 @@ void ll_warn(struct ll_warnings *warnings, const char *format, ...)
         warnings->failed = true;
     else if (!known)
         warnings->texts[warnings->count++] = text;
+}
+
+double ll_coverage_of(const struct ll_trace *trace)
+{
+    double share;
+    const char *value = ll_trace_fact(trace, "coverage");
+    return value && ll_number_parse(value, "", &share) ? share : NAN;
+}
+
+void ll_covered_text(const struct ll_trace *trace, struct ll_str *out)
+{
+    struct ll_human share;
+    if (!isnan(ll_coverage_of(trace)))
+        ll_str_addf(out, "the trace covers %s of the recorded device time",
+                    ll_percent(&share, ll_coverage_of(trace)));
 }
 
 void ll_warn_of_trace(struct ll_warnings *warnings, const struct ll_trace *trace, const char *whose)

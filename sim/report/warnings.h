@@ -18,6 +18,13 @@ struct ll_warnings {
 /* Adds a sentence, printf style, without full stop; nothing where it is there already. */
 void ll_warn(struct ll_warnings *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The share of the device time that whoever recorded had measured, and that the trace covers; NaN where no
+ * device time was recorded. */
+double ll_coverage_of(const struct ll_trace *trace);
+
+/* "the trace covers 98.1 % of the recorded device time"; nothing where none was recorded. */
+void ll_covered_text(const struct ll_trace *trace, struct ll_str *out);
+
 /* What whoever made a trace says of it: the facts whose keys begin with "warning.". `whose` begins each
  * sentence, "" where there is one trace. */
 void ll_warn_of_trace(struct ll_warnings *warnings, const struct ll_trace *trace, const char *whose);
