@@ -83,7 +83,7 @@ struct ll_step {
  * adds, and rehearsed (yes) where the ops of the first step had run before it, so that it found what they
  * leave. In any trace: warning.KEY, a sentence for everybody who uses it, as why its times may mislead. Of an
  * imported profile: coverage (the share of the recorded device time that its ops took, 0 to 1, where device
- * time was recorded) and memory (unknown, where nobody knows which tensors are the same). */
+ * time was recorded) and memory.unknown (yes, where nobody knows which tensors are the same). */
 struct ll_fact {
     const char *key, *value;
 };

@@ -184,10 +184,14 @@ static int import(const struct ll_args *args, const struct ll_format *format, st
     return done ? summarise(args, import->output) : status;
 }
 
-/* The name of the first file, its ending exchanged. */
+/* The name of the first file, its ending exchanged, and that of gzip taken off before. */
 static const char *default_output(const struct ll_args *args)
 {
-    const char *base = ll_base_name(args->words[1]);
+    const char *base = ll_base_name(args->words[1]), *packed = strrchr(base, '.');
+    if (packed && strcmp(packed, ".gz") == 0)
+        base = ll_copy_text(args->arena, base, (size_t)(packed - base));
+    if (!base)
+        return NULL;
     return ll_format(args->arena, "%.*s.llt", (int)ll_stem_length(base), base);
 }
 

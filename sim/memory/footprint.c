@@ -82,8 +82,7 @@ static void sum_classes(const struct ll_trace *trace, const struct ll_life *live
 
 bool ll_memory_is_known(const struct ll_trace *trace)
 {
-    const char *memory = ll_trace_fact(trace, "memory");
-    return !memory || strcmp(memory, "unknown") != 0;
+    return !ll_trace_fact(trace, "memory.unknown");
 }
 
 bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,

@@ -122,8 +122,8 @@ static void resident_bar(const struct ll_result *result, unsigned width, struct 
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
     if (result->footprint->unknown) {
-        ll_str_addf(out, "  %-10s %13s of %13s  the trace does not say which tensors are the same\n", "resident",
-                    "unknown", ll_binary(&capacity, size));
+        ll_str_addf(out, "  %-10s %13s of %13s  the trace does not say which tensors are the same\n",
+                    "resident", "unknown", ll_binary(&capacity, size));
         return;
     }
     light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);

@@ -21,7 +21,8 @@ static void what_gzip_packed_is_read(void **state)
     char path[] = "/tmp/leadline_gzip_XXXXXX", command[256];
     close(mkstemp(path));
     snprintf(command, sizeof command,
-             "(printf one | gzip -9; printf '' | gzip; printf two | gzip -1; head -c 99 /dev/zero) > %s", path);
+             "(printf one | gzip -9; printf '' | gzip; printf two | gzip -1; head -c 99 /dev/zero) > %s",
+             path);
     assert_int_equal(system(command), 0);
     struct ll_arena arena = {0};
     struct ll_contents text = {0};

@@ -39,6 +39,50 @@ static void a_real_run_has_its_flops_and_parameters(void **state)
     end_conversion(&c);
 }
 
+/* Modules of others' bug reports: dilated, grouped and transposed convolutions, attention, an encoder, forward
+ * and, of some, backwards. tests/peers/flops/flops.csv has FLOPs that were counted by hand. */
+static void products_are_as_many_as_counted_by_hand(void **state)
+{
+    (void)state;
+    FILE *list = fopen("tests/peers/flops/flops.csv", "r");
+    char line[256], name[64], path[128];
+    unsigned long long flops;
+    unsigned count = 0;
+    assert_non_null(list);
+    while (fgets(line, sizeof line, list)) {
+        if (sscanf(line, "%63[^,#],%llu", name, &flops) != 2)
+            continue;
+        snprintf(path, sizeof path, "tests/peers/flops/%s.json.gz", name);
+        struct conversion c = import_whole_file(ll_import_TORCH_GRAPH, path);
+        assert_int_equal(class_flops(c.trace, LL_CLASS_MATRIX) + class_flops(c.trace, LL_CLASS_CONV), flops);
+        end_conversion(&c);
+        count++;
+    }
+    fclose(list);
+    assert_int_equal(count, 15);
+}
+
+/* x[:, numbers] has an undefined tensor in its list: nothing is picked along the first dimension. */
+static void an_undefined_tensor_in_a_list_is_none(void **state)
+{
+    (void)state;
+    struct conversion c = import_choosing(
+        ll_import_TORCH_GRAPH,
+        "{\"nodes\": [{\"name\": \"aten::index\", \"id\": 2, \"ctrl_deps\": 1, \"inputs\": {\"values\": "
+        "[[5, 6, 0, 512, 4, \"cpu\"], [[7, 0, 0, 0, 0, \"\"], [8, 9, 0, 5, 8, \"cpu\"]]], \"shapes\": [[8, "
+        "64], "
+        "[[], [5]]], \"types\": [\"Tensor(float)\", \"GenericList[Tensor(nullptr "
+        "(uninitialized)),Tensor(long "
+        "int)]\"]}, \"outputs\": {\"values\": [[10, 11, 0, 40, 4, \"cpu\"]], \"shapes\": [[8, 5]], "
+        "\"types\": "
+        "[\"Tensor(float)\"]}, \"attrs\": []}]}",
+        NULL, NULL);
+    if (!c.trace)
+        fail_msg("%s", c.diags.kept[0].message);
+    assert_int_equal(ll_elements(&op_of_kind(c.trace, LL_OP_GATHER, 0)->out[0]), 40);
+    end_conversion(&c);
+}
+
 /* All that the iterations compute follows from weights, gradients' memory, averages, counters and images. */
 static void every_input_has_a_producer_or_was_there_before(void **state)
 {
@@ -478,6 +522,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_real_run_has_its_flops_and_parameters),
+        cmocka_unit_test(products_are_as_many_as_counted_by_hand),
+        cmocka_unit_test(an_undefined_tensor_in_a_list_is_none),
         cmocka_unit_test(every_input_has_a_producer_or_was_there_before),
         cmocka_unit_test(gradients_depend_on_the_forward_pass),
         cmocka_unit_test(both_schemas_say_the_same),

@@ -62,7 +62,7 @@ struct ll_aten {
     enum ll_phase phase;
     enum ll_memory_class memory; /* of what the call writes */
     const char *scope;
-    bool timed; /* its time went with an op already */
+    bool timed;           /* its time went with an op already */
     uint64_t below_count; /* of nodes that follow it in the list and may lie within it */
     uint64_t
         reads_of; /* 1 + an operator without a row whose memory it reads, which no op has written; else 0 */

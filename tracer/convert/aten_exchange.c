@@ -60,9 +60,8 @@ struct exchanged {
 
 static struct ll_shape flat(uint64_t elements, enum ll_dtype dtype)
 {
-    return (struct ll_shape){.rank = 1,
-                             .dtype = (uint8_t)(dtype == LL_DTYPE_COUNT ? LL_F32 : dtype),
-                             .dim = {elements}};
+    return (struct ll_shape){
+        .rank = 1, .dtype = (uint8_t)(dtype == LL_DTYPE_COUNT ? LL_F32 : dtype), .dim = {elements}};
 }
 
 /* The side that is not known follows from the other one. False when neither is, or the group's size lacks. */
@@ -83,7 +82,8 @@ static bool complete(enum ll_op_kind kind, uint64_t devices, struct exchanged *e
 }
 
 /* Devices of the group: as told, or as many parts as the whole has. 0: nobody knows. */
-static uint64_t group_of(enum ll_op_kind kind, const struct ll_torch_exchange *told, const struct exchanged *e)
+static uint64_t group_of(enum ll_op_kind kind, const struct ll_torch_exchange *told,
+                         const struct exchanged *e)
 {
     uint64_t read = ll_elements(&e->read), written = ll_elements(&e->written);
     if (told && told->devices > 0)
@@ -116,9 +116,9 @@ static const char *record_exchange(struct ll_aten *call, enum ll_op_kind kind,
     enum ll_memory_class memory = call->memory;
     enum ll_phase phase = call->phase;
     const struct ll_torch_tensor *to = in_place ? e.from : e.to;
-    struct ll_imported out = {0},
-                       in = e.from ? ll_aten_hold(call, e.from, &e.read)
-                                   : ll_import_tensor(call->import, "message", &e.read, LL_WORKSPACE);
+    struct ll_imported out = {0}, in = e.from
+                                           ? ll_aten_hold(call, e.from, &e.read)
+                                           : ll_import_tensor(call->import, "message", &e.read, LL_WORKSPACE);
     const struct ll_storage *slot = to ? ll_storage_of(call, to) : NULL;
     call->memory = slot && slot->live ? slot->memory : memory;
     call->phase = LL_PHASE_COMM;
@@ -221,7 +221,8 @@ const char *ll_aten_NOTED_EXCHANGE(struct ll_aten *call)
         return NULL;
     const struct ll_torch_tensor *tensor = tensor_at(call, 0, 0);
     if (!told->name)
-        return tensor && ll_elements(&tensor->shape) > 0 ? "the file does not say which exchange it is" : NULL;
+        return tensor && ll_elements(&tensor->shape) > 0 ? "the file does not say which exchange it is"
+                                                         : NULL;
     enum ll_op_kind kind = kind_of(told->name);
     if (kind == LL_OP_COUNT)
         return NULL;

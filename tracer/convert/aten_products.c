@@ -170,8 +170,7 @@ static const char *shares(struct ll_aten *call, uint32_t q, struct ll_imported *
 {
     if (!ll_aten_tensor(call, q) || !ll_aten_tensor(call, q + 1) || !ll_aten_tensor(call, q + 2))
         return wants_tensors;
-    const char *trouble =
-        stacked(call, heads(call, q, q + 1), false, heads(call, q + 1, q + 1), true, out);
+    const char *trouble = stacked(call, heads(call, q, q + 1), false, heads(call, q + 1, q + 1), true, out);
     return trouble ? trouble
                    : ll_aten_do(call, &(struct ll_import_op){.kind = LL_OP_SOFTMAX, .in = out, .in_count = 1},
                                 out);

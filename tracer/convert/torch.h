@@ -35,7 +35,7 @@ enum { LL_TORCH_MOST_RANKS = 1 << 30 };
 
 /* What a communicator says of an exchange (record_param_comms). */
 struct ll_torch_exchange {
-    const char *name; /* "allreduce"; NULL: not told */
+    const char *name;                                          /* "allreduce"; NULL: not told */
     uint64_t read_elements, written_elements, devices, stride; /* 0: not told */
     int64_t peer;                                              /* distance to the other end; 0: not told */
     enum ll_dtype dtype;

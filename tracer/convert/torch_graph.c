@@ -142,8 +142,8 @@ static void *settle(struct reading *r, struct pile *pile, size_t size)
     return copy;
 }
 
-/* The type of the next tensor of `GenericList[Tensor(a),Tensor(b)]`, of which *at is what was read before; the
- * last one counts for all that follow. *nothing: there could have been a tensor, and is none. */
+/* The type of the next tensor of `GenericList[Tensor(a),Tensor(b)]`; *at is where the one before it stands.
+ * The last one counts for all that follow. *nothing: there could have been a tensor, and is none. */
 static enum ll_dtype next_type(const struct ll_json_reader *types, size_t *at, bool *nothing)
 {
     static const char word[] = "Tensor(", none[] = "nullptr";

@@ -127,10 +127,10 @@ static enum ll_dtype scalar_type(const struct ll_json_reader *json)
     static const struct {
         const char *name;
         enum ll_dtype dtype;
-    } types[] = {{"Float", LL_F32},         {"Double", LL_F64},        {"Half", LL_F16},
-                 {"BFloat16", LL_BF16},     {"Int", LL_I32},           {"Long", LL_I32},
-                 {"Short", LL_I16},         {"Char", LL_INT8},         {"Byte", LL_U8},
-                 {"Bool", LL_BOOL},         {"Float8_e4m3fn", LL_F8},  {"Float8_e5m2", LL_F8},
+    } types[] = {{"Float", LL_F32},          {"Double", LL_F64},        {"Half", LL_F16},
+                 {"BFloat16", LL_BF16},      {"Int", LL_I32},           {"Long", LL_I32},
+                 {"Short", LL_I16},          {"Char", LL_INT8},         {"Byte", LL_U8},
+                 {"Bool", LL_BOOL},          {"Float8_e4m3fn", LL_F8},  {"Float8_e5m2", LL_F8},
                  {"Float8_e4m3fnuz", LL_F8}, {"Float8_e5m2fnuz", LL_F8}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (ll_json_says(json, types[i].name))
@@ -204,10 +204,8 @@ static uint32_t thread_of(const struct ll_json_reader *json)
 static void read_event(struct profile *p, struct event *event)
 {
     struct ll_json_reader *json = &p->json;
-    *event = (struct event){.node = {.name = "", .sequence = -1},
-                            .exchange.dtype = LL_DTYPE_COUNT,
-                            .source = -1,
-                            .target = -1};
+    *event = (struct event){
+        .node = {.name = "", .sequence = -1}, .exchange.dtype = LL_DTYPE_COUNT, .source = -1, .target = -1};
     while (ll_json_read(json) == LL_JSON_KEY) {
         bool name = ll_json_says(json, "name"), phase = ll_json_says(json, "ph"),
              start = ll_json_says(json, "ts"), duration = ll_json_says(json, "dur"),
@@ -288,7 +286,7 @@ static bool read_shapes(struct profile *p, struct ll_json_reader *dims, struct l
     return dims->token == LL_JSON_LIST_END && value->tensors;
 }
 
-/* One argument: its type, its shape, and its text where it is no tensor, NULL where the file has none of any. */
+/* One argument: its type, its shape, and its text where it is no tensor; NULL where the file has no texts. */
 static bool read_argument(struct profile *p, const char *type, struct ll_json_reader *dims,
                           const char *concrete, struct ll_torch_value *value)
 {
@@ -371,7 +369,8 @@ static bool is_one_of(const char *word, const char *const *words)
 static bool keep_exchange(struct profile *p, struct event *event)
 {
     struct ll_torch_exchange *exchange = &event->exchange;
-    int64_t other = strncmp(exchange->name ? exchange->name : "", "recv", 4) == 0 ? event->source : event->target;
+    int64_t other =
+        strncmp(exchange->name ? exchange->name : "", "recv", 4) == 0 ? event->source : event->target;
     if (strcmp(event->node.name, "record_param_comms") != 0)
         return true;
     if (p->rank >= 0 && other >= 0 && other < LL_TORCH_MOST_RANKS && p->rank < LL_TORCH_MOST_RANKS)
@@ -394,10 +393,11 @@ static bool add_node(struct profile *p, struct ll_torch_node *node)
 static bool take_event(struct profile *p)
 {
     static const char *const operators[] = {"cpu_op", "user_annotation", "", "Operator", NULL},
-                             *const launches[] = {"cuda_runtime", "cuda_driver", "Runtime", "xpu_runtime",
-                                                  "hip_runtime", "hip_driver", "privateuse1_runtime", NULL},
-                             *const kernels[] = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy",
-                                                 "Memset", NULL};
+                             *const launches[] = {"cuda_runtime",        "cuda_driver", "Runtime",
+                                                  "xpu_runtime",         "hip_runtime", "hip_driver",
+                                                  "privateuse1_runtime", NULL},
+                             *const kernels[] = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel",
+                                                 "Memcpy", "Memset",     NULL};
     struct event event;
     read_event(p, &event);
     if (p->json.failed || !event.complete)

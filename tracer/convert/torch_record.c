@@ -42,7 +42,7 @@ struct record {
     struct ll_map sequences; /* of forward operators, to their scopes */
     const char **sequence_scopes;
     uint64_t sequence_capacity;
-    struct ll_map refused; /* what was complained about */
+    struct ll_map refused;          /* what was complained about */
     uint64_t covered_ns, opaque_ns; /* of nodes that became ops, and of those that nobody knows */
     struct ll_map opaque;           /* their names */
     uint64_t opaque_count;
@@ -94,8 +94,8 @@ static bool is_operator(const char *name)
 /* Names that say nothing about where in the model this is. */
 static bool says_nothing(const char *name)
 {
-    return name[0] == '[' || name[0] == '\0' || starts(name, "autograd::engine") || starts(name, "ProfilerStep") ||
-           starts(name, "detach");
+    return name[0] == '[' || name[0] == '\0' || starts(name, "autograd::engine") ||
+           starts(name, "ProfilerStep") || starts(name, "detach");
 }
 
 /* The scope of the forward operator that this backward node belongs to. */
@@ -128,7 +128,7 @@ static const char *within(struct record *r, const char *outer, const char *name)
     return scope ? scope : "";
 }
 
-/* A sentence for whoever reads the trace; the ones of coverage and so on come in the order of their telling. */
+/* A sentence for whoever reads the trace. */
 static void warn(struct record *r, const char *key, const char *sentence)
 {
     if (!sentence)
@@ -443,8 +443,9 @@ static uint64_t batch_of(const struct record *r)
         const struct ll_torch_node *node = &r->nodes->at[i];
         const struct ll_aten_row *row = r->states[i].row;
         uint32_t x = row ? (uint32_t)__builtin_ctz(~row->weights) : 0;
-        if (!row || r->states[i].left_out || !row->weights || x >= node->input_count || node->inputs[x].kind != LL_TORCH_TENSORS ||
-            node->inputs[x].count == 0 || node->inputs[x].tensors->shape.rank == 0)
+        if (!row || r->states[i].left_out || !row->weights || x >= node->input_count ||
+            node->inputs[x].kind != LL_TORCH_TENSORS || node->inputs[x].count == 0 ||
+            node->inputs[x].tensors->shape.rank == 0)
             continue;
         return ll_max(1, node->inputs[x].tensors->shape.dim[0]);
     }
@@ -645,15 +646,18 @@ static void conclude(struct record *r)
     if (all_ns > 0)
         ll_facts_add(&facts, "coverage", "%.6f", coverage);
     if (coverage < covered_well)
-        ll_facts_add(&facts, "warning.coverage",
-                     "%.3g %% of the recorded device time is in the trace: the rest was started by no operator "
-                     "of the profile that could be read, and is not simulated",
-                     100 * coverage);
+        ll_facts_add(
+            &facts, "warning.coverage",
+            "%.3g %% of the recorded device time is in the trace: the rest was started by no operator "
+            "of the profile that could be read, and is not simulated",
+            100 * coverage);
     if (r->file == LL_TORCH_PROFILE)
-        ll_facts_add(&facts, "memory", "unknown");
+        ll_facts_add(&facts, "memory.unknown", "yes");
     if (r->opaque_count > 0) {
         struct ll_str line = {0};
-        ll_str_addf(&line, "%" PRIu64 " call%s of %" PRIu32 " operator%s whose meaning is unknown only move%s %s bytes: ",
+        ll_str_addf(&line,
+                    "%" PRIu64 " call%s of %" PRIu32
+                    " operator%s whose meaning is unknown only move%s %s bytes: ",
                     r->opaque_count, r->opaque_count == 1 ? "" : "s", r->opaque.count,
                     r->opaque.count == 1 ? "" : "s", r->opaque_count == 1 ? "s" : "",
                     r->opaque_count == 1 ? "its" : "their");
@@ -670,7 +674,8 @@ static void conclude(struct record *r)
         ll_str_release(&line);
     }
     for (uint32_t i = 0; i + 1 < r->warned_count; i += 2)
-        ll_facts_add(&facts, ll_format(&r->import->arena, "warning.%s", r->warned[i]), "%s", r->warned[i + 1]);
+        ll_facts_add(&facts, ll_format(&r->import->arena, "warning.%s", r->warned[i]), "%s",
+                     r->warned[i + 1]);
     if (facts.failed)
         ll_import_no_memory(r->import);
     else if (facts.count > 0)

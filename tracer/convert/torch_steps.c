@@ -152,8 +152,11 @@ static bool list_marks(const struct ll_torch_nodes *nodes, struct ll_torch_marks
             continue;
         if (!ll_grow(&marks->at, &marks->capacity, marks->count + 1, sizeof *marks->at))
             return false;
-        marks->at[marks->count++] = (struct ll_torch_mark){
-            .begin = node->begin_ns, .end = node->end_ns, .place = i, .name = node->name, .look = LL_HASH_START};
+        marks->at[marks->count++] = (struct ll_torch_mark){.begin = node->begin_ns,
+                                                           .end = node->end_ns,
+                                                           .place = i,
+                                                           .name = node->name,
+                                                           .look = LL_HASH_START};
     }
     uint64_t kept = 0;
     if (marks->count > 1)
@@ -184,7 +187,8 @@ static uint64_t mark_before(const struct ll_torch_marks *marks, const struct ll_
     return low ? low - 1 : LL_TORCH_NO_STEP;
 }
 
-uint64_t ll_torch_step_of(const struct ll_torch_marks *marks, const struct ll_torch_node *node, uint64_t place)
+uint64_t ll_torch_step_of(const struct ll_torch_marks *marks, const struct ll_torch_node *node,
+                          uint64_t place)
 {
     uint64_t at = mark_before(marks, node, place);
     if (at == LL_TORCH_NO_STEP || !marks->at[at].kept ||
@@ -206,6 +210,14 @@ static bool is_part(const struct sequences *s, uint64_t part, uint64_t whole, bo
     uint64_t skipped = beginning ? 0 : long_count - short_count;
     return short_count < long_count && memcmp(s->looks + s->first[part], s->looks + s->first[whole] + skipped,
                                               short_count * sizeof *s->looks) == 0;
+}
+
+static bool is_alone(const struct ll_torch_marks *marks, uint64_t step)
+{
+    for (uint64_t i = 0; i < marks->count; i++)
+        if (i != step && marks->at[i].kept && marks->at[i].look == marks->at[step].look)
+            return false;
+    return true;
 }
 
 /* The look that most steps have; of equally many the one that comes first. */
@@ -272,8 +284,10 @@ static void choose_steps(struct ll_torch_marks *marks, const struct ll_torch_lea
         second = marks->at[i].kept && i > first && second == first ? i : second;
         next_to_last = marks->at[i].kept && i < last ? i : next_to_last;
     }
-    bool head = marks->step_count > 1 && is_part(s, first, second, false);
-    bool tail = marks->step_count > 1 && !(head && next_to_last == first) && is_part(s, last, next_to_last, true);
+    bool several = marks->step_count > 1;
+    bool head = several && is_part(s, first, second, false) && is_alone(marks, first);
+    bool tail = several && !(head && next_to_last == first) && is_part(s, last, next_to_last, true) &&
+                is_alone(marks, last);
     if (head || tail) {
         marks->at[head ? first : last].kept = false;
         marks->at[tail ? last : first].kept = false;

@@ -30,9 +30,9 @@ const char *ll_torch_tell(struct ll_import *import, const struct ll_torch_nodes 
 bool ll_torch_period(struct ll_import *import, const struct ll_torch_leaf *leaves, uint64_t count,
                      enum ll_torch_file file, uint64_t *period);
 
-/* Steps as PyTorch marks them: ProfilerStep#N, on one thread or several. A mark without a call is no step, nor
- * is what lies before the first mark and behind the last, nor a first step that is but the end of the second
- * or a last one that is but the beginning of the one before. */
+/* Steps as PyTorch marks them: ProfilerStep#N, on one thread or several. A mark without a call is no step,
+ * nor is what lies before the first mark or behind the last, nor a first step that is but the end of the second
+ * one or a last step that is but the beginning of the one before, where no other step is like it. */
 #define LL_TORCH_NO_STEP UINT64_MAX
 struct ll_torch_mark {
     uint64_t begin, end, place; /* times, where nodes have them; place of the node */
@@ -43,9 +43,9 @@ struct ll_torch_mark {
 struct ll_torch_marks {
     struct ll_torch_mark *at; /* in order */
     uint64_t count, capacity;
-    uint64_t step_count; /* that are kept; 0: nothing marks a step */
+    uint64_t step_count;  /* that are kept; 0: nothing marks a step */
     bool timed, spanning; /* nodes have times; marks last as long as their steps */
-    const char *warning; /* what is left out, which steps differ; NULL: nothing */
+    const char *warning;  /* what is left out, which steps differ; NULL: nothing */
 };
 
 /* False when memory ran out. To be released in any case. */

@@ -59,8 +59,7 @@ static void tell(const struct search *s, uint32_t argument, bool list, const int
     }
     for (uint32_t i = 0; i < count; i++)
         told[i] = (double)numbers[i];
-    *value = (struct ll_torch_value){
-        .kind = LL_TORCH_NUMBERS, .list = list, .count = count, .numbers = told};
+    *value = (struct ll_torch_value){.kind = LL_TORCH_NUMBERS, .list = list, .count = count, .numbers = told};
 }
 
 static void tell_one(const struct search *s, uint32_t argument, int64_t number)
@@ -128,7 +127,8 @@ static bool solve(uint64_t in, uint64_t out, uint64_t kernel, struct slide *slid
             uint64_t pad = i == 0 ? (reach - 1) / 2 : i - 1, wide = in + 2 * pad;
             if (wide < reach)
                 continue;
-            uint64_t least = (wide - reach) / out + 1, stride = out == 1 ? ll_max(1, ll_min(least, kernel)) : 0;
+            uint64_t least = (wide - reach) / out + 1,
+                     stride = out == 1 ? ll_max(1, ll_min(least, kernel)) : 0;
             for (uint64_t s = 1; out > 1 && stride == 0 && s <= MOST_STRIDE; s++)
                 stride = (wide - reach) / s + 1 == out ? s : 0;
             if (stride == 0 || (wide - reach) / stride + 1 != out)
@@ -220,7 +220,8 @@ static bool is_grown(const struct search *s, const struct ll_shape *taken)
 
 /* Arguments from `first` on: stride, padding, dilation, transposed, output padding, groups. */
 static const char *tell_convolution(const struct search *s, uint32_t first, const struct ll_shape *image,
-                                    const struct ll_shape *filter, const struct ll_shape *out, bool transposed)
+                                    const struct ll_shape *filter, const struct ll_shape *out,
+                                    bool transposed)
 {
     struct slide slides[LL_MAX_RANK];
     int64_t strides[LL_MAX_RANK], pads[LL_MAX_RANK], dilations[LL_MAX_RANK], more[LL_MAX_RANK] = {0};
@@ -311,7 +312,8 @@ static const char *tell_windows(const struct search *s, uint32_t first, const st
     tell(s, first, true, kernel, 2);
     tell(s, first + 1, true, stride, 2);
     tell(s, first + 2, true, pad, 2);
-    if (s->leaves[s->at].row->rule == ll_aten_MAX_POOL || s->leaves[s->at].row->rule == ll_aten_MAX_POOL_BACKWARD)
+    if (s->leaves[s->at].row->rule == ll_aten_MAX_POOL ||
+        s->leaves[s->at].row->rule == ll_aten_MAX_POOL_BACKWARD)
         tell(s, first + 3, true, one, 2);
     *assumed = window_assumed;
     return NULL;
