@@ -164,6 +164,22 @@ static void fewer_heads_of_keys_are_as_many_products(void **state)
     end_conversion(&c);
 }
 
+/* cat of 24 elements that were bf16 before. */
+static void lists_of_tensors_have_the_type_that_was_seen(void **state)
+{
+    (void)state;
+    struct conversion c = import_fine(OP("aten::exp", 2, 4, TAKES("[4,4]", "'c10::BFloat16'")) "," OP(
+        "aten::exp", 12, 4,
+        TAKES("[2,4]",
+              "'c10::BFloat16'")) "," OP("aten::cat", 20, 4,
+                                         TAKES("[[4,4],[2,4]],[]",
+                                               "'TensorList','Scalar'") ",'Concrete Inputs':['','0']"));
+    const struct ll_form *form = &c.trace->forms[c.trace->ops[2].form];
+    assert_int_equal(form->view.kind, LL_OP_CONCAT);
+    assert_int_equal(form->bytes_read, 24 * 2);
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +191,7 @@ int main(void)
         cmocka_unit_test(profiles_of_old_versions_are_read),
         cmocka_unit_test(compiled_kernels_move_their_bytes),
         cmocka_unit_test(fewer_heads_of_keys_are_as_many_products),
+        cmocka_unit_test(lists_of_tensors_have_the_type_that_was_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

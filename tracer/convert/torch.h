@@ -16,7 +16,8 @@
 struct ll_torch_tensor {
     uint64_t id, storage;
     struct ll_shape shape;
-    bool absent; /* there could have been one */
+    bool absent;   /* there could have been one */
+    bool typeless; /* the file does not say of what type, as in lists of a profile */
 };
 
 enum ll_torch_kind { LL_TORCH_NONE, LL_TORCH_TENSORS, LL_TORCH_NUMBERS, LL_TORCH_OTHER };

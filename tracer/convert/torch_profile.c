@@ -268,22 +268,29 @@ static bool read_shape(struct ll_json_reader *json, enum ll_dtype dtype, struct 
     return right && json->token == LL_JSON_LIST_END && ll_fits(ll_size_bytes(shape));
 }
 
-enum { MOST_NUMBERS = 16, MOST_TENSORS = 1024 };
+enum { MOST_NUMBERS = 16 };
 
 /* The shapes of a list of tensors, in the arena; the reader stands at its beginning. */
 static bool read_shapes(struct profile *p, struct ll_json_reader *dims, struct ll_torch_value *value)
 {
-    struct ll_torch_tensor tensors[MOST_TENSORS];
-    while (ll_json_read(dims) == LL_JSON_LIST && value->count < MOST_TENSORS) {
+    struct ll_torch_tensor *tensors = NULL;
+    uint64_t capacity = 0;
+    bool right = true;
+    while (right && ll_json_read(dims) == LL_JSON_LIST) {
+        if (!ll_grow(&tensors, &capacity, (uint64_t)value->count + 1, sizeof *tensors)) {
+            free(tensors);
+            return ll_import_no_memory(p->import);
+        }
         struct ll_torch_tensor *tensor = &tensors[value->count++];
-        *tensor = (struct ll_torch_tensor){.storage = UINT64_MAX - p->nameless++};
-        if (!read_shape(dims, LL_F32, &tensor->shape))
-            return false;
+        *tensor = (struct ll_torch_tensor){.storage = UINT64_MAX - p->nameless++, .typeless = true};
+        right = read_shape(dims, LL_F32, &tensor->shape);
     }
     value->kind = LL_TORCH_TENSORS;
     value->list = true;
-    value->tensors = ll_copy(&p->import->arena, tensors, value->count * sizeof *tensors);
-    return dims->token == LL_JSON_LIST_END && value->tensors;
+    value->tensors =
+        ll_copy(&p->import->arena, tensors ? (void *)tensors : "", value->count * sizeof *tensors);
+    free(tensors);
+    return right && dims->token == LL_JSON_LIST_END && value->tensors;
 }
 
 /* One argument: its type, its shape, and its text where it is no tensor; NULL where the file has no texts. */
@@ -297,10 +304,14 @@ static bool read_argument(struct profile *p, const char *type, struct ll_json_re
         return dims->token == LL_JSON_LIST && read_shapes(p, dims, value);
     if (dtype != LL_DTYPE_COUNT) {
         struct ll_torch_tensor tensor = {.storage = UINT64_MAX - p->nameless++};
+        struct ll_json_reader look = *dims;
+        bool plain = read_shape(&look, dtype, &tensor.shape);
+        ll_json_pass(dims);
+        if (!plain) /* a tensor of tensors, or of very many dimensions: none that a rule could take */
+            return !dims->failed;
         value->kind = LL_TORCH_TENSORS;
         value->count = 1;
-        return read_shape(dims, dtype, &tensor.shape) &&
-               (value->tensors = ll_copy(&p->import->arena, &tensor, sizeof tensor));
+        return (value->tensors = ll_copy(&p->import->arena, &tensor, sizeof tensor)) && !dims->failed;
     }
     ll_json_pass(dims);
     value->untold = !concrete || (!concrete[0] && strncmp(type, "Scalar", 6) == 0);
@@ -574,6 +585,43 @@ static void take_kernels(struct profile *p)
     free(first_ns);
 }
 
+static bool is_floating(enum ll_dtype dtype)
+{
+    return dtype == LL_F32 || dtype == LL_F16 || dtype == LL_BF16 || dtype == LL_F64;
+}
+
+/* What lists of tensors do not say: tensors of such dimensions had this type before, or, where there were none
+ * yet, the last one of floating point. */
+static void find_types(struct profile *p)
+{
+    struct ll_map dims = {0};
+    uint8_t *types = NULL, last = LL_F32;
+    uint64_t capacity = 0;
+    bool fine = true;
+    for (uint64_t i = 0; fine && i < p->nodes->count; i++)
+        for (uint32_t a = 0; fine && a < p->nodes->at[i].input_count; a++) {
+            const struct ll_torch_value *value = &p->nodes->at[i].inputs[a];
+            for (uint32_t t = 0; fine && value->kind == LL_TORCH_TENSORS && t < value->count; t++) {
+                struct ll_shape *shape = &value->tensors[t].shape;
+                uint32_t at = ll_map_intern(&dims, shape->dim, shape->rank * sizeof *shape->dim, NULL);
+                uint64_t before = capacity;
+                fine = at != LL_NO_ID && ll_grow(&types, &capacity, (uint64_t)at + 1, 1);
+                if (fine && capacity > before)
+                    memset(types + before, LL_DTYPE_COUNT, capacity - before);
+                if (fine && value->tensors[t].typeless)
+                    shape->dtype = types[at] == LL_DTYPE_COUNT ? last : types[at];
+                else if (fine)
+                    types[at] = shape->dtype;
+                if (fine && !value->tensors[t].typeless && is_floating((enum ll_dtype)shape->dtype))
+                    last = shape->dtype;
+            }
+        }
+    ll_map_release(&dims);
+    free(types);
+    if (!fine)
+        ll_import_no_memory(p->import);
+}
+
 static bool read_events(struct profile *p)
 {
     struct ll_json_reader *json = &p->json;
@@ -650,8 +698,10 @@ bool ll_torch_read_profile(struct ll_import *import, struct ll_torch_nodes *node
     if (done && !p.shapes)
         done = ll_complain(import->diags, (struct ll_place){.file = input->path},
                            "no operator in it has shapes; record them with record_shapes=True");
-    if (done && (done = nest(&p)))
+    if (done && (done = nest(&p))) {
+        find_types(&p);
         take_kernels(&p);
+    }
     if (done)
         shift(nodes);
     free(p.kernels);
