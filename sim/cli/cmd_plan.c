@@ -31,7 +31,8 @@ static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
     ll_json_put_number(json, "estimate_s", found->estimate_s);
     ll_json_put_number(json, "samples_per_s", found->samples_Hz);
     ll_json_put_number(json, "memory_bytes",
-                       found->step_s > 0 ? (double)found->memory_bytes : found->estimate_bytes);
+                       found->step_s > 0 && !isnan(found->estimate_bytes) ? (double)found->memory_bytes
+                                                                          : found->estimate_bytes);
     ll_json_put_number(json, "bubble", found->step_s > 0 ? found->bubble : NAN);
     ll_json_put_number(json, "exposed_s", found->step_s > 0 ? found->exposed_s : NAN);
     ll_json_close_object(json);
@@ -65,7 +66,8 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     struct ll_str words = {0};
     ll_plan_words(&found->plan, &words);
     ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", ll_si(&step, found->step_s, "s"), found->step_s / best_s,
-                 ll_many(&rate, found->samples_Hz, ""), ll_binary(&memory, (double)found->memory_bytes),
+                 ll_many(&rate, found->samples_Hz, ""),
+                 isnan(found->estimate_bytes) ? "unknown" : ll_binary(&memory, (double)found->memory_bytes),
                  ll_percent(&bubble, found->bubble), ll_si(&exposed, found->exposed_s, "s"),
                  words.text ? words.text : "");
     ll_str_release(&words);

@@ -543,6 +543,8 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         s.result->least_bytes = INFINITY;
         try_all(&s);
         simulate_best(&s);
+        for (uint64_t i = 0; isinf(s.capacity_bytes) && i < s.result->found_count; i++)
+            s.found[i].estimate_bytes = NAN;
     }
     ll_trace_free(s.thin);
     ll_exchanges_free(s.exchanges);

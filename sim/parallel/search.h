@@ -32,7 +32,7 @@ struct ll_plan_search {
 struct ll_found_plan {
     struct ll_parallel plan;
     double estimate_s;        /* of a step */
-    double estimate_bytes;    /* of the fullest device */
+    double estimate_bytes;    /* of the fullest device; NaN where the trace does not tell its memory */
     double step_s;            /* as simulated; 0: was not */
     double bubble, exposed_s; /* of it, as simulated; of all kinds of traffic together */
     uint64_t memory_bytes;    /* as simulated */

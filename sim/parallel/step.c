@@ -380,6 +380,7 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     }
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     bool done = stage_memory(run, stage, terms[0].result->footprint, footprint);
+    footprint->unknown = terms[0].result->footprint->unknown;
     use->memory_bytes = footprint->peak_bytes;
     return done;
 }

@@ -31,7 +31,10 @@ static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struc
     ll_json_put_number(json, "busy_s", use->busy_s);
     ll_json_put_number(json, "flops", use->flops);
     ll_json_put_count(json, "in_flight", use->in_flight);
-    ll_json_put_count(json, "memory_bytes", use->memory_bytes);
+    if (p->result->footprint->unknown)
+        ll_json_put_text(json, "memory_bytes", NULL);
+    else
+        ll_json_put_count(json, "memory_bytes", use->memory_bytes);
     ll_json_close_object(json);
 }
 
@@ -56,8 +59,13 @@ void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json 
     exposed_json(p, json);
     ll_json_put_count(json, "slowest_stage", p->slowest);
     ll_json_put_count(json, "fullest_stage", p->fullest);
-    ll_json_put_count(json, "memory_bytes", p->stages[p->fullest].memory_bytes);
-    ll_json_put_bool(json, "fits", p->result->fits);
+    if (p->result->footprint->unknown) {
+        ll_json_put_text(json, "memory_bytes", NULL);
+        ll_json_put_text(json, "fits", NULL);
+    } else {
+        ll_json_put_count(json, "memory_bytes", p->stages[p->fullest].memory_bytes);
+        ll_json_put_bool(json, "fits", p->result->fits);
+    }
     ll_json_key(json, "stages");
     ll_json_open_list(json);
     for (uint64_t s = 0; s < p->spread->plan.pipeline; s++)
@@ -121,15 +129,16 @@ static void undivided(const struct ll_parallel_result *p, unsigned width, struct
 static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_table *table)
 {
     const struct ll_stage_use *use = &p->stages[s];
+    const bool unknown = p->result->footprint->unknown;
     struct ll_human forward, backward, tail, busy, memory;
     ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
                  ll_si(&forward, use->forward_s, "s"), ll_si(&backward, use->backward_s, "s"),
                  ll_si(&tail, use->tail_s, "s"),
                  ll_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
-                 ll_binary(&memory, (double)use->memory_bytes),
-                 s == p->slowest   ? "works longest"
-                 : s == p->fullest ? "needs most memory"
-                                   : "");
+                 unknown ? "unknown" : ll_binary(&memory, (double)use->memory_bytes),
+                 s == p->slowest               ? "works longest"
+                 : s == p->fullest && !unknown ? "needs most memory"
+                                               : "");
 }
 
 static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
