@@ -112,6 +112,47 @@ static void pools_sums_and_others_are_found(void **state)
     end_conversion(&c);
 }
 
+/* tests/peers/untold: training steps of a small residual network, of one with pools, groups and dilation, and
+ * of one that goes up again by transposed convolutions and resizing, as PyTorch 1.13 wrote their execution
+ * graphs; and the same calls as a profile of that version has them, shapes without numbers. */
+static void whole_networks_compute_as_much_as_their_graphs(void **state)
+{
+    static const char *const names[] = {"resnet", "vgg", "unet"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char graph[128], profile[128];
+        snprintf(graph, sizeof graph, "tests/peers/untold/%s.graph.json.gz", names[i]);
+        snprintf(profile, sizeof profile, "tests/peers/untold/%s.profile.json.gz", names[i]);
+        struct conversion told = import_whole_file(ll_import_TORCH_GRAPH, graph),
+                          untold = import_whole_file(ll_import_TORCH_PROFILE, profile);
+        for (unsigned class = LL_CLASS_MATRIX; class <= LL_CLASS_CONV; class ++)
+            assert_true(class_flops(told.trace, class) > 0 &&
+                        class_flops(told.trace, class) == class_flops(untold.trace, class));
+        end_conversion(&told);
+        end_conversion(&untold);
+    }
+}
+
+/* Its bias is added by a helper; that alone is not the convolution. */
+static void helpers_of_a_product_are_not_the_product(void **state)
+{
+    (void)state;
+    struct conversion c = import_events(
+        OP("aten::convolution", 10, 30, TAKES("[1,3,8,8,8],[4,3,3,3,3],[4]", "'float','float','float'") ",'Concrete Inputs':['','','']") "," OP(
+            "aten::slow_conv3d_forward", 12, 9,
+            TAKES("[1,3,8,8,8],[4,3,3,3,3]",
+                  "'float','float'") ",'Concrete Inputs':['','']") "," OP("aten::add_", 25, 3,
+                                                                          TAKES(
+                                                                              "[1,4,6,6,6],[1,4,1,1,1]",
+                                                                              "'float','float'") ",'Concrete "
+                                                                                                 "Inputs':[''"
+                                                                                                 ",'']"),
+        false);
+    assert_null(c.trace);
+    assert_true(complained(&c, "aten::convolution: "));
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +160,8 @@ int main(void)
         cmocka_unit_test(what_nobody_takes_is_refused_by_name),
         cmocka_unit_test(whatever_is_found_leads_to_the_result),
         cmocka_unit_test(pools_sums_and_others_are_found),
+        cmocka_unit_test(whole_networks_compute_as_much_as_their_graphs),
+        cmocka_unit_test(helpers_of_a_product_are_not_the_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* What is done element by element, drawn, moved, or only seen otherwise. */
 #include "tracer/convert/aten.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char wants_tensors[] = "its arguments are not the tensors that it takes";
@@ -282,6 +283,29 @@ const char *ll_aten_PADDED(struct ll_aten *call)
     return copy_as(call, x, &made);
 }
 
+/* What zeros(size), arange(end) and the like make where nobody knows their result: what they call fills it, or
+ * a list of numbers says its size. */
+static const char *fill_unseen(struct ll_aten *call)
+{
+    struct ll_shape made = {.dtype = LL_F32};
+    const struct ll_torch_tensor *filled = NULL;
+    for (uint64_t i = 1; !filled && i <= call->below_count; i++) {
+        const struct ll_aten inner = {.node = call->node + i};
+        filled = inner.node->thread == call->node->thread ? ll_aten_tensor(&inner, 0) : NULL;
+    }
+    uint32_t rank = listed(call, 0);
+    bool list = rank > 0 && call->node->inputs[0].list && rank <= LL_MAX_RANK;
+    if (!filled && rank == 0)
+        return "the file does not say of what size";
+    made.rank = (uint8_t)(list ? rank : 1);
+    for (uint32_t i = 0; i < made.rank; i++)
+        made.dim[i] = (uint64_t)llabs(ll_aten_integer(call, 0, i, 1));
+    if (filled)
+        made = filled->shape;
+    return ll_aten_do_to(call,
+                         &(struct ll_import_op){.kind = LL_OP_CONSTANT, .given = &made, .given_count = 1});
+}
+
 /* The same number everywhere: over what is there, or as something new. */
 const char *ll_aten_FILL(struct ll_aten *call)
 {
@@ -289,6 +313,8 @@ const char *ll_aten_FILL(struct ll_aten *call)
     const struct ll_torch_tensor *tensor = result ? result : x;
     struct ll_storage *slot = tensor ? ll_storage_of(call, tensor) : NULL;
     struct ll_imported out = {0};
+    if (!tensor && !call->node->outputs_known)
+        return fill_unseen(call);
     if (!slot)
         return wants_tensors;
     bool there = slot->live && x && call->row->kind == LL_OP_FILL;

@@ -29,6 +29,7 @@ struct state {
     bool left_out;            /* it is part of no step */
     uint64_t end;             /* of the nodes below it */
     enum ll_torch_work below; /* the most that one of these does */
+    bool products;            /* one of these computes a product or a convolution */
     const struct ll_aten_row *row;
     const char *untold; /* why its arguments are not known; NULL: they are */
 };
@@ -241,9 +242,14 @@ static struct ll_aten call_of(struct record *r, uint64_t i)
     };
 }
 
+static bool is_product(const struct ll_aten_row *row)
+{
+    return row && row->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(row->kind));
+}
+
 /* Whether what lies below a node computes all that comes out of it: each result is memory that one of these
  * wrote, or, unless the name says that it changes, memory that went in. Where nobody knows what comes out,
- * anything that computes will do. An operator that has a row is left for such as have one alone. */
+ * anything that computes will do, but for a product, of which what is below may be no more than the bias. An operator that has a row is left for such as have one alone. */
 static bool find_lead(struct record *r, uint64_t i)
 {
     struct ll_aten call = call_of(r, i);
@@ -251,8 +257,9 @@ static bool find_lead(struct record *r, uint64_t i)
     const struct state *state = &r->states[i];
     enum ll_torch_work work = state->row ? LL_TORCH_KNOWN : LL_TORCH_SOMETHING;
     size_t length = strlen(node->name);
+    bool lacks = !node->outputs_known && is_product(state->row) && !state->products;
     bool changes = length > 0 && node->name[length - 1] == '_',
-         all = state->below >= work && node->output_count <= MOST_RESULTS;
+         all = state->below >= work && node->output_count <= MOST_RESULTS && !lacks;
     for (uint32_t o = 0; all && o < node->output_count; o++) {
         const struct ll_torch_tensor *out = &node->outputs[o];
         if (out->absent || ll_elements(&out->shape) == 0 || (!changes && got(node, out->storage)))
@@ -293,6 +300,7 @@ static void find_leads(struct record *r)
             continue;
         struct state *outer = &r->states[parent];
         outer->end = ll_max(outer->end, state->end);
+        outer->products = outer->products || state->products || is_product(state->row);
         outer->below = work > outer->below ? work : outer->below;
         outer->below = state->below > outer->below ? state->below : outer->below;
     }
@@ -625,8 +633,9 @@ static void record_node(struct record *r, uint64_t i)
     if (state->row && !trouble)
         trouble = record_call(r, i);
     bool foreign = !state->leads && is_foreign(r, i);
-    state->covered = foreign || (state->row && (!trouble || !state->leads));
-    if (trouble && !state->leads)
+    bool leads = state->leads && !state->untold; /* helpers of a call whose numbers lack are not the call */
+    state->covered = foreign || (state->row && (!trouble || !leads));
+    if (trouble && !leads)
         keep_or_refuse(r, i, trouble);
     if (foreign)
         keep_or_refuse(r, i, nobody_knows);

@@ -215,7 +215,9 @@ static bool grows(const struct ll_shape *image, const struct ll_shape *filter, c
 static bool is_grown(const struct search *s, const struct ll_shape *taken)
 {
     struct slide slides[LL_MAX_RANK];
-    return grows(shape_at(s->node, 0), shape_at(s->node, 1), taken, slides);
+    const struct ll_shape *bias = shape_at(s->node, 2);
+    return (!bias || (taken->rank > 1 && ll_elements(bias) == taken->dim[1])) &&
+           grows(shape_at(s->node, 0), shape_at(s->node, 1), taken, slides);
 }
 
 /* Arguments from `first` on: stride, padding, dilation, transposed, output padding, groups. */
@@ -278,19 +280,32 @@ static bool wants_image(const struct search *s, const struct ll_shape *image)
     return false;
 }
 
+/* Whether the convolution that this is the way back of had a bias: the last one of the same image and filter. */
+static bool had_bias(const struct search *s)
+{
+    ll_aten_rule *const forward = ll_aten_CONVOLUTION;
+    for (uint64_t i = s->at; i-- > 0;)
+        if (s->leaves[i].row->rule == forward &&
+            same_dims(shape_at(s->leaves[i].node, 0), shape_at(s->node, 1)) &&
+            same_dims(shape_at(s->leaves[i].node, 1), shape_at(s->node, 2)))
+            return shape_at(s->leaves[i].node, 2) != NULL;
+    return false;
+}
+
 /* convolution_backward(dy, x, weight, bias sizes, stride, ..., groups, which gradients are wanted) */
 static const char *tell_conv_back(const struct search *s, const char **assumed)
 {
     const struct ll_shape *dy = shape_at(s->node, 0), *image = shape_at(s->node, 1),
                           *filter = shape_at(s->node, 2);
-    if (!dy || is_transposed(s) || !can_convolve(image, filter) || !is_of(image, filter, dy))
+    if (!dy || !image || !filter || image->rank != filter->rank || image->rank < 3)
         return not_told;
+    bool transposed = is_transposed(s) || !can_convolve(image, filter) || !is_of(image, filter, dy);
     if (is_untold(s, 10)) {
-        const int64_t wanted[] = {wants_image(s, image), 1, 0};
+        const int64_t wanted[] = {wants_image(s, image), 1, had_bias(s)};
         tell(s, 10, true, wanted, 3);
         *assumed = gradient_assumed;
     }
-    return tell_convolution(s, 4, image, filter, dy, false);
+    return tell_convolution(s, 4, image, filter, dy, transposed) ? not_told : NULL;
 }
 
 /* The smallest windows that leave nothing out, side by side or overlapping. */
@@ -345,6 +360,24 @@ static const char *tell_size(const struct search *s, may_be *fits)
     const int64_t size[] = {(int64_t)ll_min(out->dim[out->rank - 2u], LL_ATEN_MOST),
                             (int64_t)ll_min(out->dim[out->rank - 1u], LL_ATEN_MOST)};
     tell(s, 1, true, size, 2);
+    return NULL;
+}
+
+static bool is_backward(enum ll_op_kind kind)
+{
+    return kind == LL_OP_RESIZE_NEAREST_GRAD || kind == LL_OP_RESIZE_LINEAR_GRAD;
+}
+
+/* Backwards (dy, size of dy, size of x, ...): whoever goes on takes the gradient of x. */
+static const char *tell_resized(const struct search *s)
+{
+    const struct ll_shape *out = find_result(s, is_resized);
+    int64_t size[4];
+    if (!out)
+        return nobody_takes;
+    for (uint32_t i = 0; i < 4; i++)
+        size[i] = (int64_t)ll_min(out->dim[i], LL_ATEN_MOST);
+    tell(s, 2, true, size, 4);
     return NULL;
 }
 
@@ -489,8 +522,8 @@ const char *ll_torch_tell(struct ll_import *import, const struct ll_torch_nodes 
         return is_untold(&s, 2) ? tell_windows(&s, 2, shape_at(s.node, 1), x, assumed) : NULL;
     if (rule == ll_aten_ADAPTIVE_POOL)
         return is_untold(&s, 1) ? tell_size(&s, is_pooled) : NULL;
-    if (rule == ll_aten_RESIZE)
-        return is_untold(&s, 1) ? tell_size(&s, is_resized) : NULL;
+    if (rule == ll_aten_RESIZE && is_untold(&s, 1))
+        return is_backward(leaves[at].row->kind) ? tell_resized(&s) : tell_size(&s, is_resized);
     if (rule == ll_aten_BATCH_NORM && is_untold(&s, 5)) {
         tell_one(&s, 5, training);
         *assumed = training ? NULL : mode_assumed;
