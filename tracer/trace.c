@@ -31,6 +31,12 @@ const char *ll_trace_fact(const struct ll_trace *trace, const char *key)
     return NULL;
 }
 
+bool ll_trace_is_of_program(const struct ll_trace *trace)
+{
+    const char *mode = ll_trace_fact(trace, "mode");
+    return mode && strcmp(mode, "program") == 0;
+}
+
 uint32_t ll_trace_ranks(const struct ll_trace *trace)
 {
     const char *fact = ll_trace_fact(trace, "ranks");
@@ -235,8 +241,7 @@ const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_aren
     if (readings >= LL_NONE)
         return NULL;
     struct ll_arena scratch = {0};
-    const char *mode = ll_trace_fact(trace, "mode");
-    struct hazards hazards = {.told = mode && strcmp(mode, "program") == 0,
+    struct hazards hazards = {.told = ll_trace_is_of_program(trace),
                               .last_writer = fill(&scratch, trace->storage_count),
                               .last_reader = fill(&scratch, trace->storage_count),
                               .readers = ll_alloc(&scratch, readings, sizeof *hazards.readers)};

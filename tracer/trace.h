@@ -75,7 +75,8 @@ struct ll_step {
 
 /* A key and its value as text; the header is a list of them, in the order written. Keys of the header:
  * model, mode (train, infer, program), batch, pruned (the pattern of its weights), weights (the type that
- * they are stored in) and products (that of products of weights), each where it is one of their own, native
+ * they are stored in), gaps (by which recorded time in
+ * them was multiplied) and products (that of products of weights), each where it is one of their own, native
  * (yes, no), and param.KEY for each parameter, parameters, seed, threads, host.cpu, host.cores, host.cpus,
  * host.memory_bytes, host.cache.l1d and so on, program.build_id, library.NAME (build id), blas.core,
  * blas.better_core (what this CPU could run), blas.config, blas.threads, clock.resolution_ns, leadline
@@ -125,6 +126,9 @@ static inline bool ll_trace_has_holes(const struct ll_trace *trace)
 
 /* The value of a header key, or NULL. */
 const char *ll_trace_fact(const struct ll_trace *trace, const char *key);
+
+/* Whether it was recorded of a program that says nothing of itself (mode program). */
+bool ll_trace_is_of_program(const struct ll_trace *trace);
 
 /* How many ranks a trace has; 1 when it does not say, or when its ops are not of as many threads. */
 uint32_t ll_trace_ranks(const struct ll_trace *trace);

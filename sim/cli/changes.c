@@ -2,6 +2,7 @@
 #include "sim/cli/changes.h"
 
 #include "sim/cli/load.h"
+#include "tracer/gaps.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -82,10 +83,21 @@ static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const c
                : ll_wrong("%s: no product can be taken as %s: %s", path, ll_dtype_name(dtype), trouble);
 }
 
+/* The factor that --gaps names; 1 without it. */
+static bool read_gaps(const struct ll_args *args, double *factor)
+{
+    const char *given = ll_value(args, "gaps", "keep");
+    if (ll_gaps_parse(given, factor))
+        return true;
+    ll_wrong("--gaps %s: expected %s", given, LL_GAPS_WANTED);
+    return false;
+}
+
 bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
 {
     return read_type(args, "as", &changes->dtype) && read_product_type(args, &changes->products) &&
-           read_type(args, "weights-as", &changes->weights) && read_pattern(args, &changes->pattern);
+           read_type(args, "weights-as", &changes->weights) && read_pattern(args, &changes->pattern) &&
+           read_gaps(args, &changes->gaps);
 }
 
 int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const char *path)
@@ -95,5 +107,9 @@ int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const c
         status = prune(*trace, &changes->pattern, path);
     if (status == LL_DONE)
         status = narrow_products(trace, changes->products, path);
-    return status == LL_DONE ? store(*trace, changes->weights, path) : status;
+    if (status == LL_DONE)
+        status = store(*trace, changes->weights, path);
+    if (status == LL_DONE && !ll_gaps_scale(*trace, changes->gaps))
+        status = ll_failed("memory ran out");
+    return status;
 }

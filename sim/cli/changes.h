@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What options of a command change of a trace before it is simulated: types of numbers, and weights that are
- * zero. */
+/* What options of a command change of a trace before it is simulated: types of numbers, weights that are
+ * zero, and recorded time outside of ops. */
 #ifndef LL_SIM_CLI_CHANGES_H
 #define LL_SIM_CLI_CHANGES_H
 
@@ -11,6 +11,7 @@
 struct ll_changes {
     enum ll_dtype dtype, products, weights; /* LL_DTYPE_COUNT: as they are */
     struct ll_pattern pattern;              /* of: 0: none */
+    double gaps;                            /* by which their recorded time is multiplied */
 };
 
 /* The options, for a command's list. */
@@ -20,6 +21,9 @@ struct ll_changes {
          "simulate with products of weights alone in this type, such as f8, and the casts that takes"},      \
         {"weights-as", 0, "DTYPE",                                                                           \
          "simulate with weights that products read stored in this type, such as int4"},                      \
+        {"gaps", 0, "keep|drop|FACTOR",                                                                      \
+         "what becomes of a recorded program's time outside of its recorded calls: kept as it was on that "  \
+         "CPU (default), left out, or multiplied"},                                                          \
     {                                                                                                        \
         "prune", 0, "N:M|P%",                                                                                \
             "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4, or P "       \

@@ -150,7 +150,7 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
     const char *model = ll_trace_fact(trace, "model"), *mode = ll_trace_fact(trace, "mode");
     const char *batch = ll_trace_fact(trace, "batch");
     struct ll_str line = {0};
-    if (mode && strcmp(mode, "program") == 0)
+    if (ll_trace_is_of_program(trace))
         ll_str_addf(out, "%s\n", model ? model : "a program");
     else
         ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",

@@ -9,6 +9,7 @@
 #include "sim/parallel/search.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
+#include "sim/report/warnings.h"
 #include "tracer/base/num.h"
 #include "tracer/rescale.h"
 
@@ -39,12 +40,14 @@ static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
     ll_str_release(&words);
 }
 
-static int show_json(const struct ll_plan_search *search, const struct ll_search_result *result)
+static int show_json(const struct ll_plan_search *search, const struct ll_search_result *result,
+                     const struct ll_warnings *warnings)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     ll_json_open_object(&json);
     ll_json_put_count(&json, "schema", 1);
+    ll_warnings_json(warnings, &json);
     ll_json_put_count(&json, "devices", search->devices);
     ll_json_put_count(&json, "batch", search->batch);
     ll_json_put_count(&json, "considered", result->considered);
@@ -93,13 +96,14 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
 }
 
 static int show(const struct ll_machine *machine, const struct ll_plan_search *search,
-                const struct ll_search_result *result)
+                const struct ll_search_result *result, const struct ll_warnings *warnings)
 {
     struct ll_str out = {0};
     unsigned width = ll_screen_width();
     struct ll_table *table = ll_table_new("  step|>of best|>samples/s|>memory|>bubble|>exposed|plan");
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
+    ll_warnings_text(warnings, &out);
     ll_str_addf(&out, "%" PRIu64 " sample%s a step on %" PRIu64 " device%s of %s\n\n", search->batch,
                 ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
     if (result->found_count > 0)
@@ -149,7 +153,14 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
     free(diags);
     if (!result)
         return right && complaints == 0 ? ll_failed("memory ran out") : LL_WRONG;
-    return ll_flag(args, "json") ? show_json(&search, result) : show(machine, &search, result);
+    struct ll_warnings warnings = {.arena = args->arena};
+    ll_warn_of_trace(&warnings, trace, "");
+    if (result->lacks_gradients)
+        ll_warn(&warnings,
+                "no plan with replicas is tried: the trace has no gradient of a weight that they could "
+                "exchange");
+    return ll_flag(args, "json") ? show_json(&search, result, &warnings)
+                                 : show(machine, &search, result, &warnings);
 }
 
 static int run(const struct ll_args *args)

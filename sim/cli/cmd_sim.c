@@ -299,8 +299,8 @@ static bool draw_footprints(const struct simulation *simulation)
 /* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
 static bool may_be_as_recorded(const struct simulation *simulation)
 {
-    static const char *const changing[] = {"as",    "products-as", "weights-as", "prune",
-                                           "batch", "batch-was",   NULL};
+    static const char *const changing[] = {"as",   "products-as", "weights-as", "prune",
+                                           "gaps", "batch",       "batch-was",  NULL};
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "as-recorded"))
         return true;
@@ -438,6 +438,11 @@ const struct ll_command ll_command_sim = {
         "memory is taken and moved; units that skip such zeros compute less: those of a pattern, as 2:4 (key "
         "`skips` of a machine), or a share of all, as 90% (key `skips_unstructured`). Gradients and what "
         "optimizers keep stay as they are.\n"
+        "\n"
+        "--gaps says what becomes of time in which a recorded program did what no recorded call shows. "
+        "It was measured on the CPU there, and takes as long on every machine (keep), none (drop), or so "
+        "many "
+        "times as long. The first line says how much of the step it is.\n"
         "\n"
         "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
         "grow or shrink, and everything else follows; what a recorded program did outside of ops takes "

@@ -7,6 +7,7 @@
 #include "sim/machine/node.h"
 #include "sim/machine/quantity.h"
 #include "sim/report/human.h"
+#include "tracer/gaps.h"
 #include "tracer/retype.h"
 
 #include <inttypes.h>
@@ -168,7 +169,8 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
     if (!ll_narrow_products(trace, workload->products, &trouble))
         return ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
                            ll_dtype_name(workload->products), trouble);
-    return store(workload, *trace, diags);
+    return store(workload, *trace, diags) &&
+           (ll_gaps_scale(*trace, workload->gaps) || ll_complain(diags, workload->place, "memory ran out"));
 }
 
 struct ll_trace *ll_bring_workload(void *context, const struct ll_space_workload *workload,

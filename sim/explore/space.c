@@ -7,6 +7,7 @@
 #include "sim/explore/prune.h"
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
+#include "tracer/gaps.h"
 #include "tracer/retype.h"
 
 #include <assert.h>
@@ -88,6 +89,13 @@ static bool read_pruned(struct ll_space_reading *reading, const struct ll_node *
 {
     return (node->text && ll_sparsity_parse(node->text, &reading->pruned)) ||
            ll_space_expected(reading, node, LL_SPARSITY_WANTED);
+}
+
+/* And recorded time outside of ops. */
+static bool read_gaps(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    return (node->text && ll_gaps_parse(node->text, &reading->gaps)) ||
+           ll_space_expected(reading, node, LL_GAPS_WANTED);
 }
 
 /* A machine beside the sweep file, or where -c finds it. */
@@ -314,6 +322,7 @@ static const struct section {
     {"products", read_products, NULL},
     {"weights", read_weights, NULL},
     {"pruned", read_pruned, NULL},
+    {"gaps", read_gaps, NULL},
     {"traces", ll_space_read_traces, NULL},
     {"models", ll_space_read_models, NULL},
     {"vary", ll_space_read_axes, "what varies, paths and their values"},
@@ -424,7 +433,8 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
                                        .diags = diags,
                                        .dtype = LL_DTYPE_COUNT,
                                        .products = LL_DTYPE_COUNT,
-                                       .weights = LL_DTYPE_COUNT};
+                                       .weights = LL_DTYPE_COUNT,
+                                       .gaps = 1};
     space->folders = folders;
     space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);
     space->path = ll_copy_text(&space->arena, name, strlen(name));

@@ -54,6 +54,7 @@ struct ll_space_workload {
      * LL_DTYPE_COUNT: as they are. */
     enum ll_dtype dtype, products, weights;
     struct ll_pattern pruned; /* to which its weights are pruned; 0 of 0: to none */
+    double gaps;              /* by which recorded time in gaps is multiplied; 1: none is changed */
     struct ll_space_setting {
         const char *key, *value;
     } * settings; /* of the model, `batch` among them */

@@ -5,6 +5,7 @@
 
 #include "sim/explore/key.h"
 #include "sim/parallel/together.h"
+#include "tracer/base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -308,6 +309,11 @@ static uint64_t hash_types(const struct ll_space_workload *workload, uint64_t ha
     if (workload->pruned.of > 0) {
         ll_pattern_print(&workload->pruned, pruned);
         hash = ll_hash_text(ll_hash_text(hash, "pruned"), pruned);
+    }
+    if (workload->gaps != 1) {
+        char gaps[32];
+        ll_number_text(workload->gaps, gaps);
+        hash = ll_hash_text(ll_hash_text(hash, "gaps"), gaps);
     }
     return hash;
 }

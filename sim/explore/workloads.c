@@ -22,6 +22,7 @@ static bool add(struct ll_space_reading *reading, struct ll_space_workload workl
     workload.products = reading->products;
     workload.weights = reading->weights;
     workload.pruned = reading->pruned;
+    workload.gaps = reading->gaps;
     space->workloads[space->workload_count++] = workload;
     return true;
 }

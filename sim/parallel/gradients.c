@@ -5,6 +5,7 @@
 #include "sim/parallel/gradients.h"
 
 #include "sim/parallel/experts.h"
+#include "sim/parallel/recompute.h"
 #include "tracer/retype.h"
 
 #include <stdlib.h>
@@ -306,4 +307,23 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
     find_experts(&f);
     leave_whole(&f);
     return true;
+}
+
+static bool has_weights(const struct ll_trace *trace)
+{
+    uint64_t i = 0;
+    while (i < trace->desc_count && trace->descs[i].memory != LL_WEIGHT)
+        i++;
+    return i < trace->desc_count;
+}
+
+bool ll_gradients_lack(const struct ll_trace *trace, bool *lacks)
+{
+    struct ll_arena scratch = {0};
+    struct finding f = {.trace = trace, .g = &(struct ll_gradients){0}};
+    *lacks = ll_trace_is_of_program(trace) || (ll_learns(trace) && has_weights(trace));
+    bool done = !*lacks || ll_gradients_find(trace, &scratch, f.g);
+    *lacks = *lacks && done && !knows_gradients(&f);
+    ll_arena_release(&scratch);
+    return done;
 }

@@ -21,4 +21,9 @@ struct ll_gradients {
 /* Fills *gradients in time linear in the trace; lists live in the arena. False when memory ran out. */
 bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_gradients *gradients);
 
+/* Whether a trace has no gradient of a weight although it learns and has weights, or although nobody says
+ * what it does (mode program): replicas would have nothing to exchange, though they must. *lacks; false when
+ * memory ran out. */
+bool ll_gradients_lack(const struct ll_trace *trace, bool *lacks);
+
 #endif

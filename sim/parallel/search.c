@@ -8,6 +8,7 @@
 #include "sim/parallel/context.h"
 #include "sim/parallel/estimate.h"
 #include "sim/parallel/experts.h"
+#include "sim/parallel/gradients.h"
 #include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/shard.h"
@@ -299,6 +300,8 @@ static bool try_stages(struct searching *s, struct base *base)
             continue;
         plan.pipeline = stages;
         plan.data = left / stages;
+        if (s->result->lacks_gradients && ll_replicas(&plan) > 1)
+            continue;
         if (plan.batch % (plan.data * plan.micro_batch) != 0 || ll_replicas(&plan) % plan.expert != 0)
             continue;
         any = try_pieces(s, base, plan) || any;
@@ -538,7 +541,7 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
     s.failed =
         !s.exchanges || !s.result || !s.found ||
         !ll_estimator_open(&s.estimator, machine, s.exchanges, trace->op_count + 1, search->devices, arena);
-    s.failed = s.failed || !thin_out(&s);
+    s.failed = s.failed || !thin_out(&s) || !ll_gradients_lack(trace, &s.result->lacks_gradients);
     if (!s.failed) {
         s.result->least_bytes = INFINITY;
         try_all(&s);

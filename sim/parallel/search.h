@@ -46,6 +46,7 @@ struct ll_search_result {
     uint64_t programs, simulated;      /* that were made for it; plans that were simulated in full */
     const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* at most LL_MOST_FOUND */
+    bool lacks_gradients;              /* that replicas would exchange: plans with any are not tried */
 };
 
 enum { LL_MOST_FOUND = 1000 };

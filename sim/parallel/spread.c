@@ -7,6 +7,7 @@
 #include "sim/parallel/cut.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
+#include "sim/parallel/gradients.h"
 #include "sim/parallel/offload.h"
 #include "sim/parallel/pieces.h"
 #include "sim/parallel/recast.h"
@@ -114,6 +115,20 @@ static bool check_wishes(struct chain *chain)
     if (plan->offload.activations)
         return refuse_wish(chain, "offload activations", keeps_nothing);
     return !plan->offload.optimizer || refuse_wish(chain, "offload optimizer", "which updates no weights");
+}
+
+/* Replicas of a step that learns exchange the gradients of its weights. */
+static bool check_replicas(struct chain *chain)
+{
+    uint64_t replicas = ll_replicas(&chain->spread->plan);
+    bool lacks = false;
+    if (replicas > 1 && !ll_gradients_lack(chain->last, &lacks))
+        return no_memory(chain->diags);
+    return !lacks || ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
+                                 "cannot be laid on %" PRIu64
+                                 " replicas: the trace has no gradient of a weight that they "
+                                 "could exchange, so that their step would look as long as that of one",
+                                 replicas);
 }
 
 static bool recompute(struct chain *chain)
@@ -281,9 +296,9 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_is_of_one_rank(trace, diags) &&
                  ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
-                 (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && rescale(&chain) &&
-                 shard(&chain) && share_context(&chain) && spread_experts(&chain) && recompute(&chain) &&
-                 recast(&chain);
+                 (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && check_replicas(&chain) &&
+                 rescale(&chain) && shard(&chain) && share_context(&chain) && spread_experts(&chain) &&
+                 recompute(&chain) && recast(&chain);
     right = right && add_pieces(&chain);
     if (right && diags->count == before)
         return spread;

@@ -55,7 +55,7 @@ static void headline(const struct ll_result *result, struct ll_str *out)
 {
     struct ll_human flops, bytes;
     const char *mode = fact(result, "mode", "");
-    if (strcmp(mode, "program") == 0) /* of others: it says nothing of itself */
+    if (ll_trace_is_of_program(result->prepared->trace)) /* of others: it says nothing of itself */
         ll_str_addf(out, "%s  ", fact(result, "model", "a program"));
     else
         ll_str_addf(out, "%s  %s, batch %s, ", fact(result, "model", "trace"),
@@ -63,10 +63,15 @@ static void headline(const struct ll_result *result, struct ll_str *out)
     ll_str_addf(out, "%.0f op%s, %s, %s a step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
     const char *pruned = fact(result, "pruned", ""), *stored = fact(result, "weights", "");
+    const char *gaps = fact(result, "gaps", "");
     if (*stored)
         ll_str_addf(out, ", weights stored in %s", stored);
     if (*pruned)
         ll_str_addf(out, ", weights pruned to %s%s", pruned, strchr(pruned, '%') ? " zeros" : "");
+    if (strcmp(gaps, "0") == 0)
+        ll_str_add(out, ", gaps left out");
+    else if (*gaps)
+        ll_str_addf(out, ", gaps times %s", gaps);
 }
 
 static void coverage_line(const struct ll_result *result, unsigned width, struct ll_str *out)

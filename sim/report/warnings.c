@@ -69,14 +69,14 @@ static void warn_of_gaps(struct ll_warnings *warnings, const struct ll_report *r
 {
     const struct ll_result *result = report->result;
     const struct ll_trace *trace = result->prepared->trace;
-    const char *cpu = ll_trace_fact(trace, "host.cpu"), *mode = ll_trace_fact(trace, "mode");
+    const char *cpu = ll_trace_fact(trace, "host.cpu");
     struct ll_human share;
-    if (result->gap_share < 0.001 || !mode || strcmp(mode, "program") != 0 || result->prepared->as_recorded)
+    if (result->gap_share < 0.001 || !ll_trace_is_of_program(trace) || result->prepared->as_recorded)
         return;
     ll_warn(
         warnings,
         "%s%s of the step is uncovered CPU time, outside of the calls that were seen, copied from %s as it "
-        "was recorded",
+        "was recorded; --gaps drop leaves it out, --gaps FACTOR multiplies it",
         whose, ll_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
 }
 

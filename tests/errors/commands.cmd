@@ -25,6 +25,8 @@ try sim -c custom_example --products-as f8 bmm.llt
 rm bmm.llt
 try sim -c custom_example --prune 4:2 traces/alexnet_infer_b1.llt
 try sim -c custom_example --prune 1:255 traces/alexnet_infer_b1.llt
+try sim -c custom_example --gaps some traces/alexnet_infer_b1.llt
+try sim -c custom_example --gaps drop --as-recorded traces/alexnet_infer_b1.llt
 try info
 try info a.llt b.llt
 try explain utilisation

@@ -60,6 +60,29 @@ for way in preload probe; do
     done
 done
 
+# Nobody knows what a program does in such time: no machine shortens it, and the first line says how much it is.
+sim() {
+    "$leadline" sim -c i7_6700k "$here/w.llt" "$@"
+}
+number() { # key
+    sed -n 's/^ *"'"$1"'": \([0-9.e-]*\),*$/\1/p' | head -1
+}
+expect "$(sim | head -1 | grep -c '^warning: \(100.0\|9[0-9.]*\) % of the step is uncovered CPU time')" 1 "uncovered time in the first line"
+expect "$(sim --json | grep -A1 '"warnings": \[' | grep -c 'uncovered CPU time')" 1 "the same in --json"
+expect "$(sim --json | number uncovered_share | awk '{ print ($1 > 0.9 && $1 <= 1) }')" 1 "its share in --json"
+expect "$(sim --gaps drop --json | number uncovered_share)" 0 "its share where it is left out"
+expect "$(sim --gaps drop | grep -c '^warning')" 0 "warnings where it is left out"
+expect "$(sim --gaps drop | grep -c 'gaps left out')" 1 "word of what was left out"
+kept=$(sim --json | number time_s) tenth=$(sim --gaps 0.1 --json | number time_s) none=$(sim --gaps drop --json | number time_s)
+expect "$(echo "$kept $tenth $none" | awk '{ off = ($2 - $3) / ($1 - $3) - 0.1; print (off < 1e-6 && off > -1e-6) }')" 1 \
+    "a tenth of the time in gaps"
+printf 'base: i7_6700k\ntraces: [w.llt]\nvary: {clock: [1GHz, 2GHz]}\nobjectives: [min time_s]\ngaps: 0.1\n' >"$here/s.yaml"
+(cd "$here" && "$leadline" sweep s.yaml -o s.db >/dev/null && "$leadline" pareto s.db --json) >"$here/front"
+expect "$(sed -n '/"base"/,$p' "$here/front" | number time_s)" "$tenth" "the same of a sweep"
+said=$("$leadline" sim -c a100_dgx --dp 8 "$here/w.llt" 2>&1)
+expect $? 2 "the status of replicas that have no gradients to exchange"
+expect "$(echo "$said" | grep -c 'cannot be laid on 8 replicas: the trace has no gradient of a weight')" 1 "why, in words"
+
 # The child calls first; under breakpoints a process of ours stands for the program.
 for way in preload probe; do
     echo | "$leadline" record --mech $way -o "$here/$way.llt" -- "$products" 50 7 fork >/dev/null 2>"$here/err"
