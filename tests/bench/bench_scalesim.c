@@ -6,9 +6,11 @@
 #include "tests/bench/bench.h"
 
 static const struct ll_scalesim_layer alexnet[] = {
-    {"Conv1", 1, 224, 224, 11, 11, 3, 96, 4, 4, 0}, {"Conv2", 1, 27, 27, 5, 5, 96, 256, 1, 1, 0},
-    {"Conv3", 1, 13, 13, 3, 3, 256, 384, 1, 1, 0},  {"Conv4", 1, 13, 13, 3, 3, 384, 384, 1, 1, 0},
-    {"Conv5", 1, 13, 13, 3, 3, 384, 256, 1, 1, 0},
+    {"Conv1", 1, 224, 224, 11, 11, 3, 96, 4, 4, .line = 0},
+    {"Conv2", 1, 27, 27, 5, 5, 96, 256, 1, 1, .line = 0},
+    {"Conv3", 1, 13, 13, 3, 3, 256, 384, 1, 1, .line = 0},
+    {"Conv4", 1, 13, 13, 3, 3, 384, 384, 1, 1, .line = 0},
+    {"Conv5", 1, 13, 13, 3, 3, 384, 256, 1, 1, .line = 0},
 };
 enum { LAYERS = sizeof alexnet / sizeof alexnet[0], REPEATS = 1000 };
 
