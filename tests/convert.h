@@ -84,7 +84,7 @@ static inline bool complained(const struct conversion *c, const char *words)
 }
 
 static inline struct ll_str exported_with(ll_exporter *exporter, const struct ll_trace *trace,
-                                          const struct ll_op_schedule *schedule, const struct ll_choice *choice)
+                                          const struct ll_op_schedule *schedule, struct ll_choice *choice)
 {
     FILE *file = tmpfile();
     struct ll_diags diags = {0};
