@@ -99,11 +99,10 @@ static void add_definitions(struct ll_recorder *recorder)
     recorder->waiting_text_bytes = 0;
 }
 
-/* A step takes its place in the reader's memory with the frame that first names it: with that of an op in it,
- * or with its own. */
+/* A step counts with the frame that first names it, be that of an op. */
 static uint64_t weigh_steps(struct ll_recorder *recorder, uint64_t reached)
 {
-    uint64_t more = reached > recorder->weighed_steps ? reached - recorder->weighed_steps : 0;
+    uint64_t more = ll_max(reached, recorder->weighed_steps) - recorder->weighed_steps;
     recorder->weighed_steps += more;
     return more * LL_WEIGHT_STEP;
 }
@@ -112,8 +111,7 @@ static void add_ops(struct ll_recorder *recorder)
 {
     struct ll_waiting_ops *rows = &recorder->rows;
     uint64_t weight = ll_encode_ops(&recorder->content, &recorder->tables, rows);
-    if (rows->count)
-        weight += weigh_steps(recorder, (uint64_t)rows->ops[rows->count - 1].step + 1);
+    weight += rows->count ? weigh_steps(recorder, rows->ops[rows->count - 1].step + UINT64_C(1)) : 0;
     add_frame(recorder, rows->count, weight);
     rows->first_op += rows->count;
     rows->first_tensor = recorder->tables.tensor_count;

@@ -118,7 +118,8 @@ struct ll_trace {
 /* Frees everything; NULL is fine. */
 void ll_trace_free(struct ll_trace *trace);
 
-/* Whether ops are missing that were recorded. A tensor that one of them made seems to be brought by the model. */
+/* Whether ops are missing that were recorded. A tensor that one of them made seems to be brought by the
+ * model. */
 static inline bool ll_trace_has_holes(const struct ll_trace *trace)
 {
     return trace->lost_ops > 0 || trace->lost_frames > 0;

@@ -17,7 +17,8 @@
 struct ll_writer {
     int file; /* -1 when the frames stay in memory */
     struct ll_arena arena;
-    const char *path, *part; /* part: what is written until it is whole, while a file of before stands at path */
+    const char *path,
+        *part; /* part: what is written until it is whole, while a file of before stands at path */
     struct ll_bytes kept;
     enum ll_status status;
     struct ll_codec *codec;
@@ -42,8 +43,8 @@ static bool write_all(int file, const struct ll_bytes *bytes)
     return true;
 }
 
-/* Begins the file, with the header in it. Where none was before it stands in its place from now on, so that what
- * is recorded can be read whatever happens; else beside the one of before. */
+/* Begins the file, with the header in it. Where none was before it stands in its place from now on, so that
+ * what is recorded can be read whatever happens; else beside the one of before. */
 static enum ll_status make_file(struct ll_writer *writer)
 {
     const char *path = writer->path, *part = path ? ll_path_beside(&writer->arena, path) : NULL;
@@ -66,8 +67,8 @@ static enum ll_status make_file(struct ll_writer *writer)
     return status;
 }
 
-/* Puts what was written beside the file of before in its place; when it is not whole, the file of before stays,
- * and what there is stays as PATH.part. */
+/* Puts what was written beside the file of before in its place; when it is not whole, the file of before
+ * stays, and what there is stays as PATH.part. */
 static void settle(struct ll_writer *writer, bool whole)
 {
     const char *rest = writer->op_count ? ll_format(&writer->arena, "%s.part", writer->path) : NULL;

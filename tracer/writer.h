@@ -11,9 +11,9 @@
 
 struct ll_writer;
 
-/* Begins a file (tracer/base/file.h has the rule for all that are written). Where none was, it stands there from
- * the beginning. A file of before is replaced when the new one is closed whole; on trouble, what was recorded
- * until then stays beside it as PATH.part. NULL and *status on trouble. */
+/* Begins a file (tracer/base/file.h has the rule for all that are written). Where none was, it stands there
+ * from the beginning. A file of before is replaced when the new one is closed whole; on trouble, what was
+ * recorded until then stays beside it as PATH.part. NULL and *status on trouble. */
 struct ll_writer *ll_writer_open(const char *path, enum ll_status *status);
 
 /* The same into memory alone; to be ended by ll_writer_take, or by ll_writer_close that throws it away. */

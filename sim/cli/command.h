@@ -71,8 +71,9 @@ bool ll_without(const struct ll_args *args, const char *const *names, const char
 bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
                     uint64_t otherwise, uint64_t *count);
 
-/* The first thing that a program does: whichever of its three streams its caller has closed goes to /dev/null, so
- * that no file it opens takes the stream's descriptor and with it what is said. False when that fails. */
+/* The first thing that a program does: whichever of its three streams its caller has closed goes to
+ * /dev/null, so that no file it opens takes the stream's descriptor and with it what is said. False when that
+ * fails. */
 bool ll_hold_streams(void);
 
 /* Prints complaints to standard error, each with its place, the line it stands in and a caret. */

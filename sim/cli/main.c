@@ -27,10 +27,11 @@ static void add_help(struct ll_str *out)
              "  leadline sim -c v100_sxm2_16gb -c custom_example alexnet.llt\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ll_str_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    ll_str_add(out,
-               "\nA file that is written replaces one of that name when it is whole, and not before; behind a "
-               "symbolic link it is\nwhere the link points. leadline COMMAND --help describes a command; leadline "
-               "--version prints the version.\n");
+    ll_str_add(
+        out,
+        "\nA file that is written replaces one of that name when it is whole, and not before; behind a "
+        "symbolic link it is\nwhere the link points. leadline COMMAND --help describes a command; leadline "
+        "--version prints the version.\n");
 }
 
 static const struct ll_command *find_command(const char *name)

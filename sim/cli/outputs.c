@@ -49,9 +49,9 @@ bool ll_is_same_file(const char *a, const char *b)
     return same;
 }
 
-/* What launchers tell the processes that they start. Where the number of them is not told there may be many; but
- * Slurm tells it only those that srun has started, not the script of a job, and what torchrun says is not its own
- * name alone. */
+/* What launchers tell the processes that they start. Where the number of them is not told there may be many;
+ * but Slurm tells it only those that srun has started, not the script of a job, and what torchrun says is not
+ * its own name alone. */
 static const struct launcher {
     const char *rank, *size;
     bool tells_size;
@@ -63,7 +63,7 @@ static const struct launcher {
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", false},              /* Flux */
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true},          /* Slurm */
     {"RANK", "WORLD_SIZE", true},                            /* torchrun */
-    {"PMIX_RANK", "PMIX_SIZE", false},                       /* any other that speaks PMIx, which tells no size */
+    {"PMIX_RANK", "PMIX_SIZE", false}, /* any other that speaks PMIx, which tells no size */
 };
 
 static bool has_count(const char *variable, uint64_t *count)
@@ -72,16 +72,15 @@ static bool has_count(const char *variable, uint64_t *count)
     return value && ll_count_parse(value, count);
 }
 
-/* Whether this process is one of several, and which. */
+/* Whether this process is one of several, and which. The first launcher that is known decides: what it rests
+ * on, as PMIx, may know less. */
 static bool is_rank(uint64_t *rank)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-        uint64_t size = launchers[i].tells_size ? 1 : UINT64_MAX;
-        if (!has_count(launchers[i].rank, rank))
-            continue;
-        has_count(launchers[i].size, &size);
-        if (size > 1)
-            return true;
+        uint64_t size;
+        bool told = has_count(launchers[i].size, &size);
+        if (has_count(launchers[i].rank, rank) && (told || !launchers[i].tells_size))
+            return !told || size > 1;
     }
     return false;
 }

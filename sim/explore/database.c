@@ -27,14 +27,14 @@ struct ll_database {
 };
 
 enum {
-    PRIMARY = 0xff, /* of a result code of SQLite; the rest says more of it */
+    PRIMARY = 0xff,      /* of a result code of SQLite; the rest says more of it */
     BUSY_MS = 10000,     /* another program reads or writes: how long who writes waits for it */
     BUSY_READ_MS = 3000, /* and who only reads */
-    STOP_STEPS = 10000 /* steps of SQLite's machine between looks whether to stop */
+    STOP_STEPS = 10000   /* steps of SQLite's machine between looks whether to stop */
 };
 
-/* Who has a lock on a file, as the kernel lists them: its number is 0 when nobody is known. A lock is looked for
- * by the file's number alone: some file systems show another device than they lock. */
+/* Who has a lock on a file, as the kernel lists them: its number is 0 when nobody is known. A lock is looked
+ * for by the file's number alone: some file systems show another device than they lock. */
 static unsigned long holder_of(const char *path)
 {
     struct stat there;

@@ -29,8 +29,8 @@ void ll_database_remove(const char *path);
  * next call. */
 const char *ll_database_trouble(struct ll_database *database);
 
-/* Whether the last call failed because others read or write; or else for what the world does (no memory, a disk
- * that cannot be read), not for what stands in the file. */
+/* Whether the last call failed because others read or write; or else for what the world does (no memory, a
+ * disk that cannot be read), not for what stands in the file. */
 bool ll_database_busy(struct ll_database *database);
 bool ll_database_keeps_out(struct ll_database *database);
 

@@ -130,7 +130,8 @@ static bool read_objectives(struct reader *r)
     struct ll_data_frame *frame = r->frame;
     bool right = made != NULL;
     for (size_t i = 0; right && ll_query_next(made); i++) {
-        if (!is_number(r, made, i) || (i == LL_MOST_OBJECTIVES && !damaged(r, "it has too many objectives"))) {
+        if (!is_number(r, made, i) ||
+            (i == LL_MOST_OBJECTIVES && !damaged(r, "it has too many objectives"))) {
             right = false;
             break;
         }

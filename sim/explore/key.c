@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers are hashed by a width that is written here, so that no machine's sizes or order of bytes enter a key. */
+/* Numbers are hashed by a width that is written here, so that no machine's sizes or order of bytes enter a
+ * key. */
 #include "sim/explore/key.h"
 
 #include "sim/machine/node.h"

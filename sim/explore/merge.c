@@ -127,9 +127,10 @@ static bool has_the_same_tables(struct merging *m, const char *part)
         if (differ == UINT64_MAX)
             return trouble(m, part);
         if (differ > 0)
-            return ll_complain(m->diags, (struct ll_place){.file = part},
-                               "the database is damaged, or the first one is: they say that they are of the same "
-                               "sweep, but their parameters, values, objectives or columns differ");
+            return ll_complain(
+                m->diags, (struct ll_place){.file = part},
+                "the database is damaged, or the first one is: they say that they are of the same "
+                "sweep, but their parameters, values, objectives or columns differ");
     }
     return true;
 }

@@ -197,7 +197,8 @@ static bool read_constraint(struct ll_space_reading *reading, const struct ll_no
     rule.expression = ll_space_expression(reading, rule.text, rule.place, false, space->definition_count);
     if (!rule.expression || !ll_space_is_described(reading, rule.expression, true, node))
         return false;
-    struct ll_rule *all = ll_space_one_more(reading, space->constraints, space->constraint_count, sizeof *all);
+    struct ll_rule *all =
+        ll_space_one_more(reading, space->constraints, space->constraint_count, sizeof *all);
     if (!all)
         return ll_space_no_memory(reading, node->place);
     all[space->constraint_count++] = rule;

@@ -24,8 +24,8 @@ struct ll_space_reading {
     struct ll_map definition_names; /* in the order of the space's definitions */
 };
 
-/* Items of which there is room for one more, in the arena; they move when their number is a power of two. NULL when
- * memory ran out. */
+/* Items of which there is room for one more, in the arena; they move when their number is a power of two.
+ * NULL when memory ran out. */
 void *ll_space_one_more(struct ll_space_reading *reading, void *items, size_t count, size_t size);
 
 /* Complains that memory ran out, with a place in the file; false. */
@@ -63,8 +63,8 @@ struct ll_expression *ll_space_expression(struct ll_space_reading *reading, cons
 bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
                            bool constraint, const struct ll_node *node);
 
-/* described.c: the section of machines without which an expression has no value, whatever varies; NULL: none. Asks of
- * each definition that it names what that lacks. */
+/* described.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
+ * Each definition knows what it lacks already. */
 const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression);
 
 /* names.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.

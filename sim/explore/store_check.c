@@ -23,13 +23,14 @@ static enum ll_status try_reading(const char *path)
     return status;
 }
 
-/* How many of our names there are; and whether they are ordinary tables, each with its key, and nothing runs beside
- * what is asked: then every question ends, in a time that follows from the size of the file. */
+/* How many of our names there are; and whether they are ordinary tables, each with its key, and nothing runs
+ * beside what is asked: then every question ends, in a time that follows from the size of the file. */
 #define LL_TABLES                                                                                            \
     "('provenance', 'workloads', 'parameters', 'choices', 'objectives', 'points', 'results', 'base')"
 static const char tables_sql[] =
     "SELECT (SELECT count(*) FROM sqlite_master WHERE name IN " LL_TABLES "),"
-    " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name IN " LL_TABLES ") = 8"
+    " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name IN " LL_TABLES
+    ") = 8"
     " AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'trigger')"
     " AND (SELECT count(*) FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table'"
     " AND (m.name, c.name, c.pk) IN (VALUES ('provenance', 'name', 1), ('workloads', 'id', 1),"
@@ -77,9 +78,8 @@ bool ll_store_discardable(const char *path, struct ll_diags *diags)
                                                             : NULL;
     if (!discardable)
         ll_complain(diags, (struct ll_place){.file = path}, "%s",
-                    trouble
-                        ? trouble
-                        : "no database of a sweep, and nothing else is discarded; -o names another file");
+                    trouble ? trouble
+                            : "no database of a sweep, and nothing else is discarded; -o names another file");
     ll_database_close(database);
     return discardable;
 }

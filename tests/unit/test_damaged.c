@@ -76,37 +76,38 @@ static void a_whole_database_is_read(void **state)
 static void what_is_missing_is_told_once(void **state)
 {
     (void)state;
-    static const char *const harms[] = {"DELETE FROM choices",
-                                        "DELETE FROM choices WHERE parameter = 1",
-                                        "DELETE FROM parameters",
-                                        "DELETE FROM objectives",
-                                        "DELETE FROM workloads",
-                                        "UPDATE points SET number = 2 WHERE number = 1",
-                                        "UPDATE points SET verdict = 77",
-                                        "UPDATE points SET verdict = -1",
-                                        "ALTER TABLE base DROP COLUMN energy_j",
-                                        "UPDATE points SET number = 9223372036854775807 WHERE number = 1",
-                                        "UPDATE points SET number = -5 WHERE number = 1",
-                                        "UPDATE points SET verdict = 'valid'",
-                                        "UPDATE points SET verdict = NULL",
-                                        "UPDATE points SET \"min time_s\" = 'soon'",
-                                        "UPDATE choices SET parameter = 9999999999 WHERE parameter = 0",
-                                        "INSERT INTO choices VALUES (9999999999, 0, '8', 8)",
-                                        "UPDATE choices SET id = 4294967295 WHERE id = 1",
-                                        "UPDATE choices SET number = x'00ff' WHERE id = 1",
-                                        "UPDATE parameters SET id = 1000000000 WHERE id = 1",
-                                        "UPDATE parameters SET id = -1 WHERE id = 0",
-                                        "UPDATE objectives SET id = -1",
-                                        "UPDATE workloads SET id = 4000000000",
-                                        "UPDATE results SET workload = 4000000000",
-                                        "UPDATE results SET point = 7 WHERE point = 1",
-                                        "UPDATE results SET time_s = 'abc'",
-                                        "DELETE FROM results WHERE point = 0",
-                                        "DELETE FROM base",
-                                        "UPDATE points SET verdict = 2 WHERE number = 0",
-                                        "CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM results; END",
-                                        "CREATE TABLE copy AS SELECT * FROM points; DROP TABLE points;"
-                                        " ALTER TABLE copy RENAME TO points"};
+    static const char *const harms[] = {
+        "DELETE FROM choices",
+        "DELETE FROM choices WHERE parameter = 1",
+        "DELETE FROM parameters",
+        "DELETE FROM objectives",
+        "DELETE FROM workloads",
+        "UPDATE points SET number = 2 WHERE number = 1",
+        "UPDATE points SET verdict = 77",
+        "UPDATE points SET verdict = -1",
+        "ALTER TABLE base DROP COLUMN energy_j",
+        "UPDATE points SET number = 9223372036854775807 WHERE number = 1",
+        "UPDATE points SET number = -5 WHERE number = 1",
+        "UPDATE points SET verdict = 'valid'",
+        "UPDATE points SET verdict = NULL",
+        "UPDATE points SET \"min time_s\" = 'soon'",
+        "UPDATE choices SET parameter = 9999999999 WHERE parameter = 0",
+        "INSERT INTO choices VALUES (9999999999, 0, '8', 8)",
+        "UPDATE choices SET id = 4294967295 WHERE id = 1",
+        "UPDATE choices SET number = x'00ff' WHERE id = 1",
+        "UPDATE parameters SET id = 1000000000 WHERE id = 1",
+        "UPDATE parameters SET id = -1 WHERE id = 0",
+        "UPDATE objectives SET id = -1",
+        "UPDATE workloads SET id = 4000000000",
+        "UPDATE results SET workload = 4000000000",
+        "UPDATE results SET point = 7 WHERE point = 1",
+        "UPDATE results SET time_s = 'abc'",
+        "DELETE FROM results WHERE point = 0",
+        "DELETE FROM base",
+        "UPDATE points SET verdict = 2 WHERE number = 0",
+        "CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM results; END",
+        "CREATE TABLE copy AS SELECT * FROM points; DROP TABLE points;"
+        " ALTER TABLE copy RENAME TO points"};
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
         struct ll_diags diags = {0};
         uint64_t points = read_after(harms[i], &diags);
@@ -130,7 +131,8 @@ static void a_view_is_no_table_of_a_sweep(void **state)
                  " SELECT x + 1 FROM r) SELECT kept.* FROM r, kept;",
                  names[i], names[i]);
         assert_int_equal(read_after(harm, &diags), 0);
-        assert_non_null(strstr(diags.kept[0].message, "damaged: its tables are not those that a sweep makes"));
+        assert_non_null(
+            strstr(diags.kept[0].message, "damaged: its tables are not those that a sweep makes"));
         ll_diags_release(&diags);
     }
 }

@@ -325,7 +325,8 @@ static void timelines_have_every_op_and_dependency(void **state)
     end_conversion(&c);
 }
 
-/* Ops one right after the other, whose lengths are no whole nanoseconds: each begins where the one before ends. */
+/* Ops one right after the other, whose lengths are no whole nanoseconds: each begins where the one before
+ * ends. */
 static void slices_meet_where_ops_do(void **state)
 {
     enum { OPS = 79 };

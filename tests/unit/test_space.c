@@ -63,8 +63,8 @@ static void ranges_have_the_values_that_they_say(void **state)
     check_values("memory.hbm: {old: {size: 8GiB}, new: {size: 16GiB}}", "old new");
 }
 
-/* Databases hold these hashes, and are gone on with by what follows: the numbers here are of a little-endian machine,
- * of the program that first wrote them, and stay. */
+/* Databases hold these hashes, and are gone on with by what follows: the numbers here are of a little-endian
+ * machine, of the program that first wrote them, and stay. */
 static void a_space_is_known_again_on_every_machine(void **state)
 {
     (void)state;

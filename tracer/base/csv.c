@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/base/csv.h"
 
-#include <stdlib.h>
+#include "tracer/base/plain.h"
+
 #include <string.h>
 
 struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field *field)
@@ -136,7 +137,7 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
 static bool is_plain_number(const char *text)
 {
     char *end;
-    strtod(text, &end);
+    ll_strtod(text, &end);
     return end != text && !*end && strspn(text, "0123456789+-.eE") == (size_t)(end - text);
 }
 

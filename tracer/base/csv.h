@@ -38,8 +38,9 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count);
 struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field *field);
 
 /* Writes a field so that it reads back: in quotes where it holds what would end it. Ends of lines, which a
- * row cannot hold, become blanks. A spreadsheet takes a text that begins with = + - @ (a tab, an end of line) for a
- * formula: unless it is a number, such a text gets an apostrophe before it, in quotes, which reading takes off. */
+ * row cannot hold, become blanks. A spreadsheet takes a text that begins with = + - @ (a tab, an end of line)
+ * for a formula: unless it is a number, such a text gets an apostrophe before it, in quotes, which reading
+ * takes off. */
 void ll_csv_put(struct ll_str *out, const char *text);
 
 #endif

@@ -101,7 +101,7 @@ static bool may_write_beside(struct ll_arena *arena, const char *path)
     return folder && access(folder, W_OK) == 0;
 }
 
-/* Whether standard output or error goes to this file: another one in its place would not hold what they say. */
+/* Whether standard output or error goes to it: another file in its place would not hold what they say. */
 static bool is_stream(const struct stat *file)
 {
     for (int stream = STDOUT_FILENO; stream <= STDERR_FILENO; stream++) {

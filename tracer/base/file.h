@@ -27,22 +27,22 @@ enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_ar
  *
  * - a symbolic link stays one: what it points to is written, and made where it is not there;
  * - an ordinary file is replaced at once, when the new one is whole: on trouble what was there stays;
- * - what is no ordinary file (a pipe, a device), what standard output or error goes to, a file that may not be
- *   written (the opening says why) or that nothing may be put beside is written in place. */
+ * - what is no ordinary file (a pipe, a device), what standard output or error goes to, a file that may not
+ *   be written (the opening says why) or that nothing may be put beside is written in place. */
 
 /* Writes a finished text as a file. LL_NO_MEMORY when the text has failed. */
 enum ll_status ll_write_whole(const char *path, const struct ll_str *text);
 
-/* The file that a path names, at the end of its symbolic links, whether it is there or not; the path itself when
- * it is no link or the links go in a circle. In the arena, NULL when memory ran out. */
+/* The file that a path names, at the end of its symbolic links, whether it is there or not; the path itself
+ * when it is no link or the links go in a circle. In the arena, NULL when memory ran out. */
 const char *ll_path_target(struct ll_arena *arena, const char *path);
 
-/* Where to write an output: a file of its own beside its target, or, in place, the very path that was given. In
- * the arena, NULL when memory ran out. */
+/* Where to write an output: a file of its own beside its target, or, in place, the very path that was given.
+ * In the arena, NULL when memory ran out. */
 const char *ll_path_beside(struct ll_arena *arena, const char *output);
 
-/* Puts the closed part in the place of the output's target, with the permissions of what was there, or removes
- * it when it is not done. LL_OK, or why it could not be put there. */
+/* Puts the closed part in the place of the output's target, with the permissions of what was there, or
+ * removes it when it is not done. LL_OK, or why it could not be put there. */
 enum ll_status ll_path_keep(const char *part, const char *output, bool done);
 
 #endif

@@ -40,8 +40,8 @@ static bool is_placed(const struct timeline *t, uint32_t op)
     return op >= t->schedule->first_op && op - t->schedule->first_op < t->schedule->op_count;
 }
 
-/* Times are written in whole nanoseconds. What follows at once must begin where the one before ends: both ends are
- * rounded, and a length is what lies between them. */
+/* Times are written in whole nanoseconds. What follows at once must begin where the one before ends: both
+ * ends are rounded, and a length is what lies between them. */
 static double in_ns(double time_s)
 {
     return round(time_s * 1e9);
