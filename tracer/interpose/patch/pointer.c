@@ -22,6 +22,7 @@
 
 #define PIECES 4096
 #define PIECE_BYTES 16
+#define MOST_TRIES 100000000
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -94,8 +95,7 @@ __asm__(".text\n" ASKING("dlsym", "mov x2, #0\n ", "ll_real_dlsym") ASKING(
                                                    " str x9, [x10, x11]\n ldr x16, [x17, #8]\n br x16\n");
 #endif
 
-/* One at a time: dlsym itself takes the loader's lock. A child of a fork amid this gets no pieces any more.
- */
+/* One at a time, as dlsym itself takes the loader's lock. A child of a fork amid this gets no new pieces. */
 static void *piece_for(void *real, void *wrapper)
 {
     static _Atomic uint32_t count;
@@ -105,8 +105,9 @@ static void *piece_for(void *real, void *wrapper)
         at++;
     if (at < made)
         return (void *)(uintptr_t)(ll_piece_code + (size_t)at * PIECE_BYTES);
-    if (made == PIECES || atomic_exchange(&busy, true))
-        return NULL;
+    for (int tries = 0; atomic_exchange(&busy, true); tries++)
+        if (tries == MOST_TRIES)
+            return NULL;
     at = atomic_load(&count);
     if (at < PIECES) {
         ll_pieces[at].wrapper = wrapper;
