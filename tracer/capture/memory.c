@@ -28,7 +28,6 @@ void ll_memory_release(struct ll_memory *memory)
     ll_regions_release(&memory->regions);
     ll_regions_release(&memory->allocations);
     ll_regions_release(&memory->holes);
-    ll_region_list_release(&memory->pieces);
     ll_region_list_release(&memory->parts);
     free(memory->views);
     free(memory->tensors);
@@ -38,16 +37,20 @@ void ll_memory_release(struct ll_memory *memory)
 
 /* Pieces. */
 
-static void take(struct ll_memory *memory, const struct ll_stretch_of_memory *at)
+/* Regions that lie in the stretch, as pieces of it, until the map changes. */
+static void reach(struct ll_memory *memory, const struct ll_stretch_of_memory *at)
 {
-    memory->pieces.count = 0;
-    ll_regions_take(&memory->regions, at, &memory->pieces);
+    ll_regions_reach(&memory->regions, at);
 }
 
-static void put_back(struct ll_memory *memory)
+static uint64_t piece_count(const struct ll_memory *memory)
 {
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        ll_regions_put(&memory->regions, &memory->pieces.items[i]);
+    return memory->regions.reached_count;
+}
+
+static struct ll_region *piece_of(const struct ll_memory *memory, uint64_t i)
+{
+    return ll_regions_reached(&memory->regions, i);
 }
 
 static uint64_t bytes_of(const struct ll_stretch_of_memory *at)
@@ -58,8 +61,8 @@ static uint64_t bytes_of(const struct ll_stretch_of_memory *at)
 static bool covered(const struct ll_memory *memory, const struct ll_stretch_of_memory *at)
 {
     uint64_t bytes = 0;
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        bytes += bytes_of(&memory->pieces.items[i].at);
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        bytes += bytes_of(&piece_of(memory, i)->at);
     return bytes == bytes_of(at);
 }
 
@@ -67,11 +70,11 @@ static bool covered(const struct ll_memory *memory, const struct ll_stretch_of_m
 static uint32_t whole_tensor(const struct ll_memory *memory, const struct ll_stretch_of_memory *at,
                              uint32_t desc)
 {
-    const struct ll_region *first = memory->pieces.items;
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        if (first[i].tensor != first->tensor)
+    const struct ll_region *first = piece_count(memory) ? piece_of(memory, 0) : NULL;
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        if (piece_of(memory, i)->tensor != first->tensor)
             return LL_NONE;
-    bool whole = memory->pieces.count > 0 && first->desc == desc && ll_stretch_is(&first->whole, at);
+    bool whole = first && first->desc == desc && ll_stretch_is(&first->whole, at);
     return whole && covered(memory, at) ? first->tensor : LL_NONE;
 }
 
@@ -85,11 +88,11 @@ static int by_number(const void *a, const void *b)
  * none. */
 static uint32_t distinct_tensors(struct ll_memory *memory)
 {
-    uint64_t count = memory->pieces.count;
+    uint64_t count = piece_count(memory);
     if (!ll_grow(&memory->tensors, &memory->tensor_capacity, count, sizeof *memory->tensors))
         return 0;
     for (uint64_t i = 0; i < count; i++)
-        memory->tensors[i] = memory->pieces.items[i].tensor;
+        memory->tensors[i] = piece_of(memory, i)->tensor;
     qsort(memory->tensors, count, sizeof *memory->tensors, by_number);
     uint32_t kept = 0;
     for (uint64_t i = 0; i < count && memory->tensors[i] != LL_NONE; i++)
@@ -101,8 +104,8 @@ static uint32_t distinct_tensors(struct ll_memory *memory)
 /* Whether nobody made any of the pieces: what is known of them is who has read them. */
 static bool made_by_nobody(const struct ll_memory *memory)
 {
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        if (memory->pieces.items[i].tensor != LL_NONE)
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        if (piece_of(memory, i)->tensor != LL_NONE)
             return false;
     return true;
 }
@@ -174,9 +177,9 @@ static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memo
     region.at = *at;
     region.readers = 0;
     ll_regions_put(&memory->holes, &region);
-    for (uint64_t i = 0; i < memory->pieces.count; i++) {
+    for (uint64_t i = 0; i < piece_count(memory); i++) {
         memory->parts.count = 0;
-        ll_regions_take(&memory->holes, &memory->pieces.items[i].at, &memory->parts);
+        ll_regions_take(&memory->holes, &piece_of(memory, i)->at, &memory->parts);
     }
     memory->parts.count = 0;
     ll_regions_take(&memory->holes, &all, &memory->parts);
@@ -188,19 +191,19 @@ static void fill_holes(struct ll_memory *memory, const struct ll_stretch_of_memo
 /* What all the pieces were brought as. */
 static uint32_t brought_pieces(const struct ll_memory *memory)
 {
-    const struct ll_region *first = memory->pieces.items;
-    for (uint64_t i = 1; i < memory->pieces.count; i++)
-        if (first[i].brought != first->brought)
+    const struct ll_region *first = piece_count(memory) ? piece_of(memory, 0) : NULL;
+    for (uint64_t i = 1; i < piece_count(memory); i++)
+        if (piece_of(memory, i)->brought != first->brought)
             return LL_NONE;
-    return memory->pieces.count > 0 ? first->brought : LL_NONE;
+    return first ? first->brought : LL_NONE;
 }
 
 /* The last op that wrote or read one of the pieces. */
 static uint32_t last_op_of(const struct ll_memory *memory)
 {
     uint64_t last = 0; /* its number and one */
-    for (uint64_t i = 0; i < memory->pieces.count; i++) {
-        const struct ll_region *piece = &memory->pieces.items[i];
+    for (uint64_t i = 0; i < piece_count(memory); i++) {
+        const struct ll_region *piece = piece_of(memory, i);
         last = piece->writer == LL_NONE ? last : ll_max(last, piece->writer + UINT64_C(1));
         for (uint32_t reader = piece->readers; reader; reader = memory->regions.readers[reader].next)
             last = ll_max(last, memory->regions.readers[reader].op + UINT64_C(1));
@@ -215,8 +218,9 @@ static void merge_pieces(struct ll_memory *memory, const struct ll_stretch_of_me
 {
     struct ll_region region = region_of(at, at, tensor, desc, last_op_of(memory));
     region.brought = brought_pieces(memory);
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        ll_readers_move(&memory->regions, &memory->pieces.items[i].readers, &region.readers);
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        ll_readers_move(&memory->regions, &piece_of(memory, i)->readers, &region.readers);
+    ll_regions_drop_reached(&memory->regions);
     ll_regions_put(&memory->regions, &region);
 }
 
@@ -228,18 +232,17 @@ static uint32_t bring(struct ll_memory *memory, const struct ll_stretch_of_memor
     if (tensor == LL_NONE)
         return LL_NONE;
     region.brought = tensor;
-    if (memory->pieces.count == 0) {
+    if (piece_count(memory) == 0) {
         ll_regions_put(&memory->regions, &region);
         return tensor;
     }
     bool whole = covered(memory, at);
-    for (uint64_t i = 0; i < memory->pieces.count; i++) {
-        struct ll_region *piece = &memory->pieces.items[i];
+    for (uint64_t i = 0; i < piece_count(memory); i++) {
+        struct ll_region *piece = piece_of(memory, i);
         region.at = piece->at;
         region.readers = piece->readers;
         *piece = region;
     }
-    put_back(memory);
     if (!whole)
         fill_holes(memory, at, region);
     return tensor;
@@ -251,10 +254,9 @@ uint32_t ll_memory_brought(struct ll_memory *memory, struct ll_touch *touch, boo
     *updated = exact && exact->tensor != exact->brought;
     if (exact)
         return exact->brought;
-    take(memory, &touch->at);
-    put_back(memory);
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        *updated |= memory->pieces.items[i].tensor != memory->pieces.items[i].brought;
+    reach(memory, &touch->at);
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        *updated |= piece_of(memory, i)->tensor != piece_of(memory, i)->brought;
     return brought_pieces(memory);
 }
 
@@ -264,17 +266,16 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
     const struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact && exact->desc == desc && ll_stretch_is(&exact->whole, at))
         return exact->tensor;
-    take(memory, at);
+    reach(memory, at);
     if (made_by_nobody(memory))
         return bring(memory, at, desc);
     uint32_t tensor = whole_tensor(memory, at, desc);
     if (tensor == LL_NONE)
         tensor = view_pieces(memory, at, desc, thread);
-    if (tensor != LL_NONE && memory->pieces.count > (memory->coarse ? MOST_PIECES_COARSE : MOST_PIECES)) {
+    if (tensor != LL_NONE && piece_count(memory) > (memory->coarse ? MOST_PIECES_COARSE : MOST_PIECES)) {
         merge_pieces(memory, at, tensor, desc);
         return memory->regions.failed ? LL_NONE : tensor;
     }
-    put_back(memory);
     if (tensor != LL_NONE && !covered(memory, at))
         fill_holes(memory, at, region_of(at, at, LL_NONE, LL_NONE, LL_NONE));
     return memory->regions.failed ? LL_NONE : tensor;
@@ -287,10 +288,9 @@ void ll_memory_was_read(struct ll_memory *memory, struct ll_touch *touch, uint32
         ll_readers_add(&memory->regions, &exact->readers, op, thread);
         return;
     }
-    take(memory, &touch->at);
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        ll_readers_add(&memory->regions, &memory->pieces.items[i].readers, op, thread);
-    put_back(memory);
+    reach(memory, &touch->at);
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        ll_readers_add(&memory->regions, &piece_of(memory, i)->readers, op, thread);
 }
 
 /* Writing. */
@@ -325,17 +325,15 @@ void ll_memory_overwrite(struct ll_memory *memory, struct ll_touch *touch, bool 
         wait_for_region(memory, exact, updated, waits);
         return;
     }
-    take(memory, &touch->at);
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        wait_for_region(memory, &memory->pieces.items[i], updated, waits);
-    put_back(memory);
+    reach(memory, &touch->at);
+    for (uint64_t i = 0; i < piece_count(memory); i++)
+        wait_for_region(memory, piece_of(memory, i), updated, waits);
 }
 
 static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *at)
 {
-    take(memory, at);
-    for (uint64_t i = 0; i < memory->pieces.count; i++)
-        ll_readers_clear(&memory->regions, &memory->pieces.items[i].readers);
+    reach(memory, at);
+    ll_regions_drop_reached(&memory->regions);
 }
 
 void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
@@ -349,8 +347,9 @@ void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uin
         *exact = region;
         return;
     }
-    forget(memory, &touch->at);
+    reach(memory, &touch->at);
     region.brought = updated ? brought_pieces(memory) : LL_NONE;
+    ll_regions_drop_reached(&memory->regions);
     ll_regions_put(&memory->regions, &region);
 }
 
@@ -361,8 +360,8 @@ void ll_memory_allocated(struct ll_memory *memory, uint64_t address, uint64_t si
     struct ll_stretch_of_memory at = ll_stretch(address, 1, size_bytes, size_bytes);
     if (at.rows == 0 || ll_add(address, size_bytes) >= INT64_MAX)
         return;
-    memory->pieces.count = 0;
-    ll_regions_take(&memory->allocations, &at, &memory->pieces);
+    memory->parts.count = 0;
+    ll_regions_take(&memory->allocations, &at, &memory->parts);
     struct ll_region region = region_of(&at, &at, LL_NONE, LL_NONE, LL_NONE);
     ll_regions_put(&memory->allocations, &region);
     forget(memory, &at);
@@ -374,7 +373,7 @@ void ll_memory_freed(struct ll_memory *memory, uint64_t address)
     if (!found)
         return;
     struct ll_stretch_of_memory at = found->at;
-    memory->pieces.count = 0;
-    ll_regions_take(&memory->allocations, &at, &memory->pieces);
+    memory->parts.count = 0;
+    ll_regions_take(&memory->allocations, &at, &memory->parts);
     forget(memory, &at);
 }

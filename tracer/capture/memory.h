@@ -17,9 +17,8 @@ struct ll_view_entry;
 struct ll_memory {
     struct ll_recorder *recorder;
     struct ll_regions regions, allocations;
-    struct ll_region_list pieces; /* scratch */
-    struct ll_regions holes;      /* scratch: what of a stretch no piece holds */
-    struct ll_region_list parts;  /* scratch: of the holes */
+    struct ll_regions holes;     /* scratch: what of a stretch no piece holds */
+    struct ll_region_list parts; /* scratch */
     struct ll_view_entry *views;
     uint32_t *tensors; /* scratch: distinct ones of the pieces */
     uint64_t tensor_capacity;

@@ -227,13 +227,24 @@ static uint32_t copy_readers(struct ll_regions *regions, uint32_t list)
  * most four, so that cutting takes constant time however many rows there are. Only where both have rows
  * apart, at different strides, are the rows of the one that has fewer gone through one by one. */
 
-static void put_whole(struct ll_regions *regions, const struct ll_region *region)
+/* The node; 0 when memory ran out. */
+static uint32_t put_whole(struct ll_regions *regions, const struct ll_region *region)
 {
     uint32_t left, right, node = new_node(regions, region);
     if (!node)
-        return;
+        return 0;
     split(regions, regions->root, region->at.address, &left, &right);
     regions->root = join(regions, join(regions, left, node), right);
+    return node;
+}
+
+static void add_reached(struct ll_regions *regions, uint32_t node)
+{
+    if (ll_grow(&regions->reached, &regions->reached_capacity, regions->reached_count + 1,
+                sizeof *regions->reached))
+        regions->reached[regions->reached_count++] = node;
+    else
+        regions->failed = true;
 }
 
 /* Takes a node out and returns its region. */
@@ -265,11 +276,10 @@ static void add_piece(struct ll_regions *regions, struct ll_region_list *pieces,
         regions->failed = true;
 }
 
-/* A region that is out of the map, and where its parts go: those inside of the other stretch to the pieces,
- * the others back into the map. */
+/* A region that is out of the map; its parts go back there, and those inside of the other stretch are
+ * reached. */
 struct cutting {
     struct ll_regions *regions;
-    struct ll_region_list *pieces;
     const struct ll_region *region;
 };
 
@@ -283,10 +293,9 @@ static void give(const struct cutting *cutting, enum side side, struct ll_stretc
         return;
     part.at = at;
     part.readers = copy_readers(cutting->regions, part.readers);
-    if (side == INSIDE)
-        add_piece(cutting->regions, cutting->pieces, &part);
-    else
-        put_whole(cutting->regions, &part);
+    uint32_t node = put_whole(cutting->regions, &part);
+    if (node && side == INSIDE)
+        add_reached(cutting->regions, node);
 }
 
 static struct ll_stretch_of_memory run_of(uint64_t begin, uint64_t end)
@@ -511,35 +520,79 @@ static void find_overlapping(struct ll_regions *regions, uint32_t tree, const st
     if (there->address >= ll_stretch_end(at))
         return;
     ++*looks;
-    if (overlap(regions, there, at)) {
-        if (ll_grow(&regions->reached, &regions->reached_capacity, regions->reached_count + 1u,
-                    sizeof *regions->reached))
-            regions->reached[regions->reached_count++] = tree;
-        else
-            regions->failed = true;
-    }
+    if (overlap(regions, there, at))
+        add_reached(regions, tree);
     find_overlapping(regions, node_of(regions, tree)->right, at, looks);
+}
+
+/* Whether all of a stretch, which shares bytes with another, is known to lie in that one. */
+static bool lies_in(const struct ll_stretch_of_memory *at, const struct ll_stretch_of_memory *other)
+{
+    uint64_t end = ll_stretch_end(at);
+    if (at->rows > 1 && other->rows > 1 && at->stride_bytes == other->stride_bytes) {
+        struct rectangle placed[2];
+        place_in(other, at, placed);
+        return placed[0].top >= 0 && placed[0].bottom <= (int64_t)other->rows &&
+               placed[0].left + (int64_t)at->row_bytes <= (int64_t)other->row_bytes;
+    }
+    struct row_range rows = rows_in(other, at->address, end);
+    uint64_t begin = other->address + rows.from * other->stride_bytes;
+    return rows.to - rows.from == 1 && at->address >= begin && end <= begin + other->row_bytes;
+}
+
+void ll_regions_reach(struct ll_regions *regions, const struct ll_stretch_of_memory *at)
+{
+    uint64_t looks = 0;
+    regions->reached_count = 0;
+    if (at->rows == 0)
+        return;
+    if (ll_regions_at(regions, at)) {
+        add_reached(regions, node_at(regions, at->address));
+        return;
+    }
+    find_overlapping(regions, regions->root, at, &looks);
+    uint64_t met = regions->reached_count, kept = 0;
+    regions->walked += met + looks / LOOKS_A_ROW;
+    for (uint64_t i = 0; i < met; i++) {
+        uint32_t node = regions->reached[i];
+        if (lies_in(&node_of(regions, node)->region.at, at)) {
+            regions->reached[kept++] = node;
+            continue;
+        }
+        struct ll_region region = take_node(regions, node);
+        regions->changes++;
+        cut(&(struct cutting){regions, &region}, at);
+        ll_readers_clear(regions, &region.readers);
+    }
+    uint64_t parts = regions->reached_count - met;
+    for (uint64_t i = 0; i < parts; i++)
+        regions->reached[kept + i] = regions->reached[met + i];
+    regions->reached_count = kept + parts;
+}
+
+struct ll_region *ll_regions_reached(const struct ll_regions *regions, uint64_t i)
+{
+    return &regions->nodes[regions->reached[i]].region;
+}
+
+void ll_regions_drop_reached(struct ll_regions *regions)
+{
+    regions->changes++;
+    for (uint64_t i = 0; i < regions->reached_count; i++) {
+        struct ll_region region = take_node(regions, regions->reached[i]);
+        ll_readers_clear(regions, &region.readers);
+    }
+    regions->reached_count = 0;
 }
 
 void ll_regions_take(struct ll_regions *regions, const struct ll_stretch_of_memory *at,
                      struct ll_region_list *pieces)
 {
-    struct ll_region *exact = ll_regions_at(regions, at);
-    if (at->rows == 0)
-        return;
+    ll_regions_reach(regions, at);
     regions->changes++;
-    if (exact) {
-        struct ll_region region = take_node(regions, node_at(regions, at->address));
-        add_piece(regions, pieces, &region);
-        return;
-    }
-    uint64_t looks = 0;
-    regions->reached_count = 0;
-    find_overlapping(regions, regions->root, at, &looks);
-    regions->walked += regions->reached_count + looks / LOOKS_A_ROW;
     for (uint64_t i = 0; i < regions->reached_count; i++) {
         struct ll_region region = take_node(regions, regions->reached[i]);
-        cut(&(struct cutting){regions, pieces, &region}, at);
-        ll_readers_clear(regions, &region.readers);
+        add_piece(regions, pieces, &region);
     }
+    regions->reached_count = 0;
 }

@@ -52,7 +52,7 @@ struct ll_regions {
     uint64_t dice;
     uint64_t changes;  /* of the map: how often something was put or taken */
     uint64_t walked;   /* regions met and rows gone through one by one: what taking took */
-    uint32_t *reached; /* scratch: nodes that share bytes with a stretch */
+    uint32_t *reached; /* nodes, for ll_regions_reached */
     uint64_t reached_count, reached_capacity;
     uint32_t found[LL_REGIONS_FOUND]; /* nodes that were asked for, by address: most are asked for again */
     bool failed;                      /* memory ran out; what is in the map may then be too little */
@@ -90,6 +90,15 @@ static inline struct ll_region *ll_regions_touched(struct ll_regions *regions, s
 
 /* The region that begins at exactly this address, or NULL; likewise. */
 const struct ll_region *ll_regions_from(const struct ll_regions *regions, uint64_t address);
+
+/* Cuts what lies in the stretch at its borders: until the next change those are the regions that are
+ * reached, in the order i = 0, 1, ... reached_count - 1. They may be changed in place, but for where they
+ * lie. */
+void ll_regions_reach(struct ll_regions *regions, const struct ll_stretch_of_memory *at);
+struct ll_region *ll_regions_reached(const struct ll_regions *regions, uint64_t i);
+
+/* Takes them out of the map. */
+void ll_regions_drop_reached(struct ll_regions *regions);
 
 /* Takes what lies in the stretch out of the map, cut at its borders, and appends it to `pieces`. The pieces
  * own their lists of readers. */
