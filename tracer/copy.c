@@ -3,6 +3,9 @@
  */
 #include "tracer/copy.h"
 
+#include "tracer/base/file.h"
+#include "tracer/recorder.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,4 +89,81 @@ struct ll_trace *ll_trace_copy(const struct ll_trace *trace)
         return copy;
     ll_trace_free(copy);
     return NULL;
+}
+
+/* Numbers of descs and tensors are what they were, for they are handed out in this order. */
+static void tell_tensors(const struct ll_trace *trace, uint64_t *next, uint64_t end,
+                         struct ll_recorder *recorder)
+{
+    for (; *next < end; ++*next)
+        ll_recorder_tensor(recorder, trace->tensors[*next].desc);
+}
+
+static void tell_op(const struct ll_trace *trace, uint32_t seq, uint32_t *refs, struct ll_recorder *recorder)
+{
+    const struct ll_op *op = &trace->ops[seq];
+    const struct ll_form *form = &trace->forms[op->form];
+    const struct ll_links *links = &trace->links[op->links];
+    uint32_t *controls = refs + links->input_count;
+    for (uint32_t i = 0; i < links->input_count; i++)
+        refs[i] = ll_op_input(trace, seq, i);
+    for (uint32_t i = 0; i < links->control_count; i++)
+        controls[i] = seq - (uint32_t)links->controls[i];
+    if (seq > 0 && op->step != trace->ops[seq - 1].step)
+        ll_recorder_step_begin(recorder);
+    ll_recorder_op(recorder,
+                   &(struct ll_record){.kind = form->view.kind,
+                                       .phase = form->phase,
+                                       .scope = ll_recorder_string(recorder, trace->strings[form->scope]),
+                                       .thread = op->thread,
+                                       .inputs = refs,
+                                       .input_count = links->input_count,
+                                       .outputs = form->outputs,
+                                       .output_count = form->view.output_count,
+                                       .attrs = form->view.attrs,
+                                       .attr_count = form->view.attr_count,
+                                       .controls = controls,
+                                       .control_count = links->control_count,
+                                       .storage_count = links->storage_count,
+                                       .gap_count = links->gap_count,
+                                       .start_ns = op->start_ns,
+                                       .duration_ns = op->duration_ns});
+}
+
+static uint64_t most_refs(const struct ll_trace *trace)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < trace->links_count; i++)
+        most = ll_max(most, (uint64_t)trace->links[i].input_count + trace->links[i].control_count);
+    return most;
+}
+
+enum ll_status ll_trace_write(const struct ll_trace *trace, const struct ll_fact *facts, size_t fact_count,
+                              const char *path)
+{
+    struct ll_arena arena = {0};
+    const char *part = ll_path_beside(&arena, path);
+    uint32_t *refs = ll_alloc(&arena, most_refs(trace) + 1, sizeof *refs);
+    enum ll_status status = LL_NO_MEMORY;
+    struct ll_recorder *recorder = part && refs ? ll_recorder_open(part, facts, fact_count, &status) : NULL;
+    if (!recorder) {
+        ll_arena_release(&arena);
+        return status;
+    }
+    ll_recorder_afterwards(recorder, 0);
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        ll_recorder_desc(recorder, trace->strings[trace->descs[i].name], &trace->descs[i].shape,
+                         (enum ll_memory_class)trace->descs[i].memory);
+    uint64_t tensors = 0;
+    for (uint32_t seq = 0; seq < trace->op_count; seq++) {
+        tell_tensors(trace, &tensors, trace->ops[seq].first_output, recorder);
+        tell_op(trace, seq, refs, recorder);
+        tensors += trace->forms[trace->ops[seq].form].view.output_count;
+    }
+    tell_tensors(trace, &tensors, trace->tensor_count, recorder);
+    ll_recorder_cut(recorder, trace->steps, trace->step_count);
+    status = ll_recorder_close(recorder);
+    enum ll_status kept = ll_path_keep(part, path, status == LL_OK);
+    ll_arena_release(&arena);
+    return status == LL_OK ? kept : status;
 }

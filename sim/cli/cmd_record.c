@@ -86,7 +86,7 @@ static bool are_of_a_program(const struct ll_args *args)
 
 static bool are_of_a_model(const struct ll_args *args)
 {
-    static const char *const of_programs[] = {"mech", "lossy", NULL};
+    static const char *const of_programs[] = {"mech", "lossy", "calls", NULL};
     return ll_without(args, of_programs, "is for a PROGRAM, behind --");
 }
 
@@ -134,6 +134,7 @@ static const struct ll_option options[] = {
      "how to see the calls of PROGRAM (default: the least intrusive way that sees the most calls)"},
     {"lossy", 0, NULL,
      "let PROGRAM never wait: calls that come faster than they are written down are lost, and counted"},
+    {"calls", 0, NULL, "record the calls of PROGRAM alone, also where PyTorch itself tells more of its step"},
     {0},
 };
 
@@ -153,7 +154,8 @@ const struct ll_command ll_command_record = {
         "further process "
         "of it that makes such calls gets "
         "a trace of its own, T.PID.llt. A PROGRAM takes none of the options but -o, --mech, "
-        "--lossy, --coverage and --json; --json prints its summary after the program's own output. Steps are "
+        "--lossy, --calls, --coverage and --json; --json prints its summary after the program's own output. "
+        "Steps are "
         "what the program marks "
         "with leadline_step(), or else what it repeats.\n"
         "Where a launcher starts leadline once for each rank (mpirun -n 2 leadline record -o T.llt -- "
@@ -162,6 +164,14 @@ const struct ll_command ll_command_record = {
         "A trace that stands where the new one is to be stays until that is whole; what was recorded before "
         "a "
         "full disk ended it is then beside it, in TRACE.part.\n"
+        "\n"
+        "Where PROGRAM is Python with PyTorch, the trace is PyTorch's own of one step, with all operators, "
+        "weights "
+        "and gradients: its observer (ExecutionTraceObserver) is switched on from outside, and what it "
+        "writes is "
+        "imported as pytorch-graph. A step ends with that of an optimizer, or begins with the network. The "
+        "calls give "
+        "products their times and the header its summary.\n"
         "\n"
         "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
 #define X(word, name, help) "  " name ": " help "\n"

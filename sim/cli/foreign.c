@@ -8,6 +8,7 @@
 #include "sim/cli/foreign_folder.h"
 #include "sim/cli/foreign_plan.h"
 #include "sim/cli/foreign_sites.h"
+#include "sim/cli/foreign_torch.h"
 #include "sim/cli/outputs.h"
 #include "sim/cli/paths.h"
 #include "sim/report/human.h"
@@ -139,12 +140,34 @@ static void tell_signal(int number, const char *program)
         fprintf(stderr, "leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
 }
 
-static void tell(const struct ll_session_trace *traces, size_t count, uint64_t refused, uint64_t unreadable,
-                 size_t running, const char *place)
+/* What PyTorch told of the process, where it is one with PyTorch. */
+static void tell_torch(const struct ll_session_trace *trace, const struct ll_torch_told *told,
+                       struct ll_str *out)
+{
+    if (told && told->joined)
+        ll_str_addf(out, "leadline: %s  is PyTorch's own trace of a step, %" PRIu64 " op%s", trace->path,
+                    told->ops, ll_plural(told->ops));
+    if (told && told->joined && told->steps)
+        ll_str_addf(out, ", of %" PRIu64 " step%s", told->steps, ll_plural(told->steps));
+    if (told && told->joined)
+        ll_str_addf(out, "%s; --calls keeps the calls instead\n",
+                    told->opaque ? ", with operators that are unknown here" : "");
+    if (told && told->warning)
+        ll_str_addf(
+            out,
+            "leadline: %s: PyTorch's own trace of a step is missing (%s); leadline info says how to take "
+            "one\n",
+            trace->path, told->trouble);
+}
+
+static void tell(const struct ll_session_trace *traces, size_t count, const struct ll_torch *torch,
+                 uint64_t refused, uint64_t unreadable, size_t running, const char *place)
 {
     struct ll_str out = {0};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         tell_trace(&traces[i], &out);
+        tell_torch(&traces[i], ll_torch_of(torch, traces[i].pid), &out);
+    }
     tell_cores(traces, count, &out);
     if (running)
         ll_str_addf(
@@ -171,7 +194,23 @@ static void tell(const struct ll_session_trace *traces, size_t count, uint64_t r
     ll_str_release(&out);
 }
 
-static void put_trace(struct ll_json *json, const struct ll_session_trace *trace)
+static void put_torch(struct ll_json *json, const struct ll_torch_told *told)
+{
+    ll_json_key(json, "pytorch");
+    if (!told) {
+        ll_json_null(json);
+        return;
+    }
+    ll_json_open_object(json);
+    ll_json_put_bool(json, "joined", told->joined);
+    ll_json_put_count(json, "ops", told->ops);
+    ll_json_put_count(json, "steps", told->steps);
+    ll_json_put_text(json, "trouble", told->trouble);
+    ll_json_close_object(json);
+}
+
+static void put_trace(struct ll_json *json, const struct ll_session_trace *trace,
+                      const struct ll_torch_told *told)
 {
     static const char *const by[] = {"none", "marks", "repetition"};
     const struct ll_capture_summary *summary = &trace->summary;
@@ -199,10 +238,12 @@ static void put_trace(struct ll_json *json, const struct ll_session_trace *trace
     ll_json_put_count(json, "unresolved", trace->unresolved);
     ll_json_put_text(json, "blas_core", trace->blas_core);
     ll_json_put_text(json, "better_core", trace->better_core);
+    put_torch(json, told);
     ll_json_close_object(json);
 }
 
-static int print_json(const struct ll_session_trace *traces, size_t count, size_t running, int status)
+static int print_json(const struct ll_session_trace *traces, size_t count, const struct ll_torch *torch,
+                      size_t running, int status)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -212,7 +253,7 @@ static int print_json(const struct ll_session_trace *traces, size_t count, size_
     ll_json_key(&json, "traces");
     ll_json_open_list(&json);
     for (size_t i = 0; i < count; i++)
-        put_trace(&json, &traces[i]);
+        put_trace(&json, &traces[i], ll_torch_of(torch, traces[i].pid));
     ll_json_close_list(&json);
     ll_json_close_object(&json);
     return ll_print(&out);
@@ -232,13 +273,15 @@ static int follow(struct ll_child *child, struct ll_session *session)
 }
 
 /* Our libraries lie in one folder. */
-static enum ll_status prepare(struct ll_arena *arena, const struct ll_foreign_plan *plan, const char *library,
-                              const char *folder, struct ll_launch *launch)
+static enum ll_status prepare(const struct ll_args *args, const struct ll_foreign_plan *plan,
+                              const char *library, const char *folder, struct ll_launch *launch)
 {
+    struct ll_arena *arena = args->arena;
     const char *tools = ll_copy_text(arena, library, (size_t)(strrchr(library, '/') - library));
     if (!tools)
         return LL_NO_MEMORY;
-    return ll_launch_prepare(arena, &plan->coverage, plan->mechanism, tools, folder, launch);
+    enum ll_status status = ll_launch_prepare(arena, &plan->coverage, plan->mechanism, tools, folder, launch);
+    return status == LL_OK && !ll_flag(args, "calls") ? ll_torch_prepare(arena, folder, launch) : status;
 }
 
 static const char *output_of(const struct ll_args *args)
@@ -266,22 +309,25 @@ static bool is_of_before(const char *output)
 }
 
 static int record_in(const struct ll_foreign_folder *rings_folder, const char *library,
-                     const struct ll_foreign_plan *plan, const struct ll_args *args, struct ll_child *child)
+                     const struct ll_foreign_plan *plan, const struct ll_args *args, struct ll_torch *torch,
+                     struct ll_child *child)
 {
     const char *folder = rings_folder->path;
     struct ll_foreign_sites sites = {0};
     struct ll_session_settings settings = {.folder = folder,
                                            .output = output_of(args),
-                                           .command = command_text(args),
+                                           .command = torch->command,
                                            .site = ll_foreign_site,
-                                           .context = &sites};
+                                           .context = &sites,
+                                           .warning = ll_flag(args, "calls") ? NULL : ll_torch_warning,
+                                           .warning_context = torch};
     const struct ll_ring_settings rings = {.least_allocation = LEAST_ALLOCATION,
                                            .lossy = ll_flag(args, "lossy")};
     enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
     if (trouble != LL_OK)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
     struct ll_launch launch;
-    trouble = prepare(args->arena, plan, library, folder, &launch);
+    trouble = prepare(args, plan, library, folder, &launch);
     if (trouble != LL_OK)
         return ll_failed("%s: %s", folder, ll_status_text(trouble));
     struct ll_session *session = ll_session_open(&settings, &trouble);
@@ -299,14 +345,16 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     uint64_t refused = ll_session_refused(session), unreadable = ll_session_unreadable(session);
     bool told = ll_session_close(session, args->arena, &traces, &count);
     ll_foreign_sites_release(&sites);
+    if (told && !ll_flag(args, "calls"))
+        told = ll_torch_join(torch, settings.output, &traces, &count);
     if (!told)
         return ll_failed("memory ran out");
     if (child->pid == 0)
         return status;
     tell_signal(child->ended_by, args->words[0]);
     size_t running = ll_foreign_folder_users(rings_folder);
-    tell(traces, count, refused, unreadable, running, folder);
-    int printed = ll_flag(args, "json") ? print_json(traces, count, running, status) : LL_DONE;
+    tell(traces, count, torch, refused, unreadable, running, folder);
+    int printed = ll_flag(args, "json") ? print_json(traces, count, torch, running, status) : LL_DONE;
     if (status == LL_DONE && printed != LL_DONE)
         return printed;
     if (count == 0 && is_of_before(settings.output))
@@ -333,8 +381,10 @@ int ll_record_foreign(const struct ll_args *args)
     struct ll_foreign_folder folder;
     int status = LL_FAILED;
     if (ll_foreign_folder_make(&folder, args->arena)) {
+        struct ll_torch torch = {.arena = args->arena, .folder = folder.path, .command = command_text(args)};
         ll_tell_plan(&plan);
-        status = record_in(&folder, library, &plan, args, &child);
+        status = record_in(&folder, library, &plan, args, &torch, &child);
+        ll_torch_release(&torch);
         ll_foreign_folder_remove(&folder);
     }
     ll_child_let_go_signals(&child);

@@ -82,15 +82,22 @@ static void warn_of_gaps(struct ll_warnings *warnings, const struct ll_report *r
 
 void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count)
 {
+    bool traces = count > 1 && strcmp(reports[0].trace_name, reports[count - 1].trace_name) != 0;
     for (size_t i = 0; i < count; i++) {
         struct ll_str whose = {0};
-        bool traces = strcmp(reports[0].trace_name, reports[count - 1].trace_name) != 0;
         if (traces)
             ll_str_addf(&whose, "%s: ", reports[i].trace_name);
-        ll_warn_of_trace(warnings, reports[i].result->prepared->trace, whose.text ? whose.text : "");
         if (count > 1)
             ll_str_addf(&whose, "%s: ", ll_report_machine(reports, count, &reports[i]));
         warn_of_gaps(warnings, &reports[i], whose.text ? whose.text : "");
+        warnings->failed |= whose.failed;
+        ll_str_release(&whose);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ll_str whose = {0};
+        if (traces)
+            ll_str_addf(&whose, "%s: ", reports[i].trace_name);
+        ll_warn_of_trace(warnings, reports[i].result->prepared->trace, whose.text ? whose.text : "");
         warnings->failed |= whose.failed;
         ll_str_release(&whose);
     }

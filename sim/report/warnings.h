@@ -29,7 +29,7 @@ void ll_covered_text(const struct ll_trace *trace, struct ll_str *out);
  * sentence, "" where there is one trace. */
 void ll_warn_of_trace(struct ll_warnings *warnings, const struct ll_trace *trace, const char *whose);
 
-/* What there is to say of simulated steps: of their traces first, then of each. Where there are several
+/* What there is to say of simulated steps: of each, then of their traces. Where there are several
  * traces or machines, a sentence begins with the one that it is of. */
 void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count);
 

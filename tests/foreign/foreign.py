@@ -20,7 +20,7 @@ def record(*command, machines=()):
     """FLOPs and counts by kind of all calls of the command; its trace runs on the machines."""
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "t.llt")
-        subprocess.run([sys.argv[1], "record", "-o", trace, "--", *command], check=True,
+        subprocess.run([sys.argv[1], "record", "--calls", "-o", trace, "--", *command], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         info = leadline("info", trace)
         steps = max(info["steps"], 1)

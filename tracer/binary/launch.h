@@ -5,7 +5,7 @@
 
 #include "tracer/binary/coverage.h"
 
-enum { LL_LAUNCH_SETTINGS = 5, LL_LAUNCH_PREFIX = 2 };
+enum { LL_LAUNCH_SETTINGS = 6, LL_LAUNCH_PREFIX = 2 };
 
 struct ll_launch {
     const char *settings[LL_LAUNCH_SETTINGS]; /* NAME=VALUE for its environment, ended by NULL */

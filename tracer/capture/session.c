@@ -346,6 +346,15 @@ static double unreturned_s(const struct recorded *process, uint64_t end_ns)
     return process->unreturned.count && end_ns > first_ns ? (double)(end_ns - first_ns) * 1e-9 : 0;
 }
 
+/* PyTorch as Python has it; a program in C++ has its own ways to be asked. */
+static bool has_torch(const struct ll_ring_process_info *info)
+{
+    size_t i = 0;
+    while (i < info->library_count && !strstr(info->libraries[i].path, "/libtorch_python."))
+        i++;
+    return i < info->library_count;
+}
+
 static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info,
                              const char *ended, uint64_t end_ns)
 {
@@ -368,6 +377,11 @@ static void count_late_facts(struct recorded *process, const struct ll_ring_proc
         ll_facts_add(&facts, "summary.unreturned_s", "%.6f", unreturned_s(process, end_ns));
     }
     ll_facts_add(&facts, "summary.ended", "%s", ended);
+    const struct ll_session_settings *settings = process->session->settings;
+    const char *warning =
+        settings->warning ? settings->warning(settings->warning_context, info->pid, has_torch(info)) : NULL;
+    if (warning)
+        ll_facts_add(&facts, "warning.pytorch", "%s", warning);
     if (!facts.failed)
         ll_recorder_facts(process->recorder, facts.items, facts.count);
     ll_arena_release(&arena);

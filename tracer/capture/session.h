@@ -30,6 +30,10 @@ struct ll_session_settings {
      * copied. NULL: the library's name and the offset in it. */
     const char *(*site)(void *context, const struct ll_ring_library *library, uint64_t address);
     void *context;
+    /* What the trace of a process shall warn of (a fact `warning.pytorch`), or NULL; asked at its end. `torch`:
+     * it has loaded PyTorch for Python. NULL: nothing. */
+    const char *(*warning)(void *context, uint64_t pid, bool torch);
+    void *warning_context;
 };
 
 /* Settings stay the caller's, who may fill in pid and times later, and outlive the session. NULL and *status
