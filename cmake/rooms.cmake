@@ -5,8 +5,10 @@
 add_library(ll_plain_flags INTERFACE)
 add_library(ll_flags INTERFACE)
 target_link_libraries(ll_flags INTERFACE ll_plain_flags)
+target_link_libraries(ll_plain_flags INTERFACE ll_hardening)
 target_compile_options(ll_plain_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
   -Wmissing-prototypes -Wvla -Wno-sign-conversion -ffp-contract=off
+  $<$<C_COMPILER_ID:Clang>:-Wno-enum-float-conversion> # whole numbers are named as enums
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<BOOL:${LL_WERROR}>:-Werror>)
 target_compile_definitions(ll_plain_flags INTERFACE LL_VERSION="${PROJECT_VERSION}")
 target_include_directories(ll_plain_flags INTERFACE ${PROJECT_SOURCE_DIR})
