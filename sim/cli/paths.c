@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
  * was made: all follows from where the running program lies. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "sim/cli/paths.h"
 
 #include <limits.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The build puts the program into BUILD/PRESET/sim/cli of the source tree. */
+/* The build puts the program into BUILD/sim/cli, and makes BUILD/source a link to the source tree. */
 static const char build_folder[] = "/sim/cli";
-enum { FROM_BIN = 2, FROM_TREE = 3, FROM_BUILD = 5 }; /* names to drop from the program's path */
+enum { FROM_BIN = 2, FROM_TREE = 3 }; /* names to drop from the program's path */
 
 static size_t colons(const char *path)
 {
@@ -53,9 +53,14 @@ const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *pro
         return folders;
     if (!(folders[count++] = climb(arena, program, FROM_BIN, "share/leadline/hwconfigs")))
         return NULL;
-    if (ends_with(program, (size_t)(slash - program), build_folder) &&
-        !(folders[count++] = climb(arena, program, FROM_BUILD, "hwconfigs")))
-        return NULL;
+    if (ends_with(program, (size_t)(slash - program), build_folder)) {
+        const char *linked = climb(arena, program, FROM_TREE, "source/hwconfigs");
+        char plain[PATH_MAX]; /* how messages name it */
+        if (!linked)
+            return NULL;
+        if (realpath(linked, plain) && !(folders[count++] = ll_copy_text(arena, plain, strlen(plain))))
+            return NULL;
+    }
     return folders;
 }
 

@@ -3,6 +3,9 @@
 
 #include "sim/cli/paths.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 static void expect_folders(const char *program, const char *path, const char *expected)
 {
     struct ll_arena arena = {0};
@@ -39,9 +42,28 @@ static void empty_entries_of_the_environment_are_nothing(void **state)
 static void a_program_in_its_build_tree_finds_the_source_tree(void **state)
 {
     (void)state;
-    expect_folders("/src/build/release/sim/cli/leadline", NULL,
-                   "[/src/build/release/sim/share/leadline/hwconfigs]"
-                   "[/src/hwconfigs]");
+    char tree[] = "/tmp/test_paths.XXXXXX", program[128], link[128], machines[128], expected[512];
+    assert_non_null(mkdtemp(tree));
+    snprintf(program, sizeof program, "%s/build/sim/cli/leadline", tree);
+    snprintf(link, sizeof link, "%s/build/source", tree);
+    snprintf(machines, sizeof machines, "%s/hwconfigs", tree);
+    snprintf(expected, sizeof expected, "[%s/build/sim/share/leadline/hwconfigs]", tree);
+    expect_folders(program, NULL, expected); /* no link, no source tree */
+
+    char *build = strrchr(link, '/');
+    *build = '\0';
+    assert_int_equal(mkdir(link, 0700), 0);
+    *build = '/';
+    assert_int_equal(mkdir(machines, 0700), 0);
+    assert_int_equal(symlink("..", link), 0);
+    snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "[%s]", machines);
+    expect_folders(program, NULL, expected);
+
+    unlink(link);
+    *build = '\0';
+    rmdir(link);
+    rmdir(machines);
+    rmdir(tree);
 }
 
 static void a_program_of_unknown_place_has_no_folders(void **state)
