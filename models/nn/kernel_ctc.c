@@ -70,7 +70,7 @@ static void normalise(const struct utterance *u, uint64_t frame)
     real *dx = u->dx + frame * u->stride;
     double most = (double)x[0], sum = 0;
     for (uint64_t c = 1; c < u->classes; c++)
-        most = fmax(most, (double)x[c]);
+        most = (double)x[c] > most ? (double)x[c] : most; /* fmax makes gcc 12 for arm64 fail here */
     for (uint64_t c = 0; c < u->classes; c++)
         sum += exp((double)x[c] - most);
     u->norm[frame] = most + log(sum);

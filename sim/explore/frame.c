@@ -59,6 +59,7 @@ static const char *copied(struct reader *r, const char *text)
 /* How many rows a table has. */
 static bool count_rows(struct reader *r, const char *sql, uint64_t *count)
 {
+    *count = 0;
     struct ll_query *made = query(r, sql);
     if (!made || !ll_query_next(made))
         return made && trouble(r);

@@ -117,7 +117,7 @@ static bool moves_its_operands(const struct ll_work *work)
 static struct ll_least *make_room(uint64_t operands, struct ll_arena *arena)
 {
     struct ll_least *least = ll_alloc(arena, 1, sizeof *least);
-    for (unsigned i = 0; least && i < KEEPERS * PARTS; i++) {
+    for (unsigned i = 0; least && i < (unsigned)KEEPERS * PARTS; i++) {
         struct events *events = &least->moved[i / PARTS][i % PARTS];
         events->at = ll_alloc(arena, operands, sizeof *events->at);
         if (!events->at)
@@ -141,7 +141,7 @@ const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct l
         for (enum keeper k = 0; moves_its_operands(work) && k < KEEPERS; k++)
             add_events(prepared, seq, work, k, &least->moved[k][part]);
     }
-    for (unsigned i = 0; i < KEEPERS * PARTS; i++)
+    for (unsigned i = 0; i < (unsigned)KEEPERS * PARTS; i++)
         sum_up(&least->moved[i / PARTS][i % PARTS], least->steps);
     return least;
 }

@@ -129,7 +129,7 @@ enum ll_dimension ll_field_dimension(const struct ll_field *field);
 /* Words for "did you mean": bounded, further ones are left out. There is room for all kinds and classes of
  * ops, and for as many machines. */
 enum { LL_MAX_WORDS = 512 };
-static_assert(LL_MAX_WORDS >= LL_OP_COUNT + LL_CLASS_COUNT, "each kind is a word to be near to");
+static_assert(LL_MAX_WORDS >= (int)LL_OP_COUNT + (int)LL_CLASS_COUNT, "each kind is a word to be near to");
 struct ll_near_words {
     const char *words[LL_MAX_WORDS];
     size_t count;

@@ -125,7 +125,7 @@ static void tabulate(const struct held *all, struct ll_outcome *outcome)
 static void draw(const struct held *all, struct ll_outcome *outcome)
 {
     const char *names[LL_TBD_COUNT], *kinds[LL_HOLDS_COUNT];
-    double values[LL_TBD_COUNT * LL_HOLDS_COUNT];
+    double values[(size_t)LL_TBD_COUNT * LL_HOLDS_COUNT];
     size_t count = 0;
     for (int m = 0; m < LL_HOLDS_COUNT; m++)
         kinds[m] = ll_training_memory_name((enum ll_training_memory)m);

@@ -123,8 +123,11 @@ static void one_tree_runs_in_the_best_number_of_chunks(void **state)
 {
     (void)state;
     double best_s = INFINITY;
-    for (int c = 1; c < 10000; c++)
-        best_s = fmin(best_s, (2 * 3 - 1 + c) * (a + 3 * M / (c * B)));
+    for (int c = 1; c < 10000; c++) {
+        double time_s = (2 * 3 - 1 + c) * (a + 3 * M / (c * B));
+        if (time_s < best_s)
+            best_s = time_s;
+    }
     expect_all_reduce(switch8, LL_ALGORITHM_TREE, 8, best_s);
 }
 
