@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Sets Leadline up on a Debian 12, builds it, shows it, tests it. `./do` alone lists what it can do.
+# Sets Leadline up on a Debian 12 or 13, builds it, shows it, tests it. `./do` alone lists what it can do.
 set -eu
 cd "$(dirname "$0")"
 
@@ -14,13 +14,15 @@ usage() {
 ./do soak [N]    property tests with N fresh seeds under the sanitizers, and N programs and recorders killed
                  at random moments (20 when not given)
 ./do package     build a .deb below build/release
+./do platforms   demo and tests on a fresh Debian 13; built for arm64, and tested as far as an emulator can (root)
 END
 }
 
-# What a build needs; a program to compile with is asked for first. The tests need a few more.
+# What a build needs; a program to compile with is asked for first. The tests need a few more. All of these names are
+# known to each Debian that we speak of.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libopenblas-pthread-dev libzstd-dev libelf-dev libdw-dev
     libyaml-dev libhwloc-dev libsqlite3-dev zlib1g-dev libcmocka-dev"
-test_packages="clang libclang-rt-14-dev clang-format-14 shellcheck valgrind libopenmpi-dev openmpi-bin sqlite3"
+test_packages="clang libclang-rt-dev shellcheck valgrind libopenmpi-dev openmpi-bin sqlite3"
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -52,13 +54,36 @@ need() {
     exit 3
 }
 
-# build PRESET [TARGETS...]: quiet unless something is wrong.
+# build PRESET [TARGETS...]: says how far it is, and what is wrong.
 build() {
     preset=$1
     shift
     say "building $preset"
     cmake --preset "$preset" --log-level=WARNING >/dev/null
-    cmake --build --preset "$preset" --target "${@:-all}" -- --quiet
+    export NINJA_STATUS='[%p] '
+    if [ -t 1 ]; then
+        cmake --build --preset "$preset" --target "${@:-all}"
+    else
+        { cmake --build --preset "$preset" --target "${@:-all}" 2>&1 || echo "builder's status $?"; } | tenths
+    fi
+}
+
+# tenths: passes lines on, but of those that tell how far a build is the first of each tenth; returns its status.
+tenths() {
+    told=
+    while IFS= read -r line; do
+        case $line in
+        "builder's status "*) return "${line##* }" ;;
+        'ninja: no work to do.') continue ;;
+        '['*'%] '*)
+            percent=${line%%%*}
+            tenth=$((${percent#'['} / 10))
+            [ "$tenth" != "$told" ] || continue
+            told=$tenth
+            ;;
+        esac
+        say "$line"
+    done
 }
 
 # names FILES...: without folder and ending.
@@ -77,7 +102,7 @@ prepare() {
 }
 
 demo() {
-    build release
+    build release leadline
     PATH=$PWD/build/release/sim/cli:$PATH
     mkdir -p build/demo
     run leadline record alexnet --train --batch 8 --steps 3 -o build/demo/alexnet.llt
@@ -93,59 +118,44 @@ all_tests() {
     for tree in release debug; do build "$tree"; done
     build tsan test_pool test_pool_settle prop_kernels
     echo 'subdirs(release debug tsan)' >build/CTestTestfile.cmake
-    ctest --test-dir build --output-on-failure --no-label-summary -j "$(nproc)"
+    run_tests build --output-on-failure --no-label-summary -j "$(nproc)"
 }
 
-bench() {
+# run_tests FOLDER OPTIONS...: ctest, and just before its summary why tests were skipped, as each said itself.
+run_tests() {
+    folder=$1
+    { ctest --test-dir "$@" || echo "ctest's status $?"; } | (
+        status=0 summary=
+        while IFS= read -r line; do
+            case $line in
+            "ctest's status "*) status=${line##* } ;;
+            [0-9]*'% tests passed'*) summary=$line ;;
+            *) if [ "$summary" ]; then summary="$summary
+$line"; else printf '%s\n' "$line"; fi ;;
+            esac
+        done
+        # Only when ctest has ended is its log whole.
+        printf '%s\n' "$summary" | why_skipped "$folder/Testing/Temporary/LastTest.log"
+        printf '%s\n' "$summary"
+        exit "$status"
+    )
+}
+
+# why_skipped LOG <SUMMARY: the last line that each skipped test printed.
+why_skipped() {
+    awk 'summary { if (/\(Skipped\)$/) said[$3] = "does not say why"; next }
+         /^[0-9]+\/[0-9]+ Testing: / { name = $3 }
+         /^<end of output>$/ { inside = 0 }
+         inside && NF && name in said { said[name] = $0 }
+         /^-+$/ && last == "Output:" { inside = 1 }
+         /^"[^"]*" end time: / && name in said { print name " is skipped: " said[name] }
+         { last = $0 }' summary=1 - summary=0 "$1"
+}
+
+# On machines that are made for it, below build/platforms.
+platforms() {
     build release
-    for name in $(names tests/bench/bench_*.c); do run "build/release/tests/$name"; done
-    peers=build/release/tests/peers
-    beside "$peers/transformer_layer" tests/peers/torch_transformer.py
-    for model in resnet inception_v3; do beside "$peers/image_net" tests/peers/torch_image_net.py "$model"; done
-}
-
-# A step of ours beside PyTorch's, where that is installed.
-beside() {
-    run tests/peers/torch.sh "$@" || [ $? = 77 ]
-}
-
-host() {
-    build release
-    run build/release/sim/cli/leadline calibrate -o build/host.yaml
-    run build/release/tests/host_steps build/host.yaml
-}
-
-fuzz() {
-    # shellcheck disable=SC2086
-    need $test_packages
-    targets=$(names tests/fuzz/fuzz_*.c)
-    # shellcheck disable=SC2086
-    build fuzz $targets
-    for name in $targets; do
-        seeds=tests/fuzz/corpus/${name#fuzz_}
-        found=build/fuzz/found/${name#fuzz_}
-        mkdir -p "$found"
-        run "build/fuzz/tests/$name" -runs="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-            "$found" "$seeds"
-    done
-}
-
-soak() {
-    build debug
-    i=0
-    while [ $((i += 1)) -le "$1" ]; do
-        LL_SEED=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
-        export LL_SEED
-        say "seed $LL_SEED"
-        ctest --test-dir build/debug --output-on-failure -R prop_ -Q -O build/soak.log || {
-            cat build/soak.log >&2
-            say "LL_SEED=$LL_SEED repeats it"
-            exit 1
-        }
-    done
-    say "no law was broken"
-    build release leadline leadline_preload products
-    LL_KILLS=$1 run tests/foreign/killed.sh build/release/sim/cli/leadline build/release/tests/foreign/products
+    LL_PLATFORMS=1 run_tests build/release --output-on-failure --verbose -R platforms_
 }
 
 case ${1:-} in
@@ -155,6 +165,7 @@ bench) prepare; bench ;;
 host) prepare; host ;;
 fuzz) prepare; fuzz "${2:-100000}" ;;
 soak) prepare; soak "${2:-20}" ;;
+platforms) prepare; need debootstrap; platforms ;;
 package) prepare; need dpkg-dev file; build release; run cpack --config build/release/CPackConfig.cmake -B build/release ;;
 '') usage ;;
 *) say "no command '$1'" && usage >&2 && exit 2 ;;
