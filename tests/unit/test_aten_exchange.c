@@ -62,6 +62,7 @@ static void each_exchange_is_one_op(void **state)
     expect_one(OP("_c10d_functional::all_gather_into_tensor", 10, 9,
                   TAKES("[6],[],[]", "'float','Scalar',''") ",'Concrete Inputs':['','4','']"),
                LL_OP_ALL_GATHER, 6, 24, 4);
+    expect_one(OP("nccl:all_reduce", 10, 9, TAKES("[33]", "'float'")), LL_OP_ALL_REDUCE, 33, 33, 0);
     static const struct {
         const char *note;
         enum ll_op_kind kind;

@@ -153,6 +153,23 @@ static void compiled_kernels_move_their_bytes(void **state)
     end_conversion(&c);
 }
 
+/* x[8,64] w[64,128] and what is added to it: 2 * 8 * 64 * 128 FLOP, as the shapes say. */
+static void templates_for_products_are_products(void **state)
+{
+    (void)state;
+    struct conversion c =
+        import_fine(OP("triton_tem_fused_addmm_1", 5, 9,
+                       TAKES("[8,64],[64,128],[128],[8,128]", "'float','float','float','float'")));
+    assert_int_equal(all_flops(c.trace), 2 * 8 * 64 * 128);
+    assert_false(warned(&c, "unknown"));
+    end_conversion(&c);
+    c = import_fine(OP("triton_tem_fused_convolution_1", 5, 9,
+                       TAKES("[8,4,9,9],[6,4,3,3],[8,6,7,7]", "'float','float','float'")));
+    assert_int_equal(all_flops(c.trace), 0);
+    assert_true(warned(&c, "triton_tem_fused_convolution_1"));
+    end_conversion(&c);
+}
+
 /* 32 heads of queries on 8 of keys: 4 * 32 * 128 * 1024 * 64 FLOP in products. */
 static void fewer_heads_of_keys_are_as_many_products(void **state)
 {
@@ -190,6 +207,7 @@ int main(void)
         cmocka_unit_test(coverage_is_the_share_of_the_devices_time),
         cmocka_unit_test(profiles_of_old_versions_are_read),
         cmocka_unit_test(compiled_kernels_move_their_bytes),
+        cmocka_unit_test(templates_for_products_are_products),
         cmocka_unit_test(fewer_heads_of_keys_are_as_many_products),
         cmocka_unit_test(lists_of_tensors_have_the_type_that_was_seen),
     };

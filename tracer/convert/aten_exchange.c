@@ -212,14 +212,17 @@ const char *ll_aten_EXCHANGE(struct ll_aten *call)
                                  : no_sizes;
 }
 
-/* record_param_comms without an operator around it that tells more. What only waits is no exchange; an
- * execution graph has the operators. */
+/* record_param_comms without an operator around it that tells more, or nccl:all_reduce where that is all. What
+ * only waits is no exchange; an execution graph has the operators. */
 const char *ll_aten_NOTED_EXCHANGE(struct ll_aten *call)
 {
     const struct ll_torch_exchange *told = call->node->exchange;
+    const struct ll_torch_tensor *tensor = tensor_at(call, 0, 0);
+    const char *library = strchr(call->node->name, ':');
+    if (!told && library && kind_of(library + 1) != LL_OP_COUNT)
+        return tensor ? record_tensors(call, kind_of(library + 1), NULL, 0, 0) : no_sizes;
     if (!told)
         return NULL;
-    const struct ll_torch_tensor *tensor = tensor_at(call, 0, 0);
     if (!told->name)
         return tensor && ll_elements(&tensor->shape) > 0 ? "the file does not say which exchange it is"
                                                          : NULL;

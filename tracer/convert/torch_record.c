@@ -36,6 +36,7 @@ struct state {
 
 struct record {
     struct ll_import *import;
+    bool bare; /* exchanges have the names of the library alone */
     struct ll_torch_nodes *nodes;
     enum ll_torch_file file;
     struct state *states;
@@ -140,6 +141,22 @@ static void warn(struct record *r, const char *key, const char *sentence)
     }
 }
 
+/* What a library for communication calls its exchanges: "nccl:all_reduce". */
+static bool is_communicator(const char *name)
+{
+    return starts(name, "nccl:") || starts(name, "gloo:") || starts(name, "mpi:") || starts(name, "ucc:");
+}
+
+/* PyTorch before 1.13 has no operators for exchanges, and no notes of communicators: the libraries' names are
+ * all there is. Later they stand beside these. */
+static bool has_bare_exchanges(const struct ll_torch_nodes *nodes)
+{
+    for (uint64_t i = 0; i < nodes->count; i++)
+        if (starts(nodes->at[i].name, "c10d::") || starts(nodes->at[i].name, "record_param_comms"))
+            return false;
+    return true;
+}
+
 /* Phase and scope: those of the node around it, unless its name or kind says more. */
 static bool place_node(struct record *r, uint64_t i)
 {
@@ -150,6 +167,8 @@ static bool place_node(struct record *r, uint64_t i)
     state->scope = outer ? outer->scope : "";
     state->phase = outer ? outer->phase : LL_PHASE_FORWARD;
     state->row = ll_aten_find(node->name);
+    if (r->bare && is_communicator(node->name))
+        state->row = ll_aten_find("record_param_comms");
     if (starts(node->name, "Optimizer."))
         state->phase = LL_PHASE_UPDATE;
     if (starts(node->name, "autograd::engine::evaluate_function") || node->scope == BACKWARD_NODE ||
@@ -434,6 +453,7 @@ static bool look_around(struct record *r)
     if (!leaves)
         return ll_import_no_memory(r->import);
     bool fine = true;
+    r->bare = has_bare_exchanges(r->nodes);
     for (uint64_t i = 0; fine && i < r->nodes->count; i++)
         fine = place_node(r, i);
     find_leads(r);
@@ -568,6 +588,26 @@ static bool find_moved(struct record *r, struct ll_aten *call, struct moved *mov
     return true;
 }
 
+/* Of the templates that torch.compile fills in for products the shapes tell which one it is: a, b, perhaps
+ * more that goes into the result element by element, and the result. Whether it is one. */
+static bool record_template(struct ll_aten *call, const struct moved *moved)
+{
+    if (!starts(call->node->name, "triton_tem_") || moved->in_count < 2 || moved->out_count != 1)
+        return false;
+    const struct ll_shape *a = &moved->in[0].shape, *b = &moved->in[1].shape, *y = &moved->out[0];
+    const unsigned rank = y->rank;
+    bool product = (rank == 2 || rank == 3) && a->rank == rank && b->rank == rank &&
+                   a->dim[rank - 2] == y->dim[rank - 2] && b->dim[rank - 1] == y->dim[rank - 1] &&
+                   a->dim[rank - 1] == b->dim[rank - 2] &&
+                   (rank == 2 || (a->dim[0] == y->dim[0] && b->dim[0] == y->dim[0]));
+    return product &&
+           !ll_aten_do(call,
+                       &(struct ll_import_op){.kind = rank == 2 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
+                                              .in = moved->in,
+                                              .in_count = 2},
+                       NULL);
+}
+
 /* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
  */
 static const char *record_foreign(struct record *r, uint64_t i)
@@ -579,7 +619,7 @@ static const char *record_foreign(struct record *r, uint64_t i)
     struct ll_imported *out = ll_alloc(&r->import->arena, moved.out_count + 1u, sizeof *out);
     if (!out)
         return ll_status_text(LL_NO_MEMORY);
-    if (moved.out_count == 0)
+    if (moved.out_count == 0 || record_template(&call, &moved))
         return NULL;
     call.scope = within(r, call.scope, call.node->name);
     const char *trouble = ll_aten_do(&call,
@@ -598,18 +638,12 @@ static const char *record_foreign(struct record *r, uint64_t i)
     return trouble;
 }
 
-/* Kernels that torch.compile puts together of what goes element by element, or sums it up: they move their
- * bytes, and that is what they take. Its products (triton_tem_) are not among them. */
-static bool just_moves(const struct ll_torch_node *node)
-{
-    return starts(node->name, "triton_poi_") || starts(node->name, "triton_red_") ||
-           starts(node->name, "triton_per_") || starts(node->name, "triton_for_");
-}
-
 /* What cannot be recorded for this reason is kept as it is, where the user wants that, or refused. */
 static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
 {
-    if (!r->import->allow_opaque && !just_moves(&r->nodes->at[i]))
+    /* Kernels of torch.compile put together what goes element by element, or sums it up: moving their bytes is
+     * what they take. */
+    if (!r->import->allow_opaque && !starts(r->nodes->at[i].name, "triton_"))
         refuse(r, r->nodes->at[i].name, why);
     else if ((why = record_foreign(r, i)))
         refuse(r, r->nodes->at[i].name, why);
