@@ -39,8 +39,8 @@ static void a_real_run_has_its_flops_and_parameters(void **state)
     end_conversion(&c);
 }
 
-/* Modules of others' bug reports: dilated, grouped and transposed convolutions, attention, an encoder, forward
- * and, of some, backwards. tests/peers/flops/flops.csv has FLOPs that were counted by hand. */
+/* Modules of others' bug reports: grouped and transposed convolutions, attention, an encoder, forward and, of
+ * some, backwards. tests/peers/flops/flops.csv has FLOPs that were counted by hand. */
 static void products_are_as_many_as_counted_by_hand(void **state)
 {
     (void)state;

@@ -283,8 +283,8 @@ const char *ll_aten_PADDED(struct ll_aten *call)
     return copy_as(call, x, &made);
 }
 
-/* What zeros(size), arange(end) and the like make where nobody knows their result: what they call fills it, or
- * a list of numbers says its size. */
+/* What zeros(size), arange(end) and the like make where nobody knows their result: what they call fills it,
+ * or a list of numbers says its size. */
 static const char *fill_unseen(struct ll_aten *call)
 {
     struct ll_shape made = {.dtype = LL_F32};

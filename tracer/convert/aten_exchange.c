@@ -212,8 +212,8 @@ const char *ll_aten_EXCHANGE(struct ll_aten *call)
                                  : no_sizes;
 }
 
-/* record_param_comms without an operator around it that tells more, or nccl:all_reduce where that is all. What
- * only waits is no exchange; an execution graph has the operators. */
+/* record_param_comms without an operator around it that tells more, or nccl:all_reduce where that is all.
+ * What only waits is no exchange; an execution graph has the operators. */
 const char *ll_aten_NOTED_EXCHANGE(struct ll_aten *call)
 {
     const struct ll_torch_exchange *told = call->node->exchange;

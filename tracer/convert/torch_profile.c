@@ -590,8 +590,8 @@ static bool is_floating(enum ll_dtype dtype)
     return dtype == LL_F32 || dtype == LL_F16 || dtype == LL_BF16 || dtype == LL_F64;
 }
 
-/* What lists of tensors do not say: tensors of such dimensions had this type before, or, where there were none
- * yet, the last one of floating point. */
+/* What lists of tensors do not say: tensors of such dimensions had this type before, or, where there were
+ * none yet, the last one of floating point. */
 static void find_types(struct profile *p)
 {
     struct ll_map dims = {0};

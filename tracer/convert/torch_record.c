@@ -131,7 +131,7 @@ static const char *within(struct record *r, const char *outer, const char *name)
 }
 
 /* A sentence for whoever reads the trace. */
-static void warn(struct record *r, const char *key, const char *sentence)
+static void remark(struct record *r, const char *key, const char *sentence)
 {
     if (!sentence)
         ll_import_no_memory(r->import);
@@ -268,7 +268,8 @@ static bool is_product(const struct ll_aten_row *row)
 
 /* Whether what lies below a node computes all that comes out of it: each result is memory that one of these
  * wrote, or, unless the name says that it changes, memory that went in. Where nobody knows what comes out,
- * anything that computes will do, but for a product, of which what is below may be no more than the bias. An operator that has a row is left for such as have one alone. */
+ * anything that computes will do, but for a product, of which what is below may be no more than the bias. An
+ * operator that has a row is left for such as have one alone. */
 static bool find_lead(struct record *r, uint64_t i)
 {
     struct ll_aten call = call_of(r, i);
@@ -387,7 +388,7 @@ static bool mark_steps(struct record *r, struct ll_torch_leaf *leaves, uint64_t 
     }
     *count = kept;
     if (fine && marks.warning)
-        warn(r, "steps", marks.warning);
+        remark(r, "steps", marks.warning);
     if (fine && marks.step_count == 0 &&
         (fine = ll_torch_period(r->import, leaves, *count, r->file, &period)))
         for (uint64_t i = period; i < *count; i += period)
@@ -439,7 +440,7 @@ static bool tell_numbers(struct record *r, struct ll_torch_leaf *leaves, uint64_
             ll_str_addf(&line, "%s%s", line.length ? ", " : "assumed, for the file does not say: ", assumed);
     }
     if (line.length > 0)
-        warn(r, "assumed", line.failed ? NULL : ll_copy_text(&r->import->arena, line.text, line.length));
+        remark(r, "assumed", line.failed ? NULL : ll_copy_text(&r->import->arena, line.text, line.length));
     ll_str_release(&line);
     ll_map_release(&all);
     return r->import->status == LL_OK;

@@ -31,8 +31,8 @@ bool ll_torch_period(struct ll_import *import, const struct ll_torch_leaf *leave
                      enum ll_torch_file file, uint64_t *period);
 
 /* Steps as PyTorch marks them: ProfilerStep#N, on one thread or several. A mark without a call is no step,
- * nor is what lies before the first mark or behind the last, nor a first step that is but the end of the second
- * one or a last step that is but the beginning of the one before, where no other step is like it. */
+ * nor is what lies before the first mark or behind the last, nor a first step that is but the end of the
+ * second one or a last step that is but the beginning of the one before, where no other step is like it. */
 #define LL_TORCH_NO_STEP UINT64_MAX
 struct ll_torch_mark {
     uint64_t begin, end, place; /* times, where nodes have them; place of the node */

@@ -280,7 +280,7 @@ static bool wants_image(const struct search *s, const struct ll_shape *image)
     return false;
 }
 
-/* Whether the convolution that this is the way back of had a bias: the last one of the same image and filter. */
+/* Whether the convolution that this is the way back of had a bias: the last one of this image and filter. */
 static bool had_bias(const struct search *s)
 {
     ll_aten_rule *const forward = ll_aten_CONVOLUTION;
