@@ -260,11 +260,12 @@ static int too_few(const struct tuning *t, uint64_t folds)
             "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
             "name and its aliases",
             t->data, t->machine->stem, hardware_of(t));
-    return ll_wrong("%s: rows of %zu different shape%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
-                    " folds need as many%s%s",
-                    t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
-                    measured == 1 ? "was" : "were", folds, r->unscored ? ". Of the others the first: " : "",
-                    r->unscored ? r->why : "");
+    return ll_wrong(
+        "%s: rows of %zu different shape%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
+        " folds need as many%s%s",
+        t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
+        measured == 1 ? "was" : "were", folds, r->unscored ? ". Of the others the first: " : "",
+        r->unscored ? r->why : "");
 }
 
 /* The numbers are shown all the same: they tell where it went wrong. */

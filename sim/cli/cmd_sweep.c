@@ -244,9 +244,9 @@ static struct ll_store *open_store(struct exploration *e, const char *path, enum
     snprintf(file_hash, sizeof file_hash, "%016" PRIx64, e->space->text_hash);
     snprintf(seed, sizeof seed, "%" PRIu64, e->space->search.seed);
     struct ll_fact facts[] = {
-        {"sweep", e->space->name}, {"file.hash", file_hash},
-        {"base", e->space->base},  {"base.name", e->space->machine->name},
-        {"search.seed", seed},     {"command", command_line(e)},
+        {"sweep", e->space->name},     {"file.hash", file_hash},
+        {"base", e->space->base},      {"base.name", e->space->machine->name},
+        {"search.seed", seed},         {"command", command_line(e)},
         {LL_FACT_WARNING, e->warning},
     };
     struct ll_evaluation base = {0};

@@ -76,9 +76,8 @@ static int draw_figure(const struct ll_args *args, const struct ll_findings *fin
 static int write_page(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
 {
     const char *sweep = ll_data_frame_fact(findings->frame, "sweep");
-    const struct ll_sweep_page page = {.title = sweep ? sweep : args->words[0],
-                                       .command = command_line(args),
-                                       .version = LL_VERSION};
+    const struct ll_sweep_page page = {
+        .title = sweep ? sweep : args->words[0], .command = command_line(args), .version = LL_VERSION};
     struct ll_str text = {0};
     if (!page.command || !ll_sweep_page(findings, &page, &text, diags)) {
         ll_str_release(&text);

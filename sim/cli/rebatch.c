@@ -75,6 +75,6 @@ struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trac
     }
     if (trouble)
         ll_wrong("%s: only micro-batches of its own %" PRIu64 " samples can be tried: %s", path,
-                ll_trace_batch(trace), trouble);
+                 ll_trace_batch(trace), trouble);
     return take_batch(trace, 0, was, path, status);
 }

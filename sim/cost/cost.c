@@ -94,8 +94,14 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
     const struct ll_kernel kernel = kernel_of(doer, variant, why);
-    struct ll_sized s = {machine,    &kernel,    *unit, unit->count, ll_task_of(work, doer->dtype),
-                         doer->work, doer->found, doer->unit,
+    struct ll_sized s = {machine,
+                         &kernel,
+                         *unit,
+                         unit->count,
+                         ll_task_of(work, doer->dtype),
+                         doer->work,
+                         doer->found,
+                         doer->unit,
                          doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1};
     const struct ll_software *software = &machine->software;
     s.task.instances = unit->count;
@@ -110,12 +116,11 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
         ll_skip_zeros(&s.task, unit, why);
     ll_tell_elements(&s.task, why);
     ll_sized_tell(&s, why);
-    *cost =
-        (struct ll_cost){.unit = doer->unit,
-                         .clock_hz = s.unit.clock_hz,
-                         .serial = kernel.serial,
-                         .made = s.made,
-                         .zeros = s.task.zeros};
+    *cost = (struct ll_cost){.unit = doer->unit,
+                             .clock_hz = s.unit.clock_hz,
+                             .serial = kernel.serial,
+                             .made = s.made,
+                             .zeros = s.task.zeros};
     ll_cost_start(machine, &kernel, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;

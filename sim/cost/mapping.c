@@ -513,7 +513,8 @@ static void find_least(struct search *s)
 static struct search search_of(const struct ll_hierarchy *hierarchy)
 {
     const struct ll_gemm *d = &hierarchy->problem.dims;
-    struct search s = {.h = hierarchy, .best = {.objective = INFINITY}, .best_second = INFINITY, .best_sum_s = INFINITY};
+    struct search s = {
+        .h = hierarchy, .best = {.objective = INFINITY}, .best_second = INFINITY, .best_sum_s = INFINITY};
     struct spent *outermost = &s.so_far[hierarchy->count];
     memcpy(outermost->pace_s, hierarchy->elsewhere.pace_s, sizeof outermost->pace_s);
     outermost->apart_s = hierarchy->elsewhere.apart_s;

@@ -518,7 +518,9 @@ static struct pace pace_by(const struct ll_sized *s, const struct ll_way *way, c
 static void spare_in(const struct ll_sized *s, const struct ll_way *way, uint32_t group,
                      const struct ll_cost *computed, struct pace *best, struct ll_spare *spare)
 {
-    enum { TRIES = 64 }; /* there are hardly ever as many blockings between the two that are the least in one */
+    enum {
+        TRIES = 64
+    }; /* there are hardly ever as many blockings between the two that are the least in one */
     struct ll_spare tried = *spare, slowest, floor;
     tried.s[group] = 0;
     pace_by(s, way, &tried, computed, &floor);
@@ -578,10 +580,8 @@ static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struc
                            const struct pace *least, struct range *range)
 {
     struct ll_way way;
-    struct ll_cost cost = {.serial = s->kernel->serial,
-                           .unit = s->unit_index,
-                           .made = s->made,
-                           .zeros = s->task.zeros};
+    struct ll_cost cost = {
+        .serial = s->kernel->serial, .unit = s->unit_index, .made = s->made, .zeros = s->task.zeros};
     if (!ask_way(s, index, &way, NULL))
         return no_pace;
     time_compute(s, &way, &cost, NULL);

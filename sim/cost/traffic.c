@@ -354,8 +354,8 @@ static struct flow into_private(const struct ll_machine *machine, const struct l
 {
     const struct ll_gemm *share = &way->share;
     bool bounded = group->catcher == LL_CATCHER_UNIT || !way->any_tile;
-    struct flow best =
-        bounded ? asked_by_unit(machine, task, way, group, why) : (struct flow){.price = INFINITY, .bytes = INFINITY};
+    struct flow best = bounded ? asked_by_unit(machine, task, way, group, why)
+                               : (struct flow){.price = INFINITY, .bytes = INFINITY};
     bool is_searched = is_nested(machine, task, nested, group);
     if (is_searched)
         best = cheaper(group, best, nested_flow(machine, nested, group, why));
@@ -457,9 +457,8 @@ static struct flow flow_into(const struct ll_machine *machine, const struct ll_t
                              const struct ll_way *way, const struct ll_nested *nested,
                              const struct group *group, struct ll_explain *why)
 {
-    return ll_catcher_is_shared(machine, group->catcher)
-               ? into_shared(machine, task, way, nested, group, why)
-               : near_flow(machine, task, way, nested, group, why);
+    return ll_catcher_is_shared(machine, group->catcher) ? into_shared(machine, task, way, nested, group, why)
+                                                         : near_flow(machine, task, way, nested, group, why);
 }
 
 /* Of a level's budget, what is left when all groups of operands go for the least price. */

@@ -441,8 +441,8 @@ static void compare_workloads(struct ll_store *store, const uint64_t *hashes, st
 static bool has_other_dtype(struct ll_store *store)
 {
     struct ll_query *other =
-        ll_query_new(store->database, "SELECT count(*) FROM provenance WHERE name = '" LL_FACT_DTYPE
-                                      "' AND value IS NOT ?1");
+        ll_query_new(store->database,
+                     "SELECT count(*) FROM provenance WHERE name = '" LL_FACT_DTYPE "' AND value IS NOT ?1");
     for (size_t i = 0; other && i < BASIS_COUNT; i++)
         if (!strcmp(basis[i].name, LL_FACT_DTYPE))
             ll_query_text(other, 1, store->basis[i].value);

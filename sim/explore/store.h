@@ -43,7 +43,7 @@ struct ll_store;
     X("version", "the version of leadline")                                                                  \
     X("code", "the code of leadline")                                                                        \
     X("base.hash", "the base machine")                                                                       \
-    X(LL_FACT_DTYPE, "the dtype")                                                                                \
+    X(LL_FACT_DTYPE, "the dtype")                                                                            \
     X("couplings", "couplings")                                                                              \
     X("definitions", "definitions")                                                                          \
     X("constraints", "constraints")

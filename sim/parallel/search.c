@@ -22,7 +22,8 @@
 
 enum {
     MOST_ZERO = 3,
-    OPS_SIMULATED = 1 << 18 /* the ops of all simulations together: a second or two, however many plans that is */
+    OPS_SIMULATED =
+        1 << 18 /* the ops of all simulations together: a second or two, however many plans that is */
 };
 
 struct searching {
@@ -239,7 +240,8 @@ static bool can_share(struct searching *s, struct base *base, const struct ll_pa
         return plan->zero == 0 || base->shares[plan->zero].can;
     struct ll_spread *spread = ll_spread_trace(s->trace, plan, s->search->devices, &diags);
     s->failed |= !spread && diags.count == 0;
-    for (uint64_t zero = spread ? 1 : plan->zero; zero <= plan->zero; zero++) { /* a stage does what those below do */
+    for (uint64_t zero = spread ? 1 : plan->zero; zero <= plan->zero;
+         zero++) { /* a stage does what those below do */
         base->shares[zero].known = true;
         base->shares[zero].can = spread;
     }

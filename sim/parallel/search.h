@@ -40,8 +40,8 @@ struct ll_found_plan {
 };
 
 struct ll_search_result {
-    uint64_t considered;           /* plans, each of which came out as one of these by its estimate, */
-    uint64_t too_large, estimated; /* however many are simulated: */
+    uint64_t considered;               /* plans, each of which came out as one of these by its estimate, */
+    uint64_t too_large, estimated;     /* however many are simulated: */
     double least_bytes;                /* of a device, of what is too large; INFINITY: nothing is */
     uint64_t programs, simulated;      /* that were made for it; plans that were simulated in full */
     const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */

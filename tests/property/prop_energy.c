@@ -14,8 +14,9 @@ enum { ROUNDS = 6000 / ONE_IN };
 static void give_energy(struct dice *dice, struct ll_machine *machine)
 {
     machine->energy_given = true;
-    machine->energy = (struct ll_energy){.mac_j[LL_F32] = roll_real(dice, 0, 1e-11),
-                                         .static_w = roll_between(dice, 0, 1) ? pow(10, roll_real(dice, -4, 2)) : 0};
+    machine->energy =
+        (struct ll_energy){.mac_j[LL_F32] = roll_real(dice, 0, 1e-11),
+                           .static_w = roll_between(dice, 0, 1) ? pow(10, roll_real(dice, -4, 2)) : 0};
     for (uint64_t l = 0; l < machine->level_count; l++)
         machine->energy.level_j_per_byte[l] = pow(10, roll_real(dice, -13, -10));
 }
@@ -30,14 +31,18 @@ static struct sample sample_of(uint64_t seed, struct dice *dice, enum ll_objecti
     *dice = (struct dice){seed};
     struct sample s = {.machine = random_machine(dice)};
     give_energy(dice, &s.machine);
-    for (uint64_t l = 0; l < s.machine.level_count; l++) /* in a few bytes no search is complete */
-        s.machine.levels[l].size_bytes += 1024;
+    for (uint64_t l = 0; l < s.machine.level_count; l++) {
+        struct ll_level *level = &s.machine.levels[l];
+        level->size_bytes += 1024; /* in a few bytes no search is complete */
+        /* What blocks in private memories bring more often past them is weighed by bytes (sim/cost/README.md). */
+        level->holds_given &= level->scope == LL_SCOPE_DEVICE;
+    }
     do {
         s.work = random_work(dice);
     } while (!ll_is_product(&s.work));
     /* A search cuts tiles of convolutions evenly, which need not hold the optimum (sim/cost/README.md). */
-    s.machine.software.mapping = roll_between(dice, 0, 1) && s.work.kind != LL_WORK_CONV ? LL_MAPPED_SEARCH
-                                                                                         : LL_MAPPED_CLOSED_FORM;
+    s.machine.software.mapping =
+        roll_between(dice, 0, 1) && s.work.kind != LL_WORK_CONV ? LL_MAPPED_SEARCH : LL_MAPPED_CLOSED_FORM;
     s.machine.software.objective = objective;
     return s;
 }
