@@ -143,7 +143,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
 static uint32_t best_variant(const struct doer *doer, const struct ll_variant *variants, uint32_t count)
 {
     uint32_t best = 0;
-    struct ll_worth most = {INFINITY, INFINITY};
+    struct ll_merit most = {INFINITY, INFINITY};
     double device_s = INFINITY;
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
@@ -151,11 +151,11 @@ static uint32_t best_variant(const struct doer *doer, const struct ll_variant *v
         cost_variant(doer, &variants[i], &cost, NULL, NULL);
         ll_cost_time(doer->machine, &cost, doer->found, &timing, NULL);
         double alone_s = ll_timing_alone_s(&timing);
-        struct ll_worth worth = ll_cost_worth(doer->machine, doer->work, &cost, doer->found, alone_s);
-        bool sooner = worth.first == most.first && timing.time_s != device_s;
-        if (sooner ? timing.time_s >= device_s : !ll_is_better(worth, most))
+        struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, &cost, doer->found, alone_s);
+        bool sooner = merit.first == most.first && timing.time_s != device_s;
+        if (sooner ? timing.time_s >= device_s : !ll_is_better(merit, most))
             continue;
-        most = worth;
+        most = merit;
         device_s = timing.time_s;
         best = i;
     }

@@ -155,26 +155,27 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
 double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_leftovers *found,
                      struct ll_explain *why);
 
-/* What an op takes beside static power: computing, by its way (Winograd's multiplies less often, and zeros that
- * are multiplied take as much as anything else), and every byte in both memories between which it goes, but for
- * those that earlier ops saved (NULL: none); of other work than products, whose bytes are the same whichever way,
- * in the one that they come out of. 0 where the machine has no figures. Pure. */
+/* What an op takes beside static power: computing, by its way (Winograd's multiplies less often, and zeros
+ * that are multiplied take as much as anything else), and every byte in both memories between which it goes,
+ * but for those that earlier ops saved (NULL: none); of other work than products, whose bytes are the same
+ * whichever way, in the one that they come out of. 0 where the machine has no figures. Pure. */
 double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work *work,
                          const struct ll_cost *cost);
 double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,
                         const struct ll_leftovers *found);
 
-/* What ways to do an op are compared by: what the software wants least (`objective`), and of equals the other:
- * of equal times the least energy, else the least time. */
-struct ll_worth {
+/* What ways to do an op are compared by: what the software wants least (`objective`), and of equals the
+ * other: of equal times the least energy, else the least time. */
+struct ll_merit {
     double first, second;
 };
 
 /* Of an op that takes so long, its software included. Pure. */
-struct ll_worth ll_cost_worth(const struct ll_machine *machine, const struct ll_work *work,
+struct ll_merit ll_cost_merit(const struct ll_machine *machine, const struct ll_work *work,
                               const struct ll_cost *cost, const struct ll_leftovers *found, double time_s);
 
-static inline bool ll_is_better(struct ll_worth one, struct ll_worth other)
+/* Whether one is better than the other, to the last digit. */
+static inline bool ll_is_better(struct ll_merit one, struct ll_merit other)
 {
     return one.first < other.first || (one.first == other.first && one.second < other.second);
 }

@@ -100,12 +100,12 @@ struct ll_mapping {
 void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
 
 /* The tiling with the least objective (the op's time; the boundaries' energy and what flows meanwhile; or
- * time times all energy), among equals with the least energy (of the same time) or time, and of these with the
- * least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For products, when it is complete, it is the optimum over all whole tile
- * sizes and loop orders; so more capacity or bandwidth never makes it worse, and it is never worse than
- * blocking each memory on its own within the block of the next one further out. For convolutions tiles are
- * cut evenly (see mapping.c), which need not hold the optimum. In a memory too small for anything, each
- * product fetches its own operands. */
+ * time times all energy), among equals with the least energy (of the same time) or time, and of these with
+ * the least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For products,
+ * when it is complete, it is the optimum over all whole tile sizes and loop orders; so more capacity or
+ * bandwidth never makes it worse, and it is never worse than blocking each memory on its own within the
+ * block of the next one further out. For convolutions tiles are cut evenly (see mapping.c), which need not
+ * hold the optimum. In a memory too small for anything, each product fetches its own operands. */
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
 
 /* "m", "n" or "k". */

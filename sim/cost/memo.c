@@ -106,8 +106,8 @@ static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
     return mix(hash, &unit->matrix.catalogue->digest, sizeof unit->matrix.catalogue->digest);
 }
 
-/* Of ways that take the same time that with the least energy is taken; static power decides where the software
- * wants the least energy, and a limit of power is kept by what products take. */
+/* Of ways that take the same time that with the least energy is taken; static power decides where the
+ * software wants the least energy, and a limit of power is kept by what products take. */
 static uint64_t mix_energy(uint64_t hash, const struct ll_machine *machine)
 {
     bool static_counts = machine->energy.limit_w > 0 || machine->software.objective != LL_OBJECTIVE_TIME;

@@ -97,19 +97,19 @@ double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *
     return sum_j;
 }
 
-struct ll_worth ll_cost_worth(const struct ll_machine *machine, const struct ll_work *work,
+struct ll_merit ll_cost_merit(const struct ll_machine *machine, const struct ll_work *work,
                               const struct ll_cost *cost, const struct ll_leftovers *found, double time_s)
 {
     if (!machine->energy_given)
-        return (struct ll_worth){time_s, 0};
+        return (struct ll_merit){time_s, 0};
     double energy_j = ll_cost_compute_j(machine, work, cost) + ll_cost_moving_j(machine, cost, found);
     double all_j = energy_j + ll_machine_static_w(machine) * time_s;
     switch (machine->software.objective) {
     case LL_OBJECTIVE_ENERGY:
-        return (struct ll_worth){all_j, time_s};
+        return (struct ll_merit){all_j, time_s};
     case LL_OBJECTIVE_EDP:
-        return (struct ll_worth){all_j * time_s, time_s};
+        return (struct ll_merit){all_j * time_s, time_s};
     default:
-        return (struct ll_worth){time_s, energy_j};
+        return (struct ll_merit){time_s, energy_j};
     }
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways of a unit and their stages. The best is taken, the fastest or what else the software wants least, next
- * to what earlier ops left where that may decide (ll_cost_heeds): the least of several times, each of which more
- * of anything only shortens, is shortened too, so that the choice cannot make a better machine slower.
+/* The ways of a unit and their stages. The best is taken, the fastest or what else the software wants least,
+ * next to what earlier ops left where that may decide (ll_cost_heeds): the least of several times, each of
+ * which more of anything only shortens, is shortened too, so that the choice cannot make a better machine
+ * slower.
  *
- * Where a level's ports differ, the blocking that takes them the least time may move more bytes than another. By
- * a time that moving may take before it counts (struct ll_spare) other blockings are chosen:
+ * Where a level's ports differ, the blocking that takes them the least time may move more bytes than
+ * another. By a time that moving may take before it counts (struct ll_spare) other blockings are chosen:
  *
  *       of equal times the least energy:   as long as the slowest stage takes anyway
  *       the least energy:                  for ever, then less and less than it took, as long as that pays, which
- *                                          is static power that flows no longer                              */
+ *                                          is static power that flows no longer */
 #include "sim/cost/sized.h"
 
 #include "sim/cost/between.h"
@@ -370,8 +371,8 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     return paces;
 }
 
-/* What a way asks at least, each level blocked for alone, so that it takes the least time, or moves the fewest
- * bytes: of the near levels; of the far ones, what is asked whichever way. */
+/* What a way asks at least, each level blocked for alone, so that it takes the least time, or moves the
+ * fewest bytes: of the near levels; of the far ones, what is asked whichever way. */
 static struct ll_paces alone(bool by_bytes)
 {
     struct ll_paces paces = {.apart = true};
@@ -389,8 +390,8 @@ static void least_traffic(const struct ll_sized *s, const struct ll_way *way, bo
     keep_traffic(&traffic, s->machine->level_count, cost);
 }
 
-/* Whether bytes and the time that they take may want different blockings: a level has ports of its own, or turns
- * around, and no search knows what it costs. */
+/* Whether bytes and the time that they take may want different blockings: a level has ports of its own, or
+ * turns around, and no search knows what it costs. */
 static bool ports_differ(const struct ll_machine *machine)
 {
     struct ll_nested near = ll_to_nest(machine, LL_SCOPE_UNIT), far = ll_to_nest(machine, LL_SCOPE_DEVICE);
@@ -445,15 +446,15 @@ bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
 /* What ways are compared by: what the software wants least; of equals the longest of what depends on the way,
  * behind first pieces, which is computing or a near level; then what it asks of the innermost level. */
 struct pace {
-    struct ll_worth worth;
+    struct ll_merit merit;
     double time_s, computing_s, near_s, bytes;
 };
 static const struct pace no_pace = {{INFINITY, INFINITY}, INFINITY, INFINITY, INFINITY, INFINITY};
 
 static bool is_less(const struct pace *a, const struct pace *b)
 {
-    if (a->worth.first != b->worth.first || a->worth.second != b->worth.second)
-        return ll_is_better(a->worth, b->worth);
+    if (a->merit.first != b->merit.first || a->merit.second != b->merit.second)
+        return ll_is_better(a->merit, b->merit);
     double a_s = fmax(a->computing_s, a->near_s), b_s = fmax(b->computing_s, b->near_s);
     return a_s != b_s ? a_s < b_s : a->bytes < b->bytes;
 }
@@ -480,7 +481,7 @@ static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way,
     cost->compute_s = powered_s(s, way, cost, NULL);
     ll_cost_time(s->machine, cost, s->found, &timing, NULL);
     pace.time_s = timing.time_s;
-    pace.worth = ll_cost_worth(s->machine, s->op, cost, s->found, timing.time_s);
+    pace.merit = ll_cost_merit(s->machine, s->op, cost, s->found, timing.time_s);
     return pace;
 }
 
@@ -571,7 +572,7 @@ static struct pace least_pace(const struct ll_sized *s, const struct ll_way *way
     if (!far->differ)
         return pace;
     least_traffic(s, way, true, &far->by_bytes, &cost);
-    pace.worth = ll_cost_worth(s->machine, s->op, &cost, s->found, pace.time_s);
+    pace.merit = ll_cost_merit(s->machine, s->op, &cost, s->found, pace.time_s);
     return pace;
 }
 
@@ -676,9 +677,9 @@ bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
     struct ll_timing timing;
     stages.apart_s = stages.gap_s = stages.apart_bytes = 0;
     ll_cost_time(s->machine, &stages, s->found, &timing, NULL);
-    struct ll_worth worth = ll_cost_worth(s->machine, s->op, &stages, s->found, timing.time_s);
+    struct ll_merit merit = ll_cost_merit(s->machine, s->op, &stages, s->found, timing.time_s);
     const double better = 1 - 1e-12;
-    const struct pace kept = {.worth = {worth.first * better, worth.second * better},
+    const struct pace kept = {.merit = {merit.first * better, merit.second * better},
                               .time_s = timing.time_s * better};
     struct pace least = kept;
     best_way(s, count, &least, &range);

@@ -117,8 +117,8 @@ static const char *names_of(const struct group *group)
     return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
 }
 
-/* Whether an operand goes out of this very level to the unit; of another level blocks that it makes smaller do not
- * bring it more often. */
+/* Whether an operand goes out of this very level to the unit; of another level blocks that it makes smaller
+ * do not bring it more often. */
 static bool feeds_unit(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
 {
     return ll_level_holds(&machine->levels[level], operand) &&

@@ -27,7 +27,8 @@ struct ll_evaluation {
     uint64_t number;
     uint64_t key; /* hash of version, workloads and everything of the resolved machine that varies */
     enum ll_point_verdict verdict;
-    /* Of a point that is not valid: the constraint, or what is wrong; static, the space's or the evaluator's. */
+    /* Of a point that is not valid: the constraint, or what is wrong; static, the space's or the
+     * evaluator's. */
     const char *why;
     struct ll_answer outcome;
     struct ll_readings *measured; /* by workload */
@@ -61,8 +62,8 @@ bool ll_evaluate(struct ll_evaluator *evaluator, struct ll_evaluation *evaluatio
  * not set, measured points to room for each workload. */
 void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *base);
 
-/* What sim would warn of on the base machine, each workload with its name: numbers that are sound, but hardly those
- * that were meant, as where no unit for products computes in a workload's type. False: nothing. */
+/* What sim would warn of on the base machine, each workload with its name: numbers that are sound, but
+ * hardly those that were meant, as where no unit for products computes in a workload's type. False: nothing. */
 bool ll_evaluator_warn(struct ll_evaluator *evaluator, struct ll_str *out);
 
 /* The key of a point, with which its results are known again. */

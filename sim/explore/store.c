@@ -197,7 +197,8 @@ static const char *rules_text(struct ll_arena *arena, const struct ll_rule *rule
     return copy;
 }
 
-/* "int8, products bf16": what workloads are simulated as, once where all are alike; NULL when memory ran out. */
+/* "int8, products bf16": what workloads are simulated as, once where all are alike; NULL when memory ran
+ * out. */
 static const char *dtypes_text(struct ll_arena *arena, const struct ll_space *space)
 {
     struct ll_str text = {0};

@@ -231,8 +231,8 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
     return any;
 }
 
-/* Whether the replicas of a program can share out what a stage of ZeRO wants: of an update whose parts other ops
- * need whole they cannot. Asked of one plan for all on the program. */
+/* Whether the replicas of a program can share out what a stage of ZeRO wants: of an update whose parts other
+ * ops need whole they cannot. Asked of one plan for all on the program. */
 static bool can_share(struct searching *s, struct base *base, const struct ll_parallel *plan)
 {
     struct ll_diags diags = {0};
@@ -250,8 +250,8 @@ static bool can_share(struct searching *s, struct base *base, const struct ll_pa
     return base->shares[plan->zero].can;
 }
 
-/* All stages of ZeRO on stages that are counted; whether any fits. The last one is asked first, which tells of
- * all. */
+/* All stages of ZeRO on stages that are counted; whether any fits. The last one is asked first, which tells
+ * of all. */
 static bool try_sharing(struct searching *s, struct base *base, struct ll_parallel plan)
 {
     bool any = false;
@@ -437,9 +437,9 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
     }
 }
 
-/* As many as a little time allows, which in a small space are all of them: estimates err by some ten percent,
- * and in another way for plans that share otherwise. Where that is fewer than are wanted, one of the best of all,
- * or of its stage of ZeRO, so that those of one stage cannot take all places. */
+/* As many as a little time allows, which in a small space are all of them: estimates err by some ten
+ * percent, and in another way for plans that share otherwise. Where that is fewer than are wanted, one of
+ * the best of all, or of its stage of ZeRO, so that those of one stage cannot take all places. */
 static bool is_worth_it(const struct searching *s, uint64_t simulated, const uint64_t *of_stage,
                         const struct ll_found_plan *found)
 {

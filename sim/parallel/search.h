@@ -22,7 +22,8 @@ struct ll_search_result;
 struct ll_plan_search {
     uint64_t devices; /* all of them are used */
     uint64_t batch;   /* samples a step */
-    /* So many of the best come out as simulated; at least as many, and half as many of each stage of ZeRO, are. */
+    /* So many of the best come out as simulated; at least as many, and half as many of each stage of ZeRO,
+     * are. */
     uint64_t simulated;
     /* Called now and then with what there is so far, for who watches; NULL: never. */
     void (*progress)(void *context, const struct ll_search_result *so_far);

@@ -282,8 +282,8 @@ static bool is_better(const struct run *run, uint32_t seq, const struct ll_lefto
 {
     const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].form];
     double a_s = a->timing.time_s + a->taken_s, b_s = b->timing.time_s + b->taken_s;
-    struct ll_worth of_a = ll_cost_worth(run->machine, work, a->cost, found, a_s + a->late_s);
-    struct ll_worth of_b = ll_cost_worth(run->machine, work, b->cost, found, b_s + b->late_s);
+    struct ll_merit of_a = ll_cost_merit(run->machine, work, a->cost, found, a_s + a->late_s);
+    struct ll_merit of_b = ll_cost_merit(run->machine, work, b->cost, found, b_s + b->late_s);
     bool equal = of_a.first == of_b.first && a_s != b_s;
     return equal ? a_s < b_s : ll_is_better(of_a, of_b);
 }

@@ -170,6 +170,17 @@ static bool joins(const struct ll_machine *machine, const struct ll_measured_par
            ll_fusion_leads(machine->software.fusion, &before->work);
 }
 
+/* As a replay does: the unit's way and its blocks are those that suit what is found, which may not be those
+ * that suit an empty machine. */
+static void heed(const struct ll_machine *machine, const struct ll_measured_part *part,
+                 const struct ll_leftovers *left, struct ll_cost *cost)
+{
+    const struct ll_cost alone = *cost;
+    if (ll_cost_heeds(machine, cost, left))
+        ll_cost_way(machine, part->kind, &part->work, alone.way, &(struct ll_next_to){left, &alone}, cost,
+                    NULL);
+}
+
 /* Adds a part's time; false when no unit runs it. */
 static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
                          const struct ll_measured_part *before, bool repeated, struct ll_predicted *p,
@@ -186,9 +197,10 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         return false;
     if (repeated)
         save_repeated(machine, &part->work, &cost, &left);
-    cost.gap_s = follows ? 0 : cost.gap_s;
     if (follows)
         save_held(&part->work, &cost, machine->level_count, &left);
+    heed(machine, part, &left, &cost);
+    cost.gap_s = follows ? 0 : cost.gap_s;
     ll_cost_time(machine, &cost, &left, &timing, NULL);
     if (part->work.kind == LL_WORK_HOST) {
         coming->host_s += timing.time_s;

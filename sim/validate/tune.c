@@ -202,8 +202,8 @@ static struct ll_errors sum_up(double *logs, size_t count)
     return errors;
 }
 
-/* Work without what its type makes of it: products of the same shape in other types are bound by the same tiles
- * and lines, so that one tells of the other. */
+/* Work without what its type makes of it: products of the same shape in other types are bound by the same
+ * tiles and lines, so that one tells of the other. */
 static struct ll_work shape_of(const struct ll_work *work)
 {
     struct ll_work shape = *work;

@@ -7,10 +7,10 @@
  * alone: no derivatives, no chance, the same bits at any number of threads.
  *
  * The rows are dealt into folds, as many to each as it goes, and all that measure the same shape, be it in
- * another type, into the same one: a row whose twin was fitted is none that was not seen. For each fold the numbers are fitted on the
- * others, from the same start, and the fold is predicted: those errors are what to expect of rows that the
- * fit has not seen. How far the folds' numbers lie apart says how much hangs on a part of the rows; what
- * is known of them is less sure than that: the fits share most of their rows. */
+ * another type, into the same one: a row whose twin was fitted is none that was not seen. For each fold the
+ * numbers are fitted on the others, from the same start, and the fold is predicted: those errors are what to
+ * expect of rows that the fit has not seen. How far the folds' numbers lie apart says how much hangs on a
+ * part of the rows; what is known of them is less sure than that: the fits share most of their rows. */
 #ifndef LL_SIM_VALIDATE_TUNE_H
 #define LL_SIM_VALIDATE_TUNE_H
 
@@ -50,8 +50,9 @@ struct ll_tuning_task {
 bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_arena *arena,
              struct ll_tuning *tuning);
 
-/* Whether rows that the fit has not seen are predicted better for it. What it makes small is not what it is judged
- * by, which counts a time twice as long as heavy as four halves; and rows may want what no number stands for. */
+/* Whether rows that the fit has not seen are predicted better for it. What it makes small is not what it is
+ * judged by, which counts a time twice as long as heavy as four halves; and rows may want what no number
+ * stands for. */
 bool ll_tuning_is_better(const struct ll_tuning *tuning);
 
 /* The machine that inherits `base`, answers to all names that it answers to and has the numbers that moved,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the software wants the least energy (`objective: energy`), more room, faster ports and more accumulators
- * never cost any, since a mapping may leave them unused; where it wants the least time, they never do without
- * making something faster. Each access takes as much as ever, however large its memory, and static power flows as
- * long as an op takes. A failure prints the seed that shows it. */
+/* Where the software wants the least energy (`objective: energy`), more room, faster ports and more
+ * accumulators never cost any, since a mapping may leave them unused; where it wants the least time, they
+ * never do without making something faster. Each access takes as much as ever, however large its memory, and
+ * static power flows as long as an op takes. A failure prints the seed that shows it. */
 #include "check.h"
 #include "samples.h"
 
@@ -34,7 +34,8 @@ static struct sample sample_of(uint64_t seed, struct dice *dice, enum ll_objecti
     for (uint64_t l = 0; l < s.machine.level_count; l++) {
         struct ll_level *level = &s.machine.levels[l];
         level->size_bytes += 1024; /* in a few bytes no search is complete */
-        /* What blocks in private memories bring more often past them is weighed by bytes (sim/cost/README.md). */
+        /* What blocks in private memories bring more often past them is weighed by bytes
+         * (sim/cost/README.md). */
         level->holds_given &= level->scope == LL_SCOPE_DEVICE;
     }
     do {
