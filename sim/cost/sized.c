@@ -8,8 +8,8 @@
  * another. By a time that moving may take before it counts (struct ll_spare) other blockings are chosen:
  *
  *       of equal times the least energy:   as long as the slowest stage takes anyway
- *       the least energy:                  for ever, then less and less than it took, as long as that pays, which
- *                                          is static power that flows no longer */
+ *       the least energy:                  for ever, then less and less than it took, as long as that pays,
+ *                                          which is static power that flows no longer */
 #include "sim/cost/sized.h"
 
 #include "sim/cost/between.h"

@@ -38,3 +38,23 @@ for weights in int4 int5; do
     leadline sim -c a100_sxm4_80gb --weights-as $weights --json traces/alexnet_infer_b1.llt 2>&1 |
         grep -E 'time_s|no type' | head -1
 done
+# An array that multiplies int8 alone: lanes do what was recorded in f32, which sim, sweep, pareto and the page say.
+cat >int8.yaml <<'END'
+name: Int8
+clock: 1GHz
+units:
+  - {name: array, model: systolic, rows: 64, cols: 64, dataflow: os, macs: {int8: 1}, runs: [matrix, conv]}
+  - {name: simd, model: vector, lanes: 64, flops: {int8: 2, f32: 2}}
+memory: [{name: dram, size: 8GiB, bandwidth: 100GB/s}]
+END
+printf '%s\n' 'base: int8.yaml' "traces: [$PWD/traces/alexnet_infer_b1.llt]" \
+    'vary: {units.array.rows: [32, 64]}' 'objectives: [min time_s]' >lanes.yaml
+leadline sim -c int8.yaml traces/alexnet_infer_b1.llt | grep 'so that lanes'
+leadline sweep lanes.yaml -o lanes.db | tail -n +2
+leadline sweep lanes.yaml -o lanes.db --json | grep -A1 warnings
+leadline pareto lanes.db | head -2
+leadline pareto lanes.db --json | grep -A1 warnings
+leadline pareto lanes.db --html lanes.html && grep -o 'Warning: [^<]*' lanes.html
+echo 'dtype: int8' >>lanes.yaml
+leadline sweep lanes.yaml -o lanes.db 2>&1
+leadline sweep lanes.yaml -o lanes.db --fresh | tail -n +2

@@ -418,6 +418,32 @@ static void check_buckets(struct scene *scene, uint64_t devices, const struct ll
     }
 }
 
+/* Whatever its estimate, no plan of a small space is faster than the one that is said to be the best. */
+static void check_best(struct scene *scene, uint64_t devices, const struct ll_search_result *result,
+                       const struct twin *twin)
+{
+    enum { SMALL = 300 };
+    for (uint64_t i = 0; twin->fit_count <= SMALL && i < twin->fit_count; i++) {
+        struct ll_spread *spread = ll_spread_trace(scene->trace, &twin->fit[i].plan, devices, &scene->diags);
+        double step_s = ll_parallel_time_s(spread, scene->machine, &scene->remembered, &scene->diags);
+        assert_true(step_s >= result->found[0].step_s * (1 - 1e-12));
+        ll_spread_free(spread);
+    }
+}
+
+/* Of how many are asked for, counts know nothing. */
+static void check_counts(struct scene *scene, uint64_t devices, uint64_t batch,
+                         const struct ll_search_result *result)
+{
+    const struct ll_plan_search one = {.devices = devices, .batch = batch, .simulated = 1};
+    const struct ll_search_result *other =
+        ll_search_plans(scene->trace, scene->machine, &one, &scene->arena, &scene->diags);
+    assert_non_null(other);
+    assert_int_equal(other->considered, result->considered);
+    assert_int_equal(other->too_large, result->too_large);
+    assert_int_equal(other->estimated, result->estimated);
+}
+
 /* Where all fits. */
 static void check_all(struct ll_trace *trace, const char *machine, uint64_t devices, uint64_t batch)
 {
@@ -430,6 +456,9 @@ static void check_all(struct ll_trace *trace, const char *machine, uint64_t devi
     check_found(result, &twin);
     check_simulations(&scene, devices, result);
     check_buckets(&scene, devices, result);
+    check_best(&scene, devices, result, &twin);
+    if (twin.fit_count < 200)
+        check_counts(&scene, devices, batch, result);
     uint64_t simulated = simulated_of(&twin, SIMULATED, &stages);
     assert_int_equal(result->programs, twin.programs);
     assert_true(result->simulated >= simulated + 2 * stages);
