@@ -23,7 +23,7 @@ prefix=\${pcfiledir}/../..
 Name: leadline
 Description: ${PROJECT_DESCRIPTION}
 Version: ${PROJECT_VERSION}
-Requires: libzstd libelf libdw hwloc yaml-0.1 sqlite3 zlib
+Requires: libzstd libelf libdw yaml-0.1 sqlite3 zlib
 Libs: -L\${prefix}/lib -lleadline -lpthread -lm
 Cflags: -I\${prefix}/include/leadline
 ")

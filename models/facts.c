@@ -36,7 +36,7 @@ static void add_workload(const struct ll_workload *workload, struct ll_facts *fa
 static void add_machine(const struct ll_workload *workload, struct ll_facts *facts)
 {
     struct ll_blas_facts blas = ll_blas_facts();
-    ll_host_facts(facts);
+    ll_host_facts("", facts);
     ll_facts_add(facts, "blas.core", "%s", blas.core);
     if (blas.better_core)
         ll_facts_add(facts, "blas.better_core", "%s", blas.better_core);

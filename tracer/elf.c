@@ -5,6 +5,9 @@
 #define _GNU_SOURCE
 #include "tracer/elf.h"
 
+#include "tracer/base/status.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -433,6 +436,7 @@ static const void *ask_file(struct ll_arena *arena, const char *path, ask *quest
     struct stat info;
     struct source source = {.arena = arena};
     const void *answer = NULL;
+    errno = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return NULL;
@@ -442,6 +446,8 @@ static const void *ask_file(struct ll_arena *arena, const char *path, ask *quest
             answer = question(&source);
         elf_end(elf);
     }
+    if (errno == ENOMEM) /* for libelf what it has no memory for is not there */
+        ll_note_no_memory();
     close(file);
     return answer;
 }
@@ -455,10 +461,13 @@ const struct ll_elf *ll_elf_read_bytes(struct ll_arena *arena, const void *bytes
 {
     struct ll_arena scratch = {0};
     struct source source = {.arena = arena};
+    errno = 0;
     char *image = ll_copy(&scratch, bytes, size); /* libelf wants to own what it reads */
     Elf *elf = image && elf_version(EV_CURRENT) != EV_NONE ? elf_memory(image, size) : NULL;
     const struct ll_elf *read = start(&source, elf, size) ? read_all(&source) : NULL;
     elf_end(elf);
+    if (errno == ENOMEM)
+        ll_note_no_memory();
     ll_arena_release(&scratch);
     return read;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { LEVEL = 1 };
 
@@ -16,6 +17,15 @@ struct ll_codec {
     ZSTD_CCtx *packer;
     ZSTD_DCtx *unpacker;
 };
+
+/* What an error of the library means for what it was to unpack. */
+static enum ll_status status_of(size_t code)
+{
+    if (ZSTD_getErrorCode(code) != ZSTD_error_memory_allocation)
+        return LL_DAMAGED;
+    ll_note_no_memory();
+    return LL_NO_MEMORY;
+}
 
 struct ll_codec *ll_codec_new(void)
 {
@@ -27,6 +37,7 @@ struct ll_codec *ll_codec_new(void)
     if (!codec->packer || !codec->unpacker ||
         ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_compressionLevel, LEVEL)) ||
         ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_checksumFlag, 1))) {
+        ll_note_no_memory();
         ll_codec_free(codec);
         return NULL;
     }
@@ -50,9 +61,10 @@ void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, s
         return;
     }
     size_t packed = ZSTD_compress2(codec->packer, out->data + out->size, most, content, size);
-    if (ZSTD_isError(packed))
+    if (ZSTD_isError(packed)) {
+        status_of(packed);
         out->failed = true;
-    else
+    } else
         out->size += packed;
 }
 
@@ -63,7 +75,7 @@ enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, ui
         ZSTD_findFrameCompressedSize(stored.at, stored_size) != stored_size)
         return LL_DAMAGED;
     size_t unpacked = ZSTD_decompressDCtx(codec->unpacker, content, size, stored.at, stored_size);
-    return unpacked == size ? LL_OK : LL_DAMAGED;
+    return unpacked == size ? LL_OK : status_of(unpacked);
 }
 
 bool ll_is_packed(const void *stored, uint64_t size)
@@ -86,7 +98,9 @@ static enum ll_status unpack_all(ZSTD_DCtx *unpacker, ZSTD_inBuffer in, uint64_t
         out->size = ll_min(capacity, most_bytes);
         size_t before = out->pos;
         left = ZSTD_decompressStream(unpacker, out, &in);
-        if (ZSTD_isError(left) || (in.pos == in.size && left > 0 && out->pos == before))
+        if (ZSTD_isError(left))
+            return status_of(left);
+        if (in.pos == in.size && left > 0 && out->pos == before)
             return LL_DAMAGED;
     }
     return LL_OK;
@@ -98,7 +112,9 @@ enum ll_status ll_unpack_file(const void *stored, uint64_t size, uint64_t most_b
     ZSTD_DCtx *unpacker = ZSTD_createDCtx();
     ZSTD_outBuffer out = {NULL, 0, 0};
     enum ll_status status = LL_NO_MEMORY;
-    if (unpacker)
+    if (!unpacker)
+        ll_note_no_memory();
+    else
         status = unpack_all(unpacker, (ZSTD_inBuffer){stored, size, 0}, most_bytes, &out);
     ZSTD_freeDCtx(unpacker);
     if (status == LL_OK) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caches and cores come from hwloc, which knows many machines, and from the kernel's own files where hwloc
- * has nothing. Memory comes from the kernel: hwloc's figure wavers inside virtual machines. */
+/* All of it stands in small text files of the kernel, below /proc and /sys. */
 #define _GNU_SOURCE
 #include "tracer/host.h"
 
@@ -8,17 +7,20 @@
 #include "tracer/base/num.h"
 #include "tracer/base/pool.h"
 
-#include <hwloc.h>
+#include <ctype.h>
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The value of a line "key<blanks>: value" of a small text file of the kernel, without its newline; false
+/* The value of a line "key<blanks>: value" of a small text file in root/proc, without its newline; false
  * when there is none. */
-static bool find_line(const char *path, const char *key, char *value, size_t size)
+static bool find_line(const char *root, const char *name, const char *key, char *value, size_t size)
 {
+    char path[512];
+    snprintf(path, sizeof path, "%s/proc/%s", root, name);
     FILE *file = fopen(path, "re");
     char line[512];
     bool found = false;
@@ -37,8 +39,8 @@ static bool find_line(const char *path, const char *key, char *value, size_t siz
     return found;
 }
 
-/* The number in a small file of the kernel; UINT64_MAX where there is none, or a word as "max". */
-static uint64_t read_limit(const char *path)
+/* The number that begins a small file of the kernel; UINT64_MAX where there is none, or a word as "max". */
+static uint64_t read_number(const char *path)
 {
     FILE *file = fopen(path, "re");
     uint64_t limit;
@@ -58,7 +60,7 @@ static uint64_t limit_of_group(const char *root, const char *folder, const char 
         bool whole = length == 0 || group[length] == '\0' || group[length] == '/';
         if (whole && snprintf(path, sizeof path, "%s%s%.*s/%s", root, folder, (int)length, group, name) <
                          (int)sizeof path)
-            least = ll_min(least, read_limit(path));
+            least = ll_min(least, read_number(path));
         if (length == 0)
             return least;
     }
@@ -93,59 +95,79 @@ uint64_t ll_host_memory_bytes(const char *root)
     return least;
 }
 
-static void add_memory(struct ll_facts *facts)
+static void add_memory(const char *root, struct ll_facts *facts)
 {
     char value[64];
-    if (find_line("/proc/meminfo", "MemTotal", value, sizeof value)) /* "24663064 kB" */
+    if (find_line(root, "meminfo", "MemTotal", value, sizeof value)) /* "24663064 kB" */
         ll_facts_add(facts, "host.memory_bytes", "%llu", strtoull(value, NULL, 10) * 1024);
 }
 
-/* "model name" is x86's word; elsewhere hwloc may know. */
-static void add_cpu(struct ll_facts *facts, hwloc_topology_t topology)
+/* "model name" is x86's word, the others are of MIPS, POWER and some ARM. */
+static void add_cpu(const char *root, struct ll_facts *facts)
 {
+    static const char *const keys[] = {"model name", "cpu model", "cpu", "Hardware"};
     char value[256];
-    if (find_line("/proc/cpuinfo", "model name", value, sizeof value)) {
-        ll_facts_add(facts, "host.cpu", "%s", value);
-        return;
-    }
-    hwloc_obj_t package = topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : NULL;
-    const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
-    if (model)
-        ll_facts_add(facts, "host.cpu", "%s", model);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (find_line(root, "cpuinfo", keys[i], value, sizeof value)) {
+            ll_facts_add(facts, "host.cpu", "%s", value);
+            return;
+        }
 }
 
-static void add_cores(struct ll_facts *facts, hwloc_topology_t topology)
+/* How many folders of this name and a number are in sys/devices/system/FOLDER; with `own`, those alone whose
+ * file `own` begins with their own number. */
+static uint64_t count_numbered(const char *root, const char *folder, const char *name, const char *own)
 {
-    int cores = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) : 0;
+    char path[512];
+    snprintf(path, sizeof path, "%s/sys/devices/system/%s", root, folder);
+    size_t length = strlen(path);
+    DIR *listing = opendir(path);
+    uint64_t count = 0;
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        char *number = entry->d_name + strlen(name), *end;
+        if (strncmp(entry->d_name, name, strlen(name)) != 0 || !isdigit((unsigned char)*number))
+            continue;
+        uint64_t self = strtoull(number, &end, 10);
+        snprintf(path + length, sizeof path - length, "/%s%" PRIu64 "/%s", name, self, own ? own : "");
+        count += *end == '\0' && (!own || read_number(path) == self);
+    }
+    if (listing)
+        closedir(listing);
+    return count;
+}
+
+/* A core is counted as the first of the CPUs that share it. */
+static void add_cores(const char *root, struct ll_facts *facts)
+{
+    uint64_t cores = count_numbered(root, "cpu", "cpu", "topology/thread_siblings_list");
     if (cores > 0)
-        ll_facts_add(facts, "host.cores", "%d", cores);
+        ll_facts_add(facts, "host.cores", "%" PRIu64, cores);
     ll_facts_add(facts, "host.cpus", "%u", ll_pool_usable_cpus());
 }
 
 /* Of a machine with its memory in one piece nothing is said. */
-static void add_nodes(struct ll_facts *facts, hwloc_topology_t topology)
+static void add_nodes(const char *root, struct ll_facts *facts)
 {
-    int nodes = topology ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) : 0;
+    uint64_t nodes = count_numbered(root, "node", "node", NULL);
     if (nodes > 1)
-        ll_facts_add(facts, "host.memory_nodes", "%d", nodes);
+        ll_facts_add(facts, "host.memory_nodes", "%" PRIu64, nodes);
 }
 
 static const struct cache {
     const char *key;
-    hwloc_obj_type_t type;
     long level;
     const char *kernel_type;
 } caches[] = {
-    {"host.cache.l1d", HWLOC_OBJ_L1CACHE, 1, "Data"},
-    {"host.cache.l1i", HWLOC_OBJ_L1ICACHE, 1, "Instruction"},
-    {"host.cache.l2", HWLOC_OBJ_L2CACHE, 2, "Unified"},
-    {"host.cache.l3", HWLOC_OBJ_L3CACHE, 3, "Unified"},
+    {"host.cache.l1d", 1, "Data"},
+    {"host.cache.l1i", 1, "Instruction"},
+    {"host.cache.l2", 2, "Unified"},
+    {"host.cache.l3", 3, "Unified"},
 };
 
-static bool read_word(int index, const char *name, char *word, size_t size)
+static bool read_word(const char *root, int index, const char *name, char *word, size_t size)
 {
-    char path[96];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    char path[512];
+    snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu0/cache/index%d/%s", root, index, name);
     FILE *file = fopen(path, "re");
     bool got = file && fgets(word, (int)size, file);
     if (file)
@@ -156,12 +178,12 @@ static bool read_word(int index, const char *name, char *word, size_t size)
 }
 
 /* What the kernel says of the first CPU; sizes read as "48K". */
-static uint64_t kernel_cache_bytes(const struct cache *cache)
+static uint64_t kernel_cache_bytes(const char *root, const struct cache *cache)
 {
     char level[16], type[32], size[32];
-    for (int i = 0; read_word(i, "level", level, sizeof level); i++) {
-        if (strtol(level, NULL, 10) == cache->level && read_word(i, "type", type, sizeof type) &&
-            strcmp(type, cache->kernel_type) == 0 && read_word(i, "size", size, sizeof size)) {
+    for (int i = 0; read_word(root, i, "level", level, sizeof level); i++) {
+        if (strtol(level, NULL, 10) == cache->level && read_word(root, i, "type", type, sizeof type) &&
+            strcmp(type, cache->kernel_type) == 0 && read_word(root, i, "size", size, sizeof size)) {
             char *unit;
             uint64_t number = strtoull(size, &unit, 10);
             return *unit == 'K' ? number << 10 : *unit == 'M' ? number << 20 : number;
@@ -170,44 +192,24 @@ static uint64_t kernel_cache_bytes(const struct cache *cache)
     return 0;
 }
 
-static void add_caches(struct ll_facts *facts, hwloc_topology_t topology)
+static void add_caches(const char *root, struct ll_facts *facts)
 {
     for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++) {
-        hwloc_obj_t found = topology ? hwloc_get_obj_by_type(topology, caches[i].type, 0) : NULL;
-        uint64_t bytes = found ? found->attr->cache.size : 0;
-        if (bytes == 0)
-            bytes = kernel_cache_bytes(&caches[i]);
+        uint64_t bytes = kernel_cache_bytes(root, &caches[i]);
         if (bytes > 0)
             ll_facts_add(facts, caches[i].key, "%" PRIu64, bytes);
     }
 }
 
-/* Cores, packages and caches only; NULL when hwloc finds nothing. */
-static hwloc_topology_t load_topology(void)
+void ll_host_facts(const char *root, struct ll_facts *facts)
 {
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) != 0)
-        return NULL;
-    bool loaded = hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
-                  hwloc_topology_load(topology) == 0;
-    if (loaded)
-        return topology;
-    hwloc_topology_destroy(topology);
-    return NULL;
-}
-
-void ll_host_facts(struct ll_facts *facts)
-{
-    hwloc_topology_t topology = load_topology();
     ll_facts_add(facts, "leadline", "%s", LL_VERSION);
-    add_cpu(facts, topology);
-    add_cores(facts, topology);
-    add_memory(facts);
-    add_nodes(facts, topology);
-    add_caches(facts, topology);
+    add_cpu(root, facts);
+    add_cores(root, facts);
+    add_memory(root, facts);
+    add_nodes(root, facts);
+    add_caches(root, facts);
     ll_facts_add(facts, "clock.resolution_ns", "%" PRIu64, ll_clock_resolution_ns());
-    if (topology)
-        hwloc_topology_destroy(topology);
 }
 
 static void add_share(struct ll_facts *facts, const char *key, double share)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a trace was recorded. The only file that knows hwloc. */
+/* Where a trace was recorded. */
 #ifndef LL_TRACER_HOST_H
 #define LL_TRACER_HOST_H
 
@@ -9,8 +9,9 @@
 /* Adds what can be found out of: leadline (version), host.cpu (model), host.cores (physical, of the
  * machine), host.cpus (logical, that this process may use), host.memory_bytes (MemTotal), host.memory_nodes
  * (NUMA, where there are several), host.cache.l1d, .l1i, .l2, .l3 (bytes of one such cache),
- * clock.resolution_ns. What the system does not tell is left out. Takes some milliseconds. Thread-safe. */
-void ll_host_facts(struct ll_facts *facts);
+ * clock.resolution_ns. What the system does not tell is left out. `root` is where proc
+ * and sys are: "" but in tests. Thread-safe. */
+void ll_host_facts(const char *root, struct ll_facts *facts);
 
 /* Adds what this pool's looks saw of the processors under its threads, as far as it looked: host.clock_hz
  * (ll_pool_clock_hz), host.round_trip_ns (ll_pool_round_trip_s), and where they are more than 0 host.apart
@@ -18,8 +19,7 @@ void ll_host_facts(struct ll_facts *facts);
 void ll_pool_facts(const struct ll_pool *pool, struct ll_facts *facts);
 
 /* The memory that this process may have: the machine's, or less where a control group (a container, a slice)
- * allows less; UINT64_MAX when the system tells neither. What of it others have is not known. `root` is where
- * proc and sys are: "" but in tests. Thread-safe. */
+ * allows less; UINT64_MAX when the system tells neither. What of it others have is not known. Thread-safe. */
 uint64_t ll_host_memory_bytes(const char *root);
 
 #endif

@@ -267,6 +267,8 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
     double missed = 0, all = 0;
     ll_runner_run(runner, RECONSTRUCTION, UNSEEN);
     ll_runner_run(runner, DRAWING, 0);
+    if (ll_runner_status(runner) != LL_OK)
+        return true; /* there are no digits; who runs the model says why */
     const float *x = ll_runner_data(runner, source->input), *y = ll_runner_data(runner, source->output);
     for (uint64_t i = 0; i < source->batch * source->pixels; i++) { /* of pixels as they are */
         double scale = (double)source->scale[i % source->pixels];

@@ -316,7 +316,7 @@ enum ll_status ll_micro_record(const struct ll_micro_options *options)
 {
     struct ll_arena arena = {0};
     struct ll_facts facts = {.arena = &arena};
-    ll_host_facts(&facts);
+    ll_host_facts("", &facts);
     struct ll_nn *nn = build(options->quick, &facts);
     struct ll_pool *pool = ll_pool_new(options->threads);
     bool ready = nn && pool && !ll_nn_trouble(nn);

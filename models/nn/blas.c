@@ -47,6 +47,9 @@ static void open_library(void)
 {
     if (has_avx512())
         setenv("OPENBLAS_CORETYPE", best_core, 0);
+    /* It starts with one thread: those of our pool compute. Where it cannot start the others, it waits for them at
+     * the end. */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
     blas.status = LL_NO_LIBRARY;
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library)

@@ -498,7 +498,9 @@ uint64_t ll_runner_ops(const struct ll_runner *runner)
 
 enum ll_status ll_runner_status(const struct ll_runner *runner)
 {
-    return atomic_load_explicit(&runner->strayed, memory_order_relaxed) ? LL_STRAY_INDEX : LL_OK;
+    if (atomic_load_explicit(&runner->strayed, memory_order_relaxed))
+        return LL_STRAY_INDEX;
+    return ll_memory_ran_out() ? LL_NO_MEMORY : LL_OK; /* who feeds data cannot say so itself */
 }
 
 double ll_runner_result(const struct ll_runner *runner)

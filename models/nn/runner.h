@@ -38,8 +38,9 @@ double ll_runner_step(struct ll_runner *runner, uint64_t step);
 /* Runs a program outside of the steps: never recorded, not at all in a dry run. `step` is for its feeds. */
 void ll_runner_run(struct ll_runner *runner, uint32_t program, uint64_t step);
 
-/* LL_STRAY_INDEX when in a step or program run so far an index lay outside of what it indexes: a row was then
- * read as zeros, or left out, and no result can be trusted. Else LL_OK. */
+/* LL_STRAY_INDEX when in a step or program run so far an index lay outside of what it indexes: a row was
+ * then read as zeros, or left out, and no result can be trusted. LL_NO_MEMORY when memory ran out anywhere,
+ * since a feed may have made no data. Else LL_OK. */
 enum ll_status ll_runner_status(const struct ll_runner *runner);
 
 /* Whether the ops of the first step had all run when it began. */

@@ -134,7 +134,7 @@ static void add_level_sources(const struct header *header, const char *level, co
         ll_str_addf(yaml, "  %s.read_share: \"%s %s, threads %s: reading\"\n", level, measured, host,
                     threads);
     ll_str_addf(yaml,
-                "  %s.size: \"hwloc and the kernel on %s%s\"\n"
+                "  %s.size: \"the kernel on %s%s\"\n"
                 "  %s.bandwidth: \"%s %s, threads %s: the fastest of reading, a triad and an update\"\n"
                 "  %s.latency: \"%s %s: a walk along pointers\"\n",
                 level, host, size_note(level), level, measured, host, threads, level, measured, host);

@@ -115,6 +115,10 @@ static void print_caret(const struct ll_place *place)
 
 void ll_print_diags(const struct ll_diags *diags)
 {
+    if (ll_memory_ran_out()) {
+        ll_end(LL_FAILED);
+        return;
+    }
     for (size_t i = 0; i < diags->kept_count; i++) {
         const struct ll_diag *diag = &diags->kept[i];
         if (diag->place.file) {
@@ -134,10 +138,21 @@ void ll_print_diags(const struct ll_diags *diags)
         fprintf(stderr, "... and %zu more\n", diags->count - diags->kept_count);
 }
 
+/* Once memory ran out that is the only complaint: all others may stem from it. */
 static int say(int status, const char *format, va_list arguments)
 {
+    static bool said;
     char text[4096];
     ll_vsnprintf(text, sizeof text, format, arguments);
+    if (ll_memory_ran_out()) {
+        const char *why = ll_status_text(LL_NO_MEMORY);
+        status = LL_FAILED;
+        if (said)
+            return status;
+        said = true;
+        if (!strstr(text, why))
+            ll_snprintf(text, sizeof text, "%s", why);
+    }
     fputs("leadline: ", stderr);
     print_shown(text);
     fputc('\n', stderr);
@@ -162,6 +177,11 @@ int ll_failed(const char *format, ...)
     return status;
 }
 
+int ll_end(int status)
+{
+    return ll_memory_ran_out() ? ll_failed("%s", ll_status_text(LL_NO_MEMORY)) : status;
+}
+
 int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
                const char *lister)
 {
@@ -174,7 +194,7 @@ int ll_unknown(const char *thing, const char *word, const char *const *candidate
 
 int ll_print(struct ll_str *text)
 {
-    bool whole = !text->failed, written = whole;
+    bool whole = !text->failed && !ll_memory_ran_out(), written = whole;
     errno = 0;
     if (whole && text->length) {
         ll_hide_controls(text->text, text->length);

@@ -83,6 +83,10 @@ void ll_print_diags(const struct ll_diags *diags);
 int ll_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ll_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The status that the program ends with: LL_FAILED once memory ran out, after saying so unless that was done,
+ * else the one given. Until then complaints are replaced by that sentence, said once. */
+int ll_end(int status);
+
 /* Says that there is no such thing, which of the candidates was probably meant, and which command lists
  * them all. Always LL_WRONG. */
 int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,

@@ -28,10 +28,10 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     ll_diags_release(diags);
     free(diags);
     *status = LL_DONE;
-    if (trace && trace->op_count > 0)
+    if (trace && trace->op_count > 0 && !ll_memory_ran_out())
         return trace;
     ll_trace_free(trace);
-    if (trouble == LL_NO_MEMORY)
+    if (trouble == LL_NO_MEMORY || ll_memory_ran_out())
         *status = ll_failed("%s: memory ran out", path);
     else if (read)
         *status = ll_wrong("%s: no op can be read, so nothing of it can be used", path);
@@ -207,7 +207,7 @@ static void count_mistakes(size_t count, const char *which)
 {
     struct ll_str line = {0};
     ll_str_addf(&line, "%zu mistake%s in %s\n", count, ll_plural(count), which);
-    if (line.text && !line.failed) {
+    if (line.text && !line.failed && !ll_memory_ran_out()) {
         ll_hide_controls(line.text, line.length);
         fputs(line.text, stderr);
     }

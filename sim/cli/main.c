@@ -81,5 +81,5 @@ int main(int argc, char **argv)
         return LL_FAILED;
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
-    return answer(argc, argv);
+    return ll_end(answer(argc, argv));
 }

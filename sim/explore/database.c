@@ -3,6 +3,7 @@
 #include "sim/explore/database.h"
 
 #include "tracer/base/plain.h"
+#include "tracer/base/status.h"
 #include "tracer/base/str.h"
 
 #include <math.h>
@@ -82,6 +83,8 @@ static bool check(struct ll_database *database, int code)
 {
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW)
         return true;
+    if ((code & PRIMARY) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
+        ll_note_no_memory();
     if (database->has_trouble)
         return false;
     const char *text = database->handle ? sqlite3_errmsg(database->handle) : sqlite3_errstr(code);
@@ -160,6 +163,8 @@ static int is_stopped(void *stop)
 
 void ll_database_heed(struct ll_database *database, const volatile sig_atomic_t *stop)
 {
+    if (!database->handle)
+        return; /* there was no memory for it, as every query will say */
     sqlite3_progress_handler(database->handle, STOP_STEPS, stop ? is_stopped : NULL, (void *)stop);
 }
 
@@ -180,13 +185,10 @@ bool ll_database_close(struct ll_database *database)
 void ll_database_remove(const char *path)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    struct ll_str name = {0};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        ll_str_addf(&name, "%s%s", path, endings[i]);
-        if (name.text && !name.failed)
-            remove(name.text);
-        ll_str_release(&name);
-    }
+    char name[4096 + 16]; /* also where there is no memory */
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (snprintf(name, sizeof name, "%s%s", path, endings[i]) < (int)sizeof name)
+            remove(name);
 }
 
 const char *ll_database_trouble(struct ll_database *database)
@@ -219,14 +221,16 @@ bool ll_database_keeps_out(struct ll_database *database)
 
 bool ll_database_run(struct ll_database *database, const char *sql)
 {
-    return check(database, sqlite3_exec(database->handle, sql, NULL, NULL, NULL));
+    return check(database,
+                 database->handle ? sqlite3_exec(database->handle, sql, NULL, NULL, NULL) : SQLITE_NOMEM);
 }
 
 struct ll_query *ll_query_new(struct ll_database *database, const char *sql)
 {
     struct ll_query *query = calloc(1, sizeof *query);
-    if (!query) {
+    if (!query || !database->handle) {
         check(database, SQLITE_NOMEM);
+        free(query);
         return NULL;
     }
     if (!check(database, sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
@@ -289,7 +293,11 @@ const char *ll_query_name(const struct ll_query *query, int column)
 
 const char *ll_cell_text(const struct ll_query *query, int column)
 {
-    return (const char *)sqlite3_column_text(query->statement, column);
+    bool is_null = sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+    const char *text = (const char *)sqlite3_column_text(query->statement, column);
+    if (!text && !is_null)
+        check(query->database, SQLITE_NOMEM);
+    return text;
 }
 
 /* A column takes any text, whatever type it is declared of. */

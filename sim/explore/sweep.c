@@ -4,6 +4,7 @@
 #include "sim/explore/archive.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/random.h"
+#include "tracer/base/status.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
     struct ll_sweep *sweep = run->sweep;
     uint64_t start_ns = ll_now_ns();
     if (!ll_evaluate(sweep->evaluator, evaluations, count, run->diags) ||
+        ll_memory_ran_out() || /* what lacks something would be believed for ever */
         (sweep->store && !ll_store_add(sweep->store, evaluations, count, run->diags)))
         return false;
     uint64_t passed_ns = ll_now_ns() - start_ns;

@@ -563,10 +563,11 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= check_coverage(reading);
     }
     right &= ll_check_idle(reading);
-    if (ll_read_well(reading, "energy") && ll_read_well(reading, "area") && right)
+    bool sized = right && ll_read_well(reading, "units") && ll_read_well(reading, "memory") &&
+                 ll_read_well(reading, "area");
+    if (sized && ll_read_well(reading, "energy"))
         right &= check_power(reading);
-    if (ll_read_well(reading, "price") && ll_read_well(reading, "area") && ll_read_well(reading, "memory") &&
-        right)
+    if (sized && ll_read_well(reading, "price"))
         right &= check_price(reading);
     return right;
 }

@@ -4,6 +4,7 @@
  * The parser is asked for one event at a time and is left at the first one that goes too deep: it takes
  * quadratic time in the depth of brackets that it has to keep. */
 #include "sim/machine/node.h"
+#include "tracer/base/status.h"
 #include "tracer/reader.h"
 
 #include <assert.h>
@@ -89,6 +90,7 @@ static struct ll_place place_of_byte(const struct builder *b, size_t offset)
 
 static bool no_memory(const struct builder *b)
 {
+    ll_note_no_memory(); /* libyaml may be who wanted it */
     return ll_complain(b->diags, (struct ll_place){.file = b->name}, "memory ran out");
 }
 

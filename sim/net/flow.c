@@ -218,6 +218,7 @@ static bool find_rates(struct ll_flows *flows, uint64_t *slowest)
 {
     double rate_Bps;
     bool right = count_crossings(flows) && list_crossers(flows);
+    flows->failed = !right; /* for good: what was counted on the links stays there */
     *slowest = UINT64_MAX;
     for (uint64_t full; right && (full = next_full(flows, &rate_Bps)) != UINT64_MAX;) {
         if (*slowest == UINT64_MAX)

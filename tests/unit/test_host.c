@@ -39,7 +39,7 @@ static void the_host_agrees_with_the_c_library(void **state)
 {
     (void)state;
     struct ll_facts facts = {.arena = &arena};
-    ll_host_facts(&facts);
+    ll_host_facts("", &facts);
     assert_false(facts.failed);
     uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     assert_near((double)number(&facts, "host.memory_bytes"), (double)memory, 0.01);
@@ -50,27 +50,46 @@ static void the_host_agrees_with_the_c_library(void **state)
         assert_true(number(&facts, "host.cache.l1d") <= number(&facts, "host.cache.l2"));
 }
 
-/* hwloc reads a topology out of the environment. */
-static void memory_in_several_nodes_is_counted(void **state)
-{
-    (void)state;
-    static const char *const machines[] = {"package:1 core:4 pu:2", "package:2 [numa] core:4 pu:1"};
-    for (uint64_t i = 0; i < 2; i++) {
-        struct ll_facts facts = {.arena = &arena};
-        assert_int_equal(setenv("HWLOC_SYNTHETIC", machines[i], 1), 0);
-        ll_host_facts(&facts);
-        assert_int_equal(number(&facts, "host.memory_nodes"), i ? 2 : 0);
-        assert_int_equal(number(&facts, "host.cores"), i ? 8 : 4);
-    }
-    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
-}
-
 static void put(const char *path, const char *words)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(words, file);
     fclose(file);
+}
+
+/* Two packages of two cores, each with two threads, and memory at both packages. */
+static void cores_and_nodes_are_counted_as_the_kernel_shows_them(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/leadline-test-XXXXXX", path[100], command[200];
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(chdir(root), 0);
+    assert_int_equal(system("mkdir -p proc sys/devices/system/node/node0 sys/devices/system/node/power "
+                            "sys/devices/system/cpu/cpufreq sys/devices/system/cpu/cpu0/cache/index0"),
+                     0);
+    put("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU\n");
+    put("sys/devices/system/cpu/cpu0/cache/index0/level", "1\n");
+    put("sys/devices/system/cpu/cpu0/cache/index0/type", "Data\n");
+    put("sys/devices/system/cpu/cpu0/cache/index0/size", "48K\n");
+    for (int cpu = 0; cpu < 8; cpu++) {
+        snprintf(command, sizeof command, "mkdir -p sys/devices/system/cpu/cpu%d/topology", cpu);
+        assert_int_equal(system(command), 0);
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+        snprintf(command, sizeof command, "%d,%d\n", cpu % 4, cpu % 4 + 4);
+        put(path, command);
+    }
+    for (uint64_t nodes = 1; nodes <= 2; nodes++) {
+        struct ll_facts facts = {.arena = &arena};
+        ll_host_facts(root, &facts);
+        assert_int_equal(number(&facts, "host.memory_nodes"), nodes == 1 ? 0 : 2);
+        assert_int_equal(number(&facts, "host.cores"), 4);
+        assert_int_equal(number(&facts, "host.cache.l1d"), 48 << 10);
+        assert_string_equal(find(&facts, "host.cpu"), "Some CPU");
+        assert_int_equal(system("mkdir -p sys/devices/system/node/node1"), 0);
+    }
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
 }
 
 /* A machine of files, as version 1 and version 2 of control groups show it. */
@@ -107,7 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_of_facts_grows_and_keeps_its_order),
         cmocka_unit_test(the_host_agrees_with_the_c_library),
-        cmocka_unit_test(memory_in_several_nodes_is_counted),
+        cmocka_unit_test(cores_and_nodes_are_counted_as_the_kernel_shows_them),
         cmocka_unit_test(the_least_limit_of_control_groups_counts),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "tracer/base/arena.h"
 
 #include "tracer/base/plain.h"
+#include "tracer/base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,8 +57,10 @@ void *ll_alloc(struct ll_arena *arena, size_t count, size_t size)
 {
     size_t bytes, padded;
     if (__builtin_mul_overflow(count, size, &bytes) ||
-        __builtin_add_overflow(bytes, GAP + ALIGN - 1, &padded))
+        __builtin_add_overflow(bytes, GAP + ALIGN - 1, &padded)) {
+        ll_note_no_memory();
         return NULL;
+    }
     padded &= ~(size_t)(ALIGN - 1);
     struct ll_arena_block *block = arena->newest;
     if (!block || block->size_bytes - arena->used_bytes < padded)

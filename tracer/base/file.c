@@ -162,7 +162,7 @@ enum ll_status ll_write_whole(const char *path, const struct ll_str *text)
 {
     struct ll_arena arena = {0};
     const char *part = text->failed ? NULL : ll_path_beside(&arena, path);
-    enum ll_status status = part ? write_new(part, text) : LL_NO_MEMORY;
+    enum ll_status status = part && !ll_memory_ran_out() ? write_new(part, text) : LL_NO_MEMORY;
     enum ll_status kept = part ? ll_path_keep(part, path, status == LL_OK) : LL_OK;
     ll_arena_release(&arena);
     return status == LL_OK ? kept : status;

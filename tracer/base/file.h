@@ -30,7 +30,8 @@ enum ll_status ll_read_whole(const char *path, uint64_t most_bytes, struct ll_ar
  * - what is no ordinary file (a pipe, a device), what standard output or error goes to, a file that may not
  *   be written (the opening says why) or that nothing may be put beside is written in place. */
 
-/* Writes a finished text as a file. LL_NO_MEMORY when the text has failed. */
+/* Writes a finished text as a file. LL_NO_MEMORY when the text has failed, or may lack
+ * something since memory ran out. */
 enum ll_status ll_write_whole(const char *path, const struct ll_str *text);
 
 /* The file that a path names, at the end of its symbolic links, whether it is there or not; the path itself

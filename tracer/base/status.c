@@ -3,7 +3,20 @@
 #include "tracer/base/status.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
+
+static atomic_bool ran_out;
+
+void ll_note_no_memory(void)
+{
+    atomic_store(&ran_out, true);
+}
+
+bool ll_memory_ran_out(void)
+{
+    return atomic_load(&ran_out);
+}
 
 enum ll_status ll_status_of(int error, enum ll_status otherwise)
 {

@@ -3,6 +3,8 @@
 #ifndef LL_BASE_STATUS_H
 #define LL_BASE_STATUS_H
 
+#include <stdbool.h>
+
 #define LL_STATUS_LIST(X)                                                                                    \
     X(OK, "done")                                                                                            \
     X(NO_MEMORY, "memory ran out")                                                                           \
@@ -35,6 +37,13 @@ enum ll_status {
 
 /* The status that says what an errno means for a file, `otherwise` when none says more. */
 enum ll_status ll_status_of(int error, enum ll_status otherwise);
+
+/* Whoever is refused memory notes it, once and for all, from any thread: what is computed afterwards may lack
+ * something, so that nobody trusts it (no result is shown, none is stored) and no complaint either, since a
+ * sound file may look damaged to who could not hold all of it. In the program whatever asks the system for
+ * memory is watched (sim/cli/memory.c); a foreign library that tells of it is asked where it is called. */
+void ll_note_no_memory(void);
+bool ll_memory_ran_out(void);
 
 /* The sentence of a status, without a final dot. Static storage, never NULL. */
 const char *ll_status_text(enum ll_status status);

@@ -180,7 +180,7 @@ static void open_trace(struct recorded *process, const struct ll_ring_process_in
     ll_facts_add(&facts, "mode", "program");
     ll_facts_add(&facts, "pid", "%" PRIu64, info->pid);
     ll_facts_add(&facts, "parent_pid", "%" PRIu64, info->parent_pid);
-    ll_host_facts(&facts);
+    ll_host_facts("", &facts);
     add_said(process, info, &facts);
     process->status = LL_NO_MEMORY;
     if (!facts.failed)

@@ -113,7 +113,9 @@ bool ll_import_run(ll_importer *importer, struct ll_import *import)
         enum ll_status status = ll_recorder_close(import->recorder);
         import->status = import->status == LL_OK ? status : import->status;
         done = done && import->status == LL_OK;
-        status = ll_path_keep(part, output, done);
+    }
+    if (part) {
+        enum ll_status status = ll_path_keep(part, output, done && !ll_memory_ran_out());
         import->status = import->status == LL_OK ? status : import->status;
     }
     import->recorder = NULL;
@@ -137,7 +139,7 @@ struct sight {
     uint32_t *numbers; /* of inputs, then descs of outputs */
 };
 
-static bool see(struct ll_import *import, const struct ll_import_op *op, struct sight *sight)
+static bool see(struct ll_import *import, const struct ll_import_op *op, bool recording, struct sight *sight)
 {
     uint32_t outputs = op->given_count > LL_MAX_OUTPUTS ? op->given_count : LL_MAX_OUTPUTS;
     sight->shapes = calloc((size_t)op->in_count + outputs, sizeof *sight->shapes);
@@ -147,6 +149,8 @@ static bool see(struct ll_import *import, const struct ll_import_op *op, struct 
     for (uint32_t i = 0; i < op->in_count; i++) {
         sight->shapes[i] = op->in[i].shape;
         sight->numbers[i] = op->in[i].tensor;
+        if (op->in[i].tensor == LL_NONE && recording) /* who was to make it found no memory */
+            return ll_import_no_memory(import);
     }
     for (uint32_t i = 0; i < op->given_count; i++)
         sight->shapes[op->in_count + i] = op->given[i];
@@ -206,9 +210,9 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
 static const char *see_and_record(struct ll_import *import, const struct ll_import_op *op, bool recording,
                                   struct ll_imported *out)
 {
-    struct sight sight;
+    struct sight sight = {0};
     const char *trouble = ll_status_text(LL_NO_MEMORY);
-    if (see(import, op, &sight))
+    if (see(import, op, recording, &sight))
         trouble = judge(op, &sight.view);
     if (!trouble && !ll_fits(ll_add(op->start_ns, op->duration_ns)))
         trouble = "its time does not fit in 64 bits";

@@ -143,5 +143,8 @@ void ll_wire_put_bytes(struct ll_str *out, uint64_t number, const void *bytes, s
 
 void ll_wire_put_text(struct ll_str *out, uint64_t number, const char *text)
 {
-    ll_wire_put_bytes(out, number, text, strlen(text));
+    if (text)
+        ll_wire_put_bytes(out, number, text, strlen(text));
+    else
+        out->failed = true;
 }

@@ -102,7 +102,7 @@ static int work(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], command.name) != 0)
         return ll_wrong("leadline-mpi does one thing: leadline-mpi sweep SWEEP.yaml -o R.db");
     share_counter();
-    int status = ll_command_run(&command, argc - 1, argv + 1);
+    int status = ll_end(ll_command_run(&command, argc - 1, argv + 1));
     if (status == LL_FAILED)
         MPI_Abort(MPI_COMM_WORLD, status); /* the others may wait for this process */
     MPI_Win_unlock_all(shared.window);
