@@ -263,7 +263,7 @@ static void join_facts(const struct ll_trace *trace, const struct ll_trace *call
         ll_facts_add(facts, trace->facts[i].key, "%s", trace->facts[i].value);
     if (!calls) {
         ll_facts_add(&host, "pid", "%" PRIu64, told->pid);
-        ll_host_facts(&host);
+        ll_host_facts("", &host);
         facts->failed |= host.failed;
     }
     add_facts(trace, calls ? calls->facts : host.items, calls ? calls->fact_count : host.count, facts);

@@ -3,6 +3,8 @@
 
 #include "tracer/gaps.h"
 
+#include <stdlib.h>
+
 static void words_and_numbers_are_factors(void **state)
 {
     (void)state;
@@ -43,6 +45,7 @@ static void only_what_waits_is_scaled(void **state)
     assert_int_equal(ops[3].duration_ns, 9000000000000000000u);
     assert_true(ll_gaps_scale(&trace, 0));
     assert_int_equal(ops[3].duration_ns, 0);
+    free(trace.facts);
     ll_arena_release(&trace.arena);
 }
 
