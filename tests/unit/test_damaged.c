@@ -73,6 +73,10 @@ static void a_whole_database_is_read(void **state)
     assert_int_equal(diags.count, 0);
 }
 
+/* Without its key. */
+#define RECREATED                                                                                            \
+    "CREATE TABLE copy AS SELECT * FROM points; DROP TABLE points; ALTER TABLE copy RENAME TO points"
+
 static void what_is_missing_is_told_once(void **state)
 {
     (void)state;
@@ -106,8 +110,7 @@ static void what_is_missing_is_told_once(void **state)
         "DELETE FROM base",
         "UPDATE points SET verdict = 2 WHERE number = 0",
         "CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM results; END",
-        "CREATE TABLE copy AS SELECT * FROM points; DROP TABLE points;"
-        " ALTER TABLE copy RENAME TO points"};
+        RECREATED};
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
         struct ll_diags diags = {0};
         uint64_t points = read_after(harms[i], &diags);
