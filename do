@@ -12,7 +12,8 @@ usage() {
 ./do host        build, calibrate this machine, compare recorded steps of the workloads with predicted ones
 ./do fuzz [N]    N runs of every fuzz target under the sanitizers (100000 when not given)
 ./do soak [N]    property tests with N fresh seeds under the sanitizers, and N programs and recorders killed
-                 at random moments (20 when not given)
+                 at random moments (20 when not given); then every command with every call for memory
+                 and files refused, up to 5000 a command and a sample of 2000 beyond
 ./do package     build a .deb below build/release
 ./do platforms   demo and tests on a fresh Debian 13; built for arm64, and tested as far as an emulator can (root)
 END
@@ -150,6 +151,63 @@ why_skipped() {
          /^-+$/ && last == "Output:" { inside = 1 }
          /^"[^"]*" end time: / && name in said { print name " is skipped: " said[name] }
          { last = $0 }' summary=1 - summary=0 "$1"
+}
+
+bench() {
+    build release
+    for name in $(names tests/bench/bench_*.c); do run "build/release/tests/$name"; done
+    peers=build/release/tests/peers
+    beside "$peers/transformer_layer" tests/peers/torch_transformer.py
+    for model in resnet inception_v3; do beside "$peers/image_net" tests/peers/torch_image_net.py "$model"; done
+}
+
+# A step of ours beside PyTorch's, where that is installed.
+beside() {
+    run tests/peers/torch.sh "$@" || [ $? = 77 ]
+}
+
+host() {
+    build release
+    run build/release/sim/cli/leadline calibrate -o build/host.yaml
+    run build/release/tests/host_steps build/host.yaml
+}
+
+fuzz() {
+    # shellcheck disable=SC2086
+    need $test_packages
+    targets=$(names tests/fuzz/fuzz_*.c)
+    # shellcheck disable=SC2086
+    build fuzz $targets
+    for name in $targets; do
+        seeds=$PWD/tests/fuzz/corpus/${name#fuzz_} # some work in a folder of their own
+        found=$PWD/build/fuzz/found/${name#fuzz_}
+        mkdir -p "$found"
+        run "build/fuzz/tests/$name" -runs="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+            -artifact_prefix="$found-" "$found" "$seeds"
+    done
+}
+
+soak() {
+    build debug
+    i=0
+    while [ $((i += 1)) -le "$1" ]; do
+        LL_SEED=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
+        export LL_SEED
+        say "seed $LL_SEED"
+        ctest --test-dir build/debug --output-on-failure -R prop_ -Q -O build/soak.log || {
+            cat build/soak.log >&2
+            say "LL_SEED=$LL_SEED repeats it"
+            exit 1
+        }
+    done
+    say "no law was broken"
+    build release leadline leadline_preload products
+    LL_KILLS=$1 run tests/foreign/killed.sh build/release/sim/cli/leadline build/release/tests/foreign/products
+    build release faults faults_inject
+    for kind in memory files; do
+        run build/release/tests/faults/faults "$PWD/build/release/sim/cli/leadline" \
+            "$PWD/build/release/tests/faults/libfaults_inject.so" tests/faults/commands . "$kind" 5000 2000 "${LL_SEED:-1}"
+    done
 }
 
 # On machines that are made for it, below build/platforms.

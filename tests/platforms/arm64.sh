@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 [ "${LL_PLATFORMS-}" ] || { echo "takes half an hour; ./do platforms runs it" && exit 77; }
-libraries="libopenblas-pthread-dev libzstd-dev libelf-dev libdw-dev libyaml-dev libhwloc-dev libsqlite3-dev zlib1g-dev
+libraries="libopenblas-pthread-dev libzstd-dev libelf-dev libdw-dev libyaml-dev libsqlite3-dev zlib1g-dev
     libcmocka-dev"
 if [ "${1-}" = --install ]; then
     dpkg --add-architecture arm64

@@ -14,6 +14,13 @@ enum { LEVEL = 6, WINDOW_BITS = 15, GZIP = 16, MEMORY_LEVEL = 8, PIECE = 3 << 16
 #define ALWAYS_FINE (UINT64_C(256) << 20)
 #define FINE_RATIO 250
 
+/* zlib asks the system itself. */
+static enum ll_status no_memory(void)
+{
+    ll_note_no_memory();
+    return LL_NO_MEMORY;
+}
+
 bool ll_is_gzipped(const char *bytes, size_t length)
 {
     return length >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
@@ -59,7 +66,7 @@ static enum ll_status run_inflate(z_stream *stream, const char *at, size_t left,
         uint64_t made = before - stream->avail_out;
         *length += made;
         if (status == Z_MEM_ERROR)
-            return LL_NO_MEMORY;
+            return no_memory();
         if ((status != Z_OK && status != Z_STREAM_END) || (hungry && made == 0 && status != Z_STREAM_END))
             return damaged;
         if (*length > most_bytes)
@@ -77,7 +84,7 @@ static enum ll_status unpack(const char *bytes, size_t length, uint64_t most_byt
 {
     z_stream stream = {.zalloc = NULL};
     if (inflateInit2(&stream, WINDOW_BITS + GZIP) != Z_OK)
-        return LL_NO_MEMORY;
+        return no_memory();
     enum ll_status status = run_inflate(&stream, bytes, length, most_bytes, to, made);
     inflateEnd(&stream);
     return status;
@@ -92,7 +99,7 @@ enum ll_status ll_gunzip(const char *bytes, size_t length, uint64_t most_bytes, 
         return status;
     char *to = made < SIZE_MAX ? ll_alloc(arena, made + 1, 1) : NULL;
     if (!to)
-        return LL_NO_MEMORY;
+        return no_memory();
     status = unpack(bytes, length, made, to, &again);
     if (status == LL_OK)
         *text = (struct ll_contents){to, made};
@@ -120,6 +127,7 @@ bool ll_gzip(const void *bytes, size_t length, struct ll_str *out)
     z_stream stream = {.next_out = (Bytef *)piece, .avail_out = PIECE};
     if (!piece || deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS + GZIP, MEMORY_LEVEL,
                                Z_DEFAULT_STRATEGY) != Z_OK) {
+        no_memory();
         free(piece);
         return false;
     }
