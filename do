@@ -75,7 +75,7 @@ tenths() {
     while IFS= read -r line; do
         case $line in
         "builder's status "*) return "${line##* }" ;;
-        'ninja: no work to do.') continue ;;
+        'ninja: no work to do.' | '['*'] Re-checking '*) continue ;;
         '['*'%] '*)
             percent=${line%%%*}
             tenth=$((${percent#'['} / 10))
