@@ -3,7 +3,11 @@
 #ifndef LL_TRACER_FORM_H
 #define LL_TRACER_FORM_H
 
-#include "tracer/tables.h"
+#include "tracer/trace.h"
+
+struct ll_form_counts {
+    uint64_t flops, bytes_read, bytes_written;
+};
 
 /* The counts of an op of a known kind whose outputs are there already. NULL on success; otherwise what is
  * wrong: shapes that the rule refuses, or outputs that it does not give, as a static sentence. Counts past

@@ -6,6 +6,7 @@
 
 #include "tracer/base/map.h"
 #include "tracer/column.h"
+#include "tracer/form.h"
 #include "tracer/recorder.h"
 
 /* Keys of the forms' map: attributes, outputs (descs) and inputs (descs) follow. */
@@ -16,10 +17,6 @@ struct ll_form_key {
 /* Keys of the links' map: inputs and controls (uint64_t, as in struct ll_links) follow. */
 struct ll_links_key {
     uint32_t input_count, control_count, storage_count, gap_count;
-};
-
-struct ll_form_counts {
-    uint64_t flops, bytes_read, bytes_written;
 };
 
 /* In the word of a tensor beside its desc: no op made it. */
