@@ -113,3 +113,9 @@ const struct ll_command ll_command_export = {
     .run = run,
 };
 #undef LL_FORMAT
+
+#undef READ_HELP
+#undef WRITE_HELP
+#undef BOTH_HELP
+#undef TIMED_HELP
+#undef TIMED_BOTH_HELP

@@ -79,7 +79,7 @@ static void check_event(const struct ll_event *event)
         return;
     const struct ll_call *call = &event->call;
     if (call->routine >= LL_ROUTINE_COUNT || call->symbol >= LL_SYMBOL_COUNT ||
-        call->number_count > LL_MAX_NUMBERS || call->operand_count > LL_MAX_OPERANDS ||
+        call->number_count > LL_MAX_CALL_NUMBERS || call->operand_count > LL_MAX_OPERANDS ||
         call->dtype >= LL_DTYPE_COUNT)
         abort();
     for (uint32_t i = 0; i < call->operand_count; i++)

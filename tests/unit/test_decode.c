@@ -265,7 +265,7 @@ static void nonsense_gives_few_operands_and_no_harm(void **state)
                 words[i] = ll_random(&random) >> ll_random_below(&random, 64);
             if (!ll_decode_call(symbol, words, count, &call))
                 continue;
-            assert_true(call.operand_count <= LL_MAX_OPERANDS && call.number_count <= LL_MAX_NUMBERS);
+            assert_true(call.operand_count <= LL_MAX_OPERANDS && call.number_count <= LL_MAX_CALL_NUMBERS);
             for (uint32_t i = 0; i < call.operand_count; i++)
                 assert_true(ll_fits(ll_mul(call.operand[i].rows, call.operand[i].stride_bytes)));
         }

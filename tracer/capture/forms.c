@@ -18,7 +18,7 @@ static const unsigned char *looks_of(const struct ll_call_operand *operand)
 
 /* All that makes a form, as bytes in a row. */
 struct key {
-    unsigned char bytes[40 + LL_MAX_NUMBERS * sizeof(int64_t) + LL_MAX_OPERANDS * OPERAND_BYTES];
+    unsigned char bytes[40 + LL_MAX_CALL_NUMBERS * sizeof(int64_t) + LL_MAX_OPERANDS * OPERAND_BYTES];
     size_t size;
 };
 

@@ -21,7 +21,7 @@ enum ll_event_kind {
     LL_EVENT_LOST      /* lost: so many events of this thread found no room */
 };
 
-enum { LL_MAX_OPERANDS = 20, LL_MAX_NUMBERS = 32 };
+enum { LL_MAX_OPERANDS = 20, LL_MAX_CALL_NUMBERS = 32 };
 
 enum ll_access { LL_ACCESS_READ = 1, LL_ACCESS_WRITE = 2, LL_ACCESS_BOTH = 3 };
 
@@ -47,7 +47,7 @@ struct ll_call {
     uint64_t duration_ns;
     uint32_t operand_count, number_count;
     struct ll_call_operand operand[LL_MAX_OPERANDS];
-    int64_t number[LL_MAX_NUMBERS];
+    int64_t number[LL_MAX_CALL_NUMBERS];
 };
 
 struct ll_event {
