@@ -4,7 +4,7 @@
 #define LL_MODELS_FACTS_H
 
 #include "models/model.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/facts.h"
 
 struct ll_workload {

@@ -5,7 +5,7 @@
 #include "models/model.h"
 #include "models/nn/blas.h"
 #include "models/nn/runner.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 #include "tracer/host.h"
 
 #include <math.h>

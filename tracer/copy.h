@@ -3,7 +3,7 @@
 #ifndef LL_TRACER_COPY_H
 #define LL_TRACER_COPY_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/trace.h"
 
 /* Equal in all and sharing no memory; its descs, forms and their views may be written to until it is shared.

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "tracer/elf.h"
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <errno.h>
 #include <fcntl.h>

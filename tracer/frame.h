@@ -5,7 +5,7 @@
 #define LL_TRACER_FRAME_H
 
 #include "tracer/base/file.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/column.h"
 
 #include <stdbool.h>

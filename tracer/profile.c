@@ -2,7 +2,6 @@
 #include "tracer/profile.h"
 
 #include "tracer/base/map.h"
-#include "tracer/base/order.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #define LL_TRACER_READER_H
 
 #include "tracer/base/diag.h"
-#include "tracer/base/status.h"
 #include "tracer/trace.h"
 
 /* Reads a whole file. A damaged or cut-off file gives what is left of it (LL_OK, with lost_* set and a

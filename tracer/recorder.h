@@ -11,7 +11,7 @@
 #ifndef LL_TRACER_RECORDER_H
 #define LL_TRACER_RECORDER_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/trace.h"
 
 struct ll_recorder;

@@ -7,7 +7,6 @@
 #define LL_TRACER_WALK_H
 
 #include "tracer/base/diag.h"
-#include "tracer/base/status.h"
 #include "tracer/format.h"
 #include "tracer/frame.h"
 

@@ -6,7 +6,7 @@
 #ifndef LL_TRACER_WRITER_H
 #define LL_TRACER_WRITER_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/format.h"
 
 struct ll_writer;

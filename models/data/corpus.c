@@ -2,7 +2,7 @@
 #include "models/data/corpus.h"
 
 #include "tracer/base/random.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

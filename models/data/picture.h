@@ -3,7 +3,7 @@
 #ifndef LL_DATA_PICTURE_H
 #define LL_DATA_PICTURE_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdint.h>
 

@@ -7,7 +7,7 @@
 #include "models/data/cepstra.h"
 #include "models/data/part.h"
 #include "models/data/sound.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/data/vocabulary.h"
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

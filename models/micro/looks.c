@@ -2,7 +2,7 @@
 #include "models/micro/looks.h"
 
 #include "tracer/base/num.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 /* From what fits for certain, even where a small part of a large cache is ours, to twice the cache; behind
  * them, what lies beyond. */

@@ -10,7 +10,7 @@
 #define LL_MICRO_MICRO_H
 
 #include "tracer/base/listener.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/num.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 #include "tracer/base/random.h"
 
 enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */

@@ -8,7 +8,7 @@
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/num.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 enum { LINE_BYTES = 64 };
 

@@ -4,7 +4,7 @@
 
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <string.h>
 #include <sys/mman.h>

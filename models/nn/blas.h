@@ -8,7 +8,7 @@
 #ifndef LL_NN_BLAS_H
 #define LL_NN_BLAS_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,7 +17,7 @@
 #define LL_NN_NN_H
 
 #include "tracer/base/arena.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/ops.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 
 #include "models/nn/nn.h"
 #include "tracer/base/pool.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/recorder.h"
 
 struct ll_runner_options {

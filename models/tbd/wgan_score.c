@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/tbd/wgan_score.h"
 
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 #include "tracer/base/random.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* An op of the list is measured once a step; the mean of the steps, without the extremes, stands for all. */
 #include "sim/calibrate/samples.h"
 
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
 #include "sim/study/similarity.h"
 #include "sim/study/timeline.h"
 #include "tracer/base/json.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "sim/explore/findings.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
-#include "tracer/base/csv.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>

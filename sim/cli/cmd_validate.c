@@ -11,7 +11,7 @@
 #include "sim/report/table.h"
 #include "sim/validate/fitted.h"
 #include "sim/validate/residuals.h"
-#include "tracer/base/csv.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * that none is refused without a note, whatever its caller makes of it: a missing block is often taken for a
  * thing that is not there. */
 #define _DEFAULT_SOURCE
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <dirent.h>
 #include <errno.h>

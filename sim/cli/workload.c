@@ -3,7 +3,7 @@
 #include "sim/cli/workload.h"
 
 #include "sim/report/human.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "sim/explore/database.h"
 
 #include "tracer/base/plain.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/base/str.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef LL_SIM_EXPLORE_EVOLUTION_H
 #define LL_SIM_EXPLORE_EVOLUTION_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,6 @@
 #define LL_SIM_EXPLORE_LOCK_H
 
 #include "tracer/base/diag.h"
-#include "tracer/base/status.h"
 
 struct ll_lock;
 

@@ -11,7 +11,7 @@
 #define LL_SIM_EXPLORE_PARETO_H
 
 #include "tracer/base/arena.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #ifndef LL_SIM_EXPLORE_SENSITIVITY_H
 #define LL_SIM_EXPLORE_SENSITIVITY_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@
 #define LL_SIM_EXPLORE_STORE_H
 
 #include "sim/explore/evaluate.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/trace.h"
 
 #include <signal.h>

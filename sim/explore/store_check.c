@@ -5,7 +5,7 @@
 #include "sim/explore/store.h"
 
 #include "sim/explore/database.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "sim/explore/archive.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/random.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <math.h>
 #include <stdlib.h>

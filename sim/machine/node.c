@@ -4,7 +4,7 @@
  * The parser is asked for one event at a time and is left at the first one that goes too deep: it takes
  * quadratic time in the depth of brackets that it has to keep. */
 #include "sim/machine/node.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/reader.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #define LL_SIM_MEMORY_HEAP_H
 
 #include "tracer/base/num.h"
-#include "tracer/base/sorted.h"
+#include "tracer/base/map.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -22,7 +22,7 @@
 #include "sim/memory/residency.h"
 
 #include "sim/memory/allocators.h"
-#include "tracer/base/sorted.h"
+#include "tracer/base/map.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include "sim/parallel/offload.h"
 #include "sim/parallel/plan_file.h"
 #include "sim/parallel/recompute.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/rescale.h"
 
 #include <inttypes.h>

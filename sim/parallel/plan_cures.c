@@ -3,7 +3,7 @@
 #include "sim/parallel/plan_cures.h"
 
 #include "sim/replay/remembered.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <inttypes.h>
 #include <math.h>

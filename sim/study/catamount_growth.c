@@ -3,7 +3,7 @@
  * counts of the same sizes; points of figure 7 are read off the paper's vector drawing. */
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 
 #include <math.h>

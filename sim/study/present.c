@@ -3,7 +3,7 @@
 
 #include "sim/report/human.h"
 #include "sim/report/table.h"
-#include "tracer/base/csv.h"
+#include "tracer/base/file.h"
 #include "tracer/base/plain.h"
 
 #include <inttypes.h>

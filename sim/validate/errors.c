@@ -3,7 +3,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/num.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <math.h>
 #include <stdlib.h>

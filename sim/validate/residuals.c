@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/validate/residuals.h"
 
-#include "tracer/base/csv.h"
-#include "tracer/base/order.h"
+#include "tracer/base/file.h"
+#include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "sim/validate/predict.h"
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
-#include "tracer/base/order.h"
 #include "tracer/base/random.h"
 #include "tracer/base/str.h"
 

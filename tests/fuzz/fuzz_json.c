@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as JSON: read to the end or complained about once, every token within the text. */
-#include "tracer/base/json_reader.h"
+#include "tracer/base/json.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include "npy.h"
 
 #include "models/model.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <stdlib.h>
 

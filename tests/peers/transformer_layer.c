@@ -8,7 +8,7 @@
 #include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 #include "models/tbd/transformer.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,6 @@
 #include "models/model.h"
 #include "sim/memory/minimal.h"
 #include "tracer/accounting.h"
-#include "tracer/base/csv.h"
 #include "tracer/base/file.h"
 
 #include <inttypes.h>

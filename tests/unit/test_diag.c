@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include "tracer/base/diag.h"
-#include "tracer/base/status.h"
 
 static void a_complaint_outlives_what_it_was_made_of(void **state)
 {

@@ -7,7 +7,7 @@
 #include "sim/replay/replay.h"
 #include "sim/validate/predict.h"
 #include "tracer/base/file.h"
-#include "tracer/base/json_reader.h"
+#include "tracer/base/json.h"
 #include "tracer/convert/period.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include "tracer/base/json.h"
-#include "tracer/base/json_reader.h"
 
 static struct ll_json_reader reader_of(const char *text, size_t length, struct ll_diags *diags)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 
 #include <math.h>
 

@@ -6,7 +6,6 @@
 
 #include "sim/report/human.h"
 #include "tracer/base/json.h"
-#include "tracer/base/json_reader.h"
 #include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "tracer/base/random.h"
-#include "tracer/base/sorted.h"
+#include "tracer/base/map.h"
 
 #include <string.h>
 

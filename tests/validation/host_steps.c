@@ -13,7 +13,7 @@
 #define _GNU_SOURCE
 #include "models/model.h"
 #include "sim/replay/replay.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 #include "tracer/reader.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "tracer/base/arena.h"
 
 #include "tracer/base/plain.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 #include <stdarg.h>
 #include <stdio.h>

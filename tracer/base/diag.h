@@ -1,17 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Troubles of the world: what a function returns when neither the caller nor the input is at fault. */
+#ifndef LL_TRACER_BASE_DIAG_H
+#define LL_TRACER_BASE_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/base/arena.h"
+
+#define LL_STATUS_LIST(X)                                                                                    \
+    X(OK, "done")                                                                                            \
+    X(NO_MEMORY, "memory ran out")                                                                           \
+    X(CANNOT_OPEN, "the file cannot be opened")                                                              \
+    X(NO_FILE, "there is no such file or folder")                                                            \
+    X(IS_FOLDER, "this is a folder")                                                                         \
+    X(IS_DEVICE, "this is a device, not a file")                                                             \
+    X(FORBIDDEN, "permission is denied")                                                                     \
+    X(CANNOT_READ, "the file cannot be read")                                                                \
+    X(CANNOT_WRITE, "the file cannot be written")                                                            \
+    X(DISK_FULL, "the disk is full, or the file may not grow any further (ulimit -f)")                       \
+    X(DAMAGED, "the file is damaged")                                                                        \
+    X(NOT_OURS, "this is not a Leadline trace")                                                              \
+    X(TOO_NEW, "the file was written by a newer major version")                                              \
+    X(TOO_LARGE, "a size does not fit in 64 bits")                                                           \
+    X(FILE_TOO_LONG, "the file is longer than such a file can be")                                           \
+    X(STREAM_TOO_LONG, "more than 1 GiB comes out of what is no file; write it into one first")              \
+    X(SHORTENED, "the file lost bytes while it was read")                                                    \
+    X(GZIP_DAMAGED, "it is compressed by gzip, and damaged or cut off")                                      \
+    X(GZIP_TOO_LONG, "gzip has packed more into it than such a file can be")                                 \
+    X(NO_LIBRARY, "a library is missing")                                                                    \
+    X(STRAY_INDEX, "an index lies outside of what it indexes: the data and the model do not belong "         \
+                   "together")
+
+enum ll_status {
+#define X(name, sentence) LL_##name,
+    LL_STATUS_LIST(X)
+#undef X
+};
+
+/* The status that says what an errno means for a file, `otherwise` when none says more. */
+enum ll_status ll_status_of(int error, enum ll_status otherwise);
+
+/* Whoever is refused memory notes it, once and for all, from any thread: what is computed afterwards may lack
+ * something, so that nobody trusts it (no result is shown, none is stored) and no complaint either, since a
+ * sound file may look damaged to who could not hold all of it. In the program whatever asks the system for
+ * memory is watched (sim/cli/memory.c); a foreign library that tells of it is asked where it is called. */
+void ll_note_no_memory(void);
+bool ll_memory_ran_out(void);
+
+/* The sentence of a status, without a final dot. Static storage, never NULL. */
+const char *ll_status_text(enum ll_status status);
+
 /* Complaints about wrong input.
  *
  * A reader that meets something wrong says so here and goes on to find the next; only sim/cli prints
  * them. The list is bounded: past LL_DIAG_LIMIT complaints are counted, not kept. A list starts as
  * {0}, belongs to one thread, and is released by its owner. */
-#ifndef LL_BASE_DIAG_H
-#define LL_BASE_DIAG_H
-
-#include "tracer/base/arena.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { LL_DIAG_LIMIT = 50, LL_DIAG_MESSAGE_BYTES = 1023 };
 

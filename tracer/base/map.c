@@ -3,8 +3,12 @@
  * things themselves lie in an arena in the order of their ids. */
 #include "tracer/base/map.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/arena.h"
 
 /* Eight bytes at a time, mixed by multiplication and a shift (after the finaliser of MurmurHash3). */
 static uint32_t hash_bytes(const void *bytes, size_t length)
@@ -97,4 +101,178 @@ void ll_map_release(struct ll_map *map)
     free(map->entries);
     free(map->slots);
     *map = (struct ll_map){0};
+}
+
+/* A full block becomes two halves, and two neighbours of which a number was taken become one where they fill
+ * no more than half a block: so there are at most about four times as many blocks as full ones would be. */
+
+enum { BLOCK = 510 }; /* with its count 2 KiB */
+
+struct ll_sorted_block {
+    uint32_t count;
+    uint32_t numbers[BLOCK];
+};
+
+void ll_sorted_release(struct ll_sorted *sorted)
+{
+    for (uint64_t i = 0; i < sorted->block_count; i++)
+        free(sorted->blocks[i]);
+    free(sorted->blocks);
+    *sorted = (struct ll_sorted){0};
+}
+
+struct ll_sorted_place ll_sorted_find(const struct ll_sorted *sorted,
+                                      bool (*is_before)(const void *context, uint32_t number),
+                                      const void *context)
+{
+    uint64_t first = 0, end = sorted->block_count;
+    while (first < end) {
+        uint64_t middle = first + (end - first) / 2;
+        const struct ll_sorted_block *block = sorted->blocks[middle];
+        if (is_before(context, block->numbers[block->count - 1]))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    if (first == sorted->block_count)
+        return (struct ll_sorted_place){first, 0};
+    const struct ll_sorted_block *block = sorted->blocks[first];
+    uint32_t low = 0, high = block->count - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (is_before(context, block->numbers[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (struct ll_sorted_place){first, low};
+}
+
+uint32_t ll_sorted_at(const struct ll_sorted *sorted, struct ll_sorted_place place)
+{
+    return place.block < sorted->block_count ? sorted->blocks[place.block]->numbers[place.item]
+                                             : LL_NO_NUMBER;
+}
+
+struct ll_sorted_place ll_sorted_next(const struct ll_sorted *sorted, struct ll_sorted_place place)
+{
+    assert(place.block < sorted->block_count);
+    if (++place.item < sorted->blocks[place.block]->count)
+        return place;
+    return (struct ll_sorted_place){place.block + 1, 0};
+}
+
+/* An empty block at this place of the list, which is filled by the caller; NULL when memory ran out. */
+static struct ll_sorted_block *open_block(struct ll_sorted *sorted, uint64_t at)
+{
+    if (!ll_grow(&sorted->blocks, &sorted->capacity, sorted->block_count + 1,
+                 sizeof(struct ll_sorted_block *)))
+        return NULL;
+    struct ll_sorted_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return NULL;
+    memmove(sorted->blocks + at + 1, sorted->blocks + at,
+            (sorted->block_count - at) * sizeof *sorted->blocks);
+    sorted->blocks[at] = block;
+    sorted->block_count++;
+    return block;
+}
+
+/* Moves the second half of a full block into one of its own. */
+static bool halve(struct ll_sorted *sorted, uint64_t at)
+{
+    struct ll_sorted_block *back = open_block(sorted, at + 1), *front = sorted->blocks[at];
+    if (!back)
+        return false;
+    front->count = BLOCK / 2;
+    back->count = BLOCK - BLOCK / 2;
+    memcpy(back->numbers, front->numbers + BLOCK / 2, back->count * sizeof *back->numbers);
+    return true;
+}
+
+bool ll_sorted_put(struct ll_sorted *sorted, struct ll_sorted_place place, uint32_t number)
+{
+    if (sorted->block_count == 0 && !open_block(sorted, 0))
+        return false;
+    if (place.block == sorted->block_count) { /* at the end: of the last block */
+        place.block--;
+        place.item = sorted->blocks[place.block]->count;
+    }
+    if (sorted->blocks[place.block]->count == BLOCK) {
+        if (!halve(sorted, place.block))
+            return false;
+        if (place.item > BLOCK / 2)
+            place = (struct ll_sorted_place){place.block + 1, place.item - BLOCK / 2};
+    }
+    struct ll_sorted_block *block = sorted->blocks[place.block];
+    memmove(block->numbers + place.item + 1, block->numbers + place.item,
+            (block->count - place.item) * sizeof *block->numbers);
+    block->numbers[place.item] = number;
+    block->count++;
+    return true;
+}
+
+static void close_block(struct ll_sorted *sorted, uint64_t at)
+{
+    free(sorted->blocks[at]);
+    sorted->block_count--;
+    memmove(sorted->blocks + at, sorted->blocks + at + 1,
+            (sorted->block_count - at) * sizeof *sorted->blocks);
+}
+
+/* The block takes in the next one, where there is one and both are not too many. */
+static bool join(struct ll_sorted *sorted, uint64_t at)
+{
+    if (at + 1 >= sorted->block_count)
+        return false;
+    struct ll_sorted_block *block = sorted->blocks[at], *next = sorted->blocks[at + 1];
+    if (block->count + next->count > BLOCK / 2)
+        return false;
+    memcpy(block->numbers + block->count, next->numbers, next->count * sizeof *next->numbers);
+    block->count += next->count;
+    close_block(sorted, at + 1);
+    return true;
+}
+
+void ll_sorted_take(struct ll_sorted *sorted, struct ll_sorted_place place)
+{
+    assert(place.block < sorted->block_count);
+    struct ll_sorted_block *block = sorted->blocks[place.block];
+    block->count--;
+    memmove(block->numbers + place.item, block->numbers + place.item + 1,
+            (block->count - place.item) * sizeof *block->numbers);
+    if (block->count == 0)
+        close_block(sorted, place.block);
+    else if (!join(sorted, place.block) && place.block > 0)
+        join(sorted, place.block - 1);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void ll_sort_numbers(double *values, size_t count)
+{
+    if (count > 1)
+        qsort(values, count, sizeof *values, by_size);
+}
+
+double ll_median(double *values, size_t count)
+{
+    ll_sort_numbers(values, count);
+    if (count == 0)
+        return NAN;
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+double ll_sorted_quantile(const double *sorted, size_t count, double part)
+{
+    if (count == 0)
+        return NAN;
+    double place = part * (double)(count - 1);
+    size_t below = (size_t)place;
+    double above = sorted[below + 1 < count ? below + 1 : below];
+    return sorted[below] + (place - (double)below) * (above - sorted[below]);
 }

@@ -3,7 +3,7 @@
  * one there asks each of the others in turn, over one line of memory that goes from cache to cache and back.
  * Who comes late is not waited for: then there is no answer. */
 #include "tracer/base/clock.h"
-#include "tracer/base/order.h"
+#include "tracer/base/map.h"
 #include "tracer/base/pool_parts.h"
 
 #include <math.h>

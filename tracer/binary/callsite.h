@@ -9,7 +9,7 @@
 #define LL_BINARY_CALLSITE_H
 
 #include "tracer/base/arena.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 
 /* What was loaded: the file, and what its addresses were moved by (dlpi_addr; 0 for a program at its place).
  */

@@ -4,7 +4,7 @@
 #ifndef LL_BINARY_CLOSURE_H
 #define LL_BINARY_CLOSURE_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/binary/search.h"
 
 struct ll_binary {

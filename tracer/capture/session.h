@@ -11,7 +11,7 @@
 #define LL_TRACER_CAPTURE_SESSION_H
 
 #include "tracer/base/arena.h"
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/capture/capture.h"
 #include "tracer/interpose/ring_reader.h"
 

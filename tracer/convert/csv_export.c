@@ -4,7 +4,7 @@
  * import csv` read them), and by their kind elsewhere, with their elements as n and all that the op table
  * needs to know of them, which `leadline import csv` reads: in=3x5:f32+5x7:f32;out=3x7:f32;axis=1. What
  * takes no time has no row. */
-#include "tracer/base/csv.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/convert/convert.h"
 #include "tracer/convert/measured.h"

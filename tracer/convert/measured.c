@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/convert/measured.h"
 
-#include "tracer/base/csv.h"
+#include "tracer/base/file.h"
 #include "tracer/base/plain.h"
 #include "tracer/retype.h"
 

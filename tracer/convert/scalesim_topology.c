@@ -5,7 +5,7 @@
  * A layer whose name holds DP is depthwise there: one layer with one channel for each of its channels. */
 #include "tracer/convert/scalesim.h"
 
-#include "tracer/base/csv.h"
+#include "tracer/base/file.h"
 #include "tracer/base/num.h"
 
 #include <ctype.h>

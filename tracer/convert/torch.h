@@ -8,7 +8,7 @@
 #ifndef LL_CONVERT_TORCH_H
 #define LL_CONVERT_TORCH_H
 
-#include "tracer/base/json_reader.h"
+#include "tracer/base/json.h"
 #include "tracer/convert/convert.h"
 
 /* A tensor as an argument or a result. Where nobody knows whose memory it is, its storage is one of its own.

@@ -7,7 +7,7 @@
 #ifndef LL_INTERPOSE_RING_READER_H
 #define LL_INTERPOSE_RING_READER_H
 
-#include "tracer/base/status.h"
+#include "tracer/base/diag.h"
 #include "tracer/interpose/call.h"
 
 #include <stdbool.h>
