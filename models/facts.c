@@ -3,8 +3,8 @@
 
 #include "models/nn/blas.h"
 #include "tracer/base/pool.h"
-#include "tracer/elf.h"
-#include "tracer/host.h"
+#include "tracer/record/elf.h"
+#include "tracer/record/host.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 #include "tracer/base/diag.h"
-#include "tracer/facts.h"
+#include "tracer/record/host.h"
 
 struct ll_workload {
     const struct ll_model *model;

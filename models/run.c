@@ -6,7 +6,7 @@
 #include "models/nn/blas.h"
 #include "models/nn/runner.h"
 #include "tracer/base/map.h"
-#include "tracer/host.h"
+#include "tracer/record/host.h"
 
 #include <math.h>
 #include <stdlib.h>

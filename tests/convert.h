@@ -5,7 +5,7 @@
 
 #include "tracer/convert/convert.h"
 #include "tracer/convert/wire.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "check.h"
 
 #include "models/model.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "random.h"
 #include "tracer/base/clock.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 #include <assert.h>
 #include <stdbool.h>

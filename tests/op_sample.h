@@ -5,7 +5,7 @@
 
 #include "random.h"
 
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #define LL_TESTS_TOY_TRACE_H
 
 #include "random.h"
-#include "tracer/reader.h"
-#include "tracer/recorder.h"
+#include "tracer/format/reader.h"
+#include "tracer/record/recorder.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef LL_TESTS_TWINS_H
 #define LL_TESTS_TWINS_H
 
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <math.h>
 #include <stdint.h>

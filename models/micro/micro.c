@@ -10,7 +10,7 @@
 #include "models/nn/kernel_transpose.h"
 #include "models/nn/runner.h"
 #include "tracer/base/clock.h"
-#include "tracer/host.h"
+#include "tracer/record/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "models/micro/probe.h"
 
 #include "tracer/base/num.h"
-#include "tracer/host.h"
+#include "tracer/record/host.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include "tracer/base/pool.h"
 #include "tracer/base/listener.h"
-#include "tracer/facts.h"
+#include "tracer/record/host.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 static ll_gradient_rule *const rules[LL_OP_COUNT] = {
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
     [LL_OP_##word] = ll_gradient_##gradient,
-#include "tracer/op_table.def"
+#include "tracer/ir/op_table.def"
 #undef LL_OP
 };
 

@@ -2,7 +2,7 @@
 /* The gradients of element-wise arithmetic, as ops. */
 #include "models/nn/formula.h"
 #include "models/nn/gradient_rule.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 /* Sums dy over dimension i of its shape. The dimension stays, with length 1. */
 static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigned i)

@@ -9,7 +9,7 @@
 
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
     ll_gradient_rule ll_gradient_##gradient;
-#include "tracer/op_table.def"
+#include "tracer/ir/op_table.def"
 #undef LL_OP
 
 /* An op with the attributes of another, whose gradient it is part of; `given` is its result's shape where the

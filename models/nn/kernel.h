@@ -9,7 +9,7 @@
 #define LL_NN_KERNEL_H
 
 #include "tracer/base/pool.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -83,7 +83,7 @@ typedef void ll_kernel(const struct ll_kernel_call *call);
     LL_DECLARE_##runs(word)
 #define LL_DECLARE_NATIVE(word) ll_kernel ll_kernel_##word##_f32, ll_kernel_##word##_f64;
 #define LL_DECLARE_TRACED(word)
-#include "tracer/op_table.def"
+#include "tracer/ir/op_table.def"
 #undef LL_OP
 
 /* The kernel of a kind for this element type (LL_F32 or LL_F64); NULL for kinds that are only traced. */

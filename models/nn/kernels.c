@@ -11,7 +11,7 @@ static const struct {
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs) LL_BIND_##runs(word)
 #define LL_BIND_NATIVE(word) [LL_OP_##word] = {ll_kernel_##word##_f32, ll_kernel_##word##_f64},
 #define LL_BIND_TRACED(word)
-#include "tracer/op_table.def"
+#include "tracer/ir/op_table.def"
 #undef LL_OP
 };
 

@@ -18,7 +18,7 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "models/nn/plan.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/denormals.h"
-#include "tracer/host.h"
+#include "tracer/record/host.h"
 
 #include <assert.h>
 #include <math.h>

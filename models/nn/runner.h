@@ -9,7 +9,7 @@
 #include "models/nn/nn.h"
 #include "tracer/base/pool.h"
 #include "tracer/base/diag.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 struct ll_runner_options {
     struct ll_pool *pool; /* NULL: this thread alone */

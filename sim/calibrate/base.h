@@ -4,7 +4,7 @@
 #define LL_SIM_CALIBRATE_BASE_H
 
 #include "sim/machine/machine.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* A machine without kernels; NULL after complaining about what the header lacks. Free with ll_machine_free.
  */

@@ -10,7 +10,7 @@
 
 #include "sim/machine/machine.h"
 #include "tracer/base/listener.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* How well a kind's kernel repeats what was measured. */
 struct ll_fit {

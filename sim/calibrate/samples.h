@@ -4,8 +4,8 @@
 #define LL_SIM_CALIBRATE_SAMPLES_H
 
 #include "sim/memory/residency.h"
-#include "tracer/trace.h"
-#include "tracer/work.h"
+#include "tracer/ir/trace.h"
+#include "tracer/ir/work.h"
 
 struct ll_sample {
     enum ll_op_kind kind;

@@ -4,7 +4,7 @@
 #include "sim/memory/minimal.h"
 #include "sim/report/human.h"
 #include "sim/report/table.h"
-#include "tracer/accounting.h"
+#include "tracer/ir/profile.h"
 #include "tracer/base/json.h"
 
 #include <string.h>

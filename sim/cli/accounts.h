@@ -4,7 +4,7 @@
 #define LL_SIM_CLI_ACCOUNTS_H
 
 #include "sim/cli/command.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The row of the option. */
 #define LL_ACCOUNTING_OPTION                                                                                 \

@@ -2,8 +2,8 @@
 #include "sim/cli/changes.h"
 
 #include "sim/cli/load.h"
-#include "tracer/gaps.h"
-#include "tracer/retype.h"
+#include "tracer/transform/scale.h"
+#include "tracer/transform/dtype.h"
 
 #include <inttypes.h>
 

@@ -5,8 +5,8 @@
 #define LL_SIM_CLI_CHANGES_H
 
 #include "sim/cli/command.h"
-#include "tracer/prune.h"
-#include "tracer/trace.h"
+#include "tracer/transform/scale.h"
+#include "tracer/ir/trace.h"
 
 struct ll_changes {
     enum ll_dtype dtype, products, weights; /* LL_DTYPE_COUNT: as they are */

@@ -7,7 +7,7 @@
 #include "sim/report/human.h"
 #include "sim/report/warnings.h"
 #include "tracer/base/json.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -11,8 +11,8 @@
 #include "sim/report/table.h"
 #include "sim/report/warnings.h"
 #include "tracer/base/json.h"
-#include "tracer/profile.h"
-#include "tracer/rescale.h"
+#include "tracer/ir/profile.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 #include <stdio.h>

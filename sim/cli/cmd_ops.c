@@ -3,7 +3,7 @@
 #include "sim/cli/command.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <string.h>
 

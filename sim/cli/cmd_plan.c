@@ -11,7 +11,7 @@
 #include "sim/report/table.h"
 #include "sim/report/warnings.h"
 #include "tracer/base/num.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "sim/report/human.h"
 #include "tracer/base/file.h"
 #include "tracer/base/plain.h"
-#include "tracer/format.h"
+#include "tracer/format/format.h"
 
 #include <errno.h>
 #include <fcntl.h>

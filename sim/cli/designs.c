@@ -7,8 +7,8 @@
 #include "sim/machine/node.h"
 #include "sim/machine/quantity.h"
 #include "sim/report/human.h"
-#include "tracer/gaps.h"
-#include "tracer/retype.h"
+#include "tracer/transform/scale.h"
+#include "tracer/transform/dtype.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "sim/cli/surveyor.h"
 #include "sim/cli/workload.h"
 #include "sim/report/human.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 
 #include "tracer/base/file.h"
 #include "tracer/convert/convert.h"
-#include "tracer/copy.h"
-#include "tracer/host.h"
-#include "tracer/reader.h"
+#include "tracer/transform/rewrite.h"
+#include "tracer/record/host.h"
+#include "tracer/format/reader.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -4,10 +4,9 @@
 #include "sim/cli/command.h"
 #include "sim/machine/quantity.h"
 #include "sim/report/human.h"
-#include "tracer/stored.h"
-#include "tracer/products.h"
-#include "tracer/prune.h"
-#include "tracer/reader.h"
+#include "tracer/transform/dtype.h"
+#include "tracer/transform/scale.h"
+#include "tracer/format/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "models/model.h"
 #include "sim/cli/command.h"
 #include "sim/machine/machine.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* Reads a trace; of a damaged one, as much as can be used, after saying what is wrong. NULL after saying why
  * nothing can; *status is then the exit status. Free with ll_trace_free. */

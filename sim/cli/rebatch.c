@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/rebatch.h"
 
-#include "tracer/rescale.h"
-#include "tracer/roles.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #define LL_SIM_CLI_REBATCH_H
 
 #include "sim/cli/command.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The rows of a command's options. */
 #define LL_BATCH_WAS_OPTION                                                                                  \

@@ -10,7 +10,7 @@
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "tracer/base/pool.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <inttypes.h>
 #include <stdio.h>

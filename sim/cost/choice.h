@@ -4,7 +4,7 @@
 #define LL_SIM_COST_CHOICE_H
 
 #include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 /* The index in machine->units of the unit for work of this kind of op, and in *dtype the type in which it
  * computes: the work's own, or the nearest wider one that some unit has. A unit that lists the op kind in its

@@ -30,7 +30,7 @@
 #include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/leftovers.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 
 #include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 /* Bytes of rows that need not come out of level l, max(0, rows * row bytes - table bytes), where they come
  * through a memory further in that all units share and that has room for the table. Those of which each unit

@@ -15,7 +15,7 @@
 #define LL_SIM_COST_TILING_H
 
 #include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 #include <stdbool.h>
 #include <stdint.h>

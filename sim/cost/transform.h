@@ -22,7 +22,7 @@
 
 #include "sim/cost/explain.h"
 #include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 #include <stdbool.h>
 

@@ -11,7 +11,7 @@
 #include "sim/cost/explain.h"
 #include "sim/cost/tiling.h"
 #include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 struct ll_task {
     const struct ll_work *work;

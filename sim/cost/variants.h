@@ -5,7 +5,7 @@
 
 #include "sim/cost/unit_model.h"
 #include "sim/machine/machine.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 #include "sim/explore/search.h"
 #include "sim/explore/space.h"
 #include "tracer/base/pool.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* Why a point is not valid. */
 enum ll_point_verdict {

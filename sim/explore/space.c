@@ -7,8 +7,8 @@
 #include "sim/explore/prune.h"
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
-#include "tracer/gaps.h"
-#include "tracer/retype.h"
+#include "tracer/transform/scale.h"
+#include "tracer/transform/dtype.h"
 
 #include <assert.h>
 #include <ctype.h>

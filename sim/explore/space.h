@@ -11,7 +11,7 @@
 #include "sim/explore/measure.h"
 #include "sim/machine/locate.h"
 #include "tracer/base/diag.h"
-#include "tracer/tensor.h"
+#include "tracer/ir/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>

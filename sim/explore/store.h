@@ -19,7 +19,7 @@
 
 #include "sim/explore/evaluate.h"
 #include "tracer/base/diag.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 #include <signal.h>
 

@@ -12,7 +12,7 @@
 #include "sim/machine/schema_types.h"
 #include "sim/machine/steps.h"
 #include "tracer/base/hash.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef LL_SIM_MACHINE_CATALOGUE_H
 #define LL_SIM_MACHINE_CATALOGUE_H
 
-#include "tracer/tensor.h"
+#include "tracer/ir/tensor.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 /* What an operation and a byte take, and how large the parts of a machine are: from its figures, and where it
  * has none of its own. */
 #include "sim/machine/machine.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <math.h>
 

@@ -12,8 +12,8 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
-#include "tracer/ops.h"
-#include "tracer/tensor.h"
+#include "tracer/ir/ops.h"
+#include "tracer/ir/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * quadratic time in the depth of brackets that it has to keep. */
 #include "sim/machine/node.h"
 #include "tracer/base/diag.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <assert.h>
 #include <inttypes.h>

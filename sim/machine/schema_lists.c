@@ -5,7 +5,7 @@
 #include "sim/machine/schema_types.h"
 #include "sim/machine/steps.h"
 
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <inttypes.h>
 #include <math.h>

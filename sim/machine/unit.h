@@ -4,8 +4,8 @@
 #define LL_SIM_MACHINE_UNIT_H
 
 #include "sim/machine/catalogue.h"
-#include "tracer/ops.h"
-#include "tracer/tensor.h"
+#include "tracer/ir/ops.h"
+#include "tracer/ir/tensor.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #define LL_SIM_MEMORY_ALLOCATORS_H
 
 #include "sim/memory/chains.h"
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 enum ll_allocator {
 #define LL_ALLOCATOR(word, name, help) LL_ALLOCATOR_##word,

@@ -3,7 +3,7 @@
 #ifndef LL_SIM_MEMORY_CHAINS_H
 #define LL_SIM_MEMORY_CHAINS_H
 
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 /* From an op's first storage to the next, in their order, up to LL_NONE. */
 struct ll_chains {

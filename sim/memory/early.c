@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/memory/early.h"
 
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 /* When a storage is touched first and last, ops being where they have moved to. */
 struct span {

@@ -3,7 +3,7 @@
 #ifndef LL_SIM_MEMORY_FOOTPRINT_H
 #define LL_SIM_MEMORY_FOOTPRINT_H
 
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 /* What training keeps in memory, as Zhu et al. (TBD, 2018) tell it apart: gradients that an update reads are
  * weight gradients; those in between are feature maps, as what they are gradients of. DYNAMIC: the

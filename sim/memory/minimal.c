@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/memory/minimal.h"
 
-#include "tracer/accounting.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 #include <string.h>
 

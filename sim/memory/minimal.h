@@ -15,7 +15,7 @@
 #ifndef LL_SIM_MEMORY_MINIMAL_H
 #define LL_SIM_MEMORY_MINIMAL_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 #include <stdbool.h>
 

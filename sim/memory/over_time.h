@@ -4,7 +4,7 @@
 #ifndef LL_SIM_MEMORY_OVER_TIME_H
 #define LL_SIM_MEMORY_OVER_TIME_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* What lives while an op runs. */
 struct ll_memory_held {

@@ -78,7 +78,7 @@
 
 #include "sim/machine/leftovers.h"
 #include "sim/machine/machine.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 struct ll_reuse {
     uint64_t bytes;

@@ -19,7 +19,7 @@
 #ifndef LL_SIM_MEMORY_STREAMS_H
 #define LL_SIM_MEMORY_STREAMS_H
 
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 #include <stdbool.h>
 #include <stddef.h>

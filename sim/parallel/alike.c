@@ -2,7 +2,7 @@
 #include "sim/parallel/alike.h"
 
 #include "sim/parallel/same.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 enum { KEPT = 2 }; /* layers at either end of a run that stay */
 

@@ -392,7 +392,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 
 static ll_axes_rule *const rules[LL_OP_COUNT] = {
 #define LL_OP(word, name, op_class, shape, ...) [LL_OP_##word] = ll_axes_##shape,
-#include "tracer/op_table.def"
+#include "tracer/ir/op_table.def"
 #undef LL_OP
 };
 

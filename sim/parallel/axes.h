@@ -9,7 +9,7 @@
 #define LL_SIM_PARALLEL_AXES_H
 
 #include "tracer/base/arena.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 enum { LL_MOST_AXES = 3 * LL_MAX_RANK };
 

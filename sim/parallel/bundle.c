@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/bundle.h"
 
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 struct bundling {
     const struct ll_trace *program;

@@ -5,7 +5,7 @@
 #ifndef LL_SIM_PARALLEL_BUNDLE_H
 #define LL_SIM_PARALLEL_BUNDLE_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* A program in which the all_reduces of a step's update among the same devices are one op, where the first of
  * them was, as far as their inputs are there by then; others are left for a later one. Free with

@@ -6,8 +6,8 @@
 #include "sim/parallel/axes_rules.h"
 #include "sim/parallel/shard.h"
 #include "sim/parallel/shard_axis.h"
-#include "tracer/copy.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rewrite.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@
 
 #include "sim/parallel/plan.h"
 #include "tracer/base/diag.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The program of one of plan->context devices, which lie plan->tensor apart; a copy when that is 1. What goes
  * along the sequence otherwise (recurrent layers, one position by itself) is refused, and so are traces in

@@ -8,7 +8,7 @@
 #include "sim/parallel/plan_file.h"
 #include "sim/parallel/recompute.h"
 #include "tracer/base/diag.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 #include <math.h>

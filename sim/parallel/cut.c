@@ -6,7 +6,7 @@
 #include "sim/parallel/cut.h"
 
 #include "sim/parallel/pieces.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

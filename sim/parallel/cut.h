@@ -19,7 +19,7 @@
 #ifndef LL_SIM_PARALLEL_CUT_H
 #define LL_SIM_PARALLEL_CUT_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 struct ll_cut {
     uint64_t stages, chunks; /* at least 1 each */

@@ -37,7 +37,7 @@
 #define LL_SIM_PARALLEL_EXCHANGE_H
 
 #include "sim/parallel/plan.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The program of a replica; free with ll_trace_free. Without replicas it is the trace as it was.
  * NULL and *trouble, a static sentence. Thread-safe. */

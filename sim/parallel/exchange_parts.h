@@ -6,7 +6,7 @@
 #include "sim/parallel/gradients.h"
 #include "sim/parallel/layers.h"
 #include "sim/parallel/plan.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 /* Old tensors that wait to be exchanged together. */
 struct ll_gradient_bucket {

@@ -5,8 +5,7 @@
  * place to the other stays in both. */
 #include "sim/parallel/experts.h"
 
-#include "tracer/copy.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 #include <inttypes.h>
 #include <stdio.h>

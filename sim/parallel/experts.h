@@ -15,7 +15,7 @@
 
 #include "sim/parallel/plan.h"
 #include "tracer/base/diag.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The program of a replica of a group of plan->expert, which lie plan->tensor devices apart; a copy when that
  * is 1. Free with ll_trace_free. NULL after complaints: no experts, or not a multiple of the group.

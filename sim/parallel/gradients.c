@@ -6,7 +6,7 @@
 
 #include "sim/parallel/experts.h"
 #include "sim/parallel/recompute.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef LL_SIM_PARALLEL_GRADIENTS_H
 #define LL_SIM_PARALLEL_GRADIENTS_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 enum ll_gradient_kind { LL_NO_GRADIENT, LL_DENSE_GRADIENT, LL_ROWS_GRADIENT };
 

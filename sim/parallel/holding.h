@@ -4,7 +4,7 @@
 #ifndef LL_SIM_PARALLEL_HOLDING_H
 #define LL_SIM_PARALLEL_HOLDING_H
 
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 enum ll_held { LL_HELD_WHOLE, LL_HELD_SHARE, LL_HELD_TERM };
 

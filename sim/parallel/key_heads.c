@@ -5,9 +5,8 @@
  * update. */
 #include "sim/parallel/key_heads.h"
 
-#include "tracer/copy.h"
-#include "tracer/form.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
+#include "tracer/ir/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

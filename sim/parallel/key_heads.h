@@ -5,7 +5,7 @@
 #ifndef LL_SIM_PARALLEL_KEY_HEADS_H
 #define LL_SIM_PARALLEL_KEY_HEADS_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The trace with as many key heads as ranks, so that each rank has one: [rows, key_heads, group, head]
  * become [rows, ranks, group key_heads / ranks, head], and the weights that make keys and values as many

@@ -12,7 +12,7 @@
 #ifndef LL_SIM_PARALLEL_LAYERS_H
 #define LL_SIM_PARALLEL_LAYERS_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 struct ll_layers {
     uint32_t count;

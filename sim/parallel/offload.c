@@ -6,7 +6,7 @@
 #include "sim/parallel/offload.h"
 
 #include "sim/parallel/exchange_parts.h"
-#include "tracer/form.h"
+#include "tracer/ir/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #define LL_SIM_PARALLEL_OFFLOAD_H
 
 #include "sim/parallel/plan.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The program with plan->offload put in; free with ll_trace_free. NULL and *trouble, a static sentence.
  * Thread-safe. */

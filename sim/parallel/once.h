@@ -3,7 +3,7 @@
 #ifndef LL_SIM_PARALLEL_ONCE_H
 #define LL_SIM_PARALLEL_ONCE_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* Ops of the phases comm and update, and casts that serve a whole step. Pure. */
 bool ll_is_once(const struct ll_trace *program, const struct ll_form *form);

@@ -3,7 +3,7 @@
 #include "sim/parallel/pieces.h"
 
 #include "sim/parallel/layers.h"
-#include "tracer/form.h"
+#include "tracer/ir/trace.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef LL_SIM_PARALLEL_PIECES_H
 #define LL_SIM_PARALLEL_PIECES_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* Pieces that have the same weight, in order, and the op that adds their gradients: LL_NONE where none does
  * so in a way that an all_reduce could. */

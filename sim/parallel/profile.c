@@ -5,7 +5,7 @@
 #include "sim/parallel/experts.h"
 #include "sim/parallel/layers.h"
 #include "sim/parallel/stage_memory.h"
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 #include <math.h>
 #include <string.h>

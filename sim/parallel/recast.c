@@ -3,7 +3,7 @@
 
 #include "sim/parallel/holding.h"
 #include "sim/parallel/once.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 struct recasting {
     const struct ll_trace *program;

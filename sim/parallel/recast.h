@@ -4,7 +4,7 @@
 #ifndef LL_SIM_PARALLEL_RECAST_H
 #define LL_SIM_PARALLEL_RECAST_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* Whether a program keeps casts of weights for a whole step (once.h). Pure. */
 bool ll_has_lasting_casts(const struct ll_trace *program);

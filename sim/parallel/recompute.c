@@ -7,7 +7,7 @@
 #include "sim/parallel/holding.h"
 #include "sim/parallel/layers.h"
 #include "sim/parallel/once.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #define LL_SIM_PARALLEL_RECOMPUTE_H
 
 #include "sim/parallel/plan.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* A trace with these ops repeated, in the phase backward; all else is as before. Free with ll_trace_free.
  * NULL and *trouble, a static sentence. Thread-safe. */

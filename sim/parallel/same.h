@@ -3,7 +3,7 @@
 #ifndef LL_SIM_PARALLEL_SAME_H
 #define LL_SIM_PARALLEL_SAME_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* Same ops on tensors of the same looks, with the same dependencies. Programs that do may be found to differ
  * where names made the recorder number things otherwise. Pure. */

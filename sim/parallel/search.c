@@ -14,7 +14,7 @@
 #include "sim/parallel/shard.h"
 #include "sim/parallel/together.h"
 #include "sim/replay/remembered.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 #include <math.h>

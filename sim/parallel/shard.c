@@ -6,7 +6,7 @@
 
 #include "sim/parallel/key_heads.h"
 #include "sim/parallel/shard_axis.h"
-#include "tracer/copy.h"
+#include "tracer/transform/rewrite.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -27,7 +27,7 @@
 
 #include "sim/parallel/plan.h"
 #include "tracer/base/diag.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* The program of a rank of plan->tensor, all of which are alike; a copy when that is 1. Exchanges are among
  * plan->tensor devices of distance 1. Free with ll_trace_free. NULL after complaints that name the ops.

@@ -15,7 +15,7 @@
 #include "sim/parallel/same.h"
 #include "sim/parallel/shard.h"
 #include "sim/parallel/together.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

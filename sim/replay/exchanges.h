@@ -14,7 +14,7 @@
 #include "sim/cost/explain.h"
 #include "sim/net/collective.h"
 #include "tracer/base/map.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 /* An exchange as an op asks for it. Plain data, compared as bytes. */
 struct ll_asked {

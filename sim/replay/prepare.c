@@ -3,7 +3,7 @@
 
 #include "sim/replay/replay_parts.h"
 #include "tracer/base/map.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 /* Before its first op the device has nothing to compute: what ops of the input phase do, the host does. */
 static bool is_computed(uint64_t kind)

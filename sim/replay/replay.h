@@ -10,7 +10,7 @@
 #include "sim/machine/machine.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/residency.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 struct ll_exchanges;  /* sim/replay/exchanges.h */
 struct ll_price;      /* there too */

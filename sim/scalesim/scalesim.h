@@ -13,7 +13,7 @@
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
 #include "tracer/convert/scalesim.h"
-#include "tracer/work.h"
+#include "tracer/ir/work.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "sim/study/catamount.h"
 
 #include "sim/memory/minimal.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 #include <math.h>
 

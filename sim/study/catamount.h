@@ -6,7 +6,7 @@
 #define LL_SIM_STUDY_CATAMOUNT_H
 
 #include "sim/study/study.h"
-#include "tracer/accounting.h"
+#include "tracer/ir/profile.h"
 
 /* Word, name, our model, its batch, the setting that makes it larger. */
 #define LL_CATAMOUNT_DOMAINS(X)                                                                              \

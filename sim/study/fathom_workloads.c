@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/fathom.h"
 #include "tracer/base/map.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include "sim/study/outcome.h"
 #include "sim/study/survey.h"
 #include "tracer/convert/measured.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 /* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word
  * of the study's own; the rest says how to make it. */

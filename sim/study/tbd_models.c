@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/tbd.h"
 
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef LL_SIM_STUDY_TIMELINE_H
 #define LL_SIM_STUDY_TIMELINE_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 struct ll_timeline_kind {
     const char *name;

@@ -6,7 +6,7 @@
 #include "sim/machine/machine.h"
 #include "sim/net/collective.h"
 #include "tracer/convert/measured.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <stdbool.h>
 #include <stddef.h>

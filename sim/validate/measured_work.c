@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a measured row to work: one function a rule word of measured_ops.def. */
 #include "sim/validate/row.h"
-#include "tracer/attended.h"
+#include "tracer/ir/attended.h"
 
 #include <stdlib.h>
 #include <string.h>

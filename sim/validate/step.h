@@ -10,7 +10,7 @@
 #include "sim/machine/machine.h"
 #include "sim/parallel/spread.h"
 #include "tracer/convert/measured.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 enum { LL_MOST_DRY_SETTINGS = 8, LL_DRY_TEXT = 24 };
 

@@ -11,8 +11,8 @@
 #include "models/nn/nn.h"
 #include "models/nn/runner.h"
 #include "tracer/base/clock.h"
-#include "tracer/profile.h"
-#include "tracer/reader.h"
+#include "tracer/ir/profile.h"
+#include "tracer/format/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "models/model.h"
 #include "sim/parallel/search.h"
 #include "sim/replay/remembered.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "bench.h"
 #include "loop.h"
 #include "sim/replay/replay.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <unistd.h>

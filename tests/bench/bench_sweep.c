@@ -6,7 +6,7 @@
 
 #include "models/model.h"
 #include "sim/explore/evaluate.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* What recording and reading a trace cost: a training loop of 361 ops a step with noisy times. */
 #include "loop.h"
 #include "tracer/base/clock.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 
 #include "models/model.h"
 #include "sim/replay/replay.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <unistd.h>

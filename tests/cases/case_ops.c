@@ -10,7 +10,7 @@
  * and where the case is about it, `lines N`, `right N`: the bytes of the right operand, or `between N`:
  * operations on results meanwhile. */
 #include "case.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>

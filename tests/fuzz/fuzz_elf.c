@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an ELF file that is read whole. */
-#include "tracer/elf.h"
+#include "tracer/record/elf.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,11 @@
 /* Any bytes as a trace. Checksums and compression would stop nearly every mutation at the door, so that an
  * input that is no trace file is taken for the contents of frames (a length of two bytes, then the content),
  * which are packed and sealed as a recorder would. Whatever the reader accepts must be fit for use. */
-#include "tracer/accounting.h"
-#include "tracer/crc.h"
-#include "tracer/format.h"
-#include "tracer/frame.h"
-#include "tracer/reader.h"
-#include "tracer/rescale.h"
-#include "tracer/retype.h"
+#include "tracer/ir/profile.h"
+#include "tracer/format/format.h"
+#include "tracer/format/reader.h"
+#include "tracer/transform/rescale.h"
+#include "tracer/transform/dtype.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,8 @@
  * are put behind the beginning of one, since none would be met by chance. */
 #include "command.h"
 
-#include "tracer/crc.h"
-#include "tracer/format.h"
-#include "tracer/frame.h"
-#include "tracer/reader.h"
+#include "tracer/format/format.h"
+#include "tracer/format/reader.h"
 
 /* Contents, each behind its size in two bytes, as frames of a trace. */
 static void put_frames(const uint8_t *data, size_t size)

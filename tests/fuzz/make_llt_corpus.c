@@ -3,7 +3,7 @@
  * (.contents): a training loop (loop), and a program seen from outside, with reasons of its edges, facts
  * behind the ops and steps that were found afterwards (program). */
 #include "loop.h"
-#include "tracer/walk.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 

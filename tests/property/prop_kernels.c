@@ -23,7 +23,7 @@
 #define LL_TWIN_NATIVE(word) twin_##word
 #define LL_TWIN_TRACED(word) NULL
 static twin *const twins[LL_OP_COUNT] = {
-#include "tracer/op_table.def"
+#include "tracer/ir/op_table.def"
 };
 #undef LL_OP
 

@@ -5,7 +5,7 @@
 #include "scene.h"
 #include "sim/parallel/step.h"
 #include "toy_trace.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 enum { CASES = 60, DEVICES = 64 };
 

@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "tracer/capture/regions.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 enum { BYTES = 600, BASE = 1000, OPS = 60000, THREADS = 3 };
 

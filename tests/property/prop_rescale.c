@@ -6,8 +6,7 @@
 #include "dry_model.h"
 #include "known_models.h"
 
-#include "tracer/rescale.h"
-#include "tracer/roles.h"
+#include "tracer/transform/rescale.h"
 
 enum { KNOWN = sizeof known_models / sizeof *known_models };
 

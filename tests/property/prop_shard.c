@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "sim/parallel/shard.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "check.h"
 
 #include "random.h"
-#include "tracer/reader.h"
-#include "tracer/recorder.h"
+#include "tracer/format/reader.h"
+#include "tracer/record/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "check.h"
 
 #include "loop.h"
-#include "tracer/format.h"
-#include "tracer/reader.h"
+#include "tracer/format/format.h"
+#include "tracer/format/reader.h"
 
 #include <signal.h>
 #include <stdlib.h>

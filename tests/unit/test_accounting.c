@@ -6,7 +6,7 @@
 
 #include "models/model.h"
 #include "sim/memory/minimal.h"
-#include "tracer/accounting.h"
+#include "tracer/ir/profile.h"
 #include "tracer/base/file.h"
 
 #include <inttypes.h>

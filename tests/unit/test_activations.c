@@ -16,7 +16,7 @@
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/schedule.h"
 #include "sim/parallel/shard.h"
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 enum { SEQ = 2048, HIDDEN = 12288, HEADS = 96, RANKS = 8 }; /* GPT-3, eight ranks, one sentence */
 

@@ -2,8 +2,8 @@
 /* Whose memory a result takes over: by the row of its kind, or by the attribute in_place. */
 #include "check.h"
 
-#include "tracer/ops.h"
-#include "tracer/work.h"
+#include "tracer/ir/ops.h"
+#include "tracer/ir/work.h"
 
 enum { NONE = -1, UNSAID = -1 };
 

@@ -6,7 +6,7 @@
 #include "sim/memory/allocators.h"
 #include "sim/memory/chains.h"
 #include "sim/memory/heap.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 enum { MIB = 1 << 20 };
 

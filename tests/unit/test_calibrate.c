@@ -8,8 +8,8 @@
 #include "sim/calibrate/held.h"
 #include "sim/calibrate/samples.h"
 #include "sim/cost/cost.h"
-#include "tracer/reader.h"
-#include "tracer/recorder.h"
+#include "tracer/format/reader.h"
+#include "tracer/record/recorder.h"
 
 #include <unistd.h>
 

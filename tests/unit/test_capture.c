@@ -7,7 +7,7 @@
 #include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/interpose/routines.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <limits.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include "sim/parallel/same.h"
 #include "sim/parallel/spread.h"
 #include "toy_trace.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 /* Heads have 64 / 8 = 8 features; four queries share a key. */
 enum { LAYERS = 2, BATCH = 2, SEQ = 16, HIDDEN = 64, HEADS = 8, KEY_HEADS = 2, FEATURES = 8, TENSOR = 4 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/copy.h"
-#include "tracer/reader.h"
+#include "tracer/transform/rewrite.h"
+#include "tracer/format/reader.h"
 
 #include <stdio.h>
 #include <unistd.h>

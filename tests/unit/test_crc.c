@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/crc.h"
+#include "tracer/format/format.h"
 
 #include <string.h>
 

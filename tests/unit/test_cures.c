@@ -5,7 +5,7 @@
 #include "dry_model.h"
 #include "sim/parallel/cures.h"
 #include "toy_machine.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 enum { BATCH = 64 };
 

@@ -6,7 +6,7 @@
 
 #include "models/fathom/agent.h"
 #include "models/nn/runner.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "random.h"
-#include "tracer/elf.h"
+#include "tracer/record/elf.h"
 
 #include <elf.h>
 #include <stdlib.h>

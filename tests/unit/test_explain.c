@@ -8,7 +8,7 @@
 #include "sim/parallel/spread.h"
 #include "sim/replay/exchanges.h"
 #include "sim/replay/replay.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "dry_model.h"
 
 #include "models/model.h"
-#include "tracer/products.h"
-#include "tracer/profile.h"
+#include "tracer/transform/dtype.h"
+#include "tracer/ir/profile.h"
 
 #include <math.h>
 #include <stdlib.h>

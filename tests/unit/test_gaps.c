@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/gaps.h"
+#include "tracer/transform/scale.h"
 
 #include <stdlib.h>
 

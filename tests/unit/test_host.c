@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/host.h"
+#include "tracer/record/host.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "dry_model.h"
 #include "sim/parallel/key_heads.h"
 #include "sim/parallel/shard.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 enum { RANKS = 8, SETTINGS = 8 };
 

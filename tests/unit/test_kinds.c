@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "sim/replay/replay.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <string.h>
 

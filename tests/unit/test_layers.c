@@ -4,7 +4,7 @@
 #include "dry_model.h"
 #include "sim/parallel/layers.h"
 #include "toy_trace.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 static uint32_t layer_named(const struct ll_layers *layers, const char *name)
 {

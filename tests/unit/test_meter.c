@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/meter.h"
+#include "tracer/record/recorder.h"
 
 static void work(uint64_t ns)
 {

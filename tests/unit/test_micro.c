@@ -5,7 +5,7 @@
 #include "models/micro/looks.h"
 #include "models/micro/micro.h"
 #include "models/micro/probe.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <unistd.h>
 

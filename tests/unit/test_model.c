@@ -7,8 +7,8 @@
 
 #include "models/model.h"
 #include "models/nn/runner.h"
-#include "tracer/profile.h"
-#include "tracer/reader.h"
+#include "tracer/ir/profile.h"
+#include "tracer/format/reader.h"
 
 #include <inttypes.h>
 #include <signal.h>

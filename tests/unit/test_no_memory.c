@@ -23,7 +23,7 @@
 #include "tracer/base/map.h"
 #include "tracer/base/pool.h"
 #include "tracer/base/str.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <unistd.h>
 

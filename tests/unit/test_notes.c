@@ -2,7 +2,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "tracer/notes.h"
+#include "tracer/record/recorder.h"
 
 #include <string.h>
 

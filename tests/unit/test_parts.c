@@ -5,7 +5,7 @@
 
 #include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,8 +6,7 @@
 
 #include "tracer/base/clock.h"
 #include "tracer/base/pool_parts.h"
-#include "tracer/facts.h"
-#include "tracer/host.h"
+#include "tracer/record/host.h"
 
 #include <math.h>
 #include <time.h>

@@ -12,9 +12,8 @@
 #include "sim/replay/replay.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
-#include "tracer/copy.h"
-#include "tracer/products.h"
-#include "tracer/retype.h"
+#include "tracer/transform/rewrite.h"
+#include "tracer/transform/dtype.h"
 
 enum { TOKENS = 64, FEATURES = 32, WIDE = 48, WORDS = 100 };
 

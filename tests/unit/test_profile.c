@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 /* A trace put together by hand: steps of two ops, the first of a form that does 10 FLOPs, 3 bytes. */
 enum { STEPS = 3, OPS = 2 * STEPS };

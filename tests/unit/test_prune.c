@@ -6,8 +6,8 @@
 #include "sim/cost/skip.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
-#include "tracer/prune.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/scale.h"
+#include "tracer/transform/rewrite.h"
 
 static struct ll_shape matrix_of(uint64_t rows, enum ll_dtype dtype, unsigned kept, unsigned of)
 {

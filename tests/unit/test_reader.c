@@ -3,10 +3,8 @@
 #include "check.h"
 
 #include "tracer/base/clock.h"
-#include "tracer/crc.h"
-#include "tracer/format.h"
-#include "tracer/frame.h"
-#include "tracer/reader.h"
+#include "tracer/format/format.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "loop.h"
 #include "sim/memory/footprint.h"
 #include "tracer/base/clock.h"
-#include "tracer/format.h"
-#include "tracer/profile.h"
-#include "tracer/reader.h"
+#include "tracer/format/format.h"
+#include "tracer/ir/profile.h"
+#include "tracer/format/reader.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,8 +3,7 @@
 #include "check.h"
 
 #include "toy_trace.h"
-#include "tracer/rescale.h"
-#include "tracer/roles.h"
+#include "tracer/transform/rescale.h"
 
 static struct toy *begin(const char *batch)
 {

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "toy_trace.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 /* A product of 64 x 64 and what becomes of it. */
 static struct ll_trace *record_layer(void)

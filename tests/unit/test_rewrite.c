@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "loop.h"
-#include "tracer/rewrite.h"
+#include "tracer/transform/rewrite.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
 #include "shipped_machine.h"
 
 #include "sim/calibrate/samples.h"
-#include "tracer/reader.h"
-#include "tracer/recorder.h"
+#include "tracer/format/reader.h"
+#include "tracer/record/recorder.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include "sim/parallel/search.h"
 #include "sim/parallel/shard.h"
 #include "toy_trace.h"
-#include "tracer/rescale.h"
+#include "tracer/transform/rescale.h"
 
 enum { DEVICES = 8, BATCH = 32 };
 

@@ -7,7 +7,7 @@
 #include "known_models.h"
 #include "models/model.h"
 #include "sim/parallel/shard.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 enum { LAYERS = 3, BATCH = 2, SEQ = 16, HIDDEN = 64, VOCABULARY = 48, RANKS = 8 };
 

@@ -5,8 +5,7 @@
 #include "samples.h"
 
 #include "toy_trace.h"
-#include "tracer/retype.h"
-#include "tracer/stored.h"
+#include "tracer/transform/dtype.h"
 
 static struct ll_shape vector_of(uint64_t elements, enum ll_dtype dtype)
 {

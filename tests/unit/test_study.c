@@ -3,7 +3,7 @@
 
 #include "sim/study/fathom.h"
 #include "sim/study/present.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 static const char *const folders[] = {"hwconfigs", NULL};
 

@@ -8,7 +8,7 @@
 #include "sim/machine/node.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/clock.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 #include "convert.h"
 
 #include "tracer/base/json.h"
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 static struct conversion read_peer(void)
 {

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "convert.h"
 
-#include "tracer/profile.h"
+#include "tracer/ir/profile.h"
 
 /* Events in the making, one behind the other. */
 struct profile {

@@ -3,8 +3,8 @@
 #include "check.h"
 
 #include "tracer/base/clock.h"
-#include "tracer/crc.h"
-#include "tracer/walk.h"
+#include "tracer/format/format.h"
+#include "tracer/format/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
-#include "tracer/walk.h"
-#include "tracer/writer.h"
+#include "tracer/format/reader.h"
+#include "tracer/format/writer.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "check.h"
 #include "scene.h"
 
-#include "tracer/reader.h"
-#include "tracer/retype.h"
+#include "tracer/format/reader.h"
+#include "tracer/transform/dtype.h"
 
 #define SIMD                                                                                                 \
     "  - {name: simd, model: vector, lanes: 1024, flops: {int8: 1, i16: 1, i32: 1, f32: 1, bool: 1}}\n"

@@ -14,7 +14,7 @@
 #include "models/model.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
-#include "tracer/reader.h"
+#include "tracer/format/reader.h"
 
 #include <inttypes.h>
 #include <math.h>

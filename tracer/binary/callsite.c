@@ -10,7 +10,7 @@
 
 #include "tracer/base/map.h"
 #include "tracer/base/str.h"
-#include "tracer/elf.h" /* ahead of the system's elf.h, which has a name LL_NONE as well */
+#include "tracer/record/elf.h" /* ahead of the system's elf.h, which has a name LL_NONE as well */
 
 #include <fcntl.h>
 #include <inttypes.h>

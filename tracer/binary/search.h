@@ -4,7 +4,7 @@
 #define LL_BINARY_SEARCH_H
 
 #include "tracer/base/arena.h"
-#include "tracer/elf.h"
+#include "tracer/record/elf.h"
 
 /* What the environment says; each may be NULL. */
 struct ll_file_search {

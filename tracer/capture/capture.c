@@ -6,7 +6,7 @@
 #include "tracer/capture/meaning.h"
 #include "tracer/capture/memory.h"
 #include "tracer/capture/cuts.h"
-#include "tracer/facts.h"
+#include "tracer/record/host.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #define LL_TRACER_CAPTURE_CAPTURE_H
 
 #include "tracer/interpose/call.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 struct ll_capture;
 

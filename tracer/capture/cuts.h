@@ -8,7 +8,7 @@
 #define LL_TRACER_CAPTURE_CUTS_H
 
 #include "tracer/capture/repeat.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 struct ll_cuts {
     struct ll_step *marks; /* the steps that they begin, behind the one that ends with the first */

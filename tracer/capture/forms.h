@@ -9,7 +9,7 @@
 #include "tracer/base/map.h"
 #include "tracer/interpose/call.h"
 #include "tracer/capture/meaning.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 /* What a form of call means as an op, and as ops behind that one, in the recorder's numbers. Inputs and
  * outputs are operands of the call, in the op's order. */

@@ -4,7 +4,7 @@
 #define LL_TRACER_CAPTURE_MEANING_H
 
 #include "tracer/interpose/routines.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 /* An op behind another one of the same call, on what that gave and on an operand of the call. */
 struct ll_meant_behind {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rows cannot say of oneDNN's primitives. Algorithms are numbered as in dnnl_types.h of version 2.6. */
 #include "tracer/capture/meaning_rows.h"
-#include "tracer/dnnl.h"
+#include "tracer/ir/dnnl.h"
 
 /* The depth of what the call reads or writes under this name; 0 when it has none. */
 static uint64_t depth_of(const struct ll_call *call, enum ll_argument argument, enum ll_argument gradient)

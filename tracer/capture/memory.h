@@ -11,7 +11,7 @@
 #define LL_TRACER_CAPTURE_MEMORY_H
 
 #include "tracer/capture/regions.h"
-#include "tracer/recorder.h"
+#include "tracer/record/recorder.h"
 
 struct ll_view_entry;
 struct ll_memory {

@@ -5,7 +5,7 @@
 #include "tracer/capture/repeat.h"
 
 #include "tracer/base/map.h"
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "tracer/base/clock.h"
 #include "tracer/base/file.h"
 #include "tracer/base/str.h"
-#include "tracer/elf.h"
-#include "tracer/host.h"
+#include "tracer/record/elf.h"
+#include "tracer/record/host.h"
 #include "tracer/interpose/routines.h"
 
 #include <errno.h>

@@ -12,8 +12,8 @@
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
 #include "tracer/convert/schedule.h"
-#include "tracer/facts.h"
-#include "tracer/recorder.h"
+#include "tracer/record/host.h"
+#include "tracer/record/recorder.h"
 
 /* A file, whole in memory; bytes may be NULL when there are none. */
 struct ll_input_file {

@@ -5,7 +5,7 @@
 #include "tracer/base/plain.h"
 #include "tracer/convert/measured.h"
 #include "tracer/convert/series.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "tracer/base/json.h"
 #include "tracer/convert/convert.h"
 #include "tracer/convert/measured.h"
-#include "tracer/ops.h"
+#include "tracer/ir/ops.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/base/file.h"
 #include "tracer/convert/convert.h"
-#include "tracer/frame.h"
+#include "tracer/format/format.h"
 
 #include <fcntl.h>
 #include <string.h>

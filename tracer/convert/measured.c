@@ -3,7 +3,7 @@
 
 #include "tracer/base/file.h"
 #include "tracer/base/plain.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <float.h>
 #include <inttypes.h>

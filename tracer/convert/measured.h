@@ -9,7 +9,7 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
-#include "tracer/tensor.h"
+#include "tracer/ir/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>

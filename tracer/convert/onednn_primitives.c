@@ -2,7 +2,7 @@
 /* oneDNN's primitives as ops: a rule each. */
 #include "tracer/convert/onednn.h"
 #include "tracer/base/str.h"
-#include "tracer/dnnl.h"
+#include "tracer/ir/dnnl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

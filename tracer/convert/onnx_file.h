@@ -9,7 +9,7 @@
 #include "tracer/base/diag.h"
 #include "tracer/base/map.h"
 #include "tracer/convert/wire.h"
-#include "tracer/tensor.h"
+#include "tracer/ir/tensor.h"
 
 /* A constant: what it looks like, and where its elements are. A dimension that is no size is LL_NO_FIT. */
 struct onnx_tensor {

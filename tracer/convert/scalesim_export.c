@@ -7,8 +7,8 @@
  * whose name has DP. */
 #include "tracer/convert/convert.h"
 #include "tracer/convert/scalesim.h"
-#include "tracer/ops.h"
-#include "tracer/profile.h"
+#include "tracer/ir/ops.h"
+#include "tracer/ir/profile.h"
 
 #include <ctype.h>
 #include <inttypes.h>

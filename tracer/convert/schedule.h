@@ -4,7 +4,7 @@
 #ifndef LL_CONVERT_SCHEDULE_H
 #define LL_CONVERT_SCHEDULE_H
 
-#include "tracer/trace.h"
+#include "tracer/ir/trace.h"
 
 struct ll_scheduled {
     double start_s, time_s;

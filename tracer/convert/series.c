@@ -2,7 +2,7 @@
 #include "tracer/convert/series.h"
 
 #include "tracer/base/str.h"
-#include "tracer/retype.h"
+#include "tracer/transform/dtype.h"
 
 #include <math.h>
 #include <string.h>

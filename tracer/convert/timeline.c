@@ -11,7 +11,7 @@
 #include "tracer/base/json.h"
 #include "tracer/convert/convert.h"
 #include "tracer/convert/schedule.h"
-#include "tracer/lives.h"
+#include "tracer/ir/trace.h"
 
 #include <math.h>
 #include <string.h>

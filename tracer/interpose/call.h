@@ -7,7 +7,7 @@
 #ifndef LL_TRACER_INTERPOSE_CALL_H
 #define LL_TRACER_INTERPOSE_CALL_H
 
-#include "tracer/tensor.h"
+#include "tracer/ir/tensor.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "tracer/interpose/probe/breakpoints.h"
 
-#include "tracer/elf.h"
+#include "tracer/record/elf.h"
 #include "tracer/interpose/patch/instruction.h"
 #include "tracer/interpose/probe/arguments.h"
 

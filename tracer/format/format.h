@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace file, as a drawing. README.md says it in words, enough to write a reader of one's own.
+ *
+ *     +--------+------+-----------+------+-----------+-- ... --+------+-----------+-------+
+ *     | header | head | zstd data | head | zstd data |         | head | zstd data | index |
+ *     +--------+------+-----------+------+-----------+-- ... --+------+-----------+-------+
+ *       24 B     32 B   a frame ...                                     end frame
+ *
+ * Header, heads, padding and index are skippable frames of zstd (RFC 8878, 3.1.2), so that `zstd -t` takes
+ * the file for what it is, a row of independent zstd frames. Each of ours ends with the CRC-32C of all that
+ * is before it; a head carries the CRC of its data too. All fixed numbers are little-endian.
+ *
+ *     header   magic 50   size 16   "LLTRACE\0"   major u16   minor u16   crc u32
+ *     head     magic 51   size 24   major u16   minor u16   number u32   stored u32   content u32
+ *              crc of the stored bytes u32   crc u32
+ *     index    magic 52   size   frames (varint), for each: kind, bytes since the one before, ops (varints)
+ *              size of this whole frame u32   crc u32
+ *     padding  magic 53   size   zeros
+ *     data     a zstd frame of `stored` bytes; inside, `content` bytes: the kind (varint), then columns
+ *
+ * Frames are numbered from zero without gap: a hole shows. Data of an unknown kind and columns of an unknown
+ * tag are skipped; a change that an old reader must not overlook raises the major version. */
+#ifndef LL_TRACER_FORMAT_FORMAT_H
+#define LL_TRACER_FORMAT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/base/diag.h"
+#include "tracer/base/file.h"
+#include "tracer/base/num.h"
+#include "tracer/format/column.h"
+
+enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 3 };
+
+/* Skippable frames: four bytes of magic, four of size. */
+#define LL_MAGIC_HEADER 0x184D2A50u
+#define LL_MAGIC_HEAD 0x184D2A51u
+#define LL_MAGIC_INDEX 0x184D2A52u
+#define LL_MAGIC_PADDING 0x184D2A53u
+#define LL_FILE_WORD "LLTRACE" /* with its NUL */
+enum { LL_SKIPPABLE_BYTES = 8, LL_HEADER_BYTES = 24, LL_HEAD_BYTES = 32, LL_INDEX_TAIL_BYTES = 8 };
+
+/* What data is in a frame. */
+enum ll_frame_kind {
+    LL_FRAME_FACTS = 1,   /* the header's keys and values */
+    LL_FRAME_DEFINITIONS, /* strings, descs, forms and links that are new since the last such frame */
+    LL_FRAME_OPS,         /* ops and the tensors that were brought between them */
+    LL_FRAME_STEPS,       /* steps that have ended */
+    LL_FRAME_END,         /* the recording ended normally; how many there are of everything */
+    LL_FRAME_CUTS /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
+};
+
+/* Columns of each kind of frame; LL_FRAME_CUTS has those of LL_FRAME_STEPS. A list of lists is flattened: a
+ * column of lengths, a column of items. */
+enum ll_facts_tag { LL_FACTS_KEY_SIZE = 1, LL_FACTS_VALUE_SIZE, LL_FACTS_TEXT };
+
+enum ll_definitions_tag {
+    LL_DEF_FIRST = 1, /* number of the first string, desc, form, links */
+    LL_DEF_STRING_SIZE,
+    LL_DEF_TEXT,
+    LL_DEF_DESC_NAME, /* names are strings of the file, also those of dtypes, roles, classes, kinds, phases,
+                         keys */
+    LL_DEF_DESC_MEMORY,
+    LL_DEF_DESC_DTYPE,
+    LL_DEF_DESC_RANK,
+    LL_DEF_DESC_DIM,
+    LL_DEF_DESC_ROLE,
+    LL_DEF_FORM_KIND,
+    LL_DEF_FORM_PHASE,
+    LL_DEF_FORM_SCOPE,
+    LL_DEF_FORM_INPUTS, /* how many */
+    LL_DEF_FORM_OUTPUTS,
+    LL_DEF_FORM_ATTRS,
+    LL_DEF_FORM_INPUT, /* desc */
+    LL_DEF_FORM_OUTPUT,
+    LL_DEF_FORM_ALIAS, /* 0: storage of its own; i + 1: that of input i */
+    LL_DEF_FORM_ATTR_KEY,
+    LL_DEF_FORM_ATTR_VALUE, /* a count as zigzag, a real as the bits of its double */
+    LL_DEF_FORM_FLOPS,
+    LL_DEF_FORM_READ,
+    LL_DEF_FORM_WRITTEN,
+    LL_DEF_LINKS_INPUTS, /* how many */
+    LL_DEF_LINKS_CONTROLS,
+    LL_DEF_LINKS_INPUT, /* 2 distance, or 2 number + 1 for a tensor that no op made */
+    LL_DEF_LINKS_CONTROL,
+    LL_DEF_LINKS_STORAGE, /* how many of the controls are there for a storage; since 1.1, absent for none */
+    LL_DEF_LINKS_GAPS,    /* how many for a gap; the same */
+    LL_DEF_DESC_ZEROS, /* kept, of, along, unstructured (struct ll_shape), 8 bits each from the lowest; since 1.2 (the
+                           last since 1.3), absent where all are 0 */
+    LL_DEF_TAGS
+};
+
+enum ll_ops_tag {
+    LL_OPS_FIRST = 1, /* number of the first op, of the first tensor; base: start of the first op in ns */
+    LL_OPS_FORM,
+    LL_OPS_LINKS,
+    LL_OPS_STEP,
+    LL_OPS_THREAD,
+    LL_OPS_OUTPUTS,        /* how many: known from the form, unless the form is lost */
+    LL_OPS_GAP,            /* zigzag: start minus the end of the last op in this track */
+    LL_OPS_DURATION,       /* ns */
+    LL_OPS_BROUGHT_BEFORE, /* for each tensor that no op made: how many ops of this frame came before it */
+    LL_OPS_BROUGHT_DESC
+};
+
+enum ll_steps_tag {
+    LL_STEPS_FIRST = 1, /* number of the first step */
+    LL_STEPS_FIRST_OP,
+    LL_STEPS_OPS,
+    LL_STEPS_START,
+    LL_STEPS_WALL,
+    LL_STEPS_RECORDING,
+    LL_STEPS_PARTIAL /* of cuts alone: 1 for what is no whole step */
+};
+
+enum ll_end_tag { LL_END_TOTALS = 1 /* ops, tensors, steps */ };
+
+/* A gap is counted from the end of the last op of this frame in the same track, which is the thread modulo
+ * this; from the frame's base at first. */
+enum { LL_TRACKS = 64 };
+
+/* What one of each may be. The recorder keeps to it, the reader refuses more. */
+enum {
+    LL_MAX_FRAME_OPS = 65536,
+    LL_MAX_TEXT_BYTES = 65535,
+    LL_MAX_CONTENT_BYTES = 64 << 20, /* of a frame */
+    LL_MAX_COLUMN_VALUES = 8 << 20
+};
+
+/* A small file must not grow without end. Of the first n bytes of a file, frames may unpack to, and the trace
+ * may fill, so many bytes. The writer pads where it would not be so (a million equal ops of a dry run). */
+static inline uint64_t ll_growth_limit(uint64_t file_bytes)
+{
+    return ll_add(64 << 20, ll_mul(256, file_bytes));
+}
+
+/* What things count for, about what they take in memory. A ref is an input, output or control. */
+enum {
+    LL_WEIGHT_FACT = 32,
+    LL_WEIGHT_STRING = 16, /* and its bytes */
+    LL_WEIGHT_DESC = 96,
+    LL_WEIGHT_FORM = 160,
+    LL_WEIGHT_FORM_REF = 96,
+    LL_WEIGHT_ATTR = 16,
+    LL_WEIGHT_LINKS = 48,
+    LL_WEIGHT_LINKS_REF = 8,
+    LL_WEIGHT_OP = 64,
+    LL_WEIGHT_OP_REF = 8,
+    LL_WEIGHT_TENSOR = 24,
+    LL_WEIGHT_STEP = 64
+};
+
+struct ll_version {
+    uint16_t major, minor;
+};
+
+struct ll_head {
+    struct ll_version version;
+    uint32_t number, stored_bytes, content_bytes, stored_crc;
+};
+
+struct ll_index_entry {
+    uint64_t kind, offset, op_count;
+};
+
+/* Skippable frames, each whole, as drawn above. */
+void ll_put_header(struct ll_bytes *out);
+void ll_put_head(struct ll_bytes *out, const struct ll_head *head);
+void ll_put_padding(struct ll_bytes *out, uint32_t zeros);
+void ll_put_index(struct ll_bytes *out, const struct ll_index_entry *entries, uint64_t count);
+
+/* These say whether `in` begins with such a frame, whole and unharmed, and move past it. */
+bool ll_take_header(struct ll_view *in, struct ll_version *version);
+bool ll_take_head(struct ll_view *in, struct ll_head *head);
+bool ll_take_padding(struct ll_view *in);
+
+/* The entries of an index frame that fills `in` exactly, on the heap (NULL when empty), owned by the caller.
+ * False when it is none, is damaged, or memory ran out. */
+bool ll_take_index(struct ll_view in, struct ll_index_entry **entries, uint64_t *count);
+
+/* Size of the index frame at the very end of `file`, 0 when the last bytes do not look like one's tail. */
+uint64_t ll_index_bytes(struct ll_view file);
+
+/* CRC-32C (Castagnoli, RFC 3720 appendix B.4): finds every error of up to 32 bits in a row. Pure. */
+
+/* Of the empty text: 0. */
+uint32_t ll_crc32c(const void *bytes, size_t size);
+
+/* Blocks of bytes as zstd frames, each compressed on its own and carrying zstd's checksum of its content.
+ * The only file that knows zstd. A codec keeps the working memory between frames; one thread at a time. */
+
+struct ll_codec;
+
+/* NULL when memory ran out. */
+struct ll_codec *ll_codec_new(void);
+void ll_codec_free(struct ll_codec *codec);
+
+/* Adds the frame to `out`; on trouble (out of memory) out is marked failed. */
+void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, struct ll_bytes *out);
+
+/* Unpacks exactly one frame of exactly `size` bytes of content, nothing before, nothing behind: LL_OK,
+ * LL_DAMAGED or LL_NO_MEMORY. Never writes past content + size; takes no memory that depends on the input. */
+enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, uint8_t *content,
+                               uint64_t size);
+
+/* Whether bytes begin as a file that zstd has compressed. */
+bool ll_is_packed(const void *stored, uint64_t size);
+
+/* Unpacks such a file, of any number of frames, whose content is at most so many bytes, into the arena.
+ * LL_OK, LL_DAMAGED, LL_FILE_TOO_LONG or LL_NO_MEMORY. */
+enum ll_status ll_unpack_file(const void *stored, uint64_t size, uint64_t most_bytes, struct ll_arena *arena,
+                              struct ll_contents *content);
+
+#endif

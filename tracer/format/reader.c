@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* At each place stands a head, padding, the index, or something wrong. After something wrong the next whole
+ * head is searched byte by byte: its CRC makes it unmistakable. Frame numbers then tell how many frames lay
+ * in the hole, and the index, where there is one, what they held. */
+#define _POSIX_C_SOURCE 200809L
+#include "tracer/format/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/base/arena.h"
+#include "tracer/base/plain.h"
+#include "tracer/format/build.h"
+#include "tracer/format/format.h"
+
+bool ll_walk_complain(struct ll_walk *walk, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    ll_vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return ll_complain(walk->diags, (struct ll_place){.file = walk->name}, "%s", message);
+}
+
+static uint64_t offset_of(const struct ll_walk *walk, const uint8_t *at)
+{
+    return (uint64_t)(at - walk->file.at);
+}
+
+static uint64_t bytes_left(const struct ll_walk *walk)
+{
+    return (uint64_t)(walk->file.end - walk->at);
+}
+
+/* What the index says of a frame, for a complaint: " (128 ops from op 4096)", or nothing. Nothing either
+ * where the complaint is only counted: summing the index for each of millions would take hours. */
+static const char *describe(const struct ll_walk *walk, uint32_t number, char text[static 64])
+{
+    text[0] = '\0';
+    if (number >= walk->index_count || walk->diags->kept_count == LL_DIAG_LIMIT)
+        return text;
+    uint64_t first_op = 0, op_count = walk->index[number].op_count;
+    for (uint32_t i = 0; i < number; i++)
+        first_op += walk->index[i].op_count;
+    if (walk->index[number].kind == LL_FRAME_OPS)
+        snprintf(text, 64, " (%" PRIu64 " ops from op %" PRIu64 ")", op_count, first_op);
+    else if (walk->index[number].kind == LL_FRAME_DEFINITIONS)
+        snprintf(text, 64, " (definitions)");
+    return text;
+}
+
+bool ll_walk_refuse(struct ll_walk *walk, const struct ll_frame *frame, const char *why)
+{
+    char held[64];
+    walk->lost_frames++;
+    walk->lost_bytes += frame->bytes;
+    return ll_walk_complain(walk, "frame %" PRIu32 " at byte %" PRIu64 "%s is lost: %s", frame->number,
+                            frame->offset, describe(walk, frame->number, held), why);
+}
+
+static enum ll_status check_version(struct ll_walk *walk, struct ll_version version)
+{
+    walk->version = version;
+    if (version.major <= LL_FORMAT_MAJOR)
+        return LL_OK;
+    ll_walk_complain(walk, "trace format %d.%d: this program reads up to %d.x", version.major, version.minor,
+                     LL_FORMAT_MAJOR);
+    return LL_TOO_NEW;
+}
+
+/* Where the next whole head or the index begins, at or after `from`; the end of the file when nowhere. */
+static const uint8_t *find_frame(const struct ll_walk *walk, const uint8_t *from)
+{
+    uint64_t index_bytes = walk->index ? ll_index_bytes(walk->file) : 0;
+    const uint8_t *end = walk->file.end - index_bytes;
+    for (const uint8_t *at = from; at < end; at++) {
+        struct ll_view view = {at, walk->file.end};
+        struct ll_head head;
+        if (at[0] == (LL_MAGIC_HEAD & 0xFF) && ll_take_head(&view, &head))
+            return at;
+    }
+    return end;
+}
+
+/* The header is only the file's face: when it is damaged but frames of ours follow, these are read. */
+static enum ll_status open_header(struct ll_walk *walk)
+{
+    struct ll_view view = {walk->at, walk->file.end};
+    struct ll_version version;
+    if (ll_take_header(&view, &version)) {
+        walk->at = view.at;
+        return check_version(walk, version);
+    }
+    const uint8_t *next = find_frame(walk, walk->at);
+    if (next < walk->file.end) {
+        ll_walk_complain(walk, "the header of the file is damaged; the frames behind it are read");
+        walk->lost_bytes += (uint64_t)(next - walk->at);
+        walk->at = next;
+        return LL_OK;
+    }
+    struct ll_bytes header = {0};
+    ll_put_header(&header);
+    uint64_t size = bytes_left(walk);
+    bool ours = !header.failed && size > 0 && size < header.size && memcmp(walk->at, header.data, size) == 0;
+    ll_bytes_release(&header);
+    ll_walk_complain(walk, ours ? "the file is cut off inside its header" : "this is not a Leadline trace");
+    return ours ? LL_DAMAGED : LL_NOT_OURS;
+}
+
+static void open_index(struct ll_walk *walk)
+{
+    uint64_t size = ll_index_bytes(walk->file);
+    if (size > 0)
+        ll_take_index((struct ll_view){walk->file.end - size, walk->file.end}, &walk->index,
+                      &walk->index_count);
+}
+
+enum ll_status ll_walk_open(struct ll_walk *walk, const void *bytes, uint64_t size, const char *name,
+                            struct ll_diags *diags)
+{
+    static const uint8_t nothing;
+    const uint8_t *begin = size ? bytes : &nothing; /* an empty file may have no address */
+    *walk = (struct ll_walk){.file = {begin, begin + size}, .name = name, .diags = diags, .at = begin};
+    walk->codec = ll_codec_new();
+    if (!walk->codec)
+        return LL_NO_MEMORY;
+    open_index(walk);
+    return open_header(walk);
+}
+
+void ll_walk_close(struct ll_walk *walk)
+{
+    ll_codec_free(walk->codec);
+    free(walk->content);
+    free(walk->index);
+}
+
+/* Frames that are missing between the last one and this. */
+static void count_missing(struct ll_walk *walk, uint32_t number)
+{
+    if (number == walk->next_number)
+        return;
+    uint32_t missing = number - walk->next_number;
+    walk->lost_frames += missing;
+    ll_walk_complain(walk, "%" PRIu32 " frame%s missing before frame %" PRIu32, missing,
+                     missing == 1 ? " is" : "s are", number);
+}
+
+static enum ll_status unpack(struct ll_walk *walk, const struct ll_head *head, struct ll_frame *frame,
+                             bool *whole)
+{
+    struct ll_view stored = {walk->at - head->stored_bytes, walk->at};
+    uint64_t size = head->content_bytes;
+    *whole = false;
+    if (ll_crc32c(stored.at, head->stored_bytes) != head->stored_crc)
+        return ll_walk_refuse(walk, frame, "its checksum is wrong"), LL_OK;
+    if (size == 0 || size > LL_MAX_CONTENT_BYTES ||
+        walk->content_bytes + size > ll_growth_limit(offset_of(walk, walk->at)))
+        return ll_walk_refuse(walk, frame, "it claims to unpack to more than a file of this size may"), LL_OK;
+    if (!ll_grow(&walk->content, &walk->content_capacity, size, 1))
+        return LL_NO_MEMORY;
+    walk->content_bytes += size;
+    if (ll_frame_unpack(walk->codec, stored, walk->content, size) != LL_OK)
+        return ll_walk_refuse(walk, frame, "it does not unpack"), LL_OK;
+    frame->columns = (struct ll_view){walk->content, walk->content + size};
+    *whole = ll_take_varint(&frame->columns, &frame->kind);
+    if (!*whole)
+        ll_walk_refuse(walk, frame, "it has no kind");
+    return LL_OK;
+}
+
+/* A whole head stands at walk->at; `data` is where what it announces begins. */
+static enum ll_status take_frame(struct ll_walk *walk, const struct ll_head *head, const uint8_t *data,
+                                 struct ll_frame *frame, bool *whole)
+{
+    *whole = false;
+    *frame = (struct ll_frame){.number = head->number, .offset = offset_of(walk, walk->at)};
+    enum ll_status status = check_version(walk, head->version);
+    if (status != LL_OK)
+        return status;
+    if (head->stored_bytes > (uint64_t)(walk->file.end - data)) {
+        ll_walk_complain(walk, "frame %" PRIu32 " at byte %" PRIu64 " is cut off by the end of the file",
+                         frame->number, frame->offset);
+        walk->lost_bytes += bytes_left(walk);
+        walk->at = walk->file.end;
+        return LL_OK;
+    }
+    frame->bytes = (uint64_t)(data - walk->at) + head->stored_bytes;
+    walk->at += frame->bytes;
+    if (head->number < walk->next_number)
+        return ll_walk_refuse(walk, frame, "a frame of this number was there before"), LL_OK;
+    count_missing(walk, head->number);
+    walk->next_number = head->number + 1;
+    status = unpack(walk, head, frame, whole);
+    walk->frames += *whole;
+    return status;
+}
+
+static void skip_damage(struct ll_walk *walk)
+{
+    const uint8_t *next = find_frame(walk, walk->at + 1);
+    uint64_t lost = (uint64_t)(next - walk->at);
+    ll_walk_complain(walk, "%" PRIu64 " bytes at byte %" PRIu64 " are no frame and are lost", lost,
+                     offset_of(walk, walk->at));
+    walk->lost_bytes += lost;
+    walk->at = next;
+}
+
+/* The end of the file: were all frames there that the index knows of, and was there an index? */
+static void check_end(struct ll_walk *walk)
+{
+    if (!walk->index)
+        ll_walk_complain(
+            walk,
+            "the index is missing or damaged: the recording did not end normally, or the file was cut off");
+    else if (walk->index_count > walk->next_number)
+        count_missing(walk, (uint32_t)walk->index_count);
+}
+
+enum ll_status ll_walk_next(struct ll_walk *walk, struct ll_frame *frame, bool *found)
+{
+    uint64_t index_bytes = walk->index ? ll_index_bytes(walk->file) : 0;
+    *found = false;
+    while (bytes_left(walk) > index_bytes) {
+        struct ll_view view = {walk->at, walk->file.end - index_bytes};
+        struct ll_head head;
+        if (ll_take_head(&view, &head)) {
+            enum ll_status status = take_frame(walk, &head, view.at, frame, found);
+            if (status != LL_OK || *found)
+                return status;
+        } else if (ll_take_padding(&view)) {
+            walk->at = view.at;
+        } else {
+            skip_damage(walk);
+        }
+    }
+    check_end(walk);
+    walk->at = walk->file.end;
+    return LL_OK;
+}
+
+uint64_t ll_walk_indexed_ops(const struct ll_walk *walk)
+{
+    if (!walk->index)
+        return LL_NO_FIT;
+    uint64_t ops = 0;
+    for (uint64_t i = 0; i < walk->index_count; i++)
+        ops = ll_add(ops, walk->index[i].op_count);
+    return ops;
+}
+
+/* The walk brings the frames that are whole, the build makes a trace of them, the check has the last word. */
+
+static bool build_frame(struct ll_trace_build *build, const struct ll_frame *frame)
+{
+    static bool (*const builders[])(struct ll_trace_build *) = {
+        [LL_FRAME_FACTS] = ll_build_facts, [LL_FRAME_DEFINITIONS] = ll_build_definitions,
+        [LL_FRAME_OPS] = ll_build_ops,     [LL_FRAME_STEPS] = ll_build_steps,
+        [LL_FRAME_END] = ll_build_end,     [LL_FRAME_CUTS] = ll_build_cuts,
+    };
+    if (frame->kind >= sizeof builders / sizeof builders[0] || !builders[frame->kind])
+        return true; /* of a newer minor version */
+    build->frame = frame;
+    build->weight_limit = ll_growth_limit(frame->offset + frame->bytes);
+    if (!ll_block_open(&build->block, frame->columns))
+        return ll_build_refuse(build, "its columns do not fill it");
+    return builders[frame->kind](build);
+}
+
+static enum ll_status build_all(struct ll_trace_build *build)
+{
+    for (;;) {
+        struct ll_frame frame;
+        bool found;
+        enum ll_status status = ll_walk_next(build->walk, &frame, &found);
+        if (status != LL_OK)
+            return status;
+        if (!found)
+            return ll_build_finish(build) ? LL_OK : build->status;
+        build_frame(build, &frame);
+        if (build->status != LL_OK)
+            return build->status;
+    }
+}
+
+/* What the walk and the build let through obeys ll_trace_check; this holds them to it. */
+static enum ll_status check(struct ll_trace *trace, struct ll_walk *walk)
+{
+    struct ll_arena arena = {0};
+    const char *trouble = ll_trace_check(trace, &arena);
+    if (trouble)
+        ll_walk_complain(walk, "the trace contradicts itself: %s", trouble);
+    ll_arena_release(&arena);
+    return trouble ? LL_DAMAGED : LL_OK;
+}
+
+bool ll_trace_begins(const void *bytes, size_t size)
+{
+    struct ll_view view = {bytes, (const uint8_t *)bytes + size};
+    struct ll_version version;
+    return ll_take_header(&view, &version);
+}
+
+struct ll_trace *ll_trace_parse(const void *bytes, size_t size, const char *name, struct ll_diags *diags,
+                                enum ll_status *status)
+{
+    struct ll_walk walk;
+    struct ll_trace *trace = calloc(1, sizeof *trace);
+    *status = ll_walk_open(&walk, bytes, size, name, diags);
+    if (!trace)
+        *status = LL_NO_MEMORY;
+    if (*status == LL_OK) {
+        struct ll_trace_build build = {.walk = &walk, .trace = trace};
+        trace->file_bytes = size;
+        *status = build_all(&build);
+        if (*status == LL_OK)
+            *status = check(trace, &walk);
+        ll_build_release(&build);
+    }
+    ll_walk_close(&walk);
+    if (*status == LL_OK)
+        return trace;
+    ll_trace_free(trace);
+    return NULL;
+}
+
+/* All bytes of an open file, on the heap. A device is no file: some never end. */
+static enum ll_status read_all(int file, struct ll_bytes *bytes)
+{
+    struct stat what;
+    if (fstat(file, &what) == 0 && (S_ISCHR(what.st_mode) || S_ISBLK(what.st_mode)))
+        return LL_NOT_OURS;
+    for (;;) {
+        if (!ll_grow(&bytes->data, &bytes->capacity, bytes->size + 65536, 1))
+            return LL_NO_MEMORY;
+        ssize_t got = read(file, bytes->data + bytes->size, bytes->capacity - bytes->size);
+        if (got == 0)
+            return LL_OK;
+        if (got > 0)
+            bytes->size += (uint64_t)got;
+        else if (errno != EINTR)
+            return ll_status_of(errno, LL_CANNOT_READ);
+    }
+}
+
+struct ll_trace *ll_trace_read(const char *path, struct ll_diags *diags, enum ll_status *status)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        *status = ll_status_of(errno, LL_CANNOT_OPEN);
+        return NULL;
+    }
+    struct ll_bytes bytes = {0};
+    struct ll_trace *trace = NULL;
+    *status = read_all(file, &bytes);
+    close(file);
+    if (*status == LL_OK)
+        trace = ll_trace_parse(bytes.data, bytes.size, path, diags, status);
+    ll_bytes_release(&bytes);
+    return trace;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work: what an op asks of a machine, stripped of what the op is for.
+ *
+ * Every op lowers to one of these few shapes (tracer/ops.h); the simulator costs work and never asks
+ * for the op. Counts are exact and algorithmic: multiply and add are two FLOPs, every input is read
+ * once and every output written once. Plain data, compared and hashed as bytes: unused fields are zero. */
+#ifndef LL_TRACER_IR_WORK_H
+#define LL_TRACER_IR_WORK_H
+
+#include "tracer/ir/tensor.h"
+
+/* Shapes of work: word, name, what it is. */
+#define LL_WORK_LIST(X)                                                                                      \
+    X(NOTHING, "nothing", "a view: no time, no traffic")                                                     \
+    X(GEMM, "gemm", "batch products C[m,n] += A[m,k] B[k,n]")                                                \
+    X(CONV, "conv", "a convolution, or one of its two gradients")                                            \
+    X(VECTOR, "vector", "the same few operations on every element")                                          \
+    X(REDUCE, "reduce", "many elements become few")                                                          \
+    X(MOVE, "move", "bytes go elsewhere, nothing is computed")                                               \
+    X(GATHER, "gather", "rows picked by index")                                                              \
+    X(SEQUENCE, "sequence", "dependent steps over resident weights")                                         \
+    X(COLLECTIVE, "collective", "devices exchange data")                                                     \
+    X(HOST, "host", "data comes from the host")                                                              \
+    X(SWAP, "swap", "data waits on the host meanwhile: it goes there, or comes back")                        \
+    X(WAIT, "wait", "the host does something else, for as long as it did when this was recorded")
+
+enum ll_work_kind {
+#define X(word, name, doc) LL_WORK_##word,
+    LL_WORK_LIST(X)
+#undef X
+        LL_WORK_COUNT
+};
+
+/* Which product of a convolution is meant: y = x * w, dx = dy * w, dw = x * dy. */
+enum ll_conv_pass { LL_CONV_FORWARD, LL_CONV_DATA, LL_CONV_FILTER };
+
+/* Operands of a product whose unbroken runs in memory go along k; bits. Elsewhere: its sides are no sides of
+ * what lies in memory, as of the products within an attention, whose n is how many keys a row sees. */
+enum ll_lines_along { LL_LINES_OF_A = 1, LL_LINES_OF_B = 2, LL_LINES_ELSEWHERE = 4 };
+
+struct ll_gemm {
+    uint64_t batch, m, n, k;
+};
+
+/* Always the dimensions of the forward convolution, whichever pass. */
+struct ll_conv {
+    uint64_t batch, in_h, in_w, in_c, out_h, out_w, out_c, kernel_h, kernel_w, stride_h, stride_w, groups;
+    uint64_t pass;                   /* enum ll_conv_pass */
+    uint64_t dilation_h, dilation_w; /* how far taps lie apart; 0 as 1: side by side */
+};
+
+struct ll_work {
+    uint64_t kind;  /* enum ll_work_kind */
+    uint64_t dtype; /* enum ll_dtype: of the arithmetic */
+    uint64_t flops; /* algorithmic */
+    /* Bytes of the operands: for products a is the left or input operand, b the right or weight operand,
+     * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
+     * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
+    uint64_t a_bytes, b_bytes, c_bytes;
+    uint64_t lines;    /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
+    uint64_t in_place; /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
+    uint64_t along_k;  /* of a product: enum ll_lines_along; 0: no operand's runs go along k */
+    uint64_t between;  /* of a product: operations on its results while it goes on, not among its FLOPs */
+    uint64_t
+        specials; /* of operations on elements, or on results of a product: exponentials, quotients, ... */
+    /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and are
+     * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. Where unstructured is 1,
+     * such a share of b is not zero, anywhere. */
+    uint64_t kept, of, unstructured;
+    union {
+        struct ll_gemm gemm;
+        struct ll_conv conv;
+        struct {
+            uint64_t elements; /* flops / elements operations each */
+            uint64_t row; /* so many of them depend on one another, as in a softmax; 0: none on another */
+            uint64_t picked, picked_bytes; /* so many rows of a table, of so many bytes, read and written */
+        } vector;
+        struct {
+            uint64_t in_elements, out_elements;
+            uint64_t folds; /* 1: the elements of a line become one; 0: lines are added to lines */
+        } reduce;
+        struct {
+            uint64_t rows, row_bytes;
+            uint64_t table_bytes; /* what they are picked from; 0: more than they */
+        } gather;
+        struct {
+            uint64_t steps;
+            struct ll_gemm step; /* the product of one step */
+            uint64_t fresh;      /* 1: b is another one in each step; 0: it stays where it is */
+        } sequence;
+    };
+};
+
+/* Whether it multiplies matrices, so that its operands are blocked. */
+static inline bool ll_is_product(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+}
+
+/* The name of a shape of work; static storage. The argument is in range. */
+const char *ll_work_name(enum ll_work_kind kind);
+
+/* The product that computes a convolution pass, all groups together as its batch: for the forward pass
+ * m = batch * out_h * out_w, n = out_c / groups, k = kernel_h * kernel_w * in_c / groups. Sizes in
+ * elements, LL_NO_FIT past 64 bits. Pure. */
+struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recorder remembers: the strings, descs, forms and links that repeat, each with its number, and of
+ * every tensor what it looks like. One thread at a time; {0} to begin with. */
+#ifndef LL_TRACER_RECORD_ENCODE_H
+#define LL_TRACER_RECORD_ENCODE_H
+
+#include "tracer/base/map.h"
+#include "tracer/format/column.h"
+#include "tracer/format/format.h"
+#include "tracer/ir/trace.h"
+#include "tracer/record/recorder.h"
+
+/* Keys of the forms' map: attributes, outputs (descs) and inputs (descs) follow. */
+struct ll_form_key {
+    uint32_t kind, phase, scope, input_count, output_count, attr_count;
+};
+
+/* Keys of the links' map: inputs and controls (uint64_t, as in struct ll_links) follow. */
+struct ll_links_key {
+    uint32_t input_count, control_count, storage_count, gap_count;
+};
+
+/* In the word of a tensor beside its desc: no op made it. */
+#define LL_BROUGHT 0x80000000u
+
+struct ll_tables {
+    struct ll_map strings, descs, forms, links; /* keys: text, struct ll_desc, the two above */
+    struct ll_form_counts *counts;              /* by form */
+    uint64_t count_capacity;
+    uint32_t *tensors; /* desc, and LL_BROUGHT */
+    uint64_t tensor_count, tensor_capacity;
+    struct ll_bytes key;     /* scratch */
+    struct ll_shape *shapes; /* scratch: of the inputs and outputs of a form */
+    uint64_t shape_capacity;
+};
+
+/* Frees the tables, which are {0} again. */
+void ll_tables_release(struct ll_tables *tables);
+
+/* Whether this form is the record's, or these links; a comparison without hashing, for a lucky guess. */
+bool ll_tables_has_form(const struct ll_tables *tables, uint32_t form, const struct ll_record *record);
+bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const struct ll_record *record,
+                         uint32_t first_output, uint32_t op);
+
+/* The record's form and links, entered when new. On trouble LL_NO_ID and *status: LL_NO_MEMORY, or
+ * LL_TOO_LARGE when a count does not fit in 64 bits or the op has more of anything than a file may hold. The
+ * record itself is right: shapes as the op table has them (asserted). */
+uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status);
+uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *record, uint32_t first_output,
+                         uint32_t op, enum ll_status *status);
+
+/* Adds count tensors, false when memory ran out or there are too many. */
+bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint32_t count, uint32_t brought);
+
+/* What a recorder holds as the content of frames (tracer/format.h): pure, no I/O.
+ *
+ * Each function adds one content to `out` (kind, then columns) and returns its weight (LL_WEIGHT_*). When
+ * memory runs out `out` is marked failed. */
+
+/* A growing list of numbers; {0} to begin with. */
+struct ll_numbers {
+    uint64_t *values;
+    uint64_t count, capacity;
+};
+
+/* An op as it waits to be written. */
+struct ll_waiting_op {
+    uint32_t form, links, step, thread;
+    uint64_t start_ns, duration_ns;
+};
+
+/* Ops that wait, and the tensors that were brought between them. */
+struct ll_waiting_ops {
+    uint64_t first_op, first_tensor; /* numbers of the first op and tensor that are not written */
+    struct ll_waiting_op *ops;
+    uint64_t count, capacity;
+    uint64_t refs;                                  /* inputs, outputs and controls of these ops */
+    struct ll_numbers brought_before, brought_desc; /* see LL_OPS_BROUGHT_BEFORE */
+    uint64_t *column;                               /* scratch, `capacity` numbers */
+};
+
+/* False when memory ran out; release in any case. */
+bool ll_waiting_ops_make(struct ll_waiting_ops *rows, uint64_t capacity);
+void ll_waiting_ops_release(struct ll_waiting_ops *rows);
+
+/* How many of each the file has. */
+struct ll_written {
+    uint32_t strings, descs, forms, links;
+};
+
+/* The header: these facts in their order. */
+uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint64_t count);
+
+/* All that is in the tables and not yet written. Interns the names that the definitions need. */
+uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
+                               const struct ll_written *written);
+
+/* The rows that wait; steps from `first` on (kind LL_FRAME_STEPS or LL_FRAME_CUTS); the last content of all,
+ * with how many of each there are. */
+uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
+                       const struct ll_waiting_ops *rows);
+uint64_t ll_encode_steps(struct ll_bytes *out, enum ll_frame_kind kind, const struct ll_step *steps,
+                         uint64_t first, uint64_t count);
+uint64_t ll_encode_end(struct ll_bytes *out, uint64_t ops, uint64_t tensors, uint64_t steps);
+
+/* False when memory ran out; the list is then what it was. */
+bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value);
+
+#endif
