@@ -4,7 +4,7 @@
 #ifndef LL_SIM_CLI_FOREIGN_CHILD_H
 #define LL_SIM_CLI_FOREIGN_CHILD_H
 
-#include "tracer/binary/launch.h"
+#include "tracer/binary/coverage.h"
 
 #include <signal.h>
 #include <stdbool.h>

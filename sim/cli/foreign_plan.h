@@ -4,7 +4,7 @@
 #define LL_SIM_CLI_FOREIGN_PLAN_H
 
 #include "sim/cli/command.h"
-#include "tracer/binary/launch.h"
+#include "tracer/binary/coverage.h"
 
 struct ll_foreign_plan {
     struct ll_closure closure; /* of no binaries when there is no such program: who starts it will say so */

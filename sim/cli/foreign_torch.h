@@ -6,7 +6,7 @@
 #ifndef LL_SIM_CLI_FOREIGN_TORCH_H
 #define LL_SIM_CLI_FOREIGN_TORCH_H
 
-#include "tracer/binary/launch.h"
+#include "tracer/binary/coverage.h"
 #include "tracer/capture/session.h"
 
 /* What PyTorch told of one process. */

@@ -5,7 +5,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/machine/machine.h"
-#include "tracer/convert/schedule.h"
+#include "tracer/convert/convert.h"
 
 /* Starts zeroed; what it holds lives until it is released, and needs the trace. */
 struct ll_simulated {

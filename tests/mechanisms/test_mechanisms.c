@@ -8,7 +8,7 @@
 #include "mechanisms/family.h"
 #include "mechanisms/tiny.h"
 #include "tracer/binary/callsite.h"
-#include "tracer/binary/launch.h"
+#include "tracer/binary/coverage.h"
 #include "tracer/interpose/ring_reader.h"
 #include "tracer/interpose/routines.h"
 

@@ -2,7 +2,6 @@
 /* The memory that calls touch, against loops that compute as BLAS is defined, element by element. */
 #include "check.h"
 #include "tracer/interpose/decode.h"
-#include "tracer/interpose/decode_primitive.h"
 #include "tracer/interpose/primitive.h"
 
 enum { ELEMENTS = 4096, ROWS = 101, COLUMNS = 102, BASE = 1 << 20 };

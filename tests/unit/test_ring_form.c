@@ -5,7 +5,7 @@
 #include "tracer/base/random.h"
 #include "tracer/interpose/decode.h"
 #include "tracer/interpose/ring.h"
-#include "tracer/interpose/ring_form.h"
+#include "tracer/interpose/ring_process.h"
 
 enum { RECORDS = 64, SHAPES = 3 };
 

@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Where programs and libraries lie, found by the rules of the shell, of the kernel and of the loader. */
+#ifndef LL_TRACER_BINARY_CLOSURE_H
+#define LL_TRACER_BINARY_CLOSURE_H
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/record/elf.h"
+
+/* What the environment says; each may be NULL. */
+struct ll_file_search {
+    const char *path;         /* PATH */
+    const char *library_path; /* LD_LIBRARY_PATH */
+    const char *preload;      /* LD_PRELOAD */
+};
+
+/* The next part of a list, up to one of the separators; *list moves behind it, and is NULL after the last. In
+ * the arena; NULL at the end or when memory ran out. */
+const char *ll_next_part(struct ll_arena *arena, const char **list, const char *separators);
+
+/* The file that a command names, as execvp finds it; NULL when there is none that may be run. */
+const char *ll_find_program(struct ll_arena *arena, const char *name, const char *path);
+
 /* A program and all that the loader will load with it before main: its own libraries, theirs, and so on, each
  * found where the loader finds it. What the program opens while it runs (dlopen) is not known before. */
-#ifndef LL_BINARY_CLOSURE_H
-#define LL_BINARY_CLOSURE_H
-
-#include "tracer/base/diag.h"
-#include "tracer/binary/search.h"
 
 struct ll_binary {
     const char *path;

@@ -1,20 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A binary that is asked for routines by others is a library that offers them: what it calls within itself
- * happens inside of calls that are seen, and is left alone. A binary that is used for other things, and
- * defines routines which nobody asks for, has them for itself (a product with BLAS linked in): its direct
- * calls are what there is to see. */
 #define _GNU_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include "tracer/binary/coverage.h"
 
-#include "tracer/base/file.h"
-#include "tracer/base/map.h"
-
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "tracer/base/file.h"
+#include "tracer/base/map.h"
+#include "tracer/interpose/ring.h"
+
+static const char *const mechanisms[] = {
+#define X(word, name, help) name,
+    LL_MECHANISM_LIST(X)
+#undef X
+};
+
+enum { NOT, SEEN };
+
+static const struct {
+    const char *word, *text;
+    bool seen[LL_MECHANISM_COUNT];
+} reaches[] = {
+#define LL_REACH(word, sentence, preload, audit, patch, entry, probe)                                        \
+    {#word, sentence, {preload, audit, patch, entry, probe}},
+#include "tracer/binary/reach.def"
+};
+
+const char *ll_mechanism_name(enum ll_mechanism mechanism)
+{
+    return mechanisms[mechanism];
+}
+
+bool ll_mechanism_find(const char *name, enum ll_mechanism *mechanism)
+{
+    for (*mechanism = 0; *mechanism < LL_MECHANISM_COUNT; (*mechanism)++)
+        if (strcmp(mechanisms[*mechanism], name) == 0)
+            return true;
+    return false;
+}
+
+/* How the call is made, in half a sentence, and the row's word in reach.def; static storage. */
+static const char *reach_text(enum ll_reach reach)
+{
+    return reaches[reach].text;
+}
+
+const char *ll_reach_word(enum ll_reach reach)
+{
+    return reaches[reach].word;
+}
+
+bool ll_reach_seen(enum ll_reach reach, enum ll_mechanism mechanism)
+{
+    return reaches[reach].seen[mechanism];
+}
+
+/* A binary that is asked for routines by others is a library that offers them: what it calls within itself
+ * happens inside of calls that are seen, and is left alone. A binary that is used for other things, and
+ * defines routines which nobody asks for, has them for itself (a product with BLAS linked in): its direct
+ * calls are what there is to see. */
 
 enum { MOST_TEXT_BYTES = 16 << 20 };
 
@@ -231,7 +282,9 @@ enum ll_status ll_coverage_find(struct ll_arena *arena, const struct ll_closure 
     return growing.failed ? LL_NO_MEMORY : LL_OK;
 }
 
-bool ll_coverage_sees(const struct ll_coverage *coverage, enum ll_reach reach, enum ll_mechanism mechanism)
+/* Whether a mechanism sees calls of the program that are made so. */
+static bool coverage_sees(const struct ll_coverage *coverage, enum ll_reach reach,
+                          enum ll_mechanism mechanism)
 {
     return ll_reach_seen(reach, mechanism) && (!coverage->closed || mechanism == LL_MECHANISM_PROBE);
 }
@@ -240,6 +293,289 @@ size_t ll_coverage_seen(const struct ll_coverage *coverage, enum ll_mechanism me
 {
     size_t seen = 0;
     for (size_t i = 0; i < coverage->route_count; i++)
-        seen += ll_coverage_sees(coverage, coverage->routes[i].reach, mechanism);
+        seen += coverage_sees(coverage, coverage->routes[i].reach, mechanism);
     return seen;
+}
+
+/* Routes of one binary and one kind are told together: "calls cblas_dgemm, cblas_sgemm and 12 more". */
+
+enum { NAMES_SHOWN = 4 };
+
+/* What helps where a mechanism is blind; NULL: nothing does. */
+static const char *cure(const struct ll_coverage *coverage, enum ll_reach reach)
+{
+    for (enum ll_mechanism m = LL_MECHANISM_PRELOAD; m < LL_MECHANISM_COUNT; m++)
+        if (coverage_sees(coverage, reach, m))
+            return ll_mechanism_name(m);
+    return NULL;
+}
+
+/* The routes of one binary that are of one kind. */
+struct group {
+    struct ll_str names;
+    size_t count;
+};
+
+static struct group gather(const struct ll_coverage *coverage, uint32_t binary, enum ll_reach reach)
+{
+    struct group group = {0};
+    for (size_t i = 0; i < coverage->route_count; i++) {
+        const struct ll_symbol_route *route = &coverage->routes[i];
+        if (route->binary != binary || route->reach != reach)
+            continue;
+        if (group.count++ < NAMES_SHOWN)
+            ll_str_addf(&group.names, "%s%s", group.count > 1 ? ", " : "", coverage->names[route->symbol]);
+    }
+    if (group.count > NAMES_SHOWN)
+        ll_str_addf(&group.names, " and %zu more", group.count - NAMES_SHOWN);
+    return group;
+}
+
+static void tell_group(struct ll_str *out, const struct ll_coverage *coverage, const struct group *group,
+                       enum ll_reach reach, enum ll_mechanism mechanism)
+{
+    bool seen = coverage_sees(coverage, reach, mechanism);
+    ll_str_addf(out, "    %-8s %s\n             %s", seen ? "seen" : "NOT SEEN", group->names.text,
+                reach_text(reach));
+    if (!seen && cure(coverage, reach))
+        ll_str_addf(out, "; cure: --mech=%s", cure(coverage, reach));
+    ll_str_add(out, "\n");
+}
+
+static size_t count_offers(const struct ll_coverage *coverage, uint32_t binary)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < coverage->offer_count; i++)
+        count += coverage->offers[i].binary == binary;
+    return count;
+}
+
+static bool has_routines(const struct ll_coverage *coverage, uint32_t binary)
+{
+    for (size_t i = 0; i < coverage->route_count; i++)
+        if (coverage->routes[i].binary == binary)
+            return true;
+    return count_offers(coverage, binary) > 0;
+}
+
+static void tell_binary(struct ll_str *out, const struct ll_coverage *coverage, uint32_t binary,
+                        enum ll_mechanism mechanism)
+{
+    const struct ll_binary *it = &coverage->closure->binaries[binary];
+    const char *build_id = it->elf->build_id;
+    ll_str_addf(out, "  %s%s%s\n", ll_base_name(it->path), build_id ? "  build " : "",
+                build_id ? build_id : "");
+    for (enum ll_reach reach = 0; reach < LL_REACH_COUNT; reach++) {
+        struct group group = gather(coverage, binary, reach);
+        if (group.count)
+            tell_group(out, coverage, &group, reach, mechanism);
+        ll_str_release(&group.names);
+    }
+    if (count_offers(coverage, binary))
+        ll_str_addf(out, "    offers   %zu of the routines%s\n", count_offers(coverage, binary),
+                    it->elf->symbolic ? ", bound within itself (-Bsymbolic)" : "");
+}
+
+static void tell_program(struct ll_str *out, const struct ll_coverage *coverage)
+{
+    const struct ll_closure *closure = coverage->closure;
+    const struct ll_binary *program = &closure->binaries[0];
+    if (closure->script)
+        ll_str_addf(out, "%s is read by ", closure->script);
+    ll_str_addf(out, "%s: %s%s, %zu librar%s loaded at the start\n", program->path,
+                coverage->is_static ? "static" : "dynamic", coverage->stripped ? ", without .symtab" : "",
+                closure->count - 1, closure->count == 2 ? "y" : "ies");
+    if (coverage->closed)
+        ll_str_add(out, "  it runs with the rights of another: the loader lets nobody into it\n");
+    for (size_t i = 0; i < closure->missing_count; i++)
+        ll_str_addf(out, "  %s, which %s needs, is nowhere: the program will not start\n",
+                    closure->missing[i].name,
+                    ll_base_name(closure->binaries[closure->missing[i].loader].path));
+}
+
+static void tell_opening(struct ll_str *out, const struct ll_coverage *coverage, enum ll_mechanism mechanism)
+{
+    static const enum ll_reach late[] = {LL_REACH_OPENED, LL_REACH_OPENED_DEEP, LL_REACH_OPENED_DEEP_ADDRESS,
+                                         LL_REACH_POINTER};
+    if (!coverage->opening_count || coverage->is_static)
+        return;
+    ll_str_addf(out, "Libraries may be opened while it runs (%zu binar%s can); a routine is then\n",
+                coverage->opening_count, coverage->opening_count == 1 ? "y" : "ies");
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
+        bool seen = coverage_sees(coverage, late[i], mechanism);
+        ll_str_addf(out, "    %-8s %s%s%s\n", seen ? "seen" : "NOT SEEN", reach_text(late[i]),
+                    seen ? "" : "; cure: --mech=", seen ? "" : cure(coverage, late[i]));
+    }
+}
+
+static void tell_verdict(struct ll_str *out, const struct ll_coverage *coverage, enum ll_mechanism mechanism)
+{
+    if (coverage->is_static && !coverage->possible)
+        ll_str_add(out, coverage->stripped
+                            ? "Refused: the program is static and has no symbols, so nothing tells where its "
+                              "routines begin. Cure: link it dynamically, or do not strip it.\n"
+                            : "Refused: the program is static and holds none of the routines.\n");
+    else if (coverage->route_count)
+        ll_str_addf(out, "Mechanism %s sees %zu of %zu ways to a routine.\n", ll_mechanism_name(mechanism),
+                    ll_coverage_seen(coverage, mechanism), coverage->route_count);
+    else
+        ll_str_addf(out, "Mechanism %s; nothing that is loaded at the start calls a routine.\n",
+                    ll_mechanism_name(mechanism));
+}
+
+void ll_coverage_text(struct ll_str *out, const struct ll_coverage *coverage, enum ll_mechanism mechanism)
+{
+    tell_program(out, coverage);
+    for (uint32_t i = 0; i < coverage->closure->count; i++)
+        if (has_routines(coverage, i))
+            tell_binary(out, coverage, i, mechanism);
+    tell_opening(out, coverage, mechanism);
+    tell_verdict(out, coverage, mechanism);
+}
+
+static void put_routes(struct ll_json *json, const struct ll_coverage *coverage, uint32_t binary,
+                       enum ll_mechanism mechanism)
+{
+    ll_json_key(json, "routes");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < coverage->route_count; i++) {
+        const struct ll_symbol_route *route = &coverage->routes[i];
+        if (route->binary != binary)
+            continue;
+        ll_json_open_object(json);
+        ll_json_put_text(json, "symbol", coverage->names[route->symbol]);
+        ll_json_put_text(json, "reach", ll_reach_word(route->reach));
+        bool seen = coverage_sees(coverage, route->reach, mechanism);
+        ll_json_put_bool(json, "seen", seen);
+        ll_json_put_text(json, "cure", seen ? NULL : cure(coverage, route->reach));
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void put_offers(struct ll_json *json, const struct ll_coverage *coverage, uint32_t binary)
+{
+    ll_json_key(json, "offers");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < coverage->offer_count; i++)
+        if (coverage->offers[i].binary == binary)
+            ll_json_text(json, coverage->names[coverage->offers[i].symbol]);
+    ll_json_close_list(json);
+}
+
+static void put_binary(struct ll_json *json, const struct ll_coverage *coverage, uint32_t binary,
+                       enum ll_mechanism mechanism)
+{
+    const struct ll_binary *it = &coverage->closure->binaries[binary];
+    ll_json_open_object(json);
+    ll_json_put_text(json, "path", it->path);
+    ll_json_put_text(json, "build_id", it->elf->build_id);
+    ll_json_put_bool(json, "symbolic", it->elf->symbolic);
+    ll_json_put_bool(json, "bind_now", it->elf->bind_now);
+    ll_json_put_bool(json, "position_independent", it->elf->movable);
+    ll_json_put_bool(json, "symbols", it->elf->function_count > 0);
+    ll_json_put_bool(json, "lines", it->elf->has_lines);
+    put_routes(json, coverage, binary, mechanism);
+    put_offers(json, coverage, binary);
+    ll_json_close_object(json);
+}
+
+void ll_coverage_json(struct ll_json *json, const struct ll_coverage *coverage, enum ll_mechanism mechanism)
+{
+    const struct ll_closure *closure = coverage->closure;
+    ll_json_open_object(json);
+    ll_json_put_text(json, "program", closure->binaries[0].path);
+    ll_json_put_text(json, "script", closure->script);
+    ll_json_put_bool(json, "static", coverage->is_static);
+    ll_json_put_bool(json, "closed", coverage->closed);
+    ll_json_put_bool(json, "possible", coverage->possible);
+    ll_json_put_text(json, "mechanism", ll_mechanism_name(mechanism));
+    ll_json_put_count(json, "routes", coverage->route_count);
+    ll_json_put_count(json, "seen", ll_coverage_seen(coverage, mechanism));
+    ll_json_put_bool(json, "opens_libraries", coverage->opening_count > 0);
+    ll_json_key(json, "missing");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < closure->missing_count; i++)
+        ll_json_text(json, closure->missing[i].name);
+    ll_json_close_list(json);
+    ll_json_key(json, "binaries");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < closure->count; i++)
+        put_binary(json, coverage, i, mechanism);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}
+
+/* NAME=FILE, and behind it what the variable holds already. */
+static const char *ahead_of_others(struct ll_arena *arena, const char *name, const char *tools,
+                                   const char *file)
+{
+    const char *before = getenv(name);
+    bool has = before && *before;
+    return ll_format(arena, "%s=%s/%s%s%s", name, tools, file, has ? ":" : "", has ? before : "");
+}
+
+/* The folder under a name that LD_PRELOAD and LD_AUDIT can hold: they end names at these characters, and
+ * replace what begins with a dollar. Where its own is none, a link in the folder of rings leads there. */
+static enum ll_status find_plain_name(struct ll_arena *arena, const char **tools, const char *rings)
+{
+    static const char special[] = " :;$";
+    if (!strpbrk(*tools, special))
+        return LL_OK;
+    const char *link = ll_format(arena, "%s/tools", rings);
+    if (!link)
+        return LL_NO_MEMORY;
+    if (strpbrk(link, special) || (symlink(*tools, link) != 0 && errno != EEXIST))
+        return LL_CANNOT_WRITE;
+    *tools = link;
+    return LL_OK;
+}
+
+/* Routines that are linked in and hidden: where they begin, as libelf found it. */
+static enum ll_status write_entries(struct ll_arena *arena, const struct ll_coverage *coverage,
+                                    const char *rings)
+{
+    struct ll_str lines = {0};
+    const char *path = ll_format(arena, "%s/" LL_ENTRIES_FILE, rings);
+    for (size_t i = 0; i < coverage->route_count; i++) {
+        const struct ll_symbol_route *route = &coverage->routes[i];
+        const struct ll_binary *binary = &coverage->closure->binaries[route->binary];
+        const char *name = coverage->names[route->symbol];
+        if (route->reach != LL_REACH_HIDDEN)
+            continue;
+        const struct ll_elf_symbol *function = ll_elf_find_function(binary->elf, name);
+        ll_str_addf(&lines, "%s %" PRIx64 " %" PRIu64 " %s\n", name, function->address, function->size_bytes,
+                    binary->path);
+    }
+    enum ll_status status = !path || lines.failed ? LL_NO_MEMORY
+                            : lines.length        ? ll_write_whole(path, &lines)
+                                                  : LL_OK;
+    ll_str_release(&lines);
+    return status;
+}
+
+enum ll_status ll_launch_prepare(struct ll_arena *arena, const struct ll_coverage *coverage,
+                                 enum ll_mechanism mechanism, const char *tools, const char *rings,
+                                 struct ll_launch *launch)
+{
+    size_t count = 0;
+    *launch = (struct ll_launch){0};
+    launch->settings[count++] = ll_format(arena, LL_RING_FOLDER_VARIABLE "=%s", rings);
+    if (mechanism == LL_MECHANISM_PROBE) {
+        launch->prefix[0] = ll_format(arena, "%s/leadline-probe", tools);
+        return launch->settings[0] && launch->prefix[0] ? LL_OK : LL_NO_MEMORY;
+    }
+    enum ll_status status = find_plain_name(arena, &tools, rings);
+    if (status != LL_OK)
+        return status;
+    launch->settings[count++] = ahead_of_others(arena, "LD_PRELOAD", tools, "libleadline-preload.so");
+    if (mechanism == LL_MECHANISM_AUDIT)
+        launch->settings[count++] = ahead_of_others(arena, "LD_AUDIT", tools, "libleadline-audit.so");
+    if (mechanism != LL_MECHANISM_PRELOAD)
+        launch->settings[count++] =
+            ll_format(arena, LL_MECHANISM_VARIABLE "=%s", ll_mechanism_name(mechanism));
+    for (size_t i = 0; i < count; i++)
+        if (!launch->settings[i])
+            return LL_NO_MEMORY;
+    return mechanism == LL_MECHANISM_ENTRY ? write_entries(arena, coverage, rings) : LL_OK;
 }

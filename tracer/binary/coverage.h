@@ -1,12 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a program's calls would be seen, told before it runs: which binary reaches which of the routines we
- * know how, which binary offers them, and by which mechanism all of it is seen. */
-#ifndef LL_BINARY_COVERAGE_H
-#define LL_BINARY_COVERAGE_H
+/* The ways in which a foreign program's calls can be seen, from the mildest on. */
+#ifndef LL_TRACER_BINARY_COVERAGE_H
+#define LL_TRACER_BINARY_COVERAGE_H
+
+#include <stdbool.h>
 
 #include "tracer/base/json.h"
 #include "tracer/binary/closure.h"
-#include "tracer/binary/mechanism.h"
+
+#define LL_MECHANISM_LIST(X)                                                                                 \
+    X(PRELOAD, "preload", "the loader finds wrappers before the libraries (LD_PRELOAD)")                     \
+    X(AUDIT, "audit", "the loader binds calls between libraries to wrappers, too (LD_AUDIT)")                \
+    X(PATCH, "patch", "addresses that libraries keep in tables are rewritten")                               \
+    X(ENTRY, "entry", "as patch, and each routine is made to begin with a jump to its wrapper")              \
+    X(PROBE, "probe", "breakpoints, for programs into which nothing can be loaded")
+
+enum ll_mechanism {
+#define X(word, name, help) LL_MECHANISM_##word,
+    LL_MECHANISM_LIST(X)
+#undef X
+        LL_MECHANISM_COUNT
+};
+
+enum ll_reach {
+#define LL_REACH(word, sentence, preload, audit, patch, entry, probe) LL_REACH_##word,
+#include "tracer/binary/reach.def"
+    LL_REACH_COUNT
+};
+
+/* As options and reports spell it; static storage. */
+const char *ll_mechanism_name(enum ll_mechanism mechanism);
+
+/* Whether there is a mechanism of this name. */
+bool ll_mechanism_find(const char *name, enum ll_mechanism *mechanism);
+
+const char *ll_reach_word(enum ll_reach reach);
+
+/* Whether the mechanism sees calls that are made so. */
+bool ll_reach_seen(enum ll_reach reach, enum ll_mechanism mechanism);
+
+/* What of a program's calls would be seen, told before it runs: which binary reaches which of the routines we
+ * know how, which binary offers them, and by which mechanism all of it is seen. */
 
 /* One way from a binary to a routine. */
 struct ll_symbol_route {
@@ -39,14 +73,28 @@ struct ll_coverage {
 enum ll_status ll_coverage_find(struct ll_arena *arena, const struct ll_closure *closure,
                                 const char *const *names, size_t name_count, struct ll_coverage *coverage);
 
-/* Whether a mechanism sees calls of the program that are made so. */
-bool ll_coverage_sees(const struct ll_coverage *coverage, enum ll_reach reach, enum ll_mechanism mechanism);
-
 /* How many routes a mechanism sees. */
 size_t ll_coverage_seen(const struct ll_coverage *coverage, enum ll_mechanism mechanism);
 
 /* The report for a mechanism: what is seen, what is not, and the cure. */
 void ll_coverage_text(struct ll_str *out, const struct ll_coverage *coverage, enum ll_mechanism mechanism);
 void ll_coverage_json(struct ll_json *json, const struct ll_coverage *coverage, enum ll_mechanism mechanism);
+
+/* What a program must be started with, so that a mechanism sees its calls. */
+
+enum { LL_LAUNCH_SETTINGS = 6, LL_LAUNCH_PREFIX = 2 };
+
+struct ll_launch {
+    const char *settings[LL_LAUNCH_SETTINGS]; /* NAME=VALUE for its environment, ended by NULL */
+    const char *prefix[LL_LAUNCH_PREFIX];     /* words before its command line, ended by NULL */
+};
+
+/* `tools` is the folder with our libraries, `rings` the one that ll_ring_create was given; entries that only
+ * files know are written there, and a link where LD_PRELOAD cannot hold the name of `tools`. What LD_PRELOAD
+ * and LD_AUDIT name already stays, behind ours. Texts live in the arena. LL_NO_MEMORY, or why a file could
+ * not be written. */
+enum ll_status ll_launch_prepare(struct ll_arena *arena, const struct ll_coverage *coverage,
+                                 enum ll_mechanism mechanism, const char *tools, const char *rings,
+                                 struct ll_launch *launch);
 
 #endif

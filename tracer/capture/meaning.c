@@ -1,9 +1,470 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A row of meanings.def as data, and the parts of ll_meaning_of. Inner to this room. */
 #include "tracer/capture/meaning.h"
 
-#include "tracer/capture/meaning_rows.h"
-
 #include <string.h>
+
+#include "tracer/interpose/ring.h"
+#include "tracer/interpose/routines.h"
+#include "tracer/ir/dnnl.h"
+
+enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };
+
+/* How an operand takes part. */
+enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT, LL_PART_BEHIND };
+
+/* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
+#define LL_LOOK_LIST(X)                                                                                      \
+    X(PLAIN, "as it is")                                                                                     \
+    X(PARTS, "complex numbers are two real ones each")                                                       \
+    X(COLUMN, "a vector is a matrix of one column")                                                          \
+    X(LAPACK, "a matrix stored by columns is rows and columns")                                              \
+    X(ROWS, "all dimensions but the first are one")                                                          \
+    X(IMAGE, "channels come last; a line is an image one high, a volume one image for each depth")           \
+    X(FILTER, "height, width, channels in, channels out")                                                    \
+    X(TURNED, "the filter of the convolution that this is the way back of")
+
+enum ll_look {
+#define X(word, doc) LL_LOOK_##word,
+    LL_LOOK_LIST(X)
+#undef X
+        LL_LOOK_COUNT
+};
+
+struct ll_meaning_row {
+    const char *routine;
+    enum ll_op_kind kind, adding;
+    enum ll_phase phase;
+    uint64_t operand_count, attr_count;
+    struct {
+        uint8_t argument; /* enum ll_argument */
+        uint8_t part, look;
+    } operands[LL_MEANING_OPERANDS];
+    struct {
+        uint8_t attr, number;
+    } attrs[LL_MEANING_ATTRS];
+    void (*fix)(const struct ll_call *call, struct ll_meant *meant);
+};
+
+/* What rows cannot say. */
+typedef void ll_meaning_fix(const struct ll_call *call, struct ll_meant *meant);
+ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_LEFT_RIGHT, ll_fix_TRANSPOSED,
+    ll_fix_REFLECTORS, ll_fix_ONE_FOR_ALL, ll_fix_FACTORS, ll_fix_BATCH;
+/* Of primitives: meaning_primitives.c. */
+ll_meaning_fix ll_fix_DEPTH, ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED, ll_fix_STACK, ll_fix_AXIS,
+    ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_CHANNELS, ll_fix_CHANNELS_BACK, ll_fix_RADIUS, ll_fix_RESAMPLING;
+
+/* Shapes as the op table wants them. Images are [batch, height, width, channel] here and [batch, channel,
+ * (depth,) (height,) width] in oneDNN; filters [height, width, in / groups, out] and [(groups,) out, in,
+ * (depth,) (height,) width]. */
+
+/* The operand's shape as a tensor of a trace, complex numbers as such. */
+static struct ll_shape plain_shape(const struct ll_call *call, const struct ll_call_operand *operand)
+{
+    struct ll_shape shape = operand->shape;
+    const struct ll_symbol_row *symbol = ll_symbol_row(call->symbol);
+    bool blas = call->routine < LL_ROUTINE_DNN_CONVOLUTION;
+    if (!blas || !symbol || !symbol->complex || shape.rank == 0 || shape.dim[shape.rank - 1] != 2)
+        return shape;
+    shape.dim[--shape.rank] = 0; /* the two parts of each number */
+    shape.dtype = shape.dtype == LL_F64 ? LL_C128 : LL_C64;
+    return shape;
+}
+
+static struct ll_shape with_dims(const struct ll_shape *like, uint8_t rank, const uint64_t *dims)
+{
+    struct ll_shape shape = {.dtype = like->dtype, .rank = rank};
+    for (unsigned i = 0; i < rank; i++)
+        shape.dim[i] = dims[i];
+    return shape;
+}
+
+static struct ll_shape look_PLAIN(const struct ll_call *call, const struct ll_shape *shape)
+{
+    (void)call;
+    return *shape;
+}
+
+static struct ll_shape look_PARTS(const struct ll_call *call, const struct ll_shape *shape)
+{
+    struct ll_shape parts = *shape;
+    parts.dtype = call->dtype;
+    parts.dim[parts.rank++] = 2;
+    return parts;
+}
+
+static struct ll_shape look_COLUMN(const struct ll_call *call, const struct ll_shape *shape)
+{
+    (void)call;
+    return shape->rank == 1 ? with_dims(shape, 2, (const uint64_t[]){shape->dim[0], 1}) : *shape;
+}
+
+static struct ll_shape look_LAPACK(const struct ll_call *call, const struct ll_shape *shape)
+{
+    (void)call;
+    return shape->rank == 2 ? with_dims(shape, 2, (const uint64_t[]){shape->dim[1], shape->dim[0]}) : *shape;
+}
+
+static struct ll_shape look_ROWS(const struct ll_call *call, const struct ll_shape *shape)
+{
+    uint64_t rest = 1;
+    (void)call;
+    for (unsigned i = 1; i < shape->rank; i++)
+        rest = ll_mul(rest, shape->dim[i]);
+    return shape->rank ? with_dims(shape, 2, (const uint64_t[]){shape->dim[0], rest}) : *shape;
+}
+
+static struct ll_shape look_IMAGE(const struct ll_call *call, const struct ll_shape *shape)
+{
+    unsigned spatial = shape->rank - 2u;
+    (void)call;
+    if (shape->rank < 3 || shape->rank > 5)
+        return *shape;
+    uint64_t width = shape->dim[shape->rank - 1], height = spatial > 1 ? shape->dim[shape->rank - 2] : 1;
+    uint64_t depth = spatial > 2 ? shape->dim[2] : 1;
+    return with_dims(shape, 4,
+                     (const uint64_t[]){ll_mul(shape->dim[0], depth), height, width, shape->dim[1]});
+}
+
+/* Groups come first where there are any: the spatial dimensions tell, of which the kernel has as many
+ * numbers. */
+static struct ll_shape filter(const struct ll_call *call, const struct ll_shape *shape, bool turned)
+{
+    unsigned spatial = ll_call_number(call, LL_NUMBER_kernel_d)   ? 3
+                       : ll_call_number(call, LL_NUMBER_kernel_h) ? 2
+                                                                  : 1;
+    bool grouped = shape->rank == spatial + 3;
+    if (shape->rank < spatial + 2)
+        return *shape;
+    const uint64_t *dims = shape->dim + grouped;
+    uint64_t groups = grouped ? shape->dim[0] : 1, out = dims[turned], in = dims[!turned];
+    uint64_t width = shape->dim[shape->rank - 1], height = spatial > 1 ? shape->dim[shape->rank - 2] : 1;
+    uint64_t depth = spatial > 2 ? shape->dim[shape->rank - 3] : 1;
+    return with_dims(shape, 4, (const uint64_t[]){height, width, ll_mul(in, depth), ll_mul(out, groups)});
+}
+
+static struct ll_shape look_FILTER(const struct ll_call *call, const struct ll_shape *shape)
+{
+    return filter(call, shape, false);
+}
+
+static struct ll_shape look_TURNED(const struct ll_call *call, const struct ll_shape *shape)
+{
+    return filter(call, shape, true);
+}
+
+/* The same, looked at in one of these ways. */
+static struct ll_shape operand_look(const struct ll_call *call, const struct ll_call_operand *operand,
+                                    enum ll_look look)
+{
+    static struct ll_shape (*const looks[])(const struct ll_call *, const struct ll_shape *) = {
+#define X(word, doc) look_##word,
+        LL_LOOK_LIST(X)
+#undef X
+    };
+    struct ll_shape shape = plain_shape(call, operand);
+    return looks[look](call, &shape);
+}
+
+static void exchange(struct ll_meant *meant, uint32_t a, uint32_t b)
+{
+    uint8_t operand = meant->inputs[a];
+    struct ll_shape shape = meant->in[a];
+    meant->inputs[a] = meant->inputs[b];
+    meant->in[a] = meant->in[b];
+    meant->inputs[b] = operand;
+    meant->in[b] = shape;
+}
+
+/* A matrix with a triangle on the right is the second factor. */
+void ll_fix_SIDES(const struct ll_call *call, struct ll_meant *meant)
+{
+    uint32_t count = meant->view.input_count;
+    if (count > 1 && ll_call_number(call, LL_NUMBER_side) != 0)
+        exchange(meant, count - 2, count - 1);
+}
+
+/* A factorization of rows is one of the columns of the transpose. */
+void ll_fix_TURNED(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    uint64_t rows = meant->in[0].dim[0];
+    meant->in[0].dim[0] = meant->out[0].dim[0] = meant->in[0].dim[1];
+    meant->in[0].dim[1] = meant->out[0].dim[1] = rows;
+}
+
+/* So many reflectors make the matrix, or none. */
+void ll_fix_REFLECTORS(const struct ll_call *call, struct ll_meant *meant)
+{
+    meant->attrs[meant->view.attr_count++] =
+        (struct ll_attr){.key = LL_ATTR_SIZE, .count = ll_call_number(call, LL_NUMBER_k)};
+}
+
+/* LAPACK's letters: V, S and O ask for vectors, A for all that there are. */
+void ll_fix_VECTORS(const struct ll_call *call, struct ll_meant *meant)
+{
+    int64_t u = ll_call_number(call, LL_NUMBER_jobu) | 0x20, v = ll_call_number(call, LL_NUMBER_jobv) | 0x20;
+    bool all = u == 'a' || v == 'a';
+    bool some = all || u == 'v' || u == 's' || u == 'o' || v == 'v' || v == 's' || v == 'o';
+    meant->attrs[meant->view.attr_count++] =
+        (struct ll_attr){.key = LL_ATTR_VECTORS, .count = all ? 2 : some};
+}
+
+static bool asks(int64_t job)
+{
+    return job != 0 && (job | 0x20) != 'n' && (job | 0x20) != 'w';
+}
+
+/* Where left and right vectors are computed apart. */
+void ll_fix_LEFT_RIGHT(const struct ll_call *call, struct ll_meant *meant)
+{
+    int64_t sides = asks(ll_call_number(call, LL_NUMBER_jobu)) ? LL_VECTORS_LEFT : 0;
+    sides += asks(ll_call_number(call, LL_NUMBER_jobv)) ? LL_VECTORS_RIGHT : 0;
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_VECTORS, .count = sides};
+}
+
+/* A copy may be one of the transpose, a copy onto itself as well. */
+void ll_fix_TRANSPOSED(const struct ll_call *call, struct ll_meant *meant)
+{
+    if (ll_call_number(call, LL_NUMBER_transa) == 0)
+        return;
+    const struct ll_shape *in = &meant->in[0];
+    if (meant->inputs[0] == meant->outputs[0])
+        meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_IN_PLACE, .count = 0};
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_PERMUTATION, .count = 10};
+    meant->out[0].dim[0] = in->dim[1];
+    meant->out[0].dim[1] = in->dim[0];
+    meant->view.kind = LL_OP_TRANSPOSE;
+}
+
+/* With an increment of zero all elements are copies of one. */
+void ll_fix_ONE_FOR_ALL(const struct ll_call *call, struct ll_meant *meant)
+{
+    if (ll_call_number(call, LL_NUMBER_incx) != 0 || ll_elements(&meant->out[0]) == 1)
+        return;
+    meant->in[0].dim[0] = 1;
+    meant->view.kind = LL_OP_EXPAND;
+}
+
+/* What the result held is multiplied as well, unless by one. */
+void ll_fix_FACTORS(const struct ll_call *call, struct ll_meant *meant)
+{
+    if (meant->view.kind == LL_OP_AXPBY && ll_call_number(call, LL_NUMBER_beta) == LL_RING_ONE)
+        meant->view.kind = LL_OP_AXPY;
+}
+
+/* Matrices of a batch side by side: one of as many rows or columns. */
+static void join(struct ll_shape *batch, unsigned along)
+{
+    uint64_t count = batch->dim[0];
+    batch->dim[0] = ll_mul(batch->dim[1], along == 0 ? count : 1);
+    batch->dim[1] = ll_mul(batch->dim[2], along == 1 ? count : 1);
+    batch->dim[2] = 0;
+    batch->rank = 2;
+}
+
+/* Where all matrices of a batch meet the same one it is a product of more columns or rows (which they are
+ * only seen as: nothing says how they lie), and that one is read once. What the results held is added behind.
+ */
+void ll_fix_BATCH(const struct ll_call *call, struct ll_meant *meant)
+{
+    uint32_t last = meant->view.input_count - 1;
+    meant->view.kind = LL_OP_BATCH_MATMUL;
+    if (meant->inputs[0] == meant->outputs[0]) {
+        meant->behind[meant->behind_count++] =
+            (struct ll_meant_behind){LL_OP_COUNT, meant->inputs[0], meant->in[0]};
+        memmove(meant->in, meant->in + 1, last * sizeof *meant->in);
+        memmove(meant->inputs, meant->inputs + 1, last);
+        meant->view.input_count = last;
+    }
+    uint64_t count = meant->out[0].dim[0];
+    struct ll_shape *a = &meant->in[0], *b = &meant->in[1];
+    if (meant->view.input_count != 2 || count < 2 || (a->dim[0] == count && b->dim[0] == count))
+        return;
+    bool turned_a = ll_call_number(call, LL_NUMBER_transa) != 0;
+    bool turned_b = ll_call_number(call, LL_NUMBER_transb) != 0;
+    bool same_a = b->dim[0] == count;
+    a->dim[0] = same_a ? 1 : count; /* where both are the same, one of them counts each time */
+    join(a, same_a ? 0 : turned_a);
+    join(b, turned_b ? 0 : 1);
+    join(&meant->out[0], same_a ? 1 : 0);
+    meant->view.kind = LL_OP_MATMUL;
+}
+
+/* What rows cannot say of oneDNN's primitives. Algorithms are numbered as in dnnl_types.h of version 2.6. */
+
+/* The depth of what the call reads or writes under this name; 0 when it has none. */
+static uint64_t depth_of(const struct ll_call *call, enum ll_argument argument, enum ll_argument gradient)
+{
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        if ((call->operand[i].role == argument || call->operand[i].role == gradient) &&
+            call->operand[i].shape.rank == 5)
+            return call->operand[i].shape.dim[2];
+    return 0;
+}
+
+/* A volume's convolution is that of an image as high as the volume is deep, whose lines are the volume's
+ * planes: so many taps as a filter has in a plane lie side by side, and as many places are met as the
+ * result has. */
+static void flatten(struct ll_shape *image, uint64_t depth)
+{
+    image->dim[0] /= depth;
+    image->dim[2] = ll_mul(image->dim[1], image->dim[2]);
+    image->dim[1] = depth;
+}
+
+static void flatten_filter(struct ll_shape *filter, uint64_t depth)
+{
+    filter->dim[1] = ll_mul(filter->dim[0], filter->dim[1]);
+    filter->dim[0] = depth;
+    filter->dim[2] /= depth;
+}
+
+static void set_attr(struct ll_meant *meant, enum ll_attr_key key, int64_t count)
+{
+    uint32_t i = 0;
+    while (i < meant->view.attr_count && meant->attrs[i].key != key)
+        i++;
+    meant->attrs[i] = (struct ll_attr){.key = key, .count = count};
+    meant->view.attr_count += i == meant->view.attr_count;
+}
+
+/* A stride and what is padded so that windows of so many taps stop at so many places of a line. */
+static void set_places(struct ll_meant *meant, uint64_t line, uint64_t taps, uint64_t places)
+{
+    uint64_t beyond = line > taps ? line - taps : 0, steps = places > 1 ? places - 1 : 1;
+    uint64_t stride = ll_max(1, places > 1 ? (beyond + steps - 1) / steps : beyond + 1);
+    uint64_t padded = ll_sub(ll_add(ll_mul(places - 1, stride), taps), line);
+    padded = places > 1 || taps > line ? padded : 0;
+    set_attr(meant, LL_ATTR_STRIDE_W, (int64_t)stride);
+    set_attr(meant, LL_ATTR_PAD_LEFT, (int64_t)(padded / 2));
+    set_attr(meant, LL_ATTR_PAD_RIGHT, (int64_t)(padded - padded / 2));
+    set_attr(meant, LL_ATTR_DILATION_W, 1);
+}
+
+void ll_fix_DEPTH(const struct ll_call *call, struct ll_meant *meant)
+{
+    uint64_t in_depth = depth_of(call, LL_ARGUMENT_SRC, LL_ARGUMENT_DIFF_SRC);
+    uint64_t out_depth = depth_of(call, LL_ARGUMENT_DST, LL_ARGUMENT_DIFF_DST);
+    uint64_t taps = (uint64_t)ll_call_number(call, LL_NUMBER_kernel_d);
+    bool turned = call->routine >= LL_ROUTINE_DNN_DECONVOLUTION &&
+                  call->routine <= LL_ROUTINE_DNN_DECONVOLUTION_BACKWARD_WEIGHTS;
+    enum ll_op_kind kind = meant->view.kind;
+    if (in_depth == 0 || out_depth == 0 || taps == 0)
+        return;
+    struct ll_shape *image = kind == LL_OP_CONV2D_DATA ? &meant->out[0] : &meant->in[0];
+    struct ll_shape *filter = kind == LL_OP_CONV2D_FILTER ? &meant->out[0] : &meant->in[1];
+    struct ll_shape *result = kind == LL_OP_CONV2D        ? &meant->out[0]
+                              : kind == LL_OP_CONV2D_DATA ? &meant->in[0]
+                                                          : &meant->in[1];
+    flatten(image, turned ? out_depth : in_depth);
+    flatten(result, turned ? in_depth : out_depth);
+    flatten_filter(filter, taps);
+    set_attr(meant, LL_ATTR_STRIDE_H, ll_call_number(call, LL_NUMBER_stride_d));
+    set_attr(meant, LL_ATTR_PAD_TOP, ll_call_number(call, LL_NUMBER_before_d));
+    set_attr(meant, LL_ATTR_PAD_BOTTOM, ll_call_number(call, LL_NUMBER_behind_d));
+    set_attr(meant, LL_ATTR_DILATION_H, ll_call_number(call, LL_NUMBER_dilation_d));
+    set_places(meant, image->dim[2], filter->dim[1], result->dim[2]);
+}
+
+/* Which factor is stored the other way. */
+static void turn(struct ll_meant *meant, enum ll_attr_key key)
+{
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = key, .count = 1};
+}
+
+void ll_fix_FIRST_TURNED(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    turn(meant, LL_ATTR_TRANSPOSE_A);
+}
+
+void ll_fix_SECOND_TURNED(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    turn(meant, LL_ATTR_TRANSPOSE_B);
+}
+
+void ll_fix_STACK(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    if (meant->view.input_count != 2 || meant->in[0].rank < 3)
+        return;
+    enum ll_op_kind kind = ll_dnnl_stack(&meant->in[0], &meant->in[1], &meant->out[0]);
+    meant->view.kind = kind != LL_OP_COUNT ? kind : meant->view.kind;
+}
+
+/* Along which dimension the parts are joined: that in which the whole is longer. */
+void ll_fix_AXIS(const struct ll_call *call, struct ll_meant *meant)
+{
+    int64_t axis = 0;
+    (void)call;
+    for (unsigned i = 0; i < meant->out[0].rank && meant->view.input_count; i++)
+        axis = meant->out[0].dim[i] != meant->in[0].dim[i] ? (int64_t)i : axis;
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_AXIS, .count = axis};
+}
+
+/* In training the largest elements' places are kept for the way back. */
+void ll_fix_PLACES(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    if (meant->view.output_count > 1)
+        meant->view.kind = LL_OP_MAX_POOL_PLACES;
+}
+
+struct function {
+    int64_t algorithm;
+    enum ll_op_kind kind;
+};
+
+/* The kind beside this algorithm, or what the row says. */
+static void take_function(const struct ll_call *call, const struct function *functions, size_t count,
+                          struct ll_meant *meant)
+{
+    int64_t algorithm = ll_call_number(call, LL_NUMBER_algorithm);
+    for (size_t i = 0; i < count; i++)
+        if (functions[i].algorithm == algorithm)
+            meant->view.kind = functions[i].kind;
+}
+
+void ll_fix_FUNCTION(const struct ll_call *call, struct ll_meant *meant)
+{
+    const struct ll_dnnl_function *function =
+        ll_dnnl_function_numbered(ll_call_number(call, LL_NUMBER_algorithm));
+    if (function)
+        meant->view.kind = meant->view.kind == LL_OP_ELTWISE_GRAD ? function->backward : function->forward;
+}
+
+/* With scales and shifts apart, and statistics that are computed or given, it is what networks have. */
+void ll_fix_CHANNELS(const struct ll_call *call, struct ll_meant *meant)
+{
+    (void)call;
+    if (meant->view.input_count == 3 && meant->view.output_count == 3)
+        meant->view.kind = LL_OP_BATCH_NORM;
+    if (meant->view.input_count == 5 && meant->view.output_count == 1)
+        meant->view.kind = LL_OP_BATCH_NORM_FIXED;
+}
+
+void ll_fix_CHANNELS_BACK(const struct ll_call *call, struct ll_meant *meant)
+{
+    bool given = ll_call_number(call, LL_NUMBER_parameter) & 1;
+    if (meant->view.input_count == 5 && meant->view.output_count == 3)
+        meant->view.kind = given ? LL_OP_BATCH_NORM_FIXED_GRAD : LL_OP_BATCH_NORM_GRAD;
+}
+
+void ll_fix_RADIUS(const struct ll_call *call, struct ll_meant *meant)
+{
+    int64_t radius = ll_call_number(call, LL_NUMBER_parameter) / 2;
+    meant->attrs[meant->view.attr_count++] = (struct ll_attr){.key = LL_ATTR_RADIUS, .count = radius};
+}
+
+void ll_fix_RESAMPLING(const struct ll_call *call, struct ll_meant *meant)
+{
+    static const struct function forward = {0x2fff0, LL_OP_RESIZE_NEAREST},
+                                 backward = {0x2fff0, LL_OP_RESIZE_NEAREST_GRAD};
+    bool is_back = meant->view.kind == LL_OP_RESIZE_LINEAR_GRAD;
+    take_function(call, is_back ? &backward : &forward, 1, meant);
+}
 
 #define LL_OP_NONE LL_OP_COUNT
 #define ll_fix_NONE NULL
@@ -97,7 +558,7 @@ static void take_operands(const struct ll_call *call, const struct ll_meaning_ro
         const struct ll_call_operand *operand = &call->operand[i];
         if (operand->role != row->operands[which].argument)
             continue;
-        struct ll_shape shape = ll_operand_look(call, operand, (enum ll_look)row->operands[which].look);
+        struct ll_shape shape = operand_look(call, operand, (enum ll_look)row->operands[which].look);
         unsigned access = part == LL_PART_ADDS   ? operand->access
                           : part == LL_PART_BOTH ? LL_ACCESS_BOTH
                           : part == LL_PART_IN   ? LL_ACCESS_READ
@@ -258,7 +719,7 @@ static void build_opaque(const struct ll_call *call, struct ll_meant *meant)
     begin(meant);
     meant->view.kind = LL_OP_OPAQUE;
     for (uint8_t i = 0; i < call->operand_count; i++) {
-        struct ll_shape shape = ll_plain_shape(call, &call->operand[i]);
+        struct ll_shape shape = plain_shape(call, &call->operand[i]);
         if (call->operand[i].access & LL_ACCESS_READ)
             add_input(meant, i, &shape);
         if (call->operand[i].access & LL_ACCESS_WRITE)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tracer/convert/chakra_file.h"
-
-#include "tracer/base/map.h"
-
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/map.h"
+#include "tracer/convert/chakra.h"
 
 static bool complain(struct ll_import *import, const struct chakra_file *file, const char *what, uint64_t id)
 {
@@ -287,4 +287,180 @@ uint64_t chakra_number(const struct chakra_node *node, const char *name)
 {
     struct chakra_attr attr;
     return chakra_attr_find(node->body, NODE_ATTR, name, &attr) ? attr.number : 0;
+}
+
+void chakra_add_tensor(struct ll_str *out, const struct chakra_tensor *tensor)
+{
+    const struct ll_shape *shape = &tensor->shape;
+    bool plain = true;
+    ll_str_addf(out, "%" PRIu64 " %s %s ", tensor->number, ll_memory_name(tensor->memory),
+                ll_dtype_name((enum ll_dtype)shape->dtype));
+    for (unsigned i = 0; i < shape->rank; i++) {
+        ll_str_addf(out, "%s%" PRIu64, i ? "x" : "", shape->dim[i]);
+        plain &= shape->role[i] == LL_ROLE_PLAIN;
+    }
+    ll_str_add(out, shape->rank == 0 ? "- " : " ");
+    for (unsigned i = 0; !plain && i < shape->rank; i++)
+        ll_str_addf(out, "%s%s", i ? "," : "", ll_role_name((enum ll_role)shape->role[i]));
+    ll_str_addf(out, "%s %s", plain ? "-" : "", tensor->name);
+}
+
+/* The word here, moved behind it and the blank that follows; its length. */
+static size_t take_word(const char **at, const char **word)
+{
+    size_t length = strcspn(*at, " ");
+    *word = *at;
+    *at += length + ((*at)[length] == ' ');
+    return length;
+}
+
+static bool is_word(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(word, name, length) == 0;
+}
+
+static bool read_number(const char **at, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = **at >= '0' && **at <= '9' ? strtoull(*at, &end, 10) : 0;
+    if (**at < '0' || **at > '9' || errno)
+        return false;
+    *at = end;
+    return true;
+}
+
+static bool read_dims(const char *word, size_t length, struct ll_shape *shape)
+{
+    const char *end = word + length;
+    if (is_word(word, length, "-"))
+        return true;
+    for (; shape->rank < LL_MAX_RANK; word++) {
+        if (!read_number(&word, &shape->dim[shape->rank++]))
+            return false;
+        if (*word != 'x')
+            return word == end;
+    }
+    return false;
+}
+
+static bool read_roles(const char *word, size_t length, struct ll_shape *shape)
+{
+    if (is_word(word, length, "-"))
+        return true;
+    for (unsigned i = 0; i < shape->rank; i++) {
+        size_t part = strcspn(word, ", ");
+        unsigned role = 0;
+        while (role < LL_ROLE_COUNT && !is_word(word, part, ll_role_name((enum ll_role)role)))
+            role++;
+        if (role == LL_ROLE_COUNT || (word[part] == ',') != (i + 1u < shape->rank))
+            return false;
+        shape->role[i] = (uint8_t)role;
+        word += part + 1;
+    }
+    return shape->rank > 0;
+}
+
+static bool read_class(const char *word, size_t length, enum ll_memory_class *memory)
+{
+    unsigned i = 0;
+    while (i < LL_MEMORY_COUNT && !is_word(word, length, ll_memory_name((enum ll_memory_class)i)))
+        i++;
+    *memory = (enum ll_memory_class)i;
+    return i < LL_MEMORY_COUNT;
+}
+
+static bool read_dtype(const char *word, size_t length, struct ll_shape *shape)
+{
+    while (shape->dtype < LL_DTYPE_COUNT &&
+           !is_word(word, length, ll_dtype_name((enum ll_dtype)shape->dtype)))
+        shape->dtype++;
+    return shape->dtype < LL_DTYPE_COUNT;
+}
+
+bool chakra_read_tensor(const char *line, struct chakra_tensor *tensor)
+{
+    const char *word;
+    *tensor = (struct chakra_tensor){0};
+    if (!read_number(&line, &tensor->number) || *line++ != ' ')
+        return false;
+    size_t length = take_word(&line, &word);
+    if (!read_class(word, length, &tensor->memory))
+        return false;
+    length = take_word(&line, &word);
+    if (!read_dtype(word, length, &tensor->shape))
+        return false;
+    length = take_word(&line, &word);
+    if (!read_dims(word, length, &tensor->shape))
+        return false;
+    length = take_word(&line, &word);
+    tensor->name = line;
+    return read_roles(word, length, &tensor->shape) && ll_fits(ll_size_bytes(&tensor->shape));
+}
+
+/* Steps of our traces as numbers: of each its ops, its times, whether it is whole. */
+
+enum { FIRST_OP, OPS, START, WALL, RECORDING, WHOLE, NUMBERS };
+
+void chakra_pack_steps(struct ll_str *packed, const struct ll_step *steps, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t numbers[NUMBERS] = {
+            [FIRST_OP] = steps[i].first_op, [OPS] = steps[i].op_count,           [START] = steps[i].start_ns,
+            [WALL] = steps[i].wall_ns,      [RECORDING] = steps[i].recording_ns, [WHOLE] = steps[i].complete};
+        for (unsigned k = 0; k < NUMBERS; k++)
+            ll_wire_put_varint(packed, numbers[k]);
+    }
+}
+
+/* One behind the other from the first op to the last. */
+static bool add_up(const struct ll_step *steps, uint64_t count, uint64_t op_count)
+{
+    uint64_t next = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (steps[i].first_op != next || steps[i].op_count > op_count - next)
+            return false;
+        next += steps[i].op_count;
+    }
+    return next == op_count;
+}
+
+/* Whether ops stand where they stood in the trace, which numbered the nodes. */
+static bool chakra_steps_in_order(const struct chakra_file *file, const uint32_t *ops)
+{
+    for (uint64_t i = 0; i < file->count; i++)
+        if (ops[i] != file->nodes[i].id)
+            return false;
+    return true;
+}
+
+static struct ll_step step_of(const int64_t *number)
+{
+    return (struct ll_step){.first_op = (uint32_t)number[FIRST_OP],
+                            .op_count = (uint32_t)number[OPS],
+                            .start_ns = (uint64_t)number[START],
+                            .wall_ns = (uint64_t)number[WALL],
+                            .recording_ns = (uint64_t)number[RECORDING],
+                            .complete = number[WHOLE] != 0};
+}
+
+bool chakra_cut_steps(struct ll_import *import, const struct chakra_file *file, const uint32_t *ops)
+{
+    struct chakra_attr told;
+    struct ll_wire_field field;
+    uint64_t held = 0;
+    if (!chakra_steps_in_order(file, ops) ||
+        !chakra_attr_find(file->metadata, METADATA_ATTR, CHAKRA_STEPS, &told) ||
+        ll_wire_next(&told.list, &field) != LL_WIRE_FIELD || !ll_wire_count(&field, &held))
+        return true;
+    struct ll_step *steps = ll_alloc(&import->arena, held / NUMBERS, sizeof *steps);
+    int64_t *numbers = ll_alloc(&import->arena, held, sizeof *numbers);
+    if (!steps || !numbers)
+        return ll_import_no_memory(import);
+    uint64_t count = ll_wire_integers(&field, numbers, held) / NUMBERS;
+    for (uint64_t i = 0; i < count; i++)
+        steps[i] = step_of(numbers + i * NUMBERS);
+    if (add_up(steps, count, file->count))
+        ll_recorder_cut(import->recorder, steps, count);
+    return true;
 }

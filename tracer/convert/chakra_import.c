@@ -9,8 +9,8 @@
 #include "tracer/base/hash.h"
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
-#include "tracer/convert/chakra_file.h"
-#include "tracer/convert/series.h"
+#include "tracer/convert/chakra.h"
+#include "tracer/convert/convert.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,16 +1,240 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of formats.def, and the ways in and out that all of them go. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/convert/convert.h"
 
-#include "tracer/base/file.h"
-
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "tracer/base/file.h"
+#include "tracer/base/json.h"
+#include "tracer/base/str.h"
+#include "tracer/format/format.h"
+#include "tracer/transform/dtype.h"
+
+const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op, struct ll_imported *out)
+{
+    const uint32_t before = series->ops - 1;
+    struct ll_import_op whole = *op;
+    whole.phase = series->phase;
+    whole.scope = series->scope;
+    whole.memory = series->phase == LL_PHASE_BACKWARD ? LL_GRADIENT : LL_ACTIVATION;
+    whole.controls = &before;
+    whole.control_count = series->ops > 0;
+    whole.start_ns = series->clock_ns;
+    whole.duration_ns = series->duration_ns;
+    const char *trouble = ll_import_record(series->import, &whole, out);
+    if (trouble)
+        return trouble;
+    series->ops++;
+    series->clock_ns = ll_add(series->clock_ns, series->duration_ns);
+    series->duration_ns = 0;
+    return NULL;
+}
+
+uint64_t ll_series_ns(double time_ns)
+{
+    return !(time_ns > 0) ? 0 : time_ns < 0x1p64 ? (uint64_t)round(time_ns) : LL_NO_FIT;
+}
+
+struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,
+                                    enum ll_dtype dtype, unsigned rank, const uint64_t *dims)
+{
+    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
+    for (unsigned i = 0; i < rank; i++)
+        shape.dim[i] = dims[i];
+    return ll_import_tensor(series->import, ll_memory_name(memory), &shape, memory);
+}
+
+bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_dtype *dtype)
+{
+    const char *name = ll_import_choice(import, "dtype");
+    *dtype = name ? ll_dtype_find(name) : otherwise;
+    return *dtype != LL_DTYPE_COUNT ||
+           ll_complain(import->diags, (struct ll_place){0},
+                       "-p dtype=%s: expected a type of elements, as f32, f16, bf16 or int8", name);
+}
+
+const char *ll_import_stem(struct ll_import *import, const char *otherwise)
+{
+    const char *base = ll_base_name(import->inputs[0].path);
+    const char *stem = ll_copy_text(&import->arena, base, strcspn(base, "."));
+    return stem && stem[0] ? stem : otherwise;
+}
+
+#define MOST_BYTES (UINT64_C(1) << 34)
+#define MOST_STREAM_BYTES (UINT64_C(1) << 30) /* of pipes, some of which never end */
+
+enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input)
+{
+    struct ll_contents whole = {0};
+    struct stat there = {0};
+    bool known = stat(path, &there) == 0, file = known && S_ISREG(there.st_mode) && there.st_size > 0;
+    *input = (struct ll_input_file){.path = path};
+    if (known && (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode)))
+        return LL_IS_DEVICE;
+    enum ll_status status = ll_read_whole(path, file ? MOST_BYTES : MOST_STREAM_BYTES, arena, &whole);
+    if (status == LL_FILE_TOO_LONG && !file)
+        status = LL_STREAM_TOO_LONG;
+    if (status == LL_OK && ll_is_packed(whole.bytes, whole.length))
+        status = ll_unpack_file(whole.bytes, whole.length, MOST_BYTES, arena, &whole);
+    input->bytes = (const uint8_t *)whole.bytes;
+    input->size = whole.length;
+    return status;
+}
+
+static bool read_all(int file, uint64_t offset, uint64_t size, uint8_t *bytes)
+{
+    struct stat stat;
+    bool there = fstat(file, &stat) == 0 && S_ISREG(stat.st_mode) && (uint64_t)stat.st_size >= offset &&
+                 (uint64_t)stat.st_size - offset >= size;
+    for (uint64_t done = 0; there && done < size;) {
+        ssize_t got = pread(file, bytes + done, size - done, (off_t)(offset + done));
+        there = got > 0;
+        done += there ? (uint64_t)got : 0;
+    }
+    return there;
+}
+
+bool ll_input_part(const char *beside, const char *name, uint64_t offset, uint64_t size, uint8_t *bytes)
+{
+    char path[4096];
+    size_t folder = (size_t)(ll_base_name(beside) - beside), length = strlen(name);
+    if (length == 0 || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+        folder >= sizeof path || length >= sizeof path - folder)
+        return false;
+    memcpy(path, beside, folder);
+    memcpy(path + folder, name, length + 1);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    bool read = read_all(file, offset, size, bytes);
+    close(file);
+    return read;
+}
+
+/* Every op of a trace as an object of JSON, a line each: what `leadline dump` prints. */
+
+static void dump_shape(struct ll_json *json, const struct ll_shape *shape)
+{
+    ll_json_put_text(json, "dtype", ll_dtype_name((enum ll_dtype)shape->dtype));
+    ll_json_key(json, "dims");
+    ll_json_open_list(json);
+    for (unsigned i = 0; i < shape->rank; i++)
+        ll_json_count(json, shape->dim[i]);
+    ll_json_close_list(json);
+    ll_json_key(json, "roles");
+    ll_json_open_list(json);
+    for (unsigned i = 0; i < shape->rank; i++)
+        ll_json_text(json, ll_role_name((enum ll_role)shape->role[i]));
+    ll_json_close_list(json);
+}
+
+static void dump_tensor(struct ll_json *json, const struct ll_trace *trace, uint32_t id)
+{
+    const struct ll_desc *desc = &trace->descs[trace->tensors[id].desc];
+    ll_json_open_object(json);
+    ll_json_put_count(json, "id", id);
+    ll_json_put_text(json, "name", trace->strings[desc->name]);
+    dump_shape(json, &desc->shape);
+    ll_json_put_text(json, "class", ll_memory_name((enum ll_memory_class)desc->memory));
+    ll_json_put_count(json, "storage", trace->tensors[id].storage);
+    ll_json_close_object(json);
+}
+
+static void dump_attrs(struct ll_json *json, const struct ll_op_view *view)
+{
+    ll_json_key(json, "attrs");
+    ll_json_open_object(json);
+    for (uint32_t i = 0; i < view->attr_count; i++) {
+        enum ll_attr_key key = (enum ll_attr_key)view->attrs[i].key;
+        ll_json_key(json, ll_attr_name(key));
+        if (ll_attr_is_real(key))
+            ll_json_number(json, view->attrs[i].real);
+        else
+            ll_json_integer(json, view->attrs[i].count);
+    }
+    ll_json_close_object(json);
+}
+
+static void dump_tensors(struct ll_json *json, const struct ll_trace *trace, uint32_t op)
+{
+    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    ll_json_key(json, "inputs");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < view->input_count; i++)
+        dump_tensor(json, trace, ll_op_input(trace, op, i));
+    ll_json_close_list(json);
+    ll_json_key(json, "outputs");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < view->output_count; i++)
+        dump_tensor(json, trace, ll_op_output(trace, op, i));
+    ll_json_close_list(json);
+}
+
+static void dump_counts(struct ll_json *json, const struct ll_form *form, const struct ll_op *op)
+{
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {
+        {"flops", form->flops},     {"bytes_read", form->bytes_read}, {"bytes_written", form->bytes_written},
+        {"start_ns", op->start_ns}, {"duration_ns", op->duration_ns}, {"thread", op->thread}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        ll_json_put_count(json, counts[i].key, counts[i].count);
+    }
+}
+
+static void dump_op(struct ll_str *out, const struct ll_trace *trace, const struct ll_deps *deps,
+                    uint32_t seq)
+{
+    const struct ll_op *op = &trace->ops[seq];
+    const struct ll_form *form = &trace->forms[op->form];
+    struct ll_json json = {.out = out};
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "seq", seq);
+    ll_json_put_text(&json, "kind", trace->strings[form->kind_name]);
+    ll_json_put_text(&json, "phase", ll_phase_name(form->phase));
+    ll_json_put_text(&json, "scope", trace->strings[form->scope]);
+    ll_json_put_count(&json, "step", op->step);
+    dump_tensors(&json, trace, seq);
+    dump_attrs(&json, &form->view);
+    dump_counts(&json, form, op);
+    ll_json_key(&json, "deps");
+    ll_json_open_list(&json);
+    for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++)
+        ll_json_count(&json, deps->ops[i]);
+    ll_json_close_list(&json);
+    ll_json_key(&json, "edges");
+    ll_json_open_list(&json);
+    for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++)
+        ll_json_text(&json, ll_edge_name(ll_edge_of(trace, seq, deps->ops[i])));
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    ll_str_add(out, "\n");
+}
+
+bool ll_export_JSONL(struct ll_export *export)
+{
+    const struct ll_trace *trace = export->trace;
+    const struct ll_deps *deps = ll_trace_deps(trace, &export->arena);
+    if (!deps)
+        export->status = LL_NO_MEMORY;
+    bool goes_on = deps && ll_export_ready(export);
+    for (uint32_t seq = 0; goes_on && seq < trace->op_count; seq++) {
+        dump_op(&export->out, trace, deps, seq);
+        goes_on = ll_export_spill(export);
+    }
+    return goes_on;
+}
+
+/* The rows of formats.def, and the ways in and out that all of them go. */
 
 #define READ_IN(word) ll_import_##word
 #define READ_OUT(word) NULL

@@ -1,4 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ops of a file that knows no tensors: each waits for the one before it, and reads what was there. */
+#ifndef LL_TRACER_CONVERT_CONVERT_H
+#define LL_TRACER_CONVERT_CONVERT_H
+
+#include "tracer/base/diag.h"
+#include "tracer/base/str.h"
+#include "tracer/ir/trace.h"
+#include "tracer/record/host.h"
+#include "tracer/record/recorder.h"
+
+/* When ops run where: as recorded, or as somebody has simulated them. What exporters need of either, as plain
+ * data. */
+
+struct ll_scheduled {
+    double start_s, time_s;
+    uint32_t track;
+    const char *bound; /* what it is bound by; NULL: nobody knows */
+};
+
+struct ll_op_schedule {
+    const char *name;          /* of the machine; NULL: as recorded */
+    const char *const *tracks; /* the names of what ops run on */
+    uint32_t track_count;
+    uint32_t first_op, op_count; /* the ops of the trace that are scheduled */
+    const struct ll_scheduled *ops;
+    uint32_t level_count;      /* of memory whose traffic is known */
+    const char *const *levels; /* their names */
+    const double *level_bytes; /* what each op moves, level_count for each op */
+};
+
+/* As recorded: a track for each thread, traffic as the ops' own bytes. NULL when memory ran out, or with
+ * *timed false when nothing has a time. Lives in the arena. */
+const struct ll_op_schedule *ll_schedule_recorded(const struct ll_trace *trace, struct ll_arena *arena,
+                                                  bool *timed);
+
 /* Files of others become traces, and traces files of others: what all formats (formats.def) share.
  *
  * An importer gets its files as bytes that are already in memory, reads what it needs, tells the facts, opens
@@ -6,14 +41,6 @@
  * input; what was recorded of an import that fails is thrown away. Ops of formats that know no times are
  * recorded without, as in a dry run. An exporter appends to a text and lets go of it now and then. One thread
  * at a time. */
-#ifndef LL_TRACER_CONVERT_CONVERT_H
-#define LL_TRACER_CONVERT_CONVERT_H
-
-#include "tracer/base/diag.h"
-#include "tracer/base/str.h"
-#include "tracer/convert/schedule.h"
-#include "tracer/record/host.h"
-#include "tracer/record/recorder.h"
 
 /* A file, whole in memory; bytes may be NULL when there are none. */
 struct ll_input_file {
@@ -164,5 +191,34 @@ extern const struct ll_format ll_formats[];
 #define LL_FORMAT(word, ...) ll_exporter ll_export_##word;
 #include "tracer/convert/formats.def"
 #undef LL_FORMAT
+
+struct ll_series {
+    struct ll_import *import;
+    uint32_t ops;
+    uint64_t clock_ns; /* when the next op begins; 0 while nobody has measured any */
+    /* Of the op to record. */
+    const char *scope;
+    enum ll_phase phase;
+    uint64_t duration_ns; /* taken by the next op that is recorded, zero afterwards */
+};
+
+/* Records an op, with the scope, phase and time of the series; `out` may be NULL. As ll_import_record. */
+const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op,
+                             struct ll_imported *out);
+
+/* Whole nanoseconds of a time that a file tells, zero for what is no time; LL_NO_FIT past 64 bits, with which
+ * no op is recorded. */
+uint64_t ll_series_ns(double time_ns);
+
+/* A tensor that no op made, of these dimensions. */
+struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,
+                                    enum ll_dtype dtype, unsigned rank, const uint64_t *dims);
+
+/* The choice `dtype`, or otherwise. False after a complaint. */
+bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_dtype *dtype);
+
+/* The name of the first input file, without folders and what is behind its first dot; `otherwise` when
+ * nothing is left, or memory ran out. */
+const char *ll_import_stem(struct ll_import *import, const char *otherwise);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef LL_CONVERT_ONEDNN_H
 #define LL_CONVERT_ONEDNN_H
 
-#include "tracer/convert/series.h"
+#include "tracer/convert/convert.h"
 
 enum { LL_DNNL_LONGEST_LINE = 1 << 14, LL_DNNL_WEIGHTS = 2 };
 

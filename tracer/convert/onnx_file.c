@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages of onnx.proto that matter here, and their fields by number. */
-#include "tracer/convert/onnx_file.h"
+#include "tracer/convert/onnx.h"
 #include "tracer/convert/convert.h"
 
 #include <inttypes.h>

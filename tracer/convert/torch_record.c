@@ -5,7 +5,7 @@
  * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is
  * looked at instead, if that computes all that comes out. Before that, one pass finds which memory is a
  * weight or a gradient, how often the run repeats itself, and which operators nobody knows. */
-#include "tracer/convert/series.h"
+#include "tracer/convert/convert.h"
 #include "tracer/convert/torch_steps.h"
 
 #include <inttypes.h>

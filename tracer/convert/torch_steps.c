@@ -1,17 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps that nothing marks are what the calls repeat from the first to the last, but equal layers of one
- * network repeat as well. An execution graph tells them apart: a step reads the weights of the one before
- * it, a layer has its own. A profile knows no tensors; there, what makes as many elements as it begins
- * with may be a layer whose result the next one reads, and all is one step. */
 #include "tracer/convert/torch_steps.h"
-
-#include "tracer/base/hash.h"
-#include "tracer/convert/period.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/hash.h"
+
+/* border[i]: how long the longest beginning is that also ends at i, and is not all of it. */
+uint64_t ll_period(const uint64_t *looks, uint64_t count)
+{
+    uint64_t *border = calloc(count + 1, sizeof *border), length = 0, period = count;
+    if (!border)
+        return count;
+    for (uint64_t i = 1; i < count; i++) {
+        while (length > 0 && looks[i] != looks[length])
+            length = border[length - 1];
+        length += looks[i] == looks[length];
+        border[i] = length;
+    }
+    if (count > 0)
+        period = count - border[count - 1];
+    free(border);
+    return period <= count / 2 ? period : count;
+}
+
+static bool repeats(const uint64_t *looks, uint64_t count, uint64_t period)
+{
+    for (uint64_t i = period; i < count; i++)
+        if (looks[i] != looks[i - period])
+            return false;
+    return true;
+}
+
+bool ll_period_of_steps(struct ll_import *import, const uint64_t *looks, uint64_t count, uint64_t *period,
+                        bool *chosen)
+{
+    uint64_t steps;
+    *chosen = ll_import_choice(import, "steps") != NULL;
+    if (!ll_import_count(import, "steps", 1, UINT64_C(1) << 30, 1, &steps))
+        return false;
+    *period = *chosen ? count / steps : ll_period(looks, count);
+    if (!*chosen || (count % steps == 0 && repeats(looks, count, *period)))
+        return true;
+    return ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
+                       "-p steps=%" PRIu64 ": the %" PRIu64 " calls in it do not repeat themselves so often",
+                       steps, count);
+}
+
+/* Steps that nothing marks are what the calls repeat from the first to the last, but equal layers of one
+ * network repeat as well. An execution graph tells them apart: a step reads the weights of the one before
+ * it, a layer has its own. A profile knows no tensors; there, what makes as many elements as it begins
+ * with may be a layer whose result the next one reads, and all is one step. */
 
 static uint64_t hash_shape(uint64_t hash, const struct ll_shape *shape)
 {

@@ -1,12 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process's file, seen from the reader: its page, its log, where its rings are. Inner to this room. */
-#ifndef LL_INTERPOSE_RING_PROCESS_H
-#define LL_INTERPOSE_RING_PROCESS_H
+/* Ticks of the recorded program as nanoseconds of ll_now_ns. Inner to this room.
+ *
+ * Where the processor counts cycles of a constant rate from one start on all its cores, programs read that
+ * counter; else they read the same clock as we do. The rate is measured against ll_now_ns, over an ever
+ * longer time. */
+#ifndef LL_TRACER_INTERPOSE_RING_PROCESS_H
+#define LL_TRACER_INTERPOSE_RING_PROCESS_H
 
+#include "tracer/base/arena.h"
 #include "tracer/base/map.h"
-#include "tracer/interpose/decode_primitive.h"
+#include "tracer/interpose/call.h"
+#include "tracer/interpose/decode.h"
 #include "tracer/interpose/ring.h"
 #include "tracer/interpose/ring_reader.h"
+
+struct ll_ring_clock_line {
+    enum ll_ring_clock clock;
+    uint64_t base_ticks, base_ns; /* two readings of the same moment */
+    double ns_per_tick;
+    uint64_t measured_ns; /* over so long a time */
+};
+
+/* The clock that programs of this machine should read, its two readings now, and its rate over some ten
+ * milliseconds, which this takes. */
+void ll_ring_clock_choose(struct ll_ring_clock_line *line);
+
+/* From a control file: takes at least ten milliseconds from the time that the file was made. */
+void ll_ring_clock_begin(struct ll_ring_clock_line *line, const struct ll_ring_control *control);
+
+/* Measures the rate again when twice as much time has passed as at the last measurement. */
+void ll_ring_clock_refine(struct ll_ring_clock_line *line);
+
+/* Ticks of that clock, now. */
+uint64_t ll_ring_clock_now(const struct ll_ring_clock_line *line);
+
+/* Pure; ticks before the base are moments before base_ns, never below 0. */
+uint64_t ll_ring_clock_ns(const struct ll_ring_clock_line *line, uint64_t ticks);
+uint64_t ll_ring_clock_duration_ns(const struct ll_ring_clock_line *line, uint64_t ticks);
+
+/* Forms of records: what a call's record says but for its times and addresses.
+ *
+ * A program in a loop makes the same calls in the same order, so the record after one is probably of the form
+ * that came after it the time before. Then nothing is decoded: the record's times and addresses go into the
+ * call that was decoded then. Inner to this room; one thread at a time; {.decode = ...}
+ * to begin with. */
+
+/* The words of a call's record, at least LL_RING_CALL_WORDS, and the process that wrote them. */
+struct ll_ring_record {
+    uint32_t process;
+    unsigned count;
+    const uint64_t *words;
+    uint32_t mapping; /* of the place that calls: see struct ll_call */
+};
+
+/* Decodes a record. False when it is nonsense. */
+typedef bool ll_ring_decode(void *context, const struct ll_ring_record *record, struct ll_call *call);
+
+struct ll_ring_form;
+struct ll_ring_forms {
+    ll_ring_decode *decode;
+    void *context; /* of decode */
+    struct ll_arena arena;
+    struct ll_map keys;
+    struct ll_ring_form **forms; /* by id of their key */
+    uint64_t capacity;
+};
+
+/* The call of a record. `before` is the form of the record before it in its ring, 0 at first; it becomes this
+ * one's. Decodes what has no form yet; what finds no room keeps none. All of the call but its duration is
+ * set. False when the record is nonsense. */
+bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const struct ll_ring_record *record,
+                       struct ll_call *call);
+
+/* Forgets all forms; empty and usable afterwards, with the same decoder. */
+void ll_ring_forms_release(struct ll_ring_forms *forms);
+
+/* One process's file, seen from the reader: its page, its log, where its rings are. Inner to this room. */
 
 struct ll_followed_process {
     char *path;                         /* in the arena of the reader */

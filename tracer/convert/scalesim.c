@@ -5,12 +5,15 @@
  * A layer whose name holds DP is depthwise there: one layer with one channel for each of its channels. */
 #include "tracer/convert/scalesim.h"
 
-#include "tracer/base/file.h"
-#include "tracer/base/num.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+
+#include "tracer/base/file.h"
+#include "tracer/base/num.h"
+#include "tracer/convert/convert.h"
+#include "tracer/ir/ops.h"
+#include "tracer/ir/profile.h"
 
 /* What a row tells. Where a header names a column, it is found by its name; else the first ones stand where
  * SCALE-Sim has them, which looks at no header. */
@@ -412,4 +415,218 @@ const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size
     if (reading->count == 0 && !reading->failed && !reading->csv.failed)
         complain(reading, NULL, "no layer stands in this file");
     return reading->failed || reading->csv.failed ? NULL : reading->layers;
+}
+
+/* SCALE-Sim's topologies as traces: an op a layer, each behind the one before it, of one sample unless a
+ * column tells the batch. A word is a byte there, so elements are int8 unless -p dtype=TYPE says otherwise.
+ */
+
+/* The filters, with the zeros that they have along what is summed over. */
+static struct ll_imported filters_of(struct ll_series *series, enum ll_dtype dtype, unsigned rank,
+                                     const uint64_t *dims, const struct ll_scalesim_layer *layer)
+{
+    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
+    for (unsigned i = 0; i < rank; i++)
+        shape.dim[i] = dims[i];
+    if (layer->zeros.of > 0) {
+        shape.kept = (uint8_t)layer->zeros.kept;
+        shape.of = (uint8_t)layer->zeros.of;
+        shape.along = (uint8_t)(rank - 2);
+        shape.unstructured = layer->zeros.unstructured;
+    }
+    return ll_import_tensor(series->import, ll_memory_name(LL_WEIGHT), &shape, LL_WEIGHT);
+}
+
+/* The rows of all samples meet the same columns. */
+static const char *record_product(struct ll_series *series, enum ll_dtype dtype,
+                                  const struct ll_scalesim_layer *layer)
+{
+    const uint64_t a[] = {layer->batch * layer->in_h, layer->in_w}, b[] = {layer->filter_w, layer->filters};
+    const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 2, a),
+                                     filters_of(series, dtype, 2, b, layer)};
+    return ll_series_record(series, &(struct ll_import_op){.kind = LL_OP_MATMUL, .in = in, .in_count = 2},
+                            NULL);
+}
+
+/* What of the last window lies outside. */
+static int64_t outside(uint64_t in, uint64_t filter, uint64_t stride)
+{
+    uint64_t reach = ll_add(ll_mul(ll_scalesim_windows(in, filter, stride) - 1, stride), filter);
+    return reach > in ? (int64_t)(reach - in) : 0;
+}
+
+/* A depthwise layer is as many groups of one channel. */
+static const char *record_conv(struct ll_series *series, enum ll_dtype dtype,
+                               const struct ll_scalesim_layer *layer)
+{
+    const uint64_t image[] = {layer->batch, layer->in_h, layer->in_w, layer->channels * layer->copies};
+    const uint64_t filter[] = {layer->filter_h, layer->filter_w, layer->channels,
+                               layer->filters * layer->copies};
+    const struct ll_attr attrs[] = {
+        {.key = LL_ATTR_STRIDE_H, .count = (int64_t)layer->stride_h},
+        {.key = LL_ATTR_STRIDE_W, .count = (int64_t)layer->stride_w},
+        {.key = LL_ATTR_PAD_BOTTOM, .count = outside(layer->in_h, layer->filter_h, layer->stride_h)},
+        {.key = LL_ATTR_PAD_RIGHT, .count = outside(layer->in_w, layer->filter_w, layer->stride_w)},
+        {.key = LL_ATTR_GROUPS, .count = (int64_t)layer->copies}};
+    const struct ll_imported in[] = {ll_series_tensor(series, LL_INPUT, dtype, 4, image),
+                                     filters_of(series, dtype, 4, filter, layer)};
+    return ll_series_record(
+        series,
+        &(struct ll_import_op){
+            .kind = LL_OP_CONV2D, .in = in, .in_count = 2, .attrs = attrs, .attr_count = 5},
+        NULL);
+}
+
+/* The batch that all layers have; 1 where they differ. */
+static uint64_t batch_of(const struct ll_scalesim_layer *layers, size_t count)
+{
+    uint64_t batch = layers[0].batch;
+    for (size_t i = 1; i < count; i++)
+        batch = layers[i].batch == batch ? batch : 1;
+    return batch;
+}
+
+static bool begin(struct ll_import *import, uint64_t batch, enum ll_dtype *dtype)
+{
+    if (!ll_series_dtype(import, LL_INT8, dtype))
+        return false;
+    ll_facts_add(&import->facts, "model", "%s", ll_import_stem(import, "scalesim"));
+    ll_facts_add(&import->facts, "mode", "infer");
+    ll_facts_add(&import->facts, "batch", "%" PRIu64, batch);
+    ll_facts_add(&import->facts, "source", "SCALE-Sim topology");
+    return ll_import_begin(import);
+}
+
+bool ll_import_SCALESIM(struct ll_import *import)
+{
+    const struct ll_input_file *input = &import->inputs[0];
+    struct ll_series series = {.import = import};
+    size_t count = 0, before = import->diags->count;
+    enum ll_dtype dtype;
+    if (import->input_count != 1)
+        return ll_complain(import->diags, (struct ll_place){0}, "expected one topology");
+    bool products = ll_scalesim_holds_products((const char *)input->bytes, input->size);
+    const struct ll_scalesim_layer *layers =
+        ll_scalesim_read_topology((const char *)input->bytes, input->size, input->path, products,
+                                  &import->arena, import->diags, import->notes, &count);
+    if (!layers)
+        return import->diags->count > before ? false : ll_import_no_memory(import);
+    if (!begin(import, batch_of(layers, count), &dtype))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        series.scope = layers[i].name;
+        const char *trouble = (products ? record_product : record_conv)(&series, dtype, &layers[i]);
+        if (trouble)
+            ll_complain(import->diags, (struct ll_place){.file = input->path, .line = layers[i].line},
+                        "%s: %s", layers[i].name, trouble);
+    }
+    return import->diags->count == before;
+}
+
+/* The convolutions and products of a trace's first complete step as a topology of SCALE-Sim: convolutions, of
+ * which products are a kind, so that one file has all of them. SCALE-Sim knows neither batches nor padding.
+ * An image alone is a layer as it is, its padding part of it; several images, and the gradients of a
+ * convolution, are the product that computes them. Where a product stands for several, as in the steps of a
+ * recurrent layer, or a convolution has groups, there is a row for each; a depthwise convolution is one row
+ * whose name has DP. */
+
+/* Names hold no commas, and DP only where it means depthwise. */
+static void add_name(struct ll_str *out, const struct ll_trace *trace, uint32_t op, bool depthwise)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    ll_str_addf(out, "%s%" PRIu32 "_", depthwise ? "DP" : "op", op);
+    for (const char *at = trace->strings[form->scope]; *at; at++) {
+        char plain = isalnum((unsigned char)*at) ? *at : '_';
+        ll_str_add_bytes(out, plain == 'P' ? "p" : &plain, 1);
+    }
+    ll_str_addf(out, "_%s, ", trace->strings[form->kind_name]);
+}
+
+static void add_row(struct ll_str *out, const uint64_t numbers[8])
+{
+    for (int i = 0; i < 8; i++)
+        ll_str_addf(out, "%" PRIu64 ", ", numbers[i]);
+    ll_str_add(out, "\n");
+}
+
+/* An image of m x k under n filters of 1 x k, once for each of the batch. */
+static bool add_product(struct ll_export *export, uint32_t op, const struct ll_gemm *gemm)
+{
+    const uint64_t numbers[] = {gemm->m, gemm->k, 1, gemm->k, 1, gemm->n, 1, 1};
+    bool goes_on = true;
+    for (uint64_t i = 0; goes_on && i < gemm->batch; i++) {
+        add_name(&export->out, export->trace, op, false);
+        add_row(&export->out, numbers);
+        goes_on = ll_export_spill(export);
+    }
+    return goes_on;
+}
+
+/* The side that SCALE-Sim makes as many windows of: the image's own, or, with its padding, or without what no
+ * window reaches, that which they cover. */
+static uint64_t side(uint64_t in, uint64_t kernel, uint64_t stride, uint64_t out)
+{
+    bool same = in >= kernel && ll_scalesim_windows(in, kernel, stride) == out;
+    return same ? in : ll_add(ll_mul(out - 1, stride), kernel);
+}
+
+static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv *conv)
+{
+    bool depthwise = conv->groups > 1 && conv->groups == conv->in_c;
+    if (conv->pass != LL_CONV_FORWARD || conv->batch != 1 || (conv->groups > 1 && !depthwise)) {
+        const struct ll_gemm gemm = ll_conv_as_gemm(conv);
+        return add_product(export, op, &gemm);
+    }
+    const uint64_t numbers[] = {side(conv->in_h, conv->kernel_h, conv->stride_h, conv->out_h),
+                                side(conv->in_w, conv->kernel_w, conv->stride_w, conv->out_w),
+                                conv->kernel_h,
+                                conv->kernel_w,
+                                conv->in_c,
+                                conv->out_c / conv->groups,
+                                conv->stride_h,
+                                conv->stride_w};
+    add_name(&export->out, export->trace, op, depthwise);
+    add_row(&export->out, numbers);
+    return ll_export_spill(export);
+}
+
+static bool scalesim_export_add_layer(struct ll_export *export, uint32_t op, const struct ll_work *work)
+{
+    struct ll_gemm gemm = work->gemm;
+    if (work->kind == LL_WORK_CONV)
+        return add_conv(export, op, &work->conv);
+    if (work->kind == LL_WORK_SEQUENCE) {
+        gemm = work->sequence.step;
+        gemm.batch = ll_mul(gemm.batch, work->sequence.steps);
+    }
+    return add_product(export, op, &gemm);
+}
+
+/* Whether the op multiplies matrices, and its work. */
+static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *work)
+{
+    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    return view->kind != LL_OP_COUNT && ll_op_lower(view, work) && work->flops > 0 && ll_is_product(work);
+}
+
+bool ll_export_SCALESIM(struct ll_export *export)
+{
+    const struct ll_trace *trace = export->trace;
+    bool goes_on = ll_export_ready(export);
+    const struct ll_step step = ll_trace_typical_step(trace);
+    uint32_t first = step.first_op,
+             end = trace->step_count ? first + step.op_count : (uint32_t)trace->op_count;
+    ll_str_add(&export->out, "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
+                             "Num Filter, Stride Height, Stride Width,\n");
+    bool any = false;
+    struct ll_work work;
+    for (uint32_t op = first; goes_on && op < end; op++)
+        if (is_layer(trace, op, &work)) {
+            any = true;
+            goes_on = scalesim_export_add_layer(export, op, &work);
+        }
+    if (goes_on && !any)
+        return ll_complain(export->diags, (struct ll_place){0},
+                           "a topology has products and convolutions alone, and a step has neither");
+    return goes_on;
 }
