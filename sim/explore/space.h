@@ -9,7 +9,7 @@
 
 #include "sim/explore/expression.h"
 #include "sim/explore/measure.h"
-#include "sim/machine/locate.h"
+#include "sim/machine/path.h"
 #include "tracer/base/diag.h"
 #include "tracer/ir/tensor.h"
 

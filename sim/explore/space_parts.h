@@ -5,7 +5,7 @@
 
 #include "sim/explore/space.h"
 #include "sim/machine/design.h"
-#include "sim/machine/number.h"
+#include "sim/machine/path.h"
 #include "sim/machine/schema.h"
 #include "tracer/base/map.h"
 

@@ -1,15 +1,234 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no single row of the schema can say: how the parts of a machine fit together.
- *
- * A part that could not be read was complained of already; then only the checks that do not need it run. */
-#include "sim/machine/dram.h"
-#include "sim/machine/path.h"
-#include "sim/machine/steps.h"
-
+/* Keys that are given and would change nothing, since what they are about is not there: whoever wrote them
+ * takes them for simulated. What a sweep may turn on and off as it explores is left alone. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/machine/dram.h"
+#include "sim/machine/edge.h"
+#include "sim/machine/path.h"
+#include "sim/machine/steps.h"
+
+/* A key that is given, and whether what it needs is, too. */
+struct need {
+    const char *key;
+    bool given, met;
+};
+
+/* Complains of the keys of a section, or of an item of a list, whose need is not met. */
+static bool check_needs(struct ll_reading *reading, const struct ll_node *section, const struct need *needs,
+                        size_t count, const char *need)
+{
+    bool right = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_node *node = ll_node_get(section, needs[i].key);
+        struct ll_place place = node ? node->place : section ? section->place : (struct ll_place){0};
+        if (needs[i].given && !needs[i].met)
+            right = ll_complain(reading->diags, place, "`%s` means nothing without %s", needs[i].key, need);
+    }
+    return right;
+}
+
+#define CHECK_NEEDS(reading, section, needs, need)                                                           \
+    check_needs(reading, section, needs, sizeof(needs) / sizeof *(needs), need)
+
+static bool check_host(struct ll_reading *reading)
+{
+    const struct ll_host *host = &reading->machine->host;
+    bool way = host->bandwidth_Bps > 0;
+    const struct need needs[] = {{"latency", host->latency_s > 0, way},
+                                 {"prepare_bandwidth", host->prepare_Bps > 0, way},
+                                 {"encode_bandwidth", host->encode_Bps > 0, way},
+                                 {"workers", host->workers > 1, way}};
+    return CHECK_NEEDS(reading, ll_node_get(reading->root, "host"), needs,
+                       "the host's `bandwidth`: input is on the device already");
+}
+
+/* The clock sinks by what products take. */
+static bool check_limit(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    bool any = false;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        any = any || ll_machine_level_j(machine, l) > 0;
+    for (int d = 0; d < LL_DTYPE_COUNT; d++)
+        any = any || machine->energy.mac_j[d] > 0;
+    const struct need needs[] = {{"limit_w", machine->energy.limit_w > 0, any}};
+    return CHECK_NEEDS(reading, ll_node_get(reading->root, "energy"), needs,
+                       "`mac_pj` or energy of a memory: products take no power");
+}
+
+static bool check_price(struct ll_reading *reading)
+{
+    const struct ll_pricing *pricing = &reading->machine->pricing;
+    bool wafer = pricing->wafer_usd > 0;
+    const struct need needs[] = {{"defects_per_cm2", pricing->defects_per_cm2 > 0, wafer},
+                                 {"clustering", pricing->clustering > 0, wafer},
+                                 {"dies", pricing->dies > 1, wafer}};
+    return CHECK_NEEDS(reading, ll_node_get(reading->root, "price"), needs,
+                       "`wafer_usd`: no silicon is paid for");
+}
+
+/* Work that is divided evenly has no tiles that are loaded step by step. */
+static bool check_tiled(struct ll_reading *reading, const struct ll_unit *unit, const struct ll_node *item)
+{
+    const struct ll_matrix *m = &unit->matrix;
+    bool tiles = m->tile_count > 0 || m->conv_tile_count > 0 || m->catalogue;
+    const struct need needs[] = {
+        {"feed", m->feed > 0, tiles},
+        {"step_cycles", m->step_cycles > 0, tiles},
+        {"resident", m->resident > 0, tiles},
+        {"join_cycles", m->join_cycles > 0, tiles},
+        {"line_cycles", m->line_cycles > 0, tiles},
+    };
+    return unit->model != LL_UNIT_MATRIX ||
+           CHECK_NEEDS(reading, item, needs, "`tiles`: work is divided evenly among the units");
+}
+
+static bool check_link(struct ll_reading *reading, uint64_t level, const struct ll_node *item)
+{
+    const struct ll_network *net = &reading->machine->networks[level];
+    const struct need chunks[] = {{"chunk_latency", net->chunk_latency_s > 0, net->chunk_bytes > 0}};
+    const struct need groups[] = {{"group_port", net->group_port_Bps > 0, level > 0},
+                                  {"links", net->links > 0, level > 0}};
+    bool right = CHECK_NEEDS(reading, item, chunks, "`chunk`: bytes flow without gaps");
+    return CHECK_NEEDS(reading, item, groups, "groups of devices, of which the innermost level has none") &&
+           right;
+}
+
+bool ll_check_idle(struct ll_reading *reading)
+{
+    const struct ll_machine *machine = reading->machine;
+    bool right = !ll_read_well(reading, "host") || check_host(reading);
+    if (ll_read_well(reading, "energy") && ll_read_well(reading, "memory") && machine->level_count > 0)
+        right &= check_limit(reading);
+    if (ll_read_well(reading, "price"))
+        right &= check_price(reading);
+    if (ll_read_well(reading, "units"))
+        for (uint64_t i = 0; i < machine->unit_count; i++)
+            right &= check_tiled(reading, &machine->units[i], ll_item_node(reading, "units", i));
+    if (ll_read_well(reading, "network"))
+        for (uint64_t i = 0; i < machine->network_count; i++)
+            right &= check_link(reading, i, ll_item_node(reading, "network", i));
+    return right;
+}
+
+/* How the keys of a network level fit together: a shape has as many places as there are devices, edges are
+ * listed where edges count and name devices that are there. */
+
+static const bool has_shape[] = {
+#define LL_TOPOLOGY(word, name, shape, ...) shape,
+#include "sim/machine/topologies.def"
+#undef LL_TOPOLOGY
+};
+
+/* Where a key of the level stands, or the level itself. */
+static struct ll_place place_of(const struct ll_node *item, const char *key)
+{
+    const struct ll_node *node = ll_node_get(item, key);
+    return node ? node->place : item->place;
+}
+
+static bool check_shape(const struct ll_network *net, const struct ll_node *item, struct ll_reading *reading)
+{
+    struct ll_place place = place_of(item, "shape");
+    uint64_t places = 1;
+    if (has_shape[net->topology] != (net->shape.count > 0))
+        return ll_complain(reading->diags, place,
+                           net->shape.count > 0 ? "this topology has no `shape`"
+                                                : "this topology needs a `shape`");
+    if (!has_shape[net->topology])
+        return true;
+    if (net->topology == LL_TOPOLOGY_DRAGONFLY && net->shape.count != 3)
+        return ll_complain(reading->diags, place,
+                           "expected devices a router, routers a group and groups, as 4x8x33");
+    for (uint64_t i = 0; i < net->shape.count; i++)
+        places = ll_mul(places, net->shape.at[i]);
+    return places == net->devices ||
+           ll_complain(reading->diags, place,
+                       "this shape has %" PRIu64 " places, there are %" PRIu64 " devices", places,
+                       net->devices);
+}
+
+static bool check_edges(const struct ll_network *net, const struct ll_node *item, struct ll_reading *reading)
+{
+    bool listed = net->topology == LL_TOPOLOGY_EDGES, right = true;
+    if (listed != (net->edge_count > 0))
+        return ll_complain(reading->diags, place_of(item, "edges"),
+                           listed ? "this topology needs `edges`" : "only topology `edges` has `edges`");
+    for (uint64_t i = 0; i < net->edge_count; i++) {
+        struct ll_network_edge edge;
+        if (!ll_edge_parse(net->edges[i], &edge))
+            right = ll_complain(reading->diags, place_of(item, "edges"),
+                                "`%s`: expected two devices, as 0-1, 0>1 or 0-1x2", net->edges[i]);
+        else if (edge.from >= net->devices || edge.to >= net->devices)
+            right = ll_complain(reading->diags, place_of(item, "edges"),
+                                "`%s`: the devices are 0 to %" PRIu64, net->edges[i], net->devices - 1);
+    }
+    return right;
+}
+
+static bool check_in_network(const struct ll_network *net, const struct ll_node *item,
+                             struct ll_reading *reading)
+{
+    if (net->in_network > 0 && net->topology != LL_TOPOLOGY_SWITCH)
+        return ll_complain(reading->diags, place_of(item, "in_network"), "only topology `switch` adds up");
+    return net->in_network > 0 || net->in_network_chunk_bytes == 0 ||
+           ll_complain(reading->diags, place_of(item, "in_network_chunk"),
+                       "there is no `in_network` that it would be of");
+}
+
+static bool check_tree(const struct ll_network *net, const struct ll_node *item, struct ll_reading *reading)
+{
+    if (net->oversubscription != 1 && net->topology != LL_TOPOLOGY_FAT_TREE)
+        return ll_complain(reading->diags, place_of(item, "oversubscription"),
+                           "only topology `fat_tree` has `oversubscription`");
+    return true;
+}
+
+static bool check_samples(const struct ll_network *net, const struct ll_node *item,
+                          struct ll_reading *reading)
+{
+    for (uint64_t i = 0; i < net->sample_count; i++)
+        if (i > 0 && net->samples[i].devices <= net->samples[i - 1].devices)
+            return ll_complain(reading->diags, place_of(item, "samples"),
+                               "samples must be sorted by their number of devices, each once");
+    return true;
+}
+
+/* Who takes what it expects to be the fastest must expect something. */
+static bool check_expected(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    if (software->collectives != LL_ALGORITHM_TUNED || software->expected_count > 0)
+        return true;
+    return ll_complain(
+        reading->diags, place_of(ll_node_get(reading->root, "software"), "collectives"),
+        "`tuned` takes the fastest way by what `expected` lists; there is nothing. Let the machine "
+        "inherit stacks/nccl_2_20, or list it");
+}
+
+bool ll_check_networks(struct ll_reading *reading)
+{
+    const struct ll_node *list = ll_node_get(reading->root, "network");
+    const struct ll_node *item = list ? list->first : NULL;
+    bool right = check_expected(reading);
+    for (uint64_t i = 0; item && i < reading->machine->network_count; i++, item = item->next) {
+        const struct ll_network *net = &reading->machine->networks[i];
+        right &= check_shape(net, item, reading);
+        right &= check_edges(net, item, reading);
+        right &= check_samples(net, item, reading);
+        right &= check_in_network(net, item, reading);
+        right &= check_tree(net, item, reading);
+    }
+    return right;
+}
+
+/* What no single row of the schema can say: how the parts of a machine fit together.
+ *
+ * A part that could not be read was complained of already; then only the checks that do not need it run. */
 
 const struct ll_node *ll_item_node(const struct ll_reading *reading, const char *list, uint64_t index)
 {
@@ -21,7 +240,7 @@ const struct ll_node *ll_item_node(const struct ll_reading *reading, const char 
 }
 
 /* Where a member of an item stands, or the item itself. */
-static struct ll_place place_of(const struct ll_node *item, const char *key)
+static struct ll_place check_place_of(const struct ll_node *item, const char *key)
 {
     const struct ll_node *node = ll_node_get(item, key);
     return node ? node->place : item ? item->place : (struct ll_place){0};
@@ -56,12 +275,12 @@ static bool check_names(struct ll_reading *reading)
         for (size_t j = 0; j < i; j++) {
             if (!all[i].name || !all[j].name || strcmp(all[i].name, all[j].name))
                 continue;
-            struct ll_place first = place_of(ll_item_node(reading, all[j].list, all[j].index), "name");
+            struct ll_place first = check_place_of(ll_item_node(reading, all[j].list, all[j].index), "name");
             char where[40] = "by --set";
             if (first.line)
                 snprintf(where, sizeof where, "in line %" PRIu64, first.line);
             right = ll_complain(reading->diags,
-                                place_of(ll_item_node(reading, all[i].list, all[i].index), "name"),
+                                check_place_of(ll_item_node(reading, all[i].list, all[i].index), "name"),
                                 "the name `%s` is taken by one of `%s` %s", all[i].name, all[j].list, where);
             break;
         }
@@ -91,7 +310,8 @@ static bool check_distinct(struct ll_reading *reading, const struct named_items 
     for (uint64_t i = 1; i < items->count; i++)
         for (uint64_t j = 0; j < i; j++)
             if (items->names[i] && items->names[j] && !strcmp(items->names[i], items->names[j]))
-                right = ll_complain(reading->diags, place_of(software_node(reading, items->list, i), "name"),
+                right = ll_complain(reading->diags,
+                                    check_place_of(software_node(reading, items->list, i), "name"),
                                     "the name `%s` is taken by another %s", items->names[i], items->what);
     return right;
 }
@@ -117,7 +337,7 @@ static bool check_software_names(struct ll_reading *reading)
 static bool check_objective(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
-    struct ll_place place = place_of(ll_node_get(reading->root, "software"), "objective");
+    struct ll_place place = check_place_of(ll_node_get(reading->root, "software"), "objective");
     if (machine->software.objective == LL_OBJECTIVE_TIME)
         return true;
     if (machine->software.mapping != LL_MAPPED_SEARCH)
@@ -128,11 +348,11 @@ static bool check_objective(struct ll_reading *reading)
 }
 
 /* A wafer is divided into dies. */
-static bool check_price(struct ll_reading *reading)
+static bool check_check_price(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
     struct ll_priced priced;
-    struct ll_place place = place_of(ll_node_get(reading->root, "price"), "wafer_usd");
+    struct ll_place place = check_place_of(ll_node_get(reading->root, "price"), "wafer_usd");
     if (machine->pricing.wafer_usd == 0 || ll_machine_price(machine, &priced))
         return true;
     double area_mm2 = ll_machine_area_m2(machine) * 1e6;
@@ -149,7 +369,7 @@ static bool check_power(struct ll_reading *reading)
     double limit_w = reading->machine->energy.limit_w, static_w = ll_machine_static_w(reading->machine);
     if (limit_w == 0 || limit_w > static_w)
         return true;
-    return ll_complain(reading->diags, place_of(ll_node_get(reading->root, "energy"), "limit_w"),
+    return ll_complain(reading->diags, check_place_of(ll_node_get(reading->root, "energy"), "limit_w"),
                        "a limit of %.10g W leaves nothing to work with beside %s of %.10g W; give more",
                        limit_w, reading->machine->energy.static_w > 0 ? "static_w" : "leakage", static_w);
 }
@@ -160,7 +380,7 @@ static bool name_is_free(struct ll_reading *reading, const char *list, uint64_t 
 {
     for (size_t i = 0; i < count; i++)
         if (name && !strcmp(name, reserved[i]))
-            return ll_complain(reading->diags, place_of(ll_item_node(reading, list, index), "name"),
+            return ll_complain(reading->diags, check_place_of(ll_item_node(reading, list, index), "name"),
                                "`%s` means something else in reports; give this %s another name", name,
                                strcmp(list, "units") == 0 ? "unit" : "memory level");
     return true;
@@ -204,11 +424,11 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
             "expected one or the other",
             level->name);
     if (level->read_share > 0 && level->read_Bps > 0)
-        return ll_complain(reading->diags, place_of(item, "read_share"),
+        return ll_complain(reading->diags, check_place_of(item, "read_share"),
                            "`%s` has `read_share` and `read_bandwidth`; expected one or the other",
                            level->name);
     if (level->turnaround > 0 && (ll_level_has_ports(level) || level->read_share > 0))
-        return ll_complain(reading->diags, place_of(item, "turnaround"),
+        return ll_complain(reading->diags, check_place_of(item, "turnaround"),
                            "`%s` has `turnaround` and %s; expected one or the other", level->name,
                            level->read_share > 0 ? "`read_share`"
                                                  : "ports of its own (`read_bandwidth`, `write_bandwidth`)");
@@ -226,19 +446,19 @@ static bool check_level(struct ll_reading *reading, uint64_t index)
     const struct ll_node *item = ll_item_node(reading, "memory", index);
     bool right = settle_bandwidth(reading, index);
     if (level->scope == LL_SCOPE_CLUSTER && level->share == 0)
-        right = ll_complain(reading->diags, place_of(item, "scope"),
+        right = ll_complain(reading->diags, check_place_of(item, "scope"),
                             "`%s` is of a cluster: `share` must say of how many units", level->name);
     if (level->numa_given && ll_level_has_ports(level))
-        right = ll_complain(reading->diags, place_of(item, "numa"),
+        right = ll_complain(reading->diags, check_place_of(item, "numa"),
                             "`%s` has `numa` and ports of its own (`read_bandwidth`, `write_bandwidth`); "
                             "expected one or the other",
                             level->name);
     if (level->scope != LL_SCOPE_DEVICE && level->numa_given)
-        right = ll_complain(reading->diags, place_of(item, "numa"),
+        right = ll_complain(reading->diags, check_place_of(item, "numa"),
                             "`%s` has `numa`, but there are several of it: its scope must be device",
                             level->name);
     if (level->scope != LL_SCOPE_CLUSTER && level->share > 0)
-        right = ll_complain(reading->diags, place_of(item, "share"),
+        right = ll_complain(reading->diags, check_place_of(item, "share"),
                             "`%s` is not of a cluster: `share` means nothing here", level->name);
     return right;
 }
@@ -258,7 +478,7 @@ static bool check_tiles(struct ll_reading *reading)
     for (uint64_t i = 0; i < machine->level_count; i++) {
         const struct ll_level *level = &machine->levels[i];
         const char *key = level->tile.m > 0 ? "tile" : "loops";
-        struct ll_place place = place_of(ll_item_node(reading, "memory", i), key);
+        struct ll_place place = check_place_of(ll_item_node(reading, "memory", i), key);
         if (level->tile.m == 0 && !level->loops)
             continue;
         if (machine->software.mapping != LL_MAPPED_SEARCH)
@@ -306,11 +526,13 @@ static bool check_levels(struct ll_reading *reading)
     bool right = true;
     if (outermost->scope != LL_SCOPE_DEVICE)
         right = ll_complain(
-            reading->diags, place_of(ll_item_node(reading, "memory", machine->level_count - 1), "scope"),
+            reading->diags,
+            check_place_of(ll_item_node(reading, "memory", machine->level_count - 1), "scope"),
             "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
     if (!ll_level_holds_all(outermost))
         right = ll_complain(
-            reading->diags, place_of(ll_item_node(reading, "memory", machine->level_count - 1), "holds"),
+            reading->diags,
+            check_place_of(ll_item_node(reading, "memory", machine->level_count - 1), "holds"),
             "`%s` is the outermost level and holds all tensors: nothing can pass by it", outermost->name);
     for (uint64_t i = 0; i < machine->level_count; i++)
         right &= check_level(reading, i);
@@ -319,16 +541,16 @@ static bool check_levels(struct ll_reading *reading)
         const struct ll_level *fed = largest_fed(machine, i);
         if (fed && levels[i].size_bytes < fed->size_bytes)
             right = ll_complain(
-                reading->diags, place_of(item, "size"),
+                reading->diags, check_place_of(item, "size"),
                 "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
                 levels[i].name, fed->name);
         if (width_of(&levels[i]) < width_of(&levels[i - 1]))
-            right = ll_complain(reading->diags, place_of(item, "scope"),
+            right = ll_complain(reading->diags, check_place_of(item, "scope"),
                                 "`%s` is of %s, but `%s` further in is of %s", levels[i].name,
                                 whose(&levels[i]), levels[i - 1].name, whose(&levels[i - 1]));
         if (levels[i].scope == LL_SCOPE_CLUSTER && levels[i - 1].scope == LL_SCOPE_CLUSTER &&
             levels[i].share % ll_max(levels[i - 1].share, 1))
-            right = ll_complain(reading->diags, place_of(item, "share"),
+            right = ll_complain(reading->diags, check_place_of(item, "share"),
                                 "`%s` must be shared by whole clusters of `%s` further in", levels[i].name,
                                 levels[i - 1].name);
     }
@@ -357,7 +579,7 @@ static bool settle_drams(struct ll_reading *reading)
         if (level->dram)
             settle_dram(level, ll_dram_find(level->dram), item);
         else if (level->channels > 0 && !ll_node_get(item, "dram"))
-            right = ll_complain(reading->diags, place_of(item, "channels"),
+            right = ll_complain(reading->diags, check_place_of(item, "channels"),
                                 "`channels` are those of a `dram`, and `%s` is none", level->name);
     }
     return right;
@@ -367,7 +589,7 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
 {
     const struct ll_level *level = &reading->machine->levels[index];
     struct ll_cache_level cache = ll_machine_cache(level);
-    struct ll_place place = place_of(ll_item_node(reading, "memory", index), "cache");
+    struct ll_place place = check_place_of(ll_item_node(reading, "memory", index), "cache");
     if (index + 1 == reading->machine->level_count)
         return ll_complain(reading->diags, place,
                            "`%s` is the outermost level and holds all tensors: it is no cache", level->name);
@@ -405,9 +627,9 @@ static bool check_caches(struct ll_reading *reading)
     }
     const char *trouble = right ? ll_cache_trouble(caches, count, &which) : NULL;
     if (trouble)
-        right =
-            ll_complain(reading->diags, place_of(ll_item_node(reading, "memory", indices[which]), "cache"),
-                        "%s", trouble);
+        right = ll_complain(reading->diags,
+                            check_place_of(ll_item_node(reading, "memory", indices[which]), "cache"), "%s",
+                            trouble);
     return right;
 }
 
@@ -451,7 +673,7 @@ static bool check_runs(struct ll_reading *reading)
             const struct ll_unit *unit = &machine->units[i];
             if (!unit->runs[k] || can_run(unit, (enum ll_op_kind)k))
                 continue;
-            right = ll_complain(reading->diags, place_of(ll_item_node(reading, "units", i), "runs"),
+            right = ll_complain(reading->diags, check_place_of(ll_item_node(reading, "units", i), "runs"),
                                 "`%s` is of class %s; a %s computes matrix and conv only",
                                 ll_op_name((enum ll_op_kind)k),
                                 ll_class_name(ll_op_class((enum ll_op_kind)k)), ll_unit_keys(unit)->what);
@@ -472,8 +694,8 @@ static bool check_windows(struct ll_reading *reading)
             any = any || matrix->whole_channels[d] > 0;
         if (unit->model == LL_UNIT_MATRIX && any && matrix->conv_tile_count == 0)
             right = ll_complain(reading->diags,
-                                place_of(ll_item_node(reading, "units", i),
-                                         matrix->whole_filters ? "whole_filters" : "whole_channels"),
+                                check_place_of(ll_item_node(reading, "units", i),
+                                               matrix->whole_filters ? "whole_filters" : "whole_channels"),
                                 "`whole_channels` and `whole_filters` are about the kernels of `conv_tiles`, "
                                 "and `%s` has none",
                                 unit->name ? unit->name : "");
@@ -495,10 +717,10 @@ static bool check_unrolls(struct ll_reading *reading)
                 all = ll_mul(all, spatial->unrolls[u].by[l]);
             ll_unroll_print(&spatial->unrolls[u], text);
             if (all > spatial->elements)
-                right = ll_complain(reading->diags, place_of(ll_item_node(reading, "units", i), "unroll"),
-                                    "`%s` runs %" PRIu64 " iterations side by side, but `%s` has %" PRIu64
-                                    " elements",
-                                    text, all, unit->name ? unit->name : "", spatial->elements);
+                right = ll_complain(
+                    reading->diags, check_place_of(ll_item_node(reading, "units", i), "unroll"),
+                    "`%s` runs %" PRIu64 " iterations side by side, but `%s` has %" PRIu64 " elements", text,
+                    all, unit->name ? unit->name : "", spatial->elements);
         }
     }
     return right;
@@ -568,6 +790,6 @@ bool ll_machine_check(struct ll_reading *reading)
     if (sized && ll_read_well(reading, "energy"))
         right &= check_power(reading);
     if (sized && ll_read_well(reading, "price"))
-        right &= check_price(reading);
+        right &= check_check_price(reading);
     return right;
 }

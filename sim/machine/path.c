@@ -2,7 +2,12 @@
 /* A walk down the schema and the tree at once, a step a segment of the path. */
 #include "sim/machine/path.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "sim/machine/schema.h"
+#include "sim/machine/steps.h"
 
 struct walk {
     struct ll_node *root;
@@ -237,4 +242,317 @@ bool ll_machine_path_find(struct ll_node *root, const char *path, bool create, s
                         .diags = diags,
                         .rest = path};
     return follow_table(&walk, &ll_machine_table, root, found);
+}
+
+/* A walk down the rows and the struct at once, a step a segment of the path. */
+
+struct locate_walk {
+    const struct ll_machine *machine;
+    const char *segment; /* the rest of the path */
+    struct ll_location *location;
+};
+
+static bool walk_table(struct locate_walk *walk, const struct ll_field_table *table, const char *object);
+
+static size_t length_of(const char *segment)
+{
+    return strcspn(segment, ".");
+}
+
+static bool is_segment(const struct locate_walk *walk, const char *name)
+{
+    size_t length = length_of(walk->segment);
+    return name && strlen(name) == length && !strncmp(name, walk->segment, length);
+}
+
+/* To the next segment; false at the last. */
+static bool next(struct locate_walk *walk)
+{
+    size_t length = length_of(walk->segment);
+    bool more = walk->segment[length] == '.';
+    walk->segment += more ? length + 1 : length;
+    return more;
+}
+
+static bool locate_end_at(struct locate_walk *walk, const void *place, const struct ll_field *field,
+                          bool whole)
+{
+    *walk->location =
+        (struct ll_location){.offset = (size_t)((const char *)place - (const char *)walk->machine),
+                             .whole = whole,
+                             .dimension = ll_field_dimension(field)};
+    return !next(walk);
+}
+
+static bool walk_dtypes(struct locate_walk *walk, const struct ll_field *field, const double *values)
+{
+    bool more = next(walk);
+    for (unsigned i = 0; more && i < LL_DTYPE_COUNT; i++)
+        if (is_segment(walk, ll_dtype_name((enum ll_dtype)i)))
+            return locate_end_at(walk, &values[i], field, false);
+    return false;
+}
+
+static bool walk_items(struct locate_walk *walk, const struct ll_field *field, const char *object)
+{
+    const char *item = object + field->offset;
+    uint64_t count = *(const uint64_t *)(const void *)(object + field->count_offset);
+    if (field->table->fields[0].type != LL_TYPE_NAME)
+        return false;
+    for (uint64_t i = 0; i < count; i++, item += field->table->size) {
+        const char *const *name = (const char *const *)(const void *)(item + field->table->fields[0].offset);
+        if (is_segment(walk, *name))
+            return next(walk) && walk_table(walk, field->table, item);
+    }
+    return false;
+}
+
+static bool walk_field(struct locate_walk *walk, const struct ll_field *field, const char *object)
+{
+    const char *place = object + field->offset;
+    switch (field->type) {
+    case LL_TYPE_WHOLE:
+    case LL_TYPE_SIZE:
+        return locate_end_at(walk, place, field, true);
+    case LL_TYPE_QUANTITY:
+    case LL_TYPE_NUMBER:
+        return locate_end_at(walk, place, field, false);
+    case LL_TYPE_DTYPES:
+        return walk_dtypes(walk, field, (const double *)(const void *)place);
+    case LL_TYPE_OBJECT:
+        return next(walk) && walk_table(walk, field->table, place);
+    case LL_TYPE_LIST:
+        return next(walk) && walk_items(walk, field, object);
+    default:
+        return false;
+    }
+}
+
+static bool find_field(struct locate_walk *walk, const struct ll_field_table *table, const char *object,
+                       bool *right)
+{
+    for (size_t i = 0; table && i < table->count; i++)
+        if (is_segment(walk, table->fields[i].key)) {
+            *right = walk_field(walk, &table->fields[i], object);
+            return true;
+        }
+    return false;
+}
+
+/* `hbm.bandwidth` for `memory.hbm.bandwidth`. */
+static bool walk_short(struct locate_walk *walk, const char *object)
+{
+    const char *segment = walk->segment;
+    for (size_t i = 0; i < ll_machine_table.count; i++) {
+        walk->segment = segment;
+        if (ll_machine_table.fields[i].type == LL_TYPE_LIST &&
+            walk_items(walk, &ll_machine_table.fields[i], object))
+            return true;
+    }
+    return false;
+}
+
+static bool walk_table(struct locate_walk *walk, const struct ll_field_table *table, const char *object)
+{
+    bool right;
+    if (find_field(walk, table, object, &right) ||
+        find_field(walk, ll_field_table_variant(table, object), object, &right))
+        return right;
+    return table == &ll_machine_table && walk_short(walk, object);
+}
+
+bool ll_machine_locate(const struct ll_machine *machine, const char *path, struct ll_location *location)
+{
+    struct locate_walk walk = {machine, path, location};
+    return walk_table(&walk, &ll_machine_table, (const char *)machine);
+}
+
+double ll_located(const struct ll_machine *machine, const struct ll_location *location)
+{
+    const void *place = (const char *)machine + location->offset;
+    return location->whole ? (double)*(const uint64_t *)place : *(const double *)place;
+}
+
+/* One more walk over the rows of the schema, which collects where the doubles stand. */
+
+/* Where the walk is. */
+struct number_walk {
+    const struct ll_machine *machine;
+    struct ll_arena *arena;
+    struct ll_machine_number *numbers; /* of malloc */
+    uint64_t count, capacity;
+    struct ll_machine_number here; /* the segments so far */
+    bool failed;
+};
+
+static void number_walk_table(struct number_walk *walk, const struct ll_field_table *table,
+                              const char *object);
+
+static void number_enter(struct number_walk *walk, const char *segment, bool is_item)
+{
+    assert(walk->here.segment_count < LL_MOST_SEGMENTS);
+    walk->here.is_item[walk->here.segment_count] = is_item;
+    walk->here.segments[walk->here.segment_count++] = segment;
+}
+
+static void leave(struct number_walk *walk)
+{
+    walk->here.segment_count--;
+}
+
+static const char *joined(struct number_walk *walk)
+{
+    struct ll_str text = {0};
+    for (size_t i = 0; i < walk->here.segment_count; i++)
+        ll_str_addf(&text, "%s%s", i ? "." : "", walk->here.segments[i]);
+    const char *path = text.failed ? NULL : ll_copy_text(walk->arena, text.text, text.length);
+    ll_str_release(&text);
+    return path;
+}
+
+static void take(struct number_walk *walk, const struct ll_field *field, const char *place)
+{
+    if (!ll_grow(&walk->numbers, &walk->capacity, walk->count + 1, sizeof *walk->numbers)) {
+        walk->failed = true;
+        return;
+    }
+    struct ll_machine_number *number = &walk->numbers[walk->count++];
+    *number = walk->here;
+    number->path = joined(walk);
+    number->offset = (size_t)(place - (const char *)walk->machine);
+    number->min = field->min;
+    number->max = field->max;
+    number->dimension = field->dimension;
+    number->unit = field->type == LL_TYPE_QUANTITY ? NULL : field->unit ? field->unit : "";
+    walk->failed |= !number->path;
+}
+
+static void take_dtypes(struct number_walk *walk, const struct ll_field *field, const char *place)
+{
+    const double *values = (const double *)(const void *)place;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
+        if (values[i] == 0)
+            continue;
+        number_enter(walk, ll_dtype_name((enum ll_dtype)i), false);
+        take(walk, field, (const char *)&values[i]);
+        leave(walk);
+    }
+}
+
+/* The name of an item: of the first row of its table. */
+static void number_walk_items(struct number_walk *walk, const struct ll_field *field, const char *first,
+                              uint64_t count)
+{
+    assert(field->table->fields[0].type == LL_TYPE_NAME);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *item = first + i * field->table->size;
+        const char *const *name = (const char *const *)(const void *)(item + field->table->fields[0].offset);
+        number_enter(walk, *name, true);
+        number_walk_table(walk, field->table, item);
+        leave(walk);
+    }
+}
+
+static void number_walk_field(struct number_walk *walk, const struct ll_field *field, const char *object)
+{
+    const char *place = object + field->offset;
+    number_enter(walk, field->key, false);
+    if (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_NUMBER)
+        take(walk, field, place);
+    else if (field->type == LL_TYPE_DTYPES)
+        take_dtypes(walk, field, place);
+    else if (field->type == LL_TYPE_OBJECT)
+        number_walk_table(walk, field->table, place);
+    else if (field->type == LL_TYPE_LIST && field->table->fields[0].type == LL_TYPE_NAME)
+        number_walk_items(walk, field, place,
+                          *(const uint64_t *)(const void *)(object + field->count_offset));
+    leave(walk);
+}
+
+static void number_walk_table(struct number_walk *walk, const struct ll_field_table *table,
+                              const char *object)
+{
+    const struct ll_field_table *variant = ll_field_table_variant(table, object);
+    for (size_t i = 0; i < table->count; i++)
+        number_walk_field(walk, &table->fields[i], object);
+    for (size_t i = 0; variant && i < variant->count; i++)
+        number_walk_field(walk, &variant->fields[i], object);
+}
+
+const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
+                                                   size_t *count)
+{
+    static const char *const parts[] = {"units", "memory", "software", "host", "network"};
+    struct number_walk walk = {.machine = machine, .arena = arena};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct ll_field *field = ll_field_table_find(&ll_machine_table, parts[i]);
+        assert(field);
+        number_walk_field(&walk, field, (const char *)machine);
+    }
+    *count = walk.count;
+    const struct ll_machine_number *numbers =
+        walk.failed ? NULL : ll_copy(arena, walk.numbers, walk.count * sizeof *walk.numbers);
+    free(walk.numbers);
+    return numbers;
+}
+
+double ll_number_get(const struct ll_machine *machine, const struct ll_machine_number *number)
+{
+    return *(const double *)(const void *)((const char *)machine + number->offset);
+}
+
+void ll_number_set(struct ll_machine *machine, const struct ll_machine_number *number, double value)
+{
+    *(double *)(void *)((char *)machine + number->offset) = value;
+}
+
+struct ll_quantity_text ll_number_words(const struct ll_machine_number *number, double value)
+{
+    return number->unit ? ll_number_in(value, number->unit) : ll_quantity_text(value, number->dimension);
+}
+
+/* --set units.array.rows=128: a value of the tree is replaced, or put where it could have stood. */
+
+/* An item as a whole has no key of its own in the tree, and its list would lose it. */
+static bool refuse_item(const char *path, struct ll_place place, struct ll_diags *diags)
+{
+    return ll_complain(diags, place, "`%s` is more than one value; set one of its keys",
+                       ll_shown_text(path).text);
+}
+
+static void put(const struct ll_machine_path *found, struct ll_node *value)
+{
+    struct ll_node *there = ll_node_get(found->map, found->key);
+    value->key = found->key;
+    value->key_place = value->place;
+    if (there) {
+        value->next = there->next;
+        *there = *value;
+    } else {
+        ll_node_add(found->map, value);
+    }
+}
+
+bool ll_override_apply(struct ll_node *tree, const struct ll_override *override, struct ll_arena *arena,
+                       struct ll_diags *diags)
+{
+    struct ll_machine_path found;
+    const char *label = ll_format(arena, "--set %s=%s", override->path, override->value);
+    struct ll_place place = {.file = label};
+    if (!label)
+        return ll_complain(diags, place, "memory ran out");
+    if (!ll_machine_path_find(tree, override->path, true, place, arena, diags, &found))
+        return false;
+    if (!found.key)
+        return refuse_item(override->path, place, diags);
+    if (!found.map || found.map->type != LL_NODE_MAP)
+        return ll_complain(diags, place, "`%s`: what should hold it is not a map in the file",
+                           ll_shown_text(override->path).text);
+    struct ll_node *value = ll_node_parse_value(arena, override->value, label, diags);
+    if (!value)
+        return false;
+    put(&found, value);
+    return found.map == ll_node_get(tree, "sources") ||
+           ll_sources_set(tree, override->path, &found, place, arena) ||
+           ll_complain(diags, place, "memory ran out");
 }

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The walks over the rows: reading a map, and writing a struct. */
-#include "sim/machine/schema_types.h"
+#include "sim/machine/schema.h"
 
+#include <assert.h>
+#include <float.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/machine/path.h"
+#include "sim/machine/schema_types.h"
+#include "sim/machine/steps.h"
+#include "tracer/base/hash.h"
 
 const struct ll_field_table *ll_field_table_variant(const struct ll_field_table *table, const void *object)
 {
@@ -314,4 +323,404 @@ void ll_field_table_write(const struct ll_field_table *table, const void *object
     write_fields(table, object, machine, dump);
     if (variant)
         write_fields(variant, object, machine, dump);
+}
+
+/* A source goes with its value: when a value is replaced, what was said of the old one is no longer true. */
+
+/* Follows a path without complaints. */
+static bool find(const struct ll_node *tree, const char *path, struct ll_arena *arena,
+                 struct ll_machine_path *found)
+{
+    struct ll_diags unheard = {0};
+    struct ll_place nowhere = {0};
+    bool right = ll_machine_path_find((struct ll_node *)tree, path, false, nowhere, arena, &unheard, found);
+    ll_diags_release(&unheard);
+    return right;
+}
+
+/* Whether the path leads to a value of its own in this tree: not to a part, which may be replaced in part. */
+static bool says(const struct ll_node *tree, const char *path, struct ll_arena *arena)
+{
+    struct ll_machine_path found;
+    if (!find(tree, path, arena, &found) || !found.key)
+        return false;
+    const struct ll_node *value = ll_node_get(found.map, found.key);
+    return value && value->type == LL_NODE_SCALAR;
+}
+
+void ll_sources_outdate(struct ll_node *base, const struct ll_node *own, struct ll_arena *arena)
+{
+    struct ll_node *sources = ll_node_get(base, "sources");
+    for (struct ll_node *source = sources ? sources->first : NULL, *next; source; source = next) {
+        next = source->next;
+        if (sources->type == LL_NODE_MAP && says(own, source->key, arena))
+            ll_node_remove(sources, source->key);
+    }
+}
+
+static struct ll_node *sources_of(struct ll_node *tree, struct ll_place place, struct ll_arena *arena)
+{
+    struct ll_node *sources = ll_node_get(tree, "sources");
+    if (sources || tree->type != LL_NODE_MAP)
+        return sources;
+    sources = ll_node_new(arena, LL_NODE_MAP, place);
+    if (sources) {
+        sources->key = "sources";
+        sources->key_place = place;
+        ll_node_add(tree, sources);
+    }
+    return sources;
+}
+
+static void drop_same(struct ll_node *tree, struct ll_node *sources, const struct ll_machine_path *target,
+                      struct ll_arena *arena)
+{
+    for (struct ll_node *source = sources->first, *next; source; source = next) {
+        struct ll_machine_path found;
+        next = source->next;
+        if (find(tree, source->key, arena, &found) && found.map == target->map && found.key &&
+            !strcmp(found.key, target->key))
+            ll_node_remove(sources, source->key);
+    }
+}
+
+bool ll_sources_set(struct ll_node *tree, const char *path, const struct ll_machine_path *target,
+                    struct ll_place place, struct ll_arena *arena)
+{
+    struct ll_node *sources = sources_of(tree, place, arena);
+    struct ll_node *source = sources ? ll_node_new(arena, LL_NODE_SCALAR, place) : NULL;
+    if (!source || sources->type != LL_NODE_MAP)
+        return source != NULL; /* what is no map is complained of when it is read */
+    drop_same(tree, sources, target, arena);
+    source->key = path;
+    source->key_place = place;
+    source->text = "given by --set";
+    ll_node_add(sources, source);
+    return true;
+}
+
+/* The key reference: a table for each table of rows, as Markdown. */
+
+/* What may be written, with its bounds: "size, as 16GiB", "ws, os or is", "whole number, 1 to 65536". */
+static void write_choices(struct ll_str *out, const struct ll_field *field)
+{
+    for (size_t i = 0; field->choices[i]; i++)
+        ll_str_addf(out, "%s`%s`", i == 0 ? "" : field->choices[i + 1] ? ", " : " or ", field->choices[i]);
+}
+
+static void write_bounds(struct ll_str *out, const struct ll_field *field)
+{
+    bool named = field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE;
+    const char *unit = field->unit ? field->unit : "";
+    struct ll_quantity_text least =
+        named ? ll_quantity_text(field->min, field->dimension) : ll_number_in(field->min, unit);
+    struct ll_quantity_text most =
+        named ? ll_quantity_text(field->max, field->dimension) : ll_number_in(field->max, unit);
+    if (field->min == DBL_MIN)
+        ll_str_addf(out, ", more than 0 to %s", most.text);
+    else
+        ll_str_addf(out, ", %s to %s", least.text, most.text);
+}
+
+/* To the table of that name: a heading's anchor has no blanks. */
+static void write_link(struct ll_str *out, const char *what)
+{
+    ll_str_addf(out, ", see [%s](#keys-of-", what);
+    for (; *what; what++)
+        ll_str_add_bytes(out, *what == ' ' ? "-" : what, 1);
+    ll_str_add(out, ")");
+}
+
+static void write_type(struct ll_str *out, const struct ll_field *field)
+{
+    if (field->choices) {
+        write_choices(out, field);
+        return;
+    }
+    if (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE)
+        ll_str_addf(out, "%s, as %s", ll_dimension_name(field->dimension),
+                    ll_dimension_example(field->dimension));
+    else
+        ll_str_add(out, ll_types[field->type].name);
+    if (field->table)
+        write_link(out, field->table->what);
+    else if (field->max > 0)
+        write_bounds(out, field);
+}
+
+static void write_row(struct ll_str *out, const struct ll_field *field)
+{
+    ll_str_addf(out, "| `%s` | ", field->key);
+    write_type(out, field);
+    ll_str_addf(out, " | %s%s%s | %s |\n", field->otherwise ? "`" : "",
+                field->required    ? "required"
+                : field->otherwise ? field->otherwise
+                                   : "",
+                field->otherwise ? "`" : "", field->help);
+}
+
+static void write_table(struct ll_str *out, const struct ll_field_table *table)
+{
+    ll_str_addf(out, "\n### Keys of %s\n\n| key | value | default | meaning |\n|---|---|---|---|\n",
+                table->what);
+    for (size_t i = 0; i < table->count; i++)
+        write_row(out, &table->fields[i]);
+    for (size_t i = 0; i < table->variant_count; i++)
+        write_table(out, table->variants[i]);
+    for (size_t i = 0; i < table->count; i++)
+        if (table->fields[i].table)
+            write_table(out, table->fields[i].table);
+}
+
+static void write_models(struct ll_str *out)
+{
+    ll_str_add(out, "\n### Unit models\n\n");
+#define LL_UNIT_MODEL(word, name, member, doc) ll_str_add(out, "- `" name "`: " doc "\n");
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+}
+
+static void write_dtypes(struct ll_str *out)
+{
+    ll_str_add(out, "\nDtypes:");
+    for (int i = 0; i < LL_DTYPE_COUNT; i++)
+        ll_str_addf(out, "%s `%s`", i ? "," : "", ll_dtype_name((enum ll_dtype)i));
+    ll_str_add(out, ".\nOp classes:");
+    for (int i = 0; i < LL_CLASS_COUNT; i++)
+        ll_str_addf(out, "%s `%s`", i ? "," : "", ll_class_name((enum ll_op_class)i));
+    ll_str_add(out, "; the kinds of each: `leadline ops`.\n");
+}
+
+void ll_machine_reference(struct ll_str *out)
+{
+    write_table(out, &ll_machine_table);
+    write_models(out);
+    write_dtypes(out);
+}
+
+/* A resolved machine written out, as JSON and as YAML: one walk over the rows, two sets of verbs. */
+
+/* --- JSON: quantities in base units, numbers in the unit that their key names --- */
+
+static void json_open(void *out, enum ll_node_type type, bool short_one)
+{
+    (void)short_one;
+    if (type == LL_NODE_MAP)
+        ll_json_open_object(out);
+    else
+        ll_json_open_list(out);
+}
+
+static void json_close(void *out, enum ll_node_type type)
+{
+    if (type == LL_NODE_MAP)
+        ll_json_close_object(out);
+    else
+        ll_json_close_list(out);
+}
+
+static void json_key(void *out, const char *key)
+{
+    ll_json_key(out, key);
+}
+
+static void json_text(void *out, const char *text)
+{
+    ll_json_text(out, text);
+}
+
+static void json_truth(void *out, bool value)
+{
+    ll_json_bool(out, value);
+}
+
+static void json_count(void *out, uint64_t value)
+{
+    ll_json_count(out, value);
+}
+
+static void json_quantity(void *out, double value, enum ll_dimension dimension)
+{
+    (void)dimension;
+    ll_json_number(out, value);
+}
+
+static void json_number(void *out, double value, const char *unit)
+{
+    double in_unit;
+    bool right = ll_number_parse(ll_number_in(value, unit).text, "", &in_unit);
+    assert(right);
+    ll_json_number(out, right ? in_unit : value);
+}
+
+static const struct ll_dump_verbs json_verbs = {json_open,  json_close, json_key,      json_text,  json_text,
+                                                json_truth, json_count, json_quantity, json_number};
+
+void ll_machine_json_keys(const struct ll_machine *machine, struct ll_json *json)
+{
+    struct ll_dump dump = {.verbs = &json_verbs, .out = json};
+    ll_field_table_write(&ll_machine_table, machine, machine, &dump);
+}
+
+void ll_machine_json(const struct ll_machine *machine, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_machine_json_keys(machine, json);
+    ll_json_close_object(json);
+}
+
+bool ll_machine_hash(struct ll_machine *machine)
+{
+    struct ll_str text = {0};
+    struct ll_json json = {.out = &text};
+    struct ll_dump dump = {.verbs = &json_verbs, .out = &json, .results_only = true};
+    ll_json_open_object(&json);
+    ll_field_table_write(&ll_machine_table, machine, machine, &dump);
+    ll_json_close_object(&json);
+    machine->config_hash = ll_digest(text.text, text.length);
+    bool right = !text.failed;
+    ll_str_release(&text);
+    return right;
+}
+
+/* --- YAML: a key a line, short lists and maps in brackets --- */
+
+enum { YAML_DEPTH = 8 };
+
+struct yaml_frame {
+    enum ll_node_type type;
+    bool brackets, has_items;
+    unsigned column; /* where its lines begin */
+};
+struct yaml {
+    struct ll_str *out;
+    struct yaml_frame frames[YAML_DEPTH];
+    unsigned depth;
+    bool after_key;
+};
+
+static struct yaml_frame *top(struct yaml *yaml)
+{
+    assert(yaml->depth > 0);
+    return &yaml->frames[yaml->depth - 1];
+}
+
+static void break_line(struct yaml *yaml, unsigned column)
+{
+    ll_str_addf(yaml->out, "\n%*s", (int)column, "");
+}
+
+/* What stands before the next key of a map or the next item of a list. */
+static void separate(struct yaml *yaml)
+{
+    struct yaml_frame *frame = top(yaml);
+    bool of_item = yaml->depth > 1 && frame[-1].type == LL_NODE_LIST; /* its first key stands behind "- " */
+    if (frame->brackets)
+        ll_str_add(yaml->out, frame->has_items ? ", " : "");
+    else if (frame->type == LL_NODE_LIST)
+        break_line(yaml, frame->column);
+    else if (frame->has_items || (!of_item && yaml->depth > 1))
+        break_line(yaml, frame->column);
+    if (!frame->brackets && frame->type == LL_NODE_LIST)
+        ll_str_add(yaml->out, "- ");
+    frame->has_items = true;
+}
+
+/* What stands before a value. */
+static void begin_value(struct yaml *yaml)
+{
+    if (yaml->after_key)
+        ll_str_add(yaml->out, " ");
+    else if (yaml->depth > 0)
+        separate(yaml);
+    yaml->after_key = false;
+}
+
+static void yaml_open(void *out, enum ll_node_type type, bool short_one)
+{
+    struct yaml *yaml = out;
+    unsigned column = yaml->depth > 0 ? top(yaml)->column + 2 : 0;
+    assert(yaml->depth < YAML_DEPTH);
+    if (short_one || !yaml->after_key)
+        begin_value(yaml);
+    yaml->after_key = false;
+    yaml->frames[yaml->depth++] = (struct yaml_frame){type, short_one, false, column};
+    if (short_one)
+        ll_str_add(yaml->out, type == LL_NODE_MAP ? "{" : "[");
+}
+
+static void yaml_close(void *out, enum ll_node_type type)
+{
+    struct yaml *yaml = out;
+    if (top(yaml)->brackets)
+        ll_str_add(yaml->out, type == LL_NODE_MAP ? "}" : "]");
+    else if (!top(yaml)->has_items)
+        ll_str_add(yaml->out, " {}"); /* only maps can be empty here: lists have items or are not written */
+    yaml->depth--;
+}
+
+static void yaml_key(void *out, const char *key)
+{
+    struct yaml *yaml = out;
+    separate(yaml);
+    ll_str_addf(yaml->out, "%s:", key);
+    yaml->after_key = true;
+}
+
+static void yaml_word(void *out, const char *word)
+{
+    struct yaml *yaml = out;
+    begin_value(yaml);
+    ll_str_add(yaml->out, word);
+}
+
+/* In double quotes. Texts hold no control characters but newline and tab (node.h). */
+static void yaml_text(void *out, const char *text)
+{
+    struct yaml *yaml = out;
+    begin_value(yaml);
+    ll_str_add(yaml->out, "\"");
+    for (; *text; text++) {
+        const char *escape = *text == '\n' ? "\\n" : *text == '\t' ? "\\t" : *text == '"' ? "\\\"" : "\\\\";
+        if (strchr("\n\t\"\\", *text))
+            ll_str_add(yaml->out, escape);
+        else
+            ll_str_add_bytes(yaml->out, text, 1);
+    }
+    ll_str_add(yaml->out, "\"");
+}
+
+static void yaml_truth(void *out, bool value)
+{
+    yaml_word(out, value ? "true" : "false");
+}
+
+static void yaml_count(void *out, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    yaml_word(out, text);
+}
+
+static void yaml_quantity(void *out, double value, enum ll_dimension dimension)
+{
+    yaml_word(out, ll_quantity_text(value, dimension).text);
+}
+
+static void yaml_number(void *out, double value, const char *unit)
+{
+    yaml_word(out, ll_number_in(value, unit).text);
+}
+
+static const struct ll_dump_verbs yaml_verbs = {yaml_open,  yaml_close, yaml_key,      yaml_text,  yaml_word,
+                                                yaml_truth, yaml_count, yaml_quantity, yaml_number};
+
+void ll_machine_yaml(const struct ll_machine *machine, struct ll_str *out)
+{
+    struct yaml yaml = {.out = out};
+    struct ll_dump dump = {.verbs = &yaml_verbs, .out = &yaml};
+    yaml_open(&yaml, LL_NODE_MAP, false);
+    ll_field_table_write(&ll_machine_table, machine, machine, &dump);
+    yaml_close(&yaml, LL_NODE_MAP);
+    ll_str_add(out, "\n");
 }

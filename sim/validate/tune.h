@@ -14,7 +14,7 @@
 #ifndef LL_SIM_VALIDATE_TUNE_H
 #define LL_SIM_VALIDATE_TUNE_H
 
-#include "sim/machine/number.h"
+#include "sim/machine/path.h"
 #include "sim/validate/validate.h"
 
 /* A fitted number: its values before and after, the least and largest over the folds. */

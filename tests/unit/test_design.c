@@ -3,8 +3,7 @@
 #include "check.h"
 
 #include "sim/machine/design.h"
-#include "sim/machine/locate.h"
-#include "sim/machine/number.h"
+#include "sim/machine/path.h"
 
 #include <unistd.h>
 

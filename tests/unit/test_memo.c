@@ -4,7 +4,7 @@
 #include "toy_machine.h"
 
 #include "sim/cost/memo.h"
-#include "sim/machine/number.h"
+#include "sim/machine/path.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "toy_machine.h"
 
-#include "sim/machine/number.h"
+#include "sim/machine/path.h"
 
 static const char text[] = LL_TOY_MACHINE
     "software: {op_overhead: 4us, kernels: [{name: wide, ops: [matmul], compute: 0.5, overhead: 2us}]}\n";

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/machine/cache_shape.h"
+#include "sim/machine/edge.h"
+#include "sim/machine/machine.h"
+#include "sim/machine/unit.h"
+#include "tracer/base/num.h"
+#include "tracer/base/plain.h"
+#include "tracer/transform/dtype.h"
+
+#define MOST_LINES (UINT32_MAX / 4) /* slots are counted in 32 bits */
+enum { MOST_TREE_WAYS = 64 };       /* a set's tree is one word of 64 bits */
+
+static const char *trouble_alone(const struct ll_cache_level *level)
+{
+    if (level->sets == 0 || level->ways == 0)
+        return "a cache has one set and one way at least";
+    if (ll_mul(level->sets, level->ways) > MOST_LINES)
+        return "a cache has less than a thousand million lines";
+    if (!ll_is_power_of_two(level->line_bytes))
+        return "the bytes of a line are a power of two";
+    if (level->inclusion != LL_CACHE_NON_INCLUSIVE && ll_cache_admission(level) < 1)
+        return "a cache that does not let all lines in is a non-inclusive one";
+    if (level->prefetch == LL_PREFETCH_STRIDE && (level->stride_pages == 0 || level->stride_page_bytes == 0))
+        return "a prefetcher of strides remembers one page at least";
+    if (level->policy == LL_CACHE_PLRU && (!ll_is_power_of_two(level->ways) || level->ways > MOST_TREE_WAYS))
+        return "tree-PLRU takes 1, 2, 4, ... 64 ways";
+    return NULL;
+}
+
+/* Of level i with the one inside it. */
+static const char *trouble_of(const struct ll_cache_level *levels, size_t i)
+{
+    const char *alone = trouble_alone(&levels[i]);
+    bool exclusive = levels[i].inclusion == LL_CACHE_EXCLUSIVE;
+    if (alone)
+        return alone;
+    if (i == 0)
+        return exclusive ? "the innermost cache excludes nothing: there is none further in" : NULL;
+    if (levels[i].line_bytes < levels[i - 1].line_bytes)
+        return "a cache's lines are no shorter than those of the one inside";
+    if (exclusive && levels[i].line_bytes != levels[i - 1].line_bytes)
+        return "an exclusive cache has lines as long as the one inside";
+    if (exclusive && levels[i].prefetch != LL_PREFETCH_NONE)
+        return "an exclusive cache holds what was evicted: it fetches nothing ahead";
+    return NULL;
+}
+
+const char *ll_cache_trouble(const struct ll_cache_level *levels, size_t count, size_t *which)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *trouble = trouble_of(levels, i);
+        if (!trouble)
+            continue;
+        if (which)
+            *which = i;
+        return trouble;
+    }
+    return NULL;
+}
+
+double ll_cache_admission(const struct ll_cache_level *level)
+{
+    return level->admission > 0 ? level->admission : 1;
+}
+
+/* Of so many ways the law is as good as that of one set; what is so near to all or nothing is taken for
+ * it. */
+double ll_cache_left(const struct ll_cache_level *level, uint64_t size_bytes, double came)
+{
+    enum { MOST_WAYS = 256 };
+    static const double NEAR = 1e-3;
+    if (level->ways == 0 || level->ways > MOST_WAYS || level->ways * level->line_bytes >= size_bytes)
+        return came <= 1 ? 1 : 0;
+    double others = came * (double)level->ways, term = exp(-others), share = term;
+    for (uint64_t i = 1; i < level->ways; i++) {
+        term *= others / (double)i;
+        share += term;
+    }
+    return share < NEAR ? 0 : share > 1 - NEAR ? 1 : share;
+}
+
+const char *ll_cache_policy_name(enum ll_cache_policy policy)
+{
+    static const char *const names[] = {
+#define LL_CACHE_POLICY(word, name, ...) name,
+#include "sim/machine/cache_policies.def"
+#undef LL_CACHE_POLICY
+    };
+    assert(policy < LL_CACHE_POLICY_COUNT);
+    return names[policy];
+}
+
+static bool parse_device(const char **text, uint64_t *device)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *device = strtoull(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+static bool parse_links(const char *text, double *links)
+{
+    char *end;
+    size_t length = strspn(text, "0123456789.");
+    *links = ll_strtod(text, &end);
+    return length > 0 && end == text + length && *end == '\0' && isfinite(*links) && *links > 0;
+}
+
+bool ll_edge_parse(const char *text, struct ll_network_edge *edge)
+{
+    *edge = (struct ll_network_edge){.links = 1};
+    if (!parse_device(&text, &edge->from) || (*text != '-' && *text != '>'))
+        return false;
+    edge->both_ways = *text++ == '-';
+    if (!parse_device(&text, &edge->to) || edge->to == edge->from)
+        return false;
+    return *text == '\0' || (*text == 'x' && parse_links(text + 1, &edge->links));
+}
+
+static struct ll_arithmetic arithmetic_SYSTOLIC(const struct ll_unit *unit)
+{
+    const struct ll_systolic *array = &unit->systolic;
+    return (struct ll_arithmetic){(double)array->rows * (double)array->cols, array->macs, 2};
+}
+
+static struct ll_arithmetic arithmetic_MATRIX(const struct ll_unit *unit)
+{
+    return (struct ll_arithmetic){1, unit->matrix.macs, 2};
+}
+
+static struct ll_arithmetic arithmetic_SPATIAL(const struct ll_unit *unit)
+{
+    return (struct ll_arithmetic){(double)unit->spatial.elements, unit->spatial.macs, 2};
+}
+
+static struct ll_arithmetic arithmetic_VECTOR(const struct ll_unit *unit)
+{
+    return (struct ll_arithmetic){(double)unit->vector.lanes, unit->vector.flops, 1};
+}
+
+struct ll_arithmetic ll_unit_arithmetic(const struct ll_unit *unit)
+{
+    static struct ll_arithmetic (*const by_model[])(const struct ll_unit *) = {
+#define LL_UNIT_MODEL(word, ...) arithmetic_##word,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+    };
+    return by_model[unit->model](unit);
+}
+
+double ll_unit_flops_per_cycle(const struct ll_unit *unit, enum ll_dtype dtype)
+{
+    struct ll_arithmetic arithmetic = ll_unit_arithmetic(unit);
+    return arithmetic.flops * arithmetic.elements * arithmetic.rates[dtype];
+}
+
+/* What an operation and a byte take, and how large the parts of a machine are: from its figures, and where it
+ * has none of its own. */
+
+/* The figure of the listed type that is as large or the next larger one, or of the largest; 0 when none is
+ * listed. */
+static double nearest_j(const double listed_j[LL_DTYPE_COUNT], uint64_t wanted_bits, bool floating_only)
+{
+    double best_j = 0;
+    uint64_t best_bits = UINT64_MAX, largest = 0;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
+        uint64_t bits = ll_dtype_bits((enum ll_dtype)i);
+        bool closer = bits >= wanted_bits ? bits < best_bits : best_bits == UINT64_MAX && bits > largest;
+        if (listed_j[i] <= 0 || !closer || (floating_only && !ll_dtype_is_floating((enum ll_dtype)i)))
+            continue;
+        best_j = listed_j[i];
+        largest = ll_max(largest, bits);
+        best_bits = bits >= wanted_bits ? bits : best_bits;
+    }
+    return best_j;
+}
+
+/* A type that the machine leaves out costs what another does. An integer addition costs no more than a
+ * floating one of its size, but not the other way round. */
+static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
+{
+    if (listed_j[dtype] > 0)
+        return listed_j[dtype];
+    bool floating = ll_dtype_is_floating(dtype);
+    double nearest = nearest_j(listed_j, ll_dtype_bits(dtype), floating);
+    return nearest > 0 ? nearest : nearest_j(listed_j, ll_dtype_bits(dtype), false);
+}
+
+double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    return of_dtype(machine->energy.mac_j, dtype);
+}
+
+double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work, enum ll_dtype dtype)
+{
+    const struct ll_energy *energy = &machine->energy;
+    double op_j = of_dtype(energy->op_j, dtype), of_mac_j = ll_machine_mac_j(machine, dtype) / 2;
+    double lanes_j = op_j > 0 ? op_j : of_mac_j;
+    return (double)work->flops * (ll_is_product(work) ? of_mac_j : lanes_j) + (double)work->between * lanes_j;
+}
+
+/* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into
+ * banks: read energies of CACTI 7 grow with the square root of the size. */
+double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
+{
+    const struct ll_energy *energy = &machine->energy;
+    if (energy->level_j_per_byte[l] > 0)
+        return energy->level_j_per_byte[l];
+    if (!ll_level_is_on_chip(machine, l))
+        return energy->off_chip_j_per_byte;
+    uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
+    return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
+}
+
+double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+{
+    int catcher = ll_catcher(machine, level, operand);
+    return catcher == LL_CATCHER_UNIT ? 0 : ll_machine_level_j(machine, (uint64_t)catcher);
+}
+
+/* The arithmetic of a unit is as large as its largest type needs: the types share multipliers. */
+double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u)
+{
+    const struct ll_unit *unit = &machine->units[u];
+    struct ll_arithmetic arithmetic = ll_unit_arithmetic(unit);
+    double macs = arithmetic.elements * arithmetic.flops / 2, largest_m2 = 0;
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        largest_m2 = fmax(largest_m2, machine->area.pe_m2[i] * arithmetic.rates[i]);
+    return largest_m2 * macs * (double)unit->count;
+}
+
+double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l)
+{
+    if (!ll_level_is_on_chip(machine, l))
+        return 0;
+    double instances = (double)ll_machine_instances(machine, l);
+    return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;
+}
+
+double ll_machine_area_m2(const struct ll_machine *machine)
+{
+    if (!machine->area_given)
+        return NAN;
+    double total_m2 = machine->area.fixed_m2;
+    for (uint64_t u = 0; u < machine->unit_count; u++)
+        total_m2 += ll_machine_unit_area_m2(machine, u);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        total_m2 += ll_machine_level_area_m2(machine, l);
+    return total_m2;
+}
+
+double ll_machine_static_w(const struct ll_machine *machine)
+{
+    const struct ll_energy *energy = &machine->energy;
+    if (energy->static_w > 0 || energy->leakage_w_per_mm2 == 0 || !machine->area_given)
+        return energy->static_w;
+    return energy->leakage_w_per_mm2 * ll_machine_area_m2(machine) * 1e6;
+}
+
+/* What a device costs to make, to first order: good dies of a wafer, memory, and what is fixed. */
+
+/* Dies beside each other on a round wafer, the cut ones at its edge left out. */
+static double dies_on(double wafer_mm, double die_mm2)
+{
+    double pi = acos(-1), radius_mm = wafer_mm / 2;
+    return fmax(0, floor(pi * radius_mm * radius_mm / die_mm2 - pi * wafer_mm / sqrt(2 * die_mm2)));
+}
+
+static double yield_of(const struct ll_pricing *pricing, double die_mm2)
+{
+    double defects = pricing->defects_per_cm2 * die_mm2 / 100, clustering = pricing->clustering;
+    return clustering > 0 ? pow(1 + defects / clustering, -clustering) : exp(-defects);
+}
+
+bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced)
+{
+    const struct ll_pricing *pricing = &machine->pricing;
+    uint64_t outermost = machine->level_count - 1;
+    double dies = (double)pricing->dies, die_mm2 = ll_machine_area_m2(machine) * 1e6 / dies;
+    *priced = (struct ll_priced){0};
+    if (!machine->pricing_given || machine->level_count == 0 || (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
+        return false;
+    if (pricing->wafer_usd > 0) {
+        priced->dies_per_wafer = dies_on(pricing->wafer_mm, die_mm2);
+        priced->yield = yield_of(pricing, die_mm2);
+        priced->dies_usd = dies * pricing->wafer_usd / (priced->dies_per_wafer * priced->yield);
+    }
+    if (!ll_level_is_on_chip(machine, outermost))
+        priced->memory_usd =
+            pricing->memory_usd_per_GiB * (double)machine->levels[outermost].size_bytes / 0x1p30;
+    priced->fixed_usd = pricing->fixed_usd;
+    priced->all_usd = priced->dies_usd + priced->memory_usd + priced->fixed_usd;
+    return priced->dies_per_wafer >= 1 || pricing->wafer_usd == 0;
+}
