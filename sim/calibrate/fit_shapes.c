@@ -6,7 +6,7 @@
  * than another is no measure of memory traffic, and would stretch that of a network where nothing is. */
 #include "sim/calibrate/fit.h"
 
-#include "sim/cost/seen.h"
+#include "sim/cost/cost_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "models/model.h"
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/replay/exchanges.h"
 #include "sim/replay/infeed.h"
 #include "tracer/base/pool.h"

@@ -1,20 +1,389 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of a cost: which unit, which variant of the work, which of the unit's ways; the rest follows
- * (sized.c). */
 #include "sim/cost/cost.h"
-
-#include "sim/cost/choice.h"
-#include "sim/cost/from_host.h"
-#include "sim/cost/layout.h"
-#include "sim/cost/sized.h"
-#include "sim/cost/skip.h"
-#include "sim/cost/start.h"
-#include "sim/cost/unit_model.h"
-#include "sim/cost/variants.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+
+#include "sim/cost/cost_parts.h"
+
+/* What the workers of the host take to prepare an op's result. */
+static double prepare_s(const struct ll_host *host, enum ll_op_kind kind, uint64_t bytes,
+                        struct ll_explain *why)
+{
+    double rate_Bps = kind == LL_OP_HOST_INPUT ? host->prepare_Bps : host->encode_Bps;
+    double workers = (double)ll_max(1, host->workers), time_s = 0;
+    if (rate_Bps > 0) {
+        time_s = (double)bytes / (rate_Bps * workers);
+        ll_say(why, "prepared by the host: %" PRIu64 " / (%.10g * %.10g) = %.10g s", bytes, rate_Bps, workers,
+               time_s);
+    }
+    return time_s;
+}
+
+/* Prepared, then on its way. The latency is that of bringing input at all: what is made of input that came
+ * before goes with it. */
+static void host_sends(const struct ll_host *host, enum ll_op_kind kind, const struct ll_work *work,
+                       struct ll_cost *cost, struct ll_explain *why)
+{
+    if (host->bandwidth_Bps == 0) {
+        ll_say(why, "inputs are there already: 0 = 0 s");
+        return;
+    }
+    double latency_s = kind == LL_OP_HOST_INPUT ? host->latency_s : 0;
+    cost->prepare_s = prepare_s(host, kind, work->c_bytes, why);
+    cost->host_s = latency_s + (double)work->c_bytes / host->bandwidth_Bps;
+    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", latency_s, work->c_bytes,
+           host->bandwidth_Bps, cost->host_s);
+    if (cost->prepare_s > 0)
+        ll_say(why, "both: %.10g + %.10g = %.10g s", cost->prepare_s, cost->host_s,
+               cost->prepare_s + cost->host_s);
+    cost->host_s += cost->prepare_s;
+}
+
+/* To the host or back: over the same link, nothing to prepare. */
+static void host_swaps(const struct ll_host *host, const struct ll_work *work, struct ll_cost *cost,
+                       struct ll_explain *why)
+{
+    uint64_t bytes = ll_max(work->a_bytes, work->c_bytes);
+    if (host->bandwidth_Bps == 0) {
+        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
+        return;
+    }
+    cost->host_s = host->latency_s + (double)bytes / host->bandwidth_Bps;
+    ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s, bytes,
+           host->bandwidth_Bps, cost->host_s);
+}
+
+static const struct ll_unit *caster(const struct ll_machine *machine, enum ll_dtype dtype)
+{
+    for (uint64_t i = 0; i < machine->unit_count; i++)
+        if (machine->units[i].model == LL_UNIT_VECTOR && machine->units[i].vector.casts[dtype] > 0)
+            return &machine->units[i];
+    return NULL;
+}
+
+double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task,
+                 struct ll_explain *why)
+{
+    enum ll_dtype stored = (enum ll_dtype)task->work->dtype;
+    bool needed = stored != task->dtype && task->work->flops > 0;
+    const struct ll_unit *unit = needed ? caster(machine, stored) : NULL;
+    if (!unit)
+        return 0;
+    bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
+    double bytes =
+        plain_product ? ll_compulsory_bytes(&task->problem) : ll_rows_bytes(kernel, task->work, why);
+    double each = unit->vector.casts[stored], size = ll_dtype_spread(stored), elements = bytes / size;
+    double time_s = elements / (each * (double)unit->count * unit->clock_hz);
+    ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", unit->name,
+           ll_dtype_name(stored), ll_dtype_name(task->dtype), bytes, size, each, unit->count, unit->clock_hz,
+           time_s);
+    return time_s;
+}
+
+/* Fills overhead_s, behind_s and more_s; way_s: what starting this way costs in all, 0: as any. Pure. */
+static void cost_start(const struct ll_machine *machine, const struct ll_kernel *kernel, double way_s,
+                       struct ll_cost *cost, struct ll_explain *why)
+{
+    double usual_s = kernel->overhead_s > 0 ? kernel->overhead_s : machine->software.op_overhead_s;
+    cost->overhead_s = usual_s;
+    cost->behind_s = kernel->behind * usual_s;
+    cost->more_s = fmax(0, way_s - (cost->overhead_s - cost->behind_s));
+    if (cost->behind_s > 0)
+        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
+               kernel->behind, usual_s, cost->behind_s);
+    if (cost->more_s > 0)
+        ll_say(why, "to start all kernels of this way, beyond that: %.10g - (%.10g - %.10g) = %.10g s", way_s,
+               cost->overhead_s, cost->behind_s, cost->more_s);
+}
+
+double ll_largest_of(uint64_t count)
+{
+    double below = ((double)count - 0.375) / ((double)count + 0.25), low = 0, high = 40;
+    /* As many halvings as a double has digits. */
+    for (int i = 0; i < 64 && count > 1; i++) {
+        double middle = (low + high) / 2;
+        /* What lies above is small, and so exact. */
+        if (0.5 * erfc(middle / sqrt(2)) > 1 - below)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The most of `window` neighbours, counted from a multiple of it, that are not zero. */
+static uint64_t most_in(const struct ll_work *work, uint64_t window)
+{
+    if (window % work->of == 0)
+        return work->kept * (window / work->of);
+    return work->of % window == 0 ? ll_min(work->kept, window) : window;
+}
+
+/* What is left of k is so many; a is taken in as a whole. A column that waits multiplies nothing. */
+static void shorten(struct ll_task *task, uint64_t left, double zeros)
+{
+    task->zeros = zeros;
+    task->a_each = (double)task->problem.dims.k / (double)left;
+    task->problem.dims.k = left;
+    task->problem.element[LL_OPERAND_A] *= task->a_each;
+    task->problem.element[LL_OPERAND_B] *= task->a_each;
+}
+
+/* In groups of the unit's pattern, where they serve. */
+static void skip_groups(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+{
+    const struct ll_work *work = task->work;
+    uint64_t taken = unit->skips.kept, of = unit->skips.of, k = task->problem.dims.k;
+    uint64_t left = of > 0 ? ll_mul(ll_ceil_div(k, of), taken) : k;
+    if (left >= k || work->unstructured || most_in(work, of) > taken)
+        return;
+    shorten(task, left, fmax(0, (1 + task->zeros) * (double)left / (double)k - 1));
+    ll_say(why,
+           "%s takes %" PRIu64 " of each %" PRIu64 " along k: ceil(%" PRIu64 " / %" PRIu64 ") * %" PRIu64
+           " = %" PRIu64,
+           unit->name, taken, of, k, of, taken, left);
+}
+
+/* Whatever is not zero, where all columns have as many. */
+static void skip_even(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+{
+    const struct ll_work *work = task->work;
+    uint64_t k = task->problem.dims.k, groups = k / work->of, rest = ll_min(k % work->of, work->kept);
+    uint64_t left = groups * work->kept + rest;
+    if (left >= k)
+        return;
+    shorten(task, left, 0);
+    ll_say(why,
+           "%s takes what is not zero along k, of whole groups and of the rest: floor(%" PRIu64 " / %" PRIu64
+           ") * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
+           unit->name, k, work->of, work->kept, rest, left);
+}
+
+/* Whatever is not zero, where columns wait for each other. */
+static void skip_uneven(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+{
+    const struct ll_work *work = task->work;
+    uint64_t k = task->problem.dims.k, together = ll_min(unit->skips_unstructured, task->problem.dims.n);
+    double share = (double)work->kept / (double)work->of, mean = (double)k * share,
+           z = ll_largest_of(together);
+    double most = ceil(mean + z * sqrt(mean * (1 - share)));
+    if (most >= (double)k)
+        return;
+    shorten(task, (uint64_t)most, 0);
+    ll_say(why,
+           "elements of a column that are not zero, in the mean: %" PRIu64 " * %" PRIu64 " / %" PRIu64
+           " = %.10g",
+           k, work->kept, work->of, mean);
+    ll_say(why,
+           "columns wait for the one of %" PRIu64
+           " that has most, which lies where a normal curve has of its area "
+           "below: (%" PRIu64 " - 0.375) / (%" PRIu64 " + 0.25) = %.10g",
+           together, together, together, ((double)together - 0.375) / ((double)together + 0.25));
+    ll_say(why,
+           "%s takes what is not zero along k, and so many standard deviations more: "
+           "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %.10g",
+           unit->name, mean, z, mean, share, most);
+}
+
+void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+{
+    uint64_t k = task->problem.dims.k;
+    if (!task->is_product || task->work->of == 0)
+        return;
+    if (unit->skips_unstructured == 0)
+        skip_groups(task, unit, why);
+    else if (task->work->unstructured)
+        skip_uneven(task, unit, why);
+    else
+        skip_even(task, unit, why);
+    if (task->problem.dims.k < k)
+        ll_say(why,
+               "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64
+               " = %.10g",
+               k, task->problem.dims.k, task->a_each);
+}
+
+static bool moves_only(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_MOVE || work->kind == LL_WORK_GATHER;
+}
+
+static bool can_run(const struct ll_machine *machine, const struct ll_unit *unit, const struct ll_work *work,
+                    enum ll_dtype dtype)
+{
+    const struct ll_unit_model *model = ll_unit_model(unit->model);
+    bool product = ll_is_product(work) && !ll_on_lanes(&machine->software, work);
+    if (product ? !model->products : !model->elements)
+        return false;
+    return moves_only(work) || ll_unit_flops_per_cycle(unit, dtype) > 0;
+}
+
+/* Special kernels take single plain products whose sides suit them. */
+static bool sides_suit(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = &work->gemm;
+    uint64_t align = unit->align;
+    return align == 0 || (work->kind == LL_WORK_GEMM && d->batch == 1 &&
+                          (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
+}
+
+/* Kernels that load pieces of lines take products whose lines are whole pieces: they run along n and k, but
+ * for a left operand that is given transposed, whose m is not asked. Convolutions are another library's. */
+static bool lines_suit(const struct ll_unit *unit, const struct ll_work *work)
+{
+    const struct ll_gemm *d = work->kind == LL_WORK_SEQUENCE ? &work->sequence.step : &work->gemm;
+    uint64_t each = ll_dtype_bits((enum ll_dtype)work->dtype), piece = unit->line_align;
+    bool asked = piece > 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
+                 (work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE);
+    return !asked || (d->n * each % (8 * piece) == 0 && d->k * each % (8 * piece) == 0);
+}
+
+static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+{
+    return sides_suit(unit, work) && lines_suit(unit, work);
+}
+
+/* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
+static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                         enum ll_dtype dtype)
+{
+    enum { SUITS, LISTED, UNLISTED, TRIES };
+    for (int try = SUITS; try < TRIES; try++)
+        for (uint32_t i = 0; i < machine->unit_count; i++) {
+            const struct ll_unit *unit = &machine->units[i];
+            bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
+            if (meant && can_run(machine, unit, work, dtype) && (try != SUITS || suits(unit, work)))
+                return i;
+        }
+    return LL_NO_UNIT;
+}
+
+/* A batch of one product is one product to a library, whatever it was called for. */
+static enum ll_op_kind run_as(enum ll_op_kind kind, const struct ll_work *work)
+{
+    bool single = kind == LL_OP_BATCH_MATMUL && work->kind == LL_WORK_GEMM && work->gemm.batch == 1;
+    return single ? LL_OP_MATMUL : kind;
+}
+
+uint32_t ll_choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                        enum ll_dtype *dtype)
+{
+    enum ll_dtype types[LL_DTYPE_COUNT];
+    size_t count = ll_computed_as((enum ll_dtype)work->dtype, types);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t unit = unit_for(machine, run_as(kind, work), work, types[i]);
+        *dtype = types[i];
+        if (unit != LL_NO_UNIT)
+            return unit;
+    }
+    return LL_NO_UNIT;
+}
+
+const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind)
+{
+    static const struct ll_unit_model *const models[] = {
+#define LL_UNIT_MODEL(word, ...) &ll_cost_##word,
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+    };
+    assert(kind < LL_UNIT_MODEL_COUNT);
+    return models[kind];
+}
+
+/* The most, of all instances halved again and again, that are fewer than the unit employs. */
+static uint64_t fewer_at_work(const struct ll_unit *unit, const struct ll_task *task)
+{
+    uint64_t count = ll_max(unit->count, task->instances);
+    while (count >= unit->count && count > 1)
+        count = ll_ceil_div(count, 2);
+    return count;
+}
+
+uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task)
+{
+    if (unit->count <= 1)
+        return 1;
+    uint32_t ways = 2;
+    for (uint64_t count = fewer_at_work(unit, task); count > 1; count = ll_ceil_div(count, 2))
+        ways++;
+    return ways;
+}
+
+uint64_t ll_count_at_work(const struct ll_unit *unit, const struct ll_task *task, uint32_t way)
+{
+    if (way == 0)
+        return unit->count;
+    uint64_t count = fewer_at_work(unit, task);
+    for (uint32_t i = 1; i < way; i++)
+        count = ll_ceil_div(count, 2);
+    return count;
+}
+
+static uint64_t part(uint64_t size, uint64_t parts, uint64_t grain)
+{
+    uint64_t grains = ll_ceil_div(ll_ceil_div(size, grain), parts);
+    return ll_min(size, ll_mul(grains, grain));
+}
+
+double ll_gemm_macs(const struct ll_gemm *dims)
+{
+    return (double)dims->batch * (double)dims->m * (double)dims->n * (double)dims->k;
+}
+
+struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
+                         uint64_t row_grain, uint64_t column_grain)
+{
+    struct ll_gemm share = {.batch = part(dims->batch, batches, 1),
+                            .m = part(dims->m, rows, row_grain),
+                            .n = part(dims->n, columns, column_grain),
+                            .k = dims->k};
+    return (struct ll_split){.share = share,
+                             .used = ll_ceil_div(dims->batch, share.batch) * ll_ceil_div(dims->m, share.m) *
+                                     ll_ceil_div(dims->n, share.n)};
+}
+
+/* Rows and columns of operands that a part loads, of so many parts of a product side by side in `columns`. */
+static uint64_t loaded(const struct ll_gemm *dims, uint64_t parts, uint64_t columns)
+{
+    return ll_ceil_div(dims->n, columns) + ll_ceil_div(dims->m, parts / columns);
+}
+
+struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count)
+{
+    uint64_t batches = ll_min(dims->batch, count), rest = count / batches, most = ll_min(dims->n, rest);
+    double m = (double)dims->m, n = (double)dims->n, all = (double)rest;
+    /* Were all numbers whole, n / columns + m * columns / rest would be loaded, which is least at their
+     * geometric mean and grows on both sides of it: no number is better from where that is worse. */
+    uint64_t middle = (uint64_t)fmin(fmax(sqrt(all * n / m), 1), (double)most), best = middle;
+    for (int step = -1; step <= 1; step += 2)
+        for (uint64_t columns = middle + (uint64_t)step; columns >= 1 && columns <= most;
+             columns += (uint64_t)step) {
+            if (n / (double)columns + m * (double)columns / all >= (double)loaded(dims, rest, best))
+                break;
+            if (loaded(dims, rest, columns) < loaded(dims, rest, best))
+                best = columns;
+        }
+    return ll_split(dims, batches, rest / best, best, 1, 1);
+}
+
+double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,
+                     const double passes[LL_OPERAND_COUNT], double by_operand[LL_OPERAND_COUNT])
+{
+    const struct ll_gemm *whole = &task->problem.dims;
+    double batch = (double)share->batch / (double)whole->batch, m = (double)share->m / (double)whole->m;
+    double n = (double)share->n / (double)whole->n, k = (double)share->k / (double)whole->k;
+    const double parts[LL_OPERAND_COUNT] = {passes[LL_OPERAND_A] * task->unit_pass[LL_OPERAND_A] * m * k,
+                                            passes[LL_OPERAND_B] * task->unit_pass[LL_OPERAND_B] * k * n,
+                                            passes[LL_OPERAND_C] * task->unit_pass[LL_OPERAND_C] * m * n};
+    for (int i = 0; by_operand && i < LL_OPERAND_COUNT; i++)
+        by_operand[i] = shares * batch * parts[i];
+    return shares * batch * (parts[LL_OPERAND_A] + parts[LL_OPERAND_B] + parts[LL_OPERAND_C]);
+}
+
+/* The order of a cost: which unit, which variant of the work, which of the unit's ways; the rest follows
+ * (sized.c). */
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
 static double steps_s(const struct ll_sized *s, struct ll_explain *why)
@@ -121,7 +490,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
                              .serial = kernel.serial,
                              .made = s.made,
                              .zeros = s.task.zeros};
-    ll_cost_start(machine, &kernel, variant->overhead_s, cost, why);
+    cost_start(machine, &kernel, variant->overhead_s, cost, why);
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = ll_sized_employed(&s, why);
@@ -183,10 +552,10 @@ static bool needs_no_unit(const struct question *q, struct ll_cost *cost, struct
         ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
         return true;
     case LL_WORK_SWAP:
-        ll_host_swaps(&q->machine->host, q->work, cost, why);
+        host_swaps(&q->machine->host, q->work, cost, why);
         return true;
     case LL_WORK_HOST:
-        ll_host_sends(&q->machine->host, q->kind, q->work, cost, why);
+        host_sends(&q->machine->host, q->kind, q->work, cost, why);
         return true;
     default:
         return false;

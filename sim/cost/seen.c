@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/cost/seen.h"
+#include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>
 #include <math.h>

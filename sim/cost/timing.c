@@ -1,15 +1,359 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages to seconds: the first piece passes alone, then the slowest stage sets the pace (see cost.h). What
- * earlier ops saved shortens a level's stage in proportion (stage.h). */
-#include "sim/cost/cost.h"
-#include "sim/cost/stage.h"
-#include "sim/cost/turns.h"
-#include "tracer/base/plain.h"
-
+/* The recurrence only takes maxima and adds, so a tile is a matrix over (max, +) that turns the times of the
+ * tiles before it into those with it (Baccelli, Cohen, Olsder and Quadrat, "Synchronization and Linearity",
+ * 1992, chapter 2). What repeats is a power of a matrix, found by squaring: a loop of n equal rounds costs
+ * log n products, edges are matrices of their own. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/cost/cost.h"
+#include "sim/cost/cost_parts.h"
+#include "tracer/base/num.h"
+#include "tracer/base/plain.h"
+
+/* What the next tile may have to wait for. */
+enum { LOADED, WORKED, WORKED_BEFORE, STORED, STORED_BEFORE, TIMES };
+
+struct step {
+    double after[TIMES][TIMES]; /* after[i][j]: time i is at least the earlier time j plus this */
+};
+
+struct tile {
+    double load_s, work_s, store_s;
+    bool single;
+};
+
+static struct step nothing(void)
+{
+    struct step step;
+    for (int i = 0; i < TIMES; i++)
+        for (int j = 0; j < TIMES; j++)
+            step.after[i][j] = i == j ? 0 : -INFINITY;
+    return step;
+}
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* One step, then another. */
+static struct step then(const struct step *one, const struct step *other)
+{
+    struct step both;
+    for (int i = 0; i < TIMES; i++)
+        for (int j = 0; j < TIMES; j++) {
+            double most = -INFINITY;
+            for (int k = 0; k < TIMES; k++)
+                most = later(most, other->after[i][k] + one->after[k][j]);
+            both.after[i][j] = most;
+        }
+    return both;
+}
+
+static struct step times(struct step step, uint64_t count)
+{
+    if (count == 1)
+        return step;
+    struct step all = nothing();
+    for (; count; count /= 2) {
+        if (count & 1)
+            all = then(&all, &step);
+        if (count > 1)
+            step = then(&step, &step);
+    }
+    return all;
+}
+
+/* An event waits for another one. */
+static void wait_for(double row[TIMES], const double other[TIMES])
+{
+    for (int j = 0; j < TIMES; j++)
+        row[j] = later(row[j], other[j]);
+}
+
+static void take(double row[TIMES], double time_s)
+{
+    for (int j = 0; j < TIMES; j++)
+        row[j] += time_s;
+}
+
+static struct step step_of(const struct tile *tile)
+{
+    struct step old = nothing(), step = old;
+    wait_for(step.after[LOADED], old.after[tile->single ? WORKED : WORKED_BEFORE]);
+    take(step.after[LOADED], tile->load_s);
+    wait_for(step.after[WORKED], step.after[LOADED]);
+    wait_for(step.after[WORKED], old.after[tile->single ? STORED : STORED_BEFORE]);
+    take(step.after[WORKED], tile->work_s);
+    wait_for(step.after[STORED], step.after[WORKED]);
+    take(step.after[STORED], tile->store_s);
+    memcpy(step.after[WORKED_BEFORE], old.after[WORKED], sizeof old.after[WORKED]);
+    memcpy(step.after[STORED_BEFORE], old.after[STORED], sizeof old.after[STORED]);
+    return step;
+}
+
+/* The innermost loop: where it gathers, only its last round stores. */
+static struct step innermost(const struct ll_tile_nest *nest, struct tile tile)
+{
+    const int d = LL_TILE_LOOPS - 1;
+    struct tile last = tile, silent = tile;
+    bool edge = nest->edge[d] > 0;
+    if (edge) {
+        last.load_s *= nest->edge[d];
+        last.work_s *= nest->edge[d];
+    }
+    if (nest->gathers)
+        silent.store_s = 0;
+    else if (edge)
+        last.store_s *= nest->edge[d];
+    struct step one = step_of(&silent), end = step_of(&last);
+    struct step before = times(one, nest->whole[d] - (edge ? 0 : 1));
+    return then(&before, &end);
+}
+
+static struct step loop(const struct ll_tile_nest *nest, int d, struct tile tile)
+{
+    if (d == LL_TILE_LOOPS - 1)
+        return innermost(nest, tile);
+    struct step round = loop(nest, d + 1, tile);
+    struct step all = times(round, nest->whole[d]);
+    if (nest->edge[d] <= 0)
+        return all;
+    tile.load_s *= nest->edge[d];
+    tile.work_s *= nest->edge[d];
+    tile.store_s *= nest->edge[d];
+    struct step edge = loop(nest, d + 1, tile);
+    return then(&all, &edge);
+}
+
+double ll_tile_volume(const struct ll_tile_nest *nest)
+{
+    double volume = 1;
+    for (int d = 0; d < LL_TILE_LOOPS; d++)
+        volume *= (double)nest->whole[d] + nest->edge[d];
+    return volume;
+}
+
+double ll_pipeline_s(const struct ll_tile_nest *nest, double load_s, double work_s, double store_s)
+{
+    const int inner = LL_TILE_LOOPS - 1;
+    double tiles = ll_tile_volume(nest);
+    double results = nest->gathers ? tiles / ((double)nest->whole[inner] + nest->edge[inner]) : tiles;
+    struct tile tile = {load_s / tiles, work_s / tiles, store_s / results, nest->single};
+    struct step all = loop(nest, 0, tile);
+    double end_s = 0;
+    for (int j = 0; j < TIMES; j++)
+        end_s = fmax(end_s, all.after[STORED][j]);
+    return end_s;
+}
+
+uint64_t ll_numa_working(const struct ll_level *level, uint64_t units)
+{
+    return level->numa_given ? ll_max(1, ll_min(level->numa.nodes, units)) : 1;
+}
+
+double ll_numa_remote(const struct ll_level *level, uint64_t units)
+{
+    double nodes = (double)level->numa.nodes;
+    if (!level->numa_given)
+        return 0;
+    if (level->numa.placement == LL_PLACEMENT_INTERLEAVED)
+        return (nodes - 1) / nodes;
+    return 1 - (double)ll_numa_working(level, units) / nodes;
+}
+
+double ll_numa_Bps(const struct ll_level *level, uint64_t units)
+{
+    if (ll_numa_remote(level, units) == 0)
+        return INFINITY;
+    return level->numa.link_Bps * (double)level->numa.nodes * (double)ll_numa_working(level, units);
+}
+
+double ll_numa_latency_s(const struct ll_level *level, uint64_t units)
+{
+    return level->latency_s + ll_numa_remote(level, units) * level->numa.latency_s;
+}
+
+/* An operand of a product in one level. */
+struct flow {
+    double once, asked; /* bytes; asked: by the unit, 0 where another memory catches it */
+    double level_j, inside_j;
+};
+
+static struct flow flow_of(const struct ll_machine *machine, const struct ll_task *task,
+                           const struct ll_way *way, uint64_t l, enum ll_operand i)
+{
+    const struct ll_work *work = task->work;
+    const double once[] = {(double)work->a_bytes, (double)work->b_bytes, (double)work->c_bytes};
+    bool feeds = ll_catcher(machine, l, i) == LL_CATCHER_UNIT;
+    return (struct flow){.once = once[i],
+                         .asked = feeds ? (double)task->steps * way->asked_bytes[i] : 0,
+                         .level_j = ll_machine_level_j(machine, l),
+                         .inside_j = ll_machine_inside_j(machine, l, i)};
+}
+
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                   struct ll_explain *why)
+{
+    double sum_j = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+            if (!ll_level_holds(&machine->levels[l], i))
+                continue;
+            struct flow flow = flow_of(machine, task, way, l, i);
+            double each_j = flow.level_j + flow.inside_j, before_j = sum_j;
+            sum_j += fmax(flow.once, flow.asked) * each_j;
+            if (each_j > 0)
+                ll_say(
+                    why,
+                    "energy of memories, and %s of %s: %.10g + max(%.10g, %.10g) * (%.10g + %.10g) = %.10g J",
+                    ll_operand_name(i), machine->levels[l].name, before_j, flow.once, flow.asked,
+                    flow.level_j, flow.inside_j, sum_j);
+        }
+    return sum_j;
+}
+
+double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s,
+                  struct ll_explain *why)
+{
+    const struct ll_energy *energy = &machine->energy;
+    double mac_j = ll_machine_mac_j(machine, draw->dtype);
+    double asked_j = draw->macs * mac_j + draw->memory_j;
+    if (energy->limit_w == 0 || draw->macs == 0)
+        return full_s;
+    double static_w = ll_machine_static_w(machine), left_w = energy->limit_w - static_w;
+    if (asked_j <= left_w * full_s)
+        return full_s;
+    double exponent = fmax(1, energy->power_per_clock), asked_w = asked_j / full_s;
+    double share = pow(left_w / asked_w, 1 / exponent), time_s = full_s / share;
+    ll_say(why,
+           "power that arithmetic and memories ask for at the full clock: (%.10g * %.10g + %.10g) / %.10g = "
+           "%.10g W",
+           draw->macs, mac_j, draw->memory_j, full_s, asked_w);
+    ll_say(why, "power that is left, of that: (%.10g - %.10g) / %.10g = %.10g", energy->limit_w, static_w,
+           asked_w, left_w / asked_w);
+    if (exponent > 1)
+        ll_say(why, "share of the clock that it sustains: %.10g^(1 / %.10g) = %.10g", left_w / asked_w,
+               exponent, share);
+    ll_say(why, "compute, at that share: %.10g / %.10g = %.10g s", full_s, share, time_s);
+    return time_s;
+}
+
+/* In the type in which the unit computes, which may be wider than what is stored. */
+double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work *work,
+                         const struct ll_cost *cost)
+{
+    enum ll_dtype dtype = (enum ll_dtype)work->dtype;
+    if (cost->unit == LL_NO_UNIT)
+        return ll_machine_compute_j(machine, work, dtype);
+    return cost->made * (1 + cost->zeros) *
+           ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
+}
+
+double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,
+                        const struct ll_leftovers *found)
+{
+    double sum_j = cost->apart_bytes * ll_machine_level_j(machine, machine->level_count - 1);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        double left = fmax(0, cost->level_bytes[l] - (found ? found->saved_bytes[l] : 0));
+        if (left == 0)
+            continue;
+        sum_j += left * ll_machine_level_j(machine, l);
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            sum_j += left / cost->level_bytes[l] * cost->level_of[l][i] * ll_machine_inside_j(machine, l, i);
+    }
+    return sum_j;
+}
+
+struct ll_merit ll_cost_merit(const struct ll_machine *machine, const struct ll_work *work,
+                              const struct ll_cost *cost, const struct ll_leftovers *found, double time_s)
+{
+    if (!machine->energy_given)
+        return (struct ll_merit){time_s, 0};
+    double energy_j = ll_cost_compute_j(machine, work, cost) + ll_cost_moving_j(machine, cost, found);
+    double all_j = energy_j + ll_machine_static_w(machine) * time_s;
+    switch (machine->software.objective) {
+    case LL_OBJECTIVE_ENERGY:
+        return (struct ll_merit){all_j, time_s};
+    case LL_OBJECTIVE_EDP:
+        return (struct ll_merit){all_j * time_s, time_s};
+    default:
+        return (struct ll_merit){time_s, energy_j};
+    }
+}
+
+/* What passes a level, in bytes of both directions that take it as long. */
+struct turn {
+    uint64_t level;
+    double bytes;
+};
+
+/* Those that more passes come first; of equals the innermost. */
+static void insert(struct turn *turns, uint64_t count, struct turn turn)
+{
+    uint64_t at = count;
+    for (; at > 0 && turns[at - 1].bytes < turn.bytes; at--)
+        turns[at] = turns[at - 1];
+    turns[at] = turn;
+}
+
+/* Each level adds what its bytes take beyond the slowest pace of those that more passes. Returns which level
+ * takes the largest part. */
+static uint64_t add_up(const struct ll_machine *machine, const struct turn *turns, uint64_t count,
+                       struct ll_stage *innermost, struct ll_stage *stages, struct ll_explain *why)
+{
+    double all_s = 0, pace = 0, most_s = 0;
+    uint64_t most = turns[0].level;
+    for (uint64_t i = 0; i < count; i++) {
+        struct ll_stage *stage = &stages[turns[i].level];
+        double bytes = turns[i].bytes, before_s = all_s, rest_s = ll_stage_rest_s(stage);
+        all_s += fmax(0, rest_s - bytes * pace);
+        if (all_s > before_s) /* where the first piece is nearly all of it, their difference has few digits */
+            ll_say(why, "%s, in turn: %.10g + (%.13g - %.13g) - %.10g * %.10g = %.10g s",
+                   machine->levels[turns[i].level].name, before_s, stage->whole_s, stage->first_s, bytes,
+                   pace, all_s);
+        pace = bytes > 0 ? fmax(pace, rest_s / bytes) : pace;
+        double part_s = (bytes - (i + 1 < count ? turns[i + 1].bytes : 0)) * pace;
+        most = part_s > most_s ? turns[i].level : most;
+        most_s = fmax(most_s, part_s);
+        stage->whole_s = stage->first_s;
+    }
+    innermost->whole_s += all_s;
+    return most;
+}
+
+/* Makes one stage of those of each row of such caches and of the level behind the last of them, in place:
+ * it stands at the innermost, and of the others nothing is left but first pieces. A byte takes as long as
+ * at the slowest of the levels that it passes, so that the stage takes no less than each of them, no more
+ * than all in a row, and no longer for more bandwidth, or fewer bytes, of any. stages: one for each level.
+ * most: for each level the one that takes the largest part of its stage; itself, but for such a row's
+ * innermost. Pure. */
+static void take_turns(const struct ll_machine *machine, const struct ll_cost *cost,
+                       const struct ll_leftovers *found, struct ll_stage *stages,
+                       uint64_t most[LL_MAX_LEVELS], struct ll_explain *why)
+{
+    struct turn turns[LL_MAX_LEVELS];
+    uint64_t count = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        double bytes = cost->level_bytes[l], left = fmax(0, bytes - (found ? found->saved_bytes[l] : 0));
+        double share = bytes > 0 ? left / bytes : 0;
+        bool waits = ll_level_waits(machine, l);
+        most[l] = l;
+        if (waits || count > 0)
+            insert(turns, count++, (struct turn){l, cost->level_price[l] * share});
+        if (waits || count == 0)
+            continue;
+        uint64_t innermost = l + 1 - count;
+        most[innermost] = add_up(machine, turns, count, &stages[innermost], stages, why);
+        count = 0;
+    }
+}
+
+/* Stages to seconds: the first piece passes alone, then the slowest stage sets the pace (see cost.h). What
+ * earlier ops saved shortens a level's stage in proportion (stage.h). */
 
 enum { COMPUTE, FIRST_LEVEL, MAX_STAGES = FIRST_LEVEL + LL_MAX_LEVELS };
 
@@ -248,7 +592,7 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
     uint64_t most_of[LL_MAX_LEVELS];
     bool sets_pace[MAX_STAGES];
     uint64_t feeding = feed_all(machine, cost, stages, why);
-    ll_take_turns(machine, cost, found, stages + FIRST_LEVEL, most_of, why);
+    take_turns(machine, cost, found, stages + FIRST_LEVEL, most_of, why);
     uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
     if (cost->gap_s > 0)
         ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);

@@ -1,4 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/cost/cost_parts.h"
+
+/* The block that a unit's passes over the operands tell of: so many rows and columns. */
+struct unit_block {
+    double rows, columns;
+};
+
+static struct unit_block block_of_unit(const struct ll_task *task, const struct ll_way *way)
+{
+    const struct ll_gemm *dims = &task->problem.dims;
+    double passes[LL_OPERAND_COUNT];
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        passes[i] = task->unit_pass[i] > 0 ? fmax(1, way->asked_bytes[i] / task->unit_pass[i]) : 1;
+    return (struct unit_block){(double)dims->m / passes[LL_OPERAND_B],
+                               (double)dims->n / passes[LL_OPERAND_A]};
+}
+
+/* Of so many units together, those that share an instance of a level. */
+static double sharing_units(const struct ll_level *level, double units)
+{
+    return level->scope == LL_SCOPE_DEVICE    ? units
+           : level->scope == LL_SCOPE_CLUSTER ? (double)level->share
+                                              : 1;
+}
+
+/* How many results are summed up at once within a memory that they pass by; 0: not known. */
+static double most_sums(const struct ll_machine *machine, const struct ll_task *task,
+                        const struct ll_way *way, uint64_t memory)
+{
+    int inside = ll_catcher(machine, memory, LL_OPERAND_C);
+    if (inside == LL_CATCHER_UNIT && !way)
+        return 0;
+    double units = sharing_units(&machine->levels[memory], way ? (double)way->units_used : 1);
+    if (inside == LL_CATCHER_UNIT) {
+        struct unit_block block = block_of_unit(task, way);
+        return units * fmax(1, block.rows) * fmax(1, block.columns);
+    }
+    double bytes = task->problem.element[LL_OPERAND_C] * fmax(1, task->problem.sum_width);
+    double copies = units / sharing_units(&machine->levels[inside], units);
+    return fmax(1, copies * ll_level_room(&machine->levels[inside]) / bytes);
+}
+
+void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                    uint64_t memory, struct ll_toll *toll)
+{
+    bool by_unit[LL_OPERAND_COUNT]; /* goes past all memories there, whose blocks are the unit's */
+    const struct ll_level *level = &machine->levels[memory];
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        toll->roomless[i] = !ll_level_holds(level, i);
+        by_unit[i] = toll->roomless[i] && way && ll_catcher(machine, memory, i) == LL_CATCHER_UNIT;
+    }
+    if (by_unit[LL_OPERAND_A])
+        toll->columns = block_of_unit(task, way).columns;
+    if (by_unit[LL_OPERAND_B])
+        toll->rows = block_of_unit(task, way).rows;
+    if (toll->roomless[LL_OPERAND_C])
+        toll->most_sums = most_sums(machine, task, way, memory);
+}
+
+/* Says what bounds blocks beside the room that they have, and whether others have blocks of their own. */
+static void tell_bounds(const struct ll_toll *toll, struct ll_explain *why)
+{
+    bool beside = false;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        beside |= toll->free[i] && !toll->roomless[i];
+    if (beside)
+        ll_say(why,
+               "others come there out of another level, in blocks of their own: what goes out of this one is "
+               "at least as much as follows");
+    if (toll->most_sums > 0)
+        ll_say(why, "results pass by, %.10g at once: blocks of them are no larger, or others have all of k",
+               toll->most_sums);
+    if (toll->columns > 0)
+        ll_say(why, "a passes by, to %.10g columns at once", toll->columns);
+    if (toll->rows > 0)
+        ll_say(why, "b passes by, to %.10g rows at once", toll->rows);
+}
+
+static bool loses_some(const struct ll_level *memory)
+{
+    return memory->cache_given && memory->cache.ways > 0 && memory->cache.policy != LL_CACHE_RANDOM;
+}
+
+/* The share of its right operand that each step but the first brings into a memory; 1 where nothing stays.
+ * Pure. */
+static double weights_again(const struct ll_task *task, const struct ll_problem *problem,
+                            const struct ll_level *memory)
+{
+    double m = (double)problem->dims.m, n = (double)problem->dims.n, k = (double)problem->dims.k,
+           batch = (double)problem->dims.batch;
+    if (!task->b_stays || problem->toll.roomless[LL_OPERAND_B])
+        return 1;
+    double weights = batch * k * n * problem->element[LL_OPERAND_B],
+           line = k * problem->element[LL_OPERAND_A] + n * problem->element[LL_OPERAND_C];
+    if (loses_some(memory))
+        return 1 - ll_cache_left(&memory->cache, memory->size_bytes,
+                                 (weights + batch * m * line) / (double)memory->size_bytes);
+    return weights + line <= ll_level_room(memory) ? 0 : 1;
+}
+
+/* Says of b bytes of weights, of which such a share comes again, how many come in all. */
+static void tell_weights_again(double again, double b, uint64_t steps, double weights, struct ll_explain *why)
+{
+    if (again > 0)
+        ll_say(why,
+               "of the weights %.10g come again each step: %.10g + (%" PRIu64
+               " - 1) * %.10g * %.10g = %.10g B",
+               again, b, steps, again, b, weights);
+}
+
 /* Traffic out of a level depends on what catches it further in:
  *
  *       unit | private levels (unit, cluster) ... | first shared level ... | outermost
@@ -22,17 +136,6 @@
  *
  * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
  * whole accesses (scatter.h). */
-#include "sim/cost/traffic.h"
-
-#include "sim/cost/bypass.h"
-#include "sim/cost/nested.h"
-#include "sim/cost/scatter.h"
-#include "sim/cost/task.h"
-#include "sim/cost/weights_again.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 /* Operands that go the same way: out of one level, into one catcher. */
 struct group {
@@ -160,11 +263,11 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         pass[i] = group->has[i] ? ll_operand_bytes(p, i) : 0;
     double a = pass[LL_OPERAND_A], b = pass[LL_OPERAND_B], c = pass[LL_OPERAND_C];
-    double again = ll_weights_again(task, p, memory);
+    double again = weights_again(task, p, memory);
     if (again < 1) {
         double weights = b + (double)(steps - 1) * again * b;
         double once = shares * (weights + (double)steps * (a + c));
-        ll_tell_weights_again(again, b, steps, weights, why);
+        tell_weights_again(again, b, steps, weights, why);
         ll_say(why,
                "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
                from, names_of(group), shares, weights, steps, a, c, once);
@@ -179,7 +282,7 @@ static struct flow blocked(const struct ll_machine *machine, const struct group 
         once[i] = group->has[i] || t.more[i] > 0 ? ll_operand_bytes(p, i) : 0;
         times[i] = group->has[i] ? t.passes[i] : t.more[i];
     }
-    ll_tell_bounds(&p->toll, why);
+    tell_bounds(&p->toll, why);
     double bytes = shares * (double)steps * t.bytes;
     ll_say(why,
            "out of %s%s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
@@ -206,7 +309,7 @@ static bool is_nested(const struct ll_machine *machine, const struct ll_task *ta
 {
     if (group->level < nested->first || group->level >= nested->end)
         return false;
-    return ll_weights_again(task, &nested->problem, &machine->levels[group->level - 1]) >= 1;
+    return weights_again(task, &nested->problem, &machine->levels[group->level - 1]) >= 1;
 }
 
 static struct flow nested_flow(const struct ll_machine *machine, const struct ll_nested *nested,

@@ -35,8 +35,7 @@
  *
  * Without a menu the unit is ideal: any tile will do and the work is dealt evenly, to as many units as
  * pays. What a memory of its own takes in is then said by the room there alone. */
-#include "sim/cost/lines.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>
 #include <math.h>

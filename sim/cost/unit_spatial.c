@@ -31,7 +31,7 @@
  *
  * The names and the counting are those of ZigZag (Mei et al., IEEE TC 70, 2021) and Timeloop (Parashar et
  * al., ISPASS 2019). */
-#include "sim/cost/loop_nest.h"
+#include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>
 #include <math.h>

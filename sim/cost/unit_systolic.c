@@ -28,8 +28,7 @@
  * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
  * largest share counts. How it is cut, and whether all of them work or fewer (where each has a memory of its
  * own, more of them load more copies of the operands), are ways to do it. */
-#include "sim/cost/task.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 #include "tracer/base/plain.h"
 
 #include <inttypes.h>

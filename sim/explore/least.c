@@ -9,7 +9,7 @@
  * was ever used. */
 #include "sim/explore/least.h"
 
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/replay/cached.h"
 
-#include "sim/cost/scatter.h"
-#include "sim/cost/task.h"
-#include "sim/cost/traffic.h"
+#include "sim/cost/cost_parts.h"
 
 #include <assert.h>
 #include <math.h>

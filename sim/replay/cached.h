@@ -11,7 +11,7 @@
 #ifndef LL_SIM_REPLAY_CACHED_H
 #define LL_SIM_REPLAY_CACHED_H
 
-#include "sim/cost/tiling.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/memory/cache.h"
 #include "sim/memory/dram_timed.h"
 #include "sim/memory/streams.h"

@@ -11,7 +11,7 @@
 #ifndef LL_SIM_REPLAY_EXCHANGES_H
 #define LL_SIM_REPLAY_EXCHANGES_H
 
-#include "sim/cost/explain.h"
+#include "sim/cost/cost.h"
 #include "sim/net/collective.h"
 #include "tracer/base/map.h"
 #include "tracer/ir/ops.h"

@@ -2,7 +2,7 @@
 #include "sim/replay/forms.h"
 
 #include "sim/cost/memo.h"
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

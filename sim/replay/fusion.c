@@ -9,7 +9,7 @@
  * do between it and its activation. */
 #include "sim/replay/replay_parts.h"
 
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 
 enum {
     MOST_OPERANDS = 64,   /* bits of ll_fused.held */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/replay/metrics.h"
 
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 
 #include <math.h>
 

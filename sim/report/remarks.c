@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/remarks.h"
 
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/replay/infeed.h"
 #include "sim/report/human.h"
 

@@ -2,7 +2,7 @@
 /* Rooflines of results: a panel for each trace and machine. Ops of the same kind and shape are one point; an
  * op that runs on in the kernel of the one before it belongs to that one's point. Bytes are the algorithmic
  * ones, so that a point above the line of the outermost memory lives on what lies further in. */
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/human.h"
 #include "sim/report/sim_report.h"

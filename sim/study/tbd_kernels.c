@@ -3,7 +3,7 @@
  * all ops of a kind in a phase. */
 #include "sim/study/tbd.h"
 
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/report/figure/figure.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "sim/validate/predict.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/memory/residency.h"
 #include "sim/net/collective.h"
 #include "sim/replay/replay.h"

@@ -3,8 +3,7 @@
 #include "samples.h"
 
 #include "sim/cost/memo.h"
-#include "sim/cost/task.h"
-#include "sim/cost/tiling.h"
+#include "sim/cost/cost_parts.h"
 #include "tests/bench/bench.h"
 
 #include <stdlib.h>

@@ -2,8 +2,7 @@
 /* How many tilings a second are evaluated, alone and by the search over two on-chip memories. */
 #include "samples.h"
 
-#include "sim/cost/mapping.h"
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 #include "tests/bench/bench.h"
 
 enum { COUNT = 100 };

@@ -5,7 +5,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 
 enum { ROUNDS = 20000 / ONE_IN };
 

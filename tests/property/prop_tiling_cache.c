@@ -18,7 +18,7 @@
  * elements, nothing of it survives until its next pass: then traffic equals formula + C. */
 #include "check.h"
 
-#include "sim/cost/tiling.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/memory/cache.h"
 #include "sim/memory/streams.h"
 

@@ -2,8 +2,7 @@
 /* Expected numbers follow from the formulas at the head of sim/cost/layout.c, by hand. */
 #include "check.h"
 
-#include "sim/cost/layout.h"
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 
 static struct ll_work product(uint64_t batch, uint64_t m, uint64_t n, uint64_t k)
 {

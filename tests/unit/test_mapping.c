@@ -2,8 +2,7 @@
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/mapping.h"
-#include "sim/cost/task.h"
+#include "sim/cost/cost_parts.h"
 
 /* As much as that of bytes, at a price that more of them cannot have. */
 static struct ll_crossing random_crossing(struct dice *dice, const struct ll_boundary *b, double most_bytes)

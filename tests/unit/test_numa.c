@@ -4,7 +4,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/numa.h"
+#include "sim/cost/cost_parts.h"
 
 #include <math.h>
 

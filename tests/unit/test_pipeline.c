@@ -2,7 +2,7 @@
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/pipeline.h"
+#include "sim/cost/cost_parts.h"
 
 #include <math.h>
 

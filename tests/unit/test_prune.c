@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/skip.h"
+#include "sim/cost/cost_parts.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
 #include "tracer/transform/scale.h"

@@ -2,8 +2,7 @@
 /* Expected numbers follow from the formulas at the head of sim/cost/rows.h, by hand. */
 #include "check.h"
 
-#include "sim/cost/cast.h"
-#include "sim/cost/rows.h"
+#include "sim/cost/cost_parts.h"
 
 /* f32 rows that are read and written. */
 static struct ll_work rows(uint64_t count, uint64_t length)

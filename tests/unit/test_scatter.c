@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/scatter.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/machine/dram.h"
 #include "toy_machine.h"
 

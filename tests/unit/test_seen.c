@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/cost/seen.h"
+#include "sim/cost/cost_parts.h"
 
 static const struct ll_work product = {.kind = LL_WORK_GEMM,
                                        .dtype = LL_F32,

@@ -4,8 +4,7 @@
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/task.h"
-#include "sim/cost/tiles.h"
+#include "sim/cost/cost_parts.h"
 
 enum { CASES = 400 };
 

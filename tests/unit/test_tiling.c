@@ -2,8 +2,7 @@
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/task.h"
-#include "sim/cost/tiling.h"
+#include "sim/cost/cost_parts.h"
 
 static struct ll_problem product(uint64_t m, uint64_t n, uint64_t k, double a, double b, double c)
 {

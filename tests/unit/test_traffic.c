@@ -6,11 +6,8 @@
 
 #include <math.h>
 
-#include "sim/cost/bypass.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/cost/cost.h"
-#include "sim/cost/task.h"
-#include "sim/cost/tiling.h"
-#include "sim/cost/traffic.h"
 
 static struct ll_machine machine_of(uint64_t units)
 {

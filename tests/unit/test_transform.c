@@ -3,7 +3,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/transform.h"
+#include "sim/cost/cost_parts.h"
 
 /* 8 images of 14 x 14 x 64, 32 filters of 3 x 3, padded: 14 x 14 outputs, which are 49 tiles of 2 x 2. */
 static const struct ll_conv padded = {.batch = 8,

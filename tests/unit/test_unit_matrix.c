@@ -3,8 +3,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/task.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 
 /* 100 units of 512 products a cycle, 20 cycles to fill; memory fast enough not to matter. */
 static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)

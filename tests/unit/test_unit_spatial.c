@@ -3,8 +3,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/task.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,7 @@
 #include "scalesim_rows.h"
 
 #include "sim/cost/cost.h"
-#include "sim/cost/task.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 
 #include <string.h>
 

@@ -2,8 +2,7 @@
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/task.h"
-#include "sim/cost/unit_model.h"
+#include "sim/cost/cost_parts.h"
 
 static struct ll_way way_of(uint64_t lanes, uint64_t count, const struct ll_work *work)
 {

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "samples.h"
 
-#include "sim/cost/variants.h"
+#include "sim/cost/cost_parts.h"
 
 /* The gradient of the input of a convolution that halves 4 images of 8 x 8 x 16 to 32 channels. */
 static struct ll_work halving(uint64_t kernel)

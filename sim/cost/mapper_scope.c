@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/cost/nested.h"
-
 #include <math.h>
+
+#include "sim/cost/cost_parts.h"
 
 struct ll_nested ll_to_nest(const struct ll_machine *machine, enum ll_scope scope)
 {

@@ -1,0 +1,1006 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From work to task: the product behind it, the bytes of its elements, the overlap of its windows. */
+#ifndef LL_SIM_COST_COST_PARTS_H
+#define LL_SIM_COST_COST_PARTS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/cost/cost.h"
+#include "sim/machine/machine.h"
+#include "tracer/ir/work.h"
+
+/* What passes out of a level, as a stage of an op (cost.h). */
+
+struct ll_stage {
+    double whole_s, first_s; /* of the whole, what the first piece takes; */
+    double others_s;         /* and behind it, the first pieces of other units */
+    double wait_s;           /* latencies beside it */
+};
+
+/* What of a level's stage does not depend on how much passes. */
+struct ll_intake {
+    double first_s;     /* what a first piece takes */
+    double pieces;      /* first pieces that one instance provides, one after the other */
+    double wait_s;      /* the latencies of dependent accesses */
+    double line_bytes;  /* of the cache further in; 0: there is none */
+    double saved_bytes; /* that need not pass, because earlier ops left them further in */
+};
+
+/* Bytes of a line of the cache inside of a level; 0: there is none. Pure. */
+static inline double ll_line_inside(const struct ll_machine *machine, uint64_t level)
+{
+    const struct ll_level *inside = level > 0 ? &machine->levels[level - 1] : NULL;
+    return inside && inside->cache_given ? (double)inside->cache.line_bytes : 0;
+}
+
+/* What is left to move comes in lines of the cache further in: where that is less than a line, as what a law
+ * of chance leaves in the mean, it is waited for as seldom. A level that has nothing left to move is not
+ * waited for. level_s: what all of the bytes take. Grows with the bytes, and with level_s. Pure. */
+static inline struct ll_stage ll_stage_of(const struct ll_intake *intake, double bytes, double level_s)
+{
+    double left = fmax(0, bytes - intake->saved_bytes);
+    if (left == 0)
+        return (struct ll_stage){0};
+    double whole_s = level_s * (left / bytes), first_s = fmin(intake->first_s, whole_s);
+    double waits = left < intake->line_bytes ? left / intake->line_bytes : 1;
+    return (struct ll_stage){.whole_s = whole_s,
+                             .first_s = first_s,
+                             .others_s = fmin(fmax(0, intake->pieces - 1) * first_s, whole_s - first_s),
+                             .wait_s = intake->wait_s * waits};
+}
+
+/* What a stage takes behind its first piece. */
+static inline double ll_stage_rest_s(const struct ll_stage *stage)
+{
+    return stage->whole_s - stage->first_s;
+}
+
+/* Stages overlap, but for a level that holds one block at a time, which parts what fills it from what happens
+ * further in. The group of stages that a level's belongs to: as many as there are such levels further in;
+ * computing belongs to the first, 0. Pure. */
+static inline uint32_t ll_stage_group(const struct ll_machine *machine, uint64_t level)
+{
+    uint32_t group = 0;
+    for (uint64_t l = 0; l < level; l++)
+        group += machine->levels[l].buffering == LL_BUFFER_SINGLE;
+    return group;
+}
+
+/* Which unit of a machine does a piece of work, and in which type of number. */
+
+/* The index in machine->units of the unit for work of this kind of op, and in *dtype the type in which it
+ * computes: the work's own, or the nearest wider one that some unit has. A unit that lists the op kind in its
+ * `runs` comes before those that list nothing, one whose `align` the sides suit before all. LL_NO_UNIT when
+ * there is none. Pure. */
+uint32_t ll_choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                        enum ll_dtype *dtype);
+
+/* What comes from the host, goes there, or comes back. */
+
+/* Waits for operands whose lines run along k.
+ *
+ * Each step of a tile reads a piece of every such line, and the next line is as far away in memory as a line
+ * is long. Two things make that slow:
+ *
+ * - Lines longer than `reach` are not all at hand: addresses are translated anew, rows of the memory opened
+ *   anew.
+ * - Memory is dealt to `channels` in pieces of `interleave` bytes. Lines as long as a multiple of all of
+ *   these begin in one channel, and their pieces come one after the other (partition camping: Ruetsch
+ *   and Micikevicius, 2009):
+ *
+ *       met = channels / gcd(line / interleave, channels); all channels where that leaves a rest
+ *       crowded = (channels / met - 1) / (channels - 1), 1 without `channels`
+ *
+ * Tiles that begin together ask for the same lines at the same time and wait once; they drift apart as random
+ * walks do, with the root of what each unit has done:
+ *
+ *       apart = 1 - 1 / sqrt(1 + steps * depth * tiles / units / drift), 1 without `drift`
+ *       waits of a step = lines of the tile * line cycles * max(0, 1 - reach / line) * crowded * apart */
+
+struct ll_tile_lines {
+    uint64_t count; /* of a tile, that run along k */
+    uint64_t bytes; /* of one, at least 1 */
+    /* Products along k that a unit computes: the steps of a tile, how deep each is, all tiles, units. */
+    uint64_t steps, depth, units;
+    double tiles;
+};
+
+/* Cycles that a step waits for its lines, told to `why` where there are any. Pure. */
+double ll_line_waits(const struct ll_matrix *matrix, const struct ll_tile_lines *lines,
+                     struct ll_explain *why);
+
+/* A memory that lies in n nodes (NUMA), each with an n-th of its bandwidth beside an n-th of the units, and
+ * a link of L bytes a second, each way, between any two.
+ *
+ * What an op moves lies evenly in all of them. The units that work are dealt to the nodes in turn, so that
+ * w = min(n, units) nodes have some, and each moves as much. With `interleaved` placement, where pages go
+ * around the nodes, each takes an n-th of that from every node, over each link bytes / (w n). With `local`
+ * placement, where a page lies with the unit that first wrote it, each works on what lies with it, if all
+ * nodes work; else on that and its share of what lies with those that do not: again bytes / (w n) over each
+ * link. So the links let pass
+ *
+ *       L * n * w
+ *
+ * and an access takes the link's latency, too, as often as its data lie in another node. What takes the
+ * memory longer, as reads with a `read_share`, is taken to hold up the links as much. Pure. */
+
+/* Nodes in which so many units work; 1 of a memory in one piece. */
+uint64_t ll_numa_working(const struct ll_level *level, uint64_t units);
+
+/* The share of what they move that comes from other nodes than their own, or goes there. */
+double ll_numa_remote(const struct ll_level *level, uint64_t units);
+
+/* The most that the links let pass, in bytes a second; infinite where nothing crosses them. */
+double ll_numa_Bps(const struct ll_level *level, uint64_t units);
+
+/* What an access takes, on the average. */
+double ll_numa_latency_s(const struct ll_level *level, uint64_t units);
+
+/* Tiles that are loaded, worked on and stored one after the other:
+ *
+ *       loaded[i] = max(loaded[i-1], worked[i-b]) + load[i]
+ *       worked[i] = max(loaded[i], worked[i-1], stored[i-b]) + work[i]          b: buffers, 1 or 2
+ *       stored[i] = max(worked[i], stored[i-1]) + store[i]
+ *
+ * With two buffers a tile loads into the one while the tile before it is worked on in the other. For n tiles
+ * all alike, each stored, that gives load + work + store + (n - 1) max(load, work, store). Tiles at the edge
+ * are smaller; the recurrence is followed exactly for all of them, however many there are. */
+
+enum { LL_TILE_LOOPS = 4 };
+
+/* A nest of loops over tiles, outermost first. Loop d runs whole[d] times over a full extent and then, where
+ * edge[d] > 0, once over that share of one. A tile takes times in proportion to its extents; at least one
+ * loop round in each. */
+struct ll_tile_nest {
+    uint64_t whole[LL_TILE_LOOPS];
+    double edge[LL_TILE_LOOPS]; /* 0, or below 1 */
+    bool gathers;               /* a result is stored once, behind the last round of the innermost loop */
+    bool single;                /* one buffer of each kind, not two */
+};
+
+/* How many full tiles all tiles together are worth: fractional where there are edges. */
+double ll_tile_volume(const struct ll_tile_nest *nest);
+
+/* When the last result is stored, where loading, work and storing of all tiles take so long in sum, in
+ * seconds. Never below the longest of the three, never above their sum. Takes time in the logarithm of the
+ * number of tiles. Pure. */
+double ll_pipeline_s(const struct ll_tile_nest *nest, double load_s, double work_s, double store_s);
+
+/* Kernels that go along rows of elements which depend on one another, as a softmax or a norm does.
+ *
+ * A row is not shared by units, so that with fewer rows than units some stay idle:
+ *
+ *       imbalance = max(1, units / rows)
+ *
+ * Where a row mostly waits, for what it loads and for its parts to be joined, a unit works on several side by
+ * side, all units in rounds; a last round of a few rows takes as long as a full one:
+ *
+ *       imbalance = ceil(rows / (units * side)) * units * side / rows
+ *
+ * A row too long to be kept at hand is read several times. Memories inside the cache in front of the
+ * outermost one see all of it. The outermost sees again what this cache has lost in between. It is passed by
+ * three streams, rows being read again, results, and the rows to come, so that nothing is lost while three
+ * times the rows in progress fit, and everything when these alone fill it, where `kept` is 3 / 2:
+ *
+ *       share = min(1, kept * (1 - rows in progress / capacity))
+ *
+ * Where software fills the memory in front of the outermost one, it keeps all rows there, or none where they
+ * do not find room. */
+
+/* Whether the work is rows that the kernel keeps at hand: what it moves or computes more than once it does
+ * for longer ones only. Pure, as the rest. */
+bool ll_rows_at_hand(const struct ll_kernel *kernel, const struct ll_work *work);
+
+/* How often the kernel moves its operands, and machine operations for each algorithmic FLOP. */
+double ll_rows_passes(const struct ll_kernel *kernel, const struct ll_work *work);
+double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work);
+
+/* Bytes that pass through a unit for such work, what the kernel moves more than once as often. */
+double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why);
+
+/* How many times as long as evenly dealt the unit computes that gets most rows, at least 1; 1 where the
+ * kernel does not say how many rows a unit works on. */
+double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
+                         const struct ll_unit *unit, struct ll_explain *why);
+
+/* Adds to the levels' traffic what the kernel moves more than once, by passes and by reading rows again, on
+ * so many units. Nothing for products. */
+void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                   const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why);
+
+/* Rows picked by index, and what a memory makes of them: it moves whole accesses, and a dynamic memory opens
+ * a row of its own for nearly each. What is picked from a small table comes again and again: beyond a memory
+ * that has room for the table it passes once. All functions are pure. */
+
+/* Bytes of rows that need not come out of level l, max(0, rows * row bytes - table bytes), where they come
+ * through a memory further in that all units share and that has room for the table. Those of which each unit
+ * has its own are left out, since each would load the table for itself. Zero for other work, and where rows
+ * pass by level l. */
+double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                        struct ll_explain *why);
+
+/* Bytes that level l moves beyond those of the work, because a row takes whole accesses. Rows are taken to
+ * begin where an access begins. *written: those of them that are written. Zero for other work. */
+double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                        double *written, struct ll_explain *why);
+
+/* How many times as long level l takes for all that this work moves, waste included, as for as many bytes
+ * in a stream. At least 1, and 1 for other work and other memories. */
+double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                           struct ll_explain *why);
+
+/* Shapes whose time was measured, and shapes between them.
+ *
+ * A kernel has few figures, the same for all shapes; what they leave unexplained is told by shapes that were
+ * measured (struct ll_seen): how many times as long they took as the figures say, what is done near the unit
+ * and what passes the outermost memory each for itself. Work takes the mean of these ratios, in logarithms,
+ * each weighed by how like its shape is, beside a ratio of 1 that is always there:
+ *
+ *       weight = (distance^2 + blur^2)^-1.5,  distance^2 = sum over the sides of (log2 of the sides' ratio)^2
+ *       ratio  = exp(sum of weight * ln(ratio) / (sum of weight + weight of none))
+ *
+ * (Shepard, "A two-dimensional interpolation function for irregularly-spaced data", ACM National Conference
+ * 1968; the blur, 1/4, keeps one noisy measurement from ruling alone). The weight of none is 1/16: far from
+ * all that was measured the ratio is 1. Ratios belong to shapes alone, so that more bandwidth, a larger
+ * buffer or a higher clock never make a machine slower. */
+
+/* What stands for a shape: of a product m, n and k, its batch with m; of other work its lines and the bytes
+ * that it reads and writes. Each side at least 1. Pure. */
+void ll_seen_shape(const struct ll_work *work, uint64_t shape[3]);
+
+/* Multiplies the times that the kernel's figures give, down to those at the unit's peak and at a level's
+ * whole bandwidth. Nothing for a kernel without measured shapes. */
+void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                   const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why);
+
+/* What the software needs to start an op.
+ *
+ * Every way of doing an op occupies the host for as long (overhead_s), however many kernels it has: what a
+ * way of several kernels takes beyond that delays this op and no other (more_s), as if another thread of the
+ * host did it. So a way that is faster on the device never lets later ops wait longer for the host, and more
+ * of any resource never makes a program slower. */
+
+/* The blocking of a product with the least traffic into a memory of limited size.
+ *
+ * C[m,n] += A[m,k] B[k,n] is cut into blocks. A block of one operand stays in the memory while the other
+ * two stream past it, so each operand is moved a whole number of times:
+ *
+ *       stays        A              B              C
+ *       output C     n blocks       m blocks       1
+ *       left A       1              m blocks       1 + 2 r (k blocks - 1)
+ *       right B      n blocks       1              1 + 2 r (k blocks - 1)
+ *
+ * Partial sums go out and come back, r times as wide as a result: of int8 or f16 they are kept in four bytes.
+ * What has to fit is the block that stays and one streamed line of the two others. All functions are pure. */
+
+/* One direction of a convolution: out = (in + padding - span of the kernel) / stride + 1. */
+struct ll_window_axis {
+    uint64_t in, out, kernel, stride;
+    uint64_t dilation; /* how far taps lie apart; 0 as 1: side by side */
+};
+
+/* The windows of a convolution overlap: neighbouring output pixels share input pixels. Its image (the
+ * input, or the gradient of the input) is therefore smaller than the operand of the product that stands
+ * for it, and a block of pixels needs a border, the halo, that its neighbour needs too. */
+struct ll_windows {
+    bool overlap;          /* false for plain products: the rest is not looked at */
+    enum ll_operand image; /* which operand is made of windows: A, or C for the gradient of the input */
+    bool pixels_are_k;     /* output pixels run along k (gradient of the filter), otherwise along m */
+    struct ll_window_axis high, wide;
+    double expansion; /* elements of the operand over elements of the image, at least 1 */
+};
+
+/* What the traffic between two memories is charged by, when it is not every byte alike. All zero: every byte
+ * of every operand counts once and needs room. */
+struct ll_toll {
+    bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
+    bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
+    /* What is done with operands that pass by, further in; 0: it is not looked at. */
+    double
+        most_sums; /* so many results are summed up at once: no larger blocks of outputs, unless blocks that
+                             stay have all of k */
+    double rows,
+        columns; /* B, A come to blocks of so many: in smaller blocks of the others they come more often,
+                             which is counted */
+    /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
+    double read, write;
+    double turnaround; /* so many bytes more for each in the direction in which fewer go */
+    double budget;     /* a price up to this is as good as any other: of such, the fewest bytes are best */
+};
+
+struct ll_problem {
+    struct ll_gemm dims;              /* batch independent products */
+    double element[LL_OPERAND_COUNT]; /* bytes in memory for each element of the product's operand */
+    double sum_width;                 /* bytes of a partial sum over those of a result; below 1 counts as 1 */
+    struct ll_windows windows;
+    struct ll_toll toll;
+};
+
+struct ll_tiling {
+    double bytes; /* traffic of all batch products, of the operands that are counted, and what those that pass
+                       by come more often for it */
+    double written; /* of these, towards the outer memory: results and partial sums */
+    double price;   /* what is least: max(bytes + min(read, written bytes) * toll.turnaround,
+                       read bytes * toll.read, written bytes * toll.write) */
+    enum ll_operand stays;
+    struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
+    double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */
+    double more[LL_OPERAND_COUNT];   /* how much more often those come that pass by */
+};
+
+/* Bytes of one pass over an operand, all batch products together. */
+double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operand);
+
+/* How often results cross a boundary that they reach `blocks` times, partial sums on their way out and back
+ * included, and of that outwards; in passes of their own width. */
+double ll_passes_of_sums(const struct ll_problem *problem, double blocks);
+double ll_passes_outwards(const struct ll_problem *problem, double blocks);
+
+/* All operands once. */
+double ll_compulsory_bytes(const struct ll_problem *problem);
+
+/* The price in bytes of traffic under a toll, of which `written` goes outwards (struct ll_tiling). */
+double ll_toll_price(const struct ll_toll *toll, double bytes, double written);
+
+/* Whether one of two sums of bytes with their prices is better than the other under a toll's budget. */
+bool ll_is_cheaper(const struct ll_toll *toll, double price, double bytes, double than_price,
+                   double than_bytes);
+
+/* The best of all blockings that fit in capacity_bytes. Always finds one: in a memory too small for
+ * anything, each product fetches its own operands. Never below ll_compulsory_bytes, and a larger capacity
+ * never gives more bytes; with a toll, never a higher price, or under a budget that it keeps, more bytes. */
+struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
+
+/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
+ * of one. At least 1, at most the expansion. */
+double ll_halo(const struct ll_windows *windows, uint64_t pixels);
+
+/* "output", "left" or "right operand". */
+const char *ll_stays_name(enum ll_operand stays);
+
+/* Ways of computing, as sim/cost sees them: one file each, bound by the rows of sim/machine/unit_models.def.
+ *
+ * A task is work prepared for the units: its product with the bytes of its elements, if it is one. A unit
+ * may have several ways to do a task (tiles of a menu); each says how long it takes and what one instance
+ * gets, and sim/cost/cost.c takes the fastest. Models are pure, thread-safe, and know nothing of memory
+ * beyond what they ask of the innermost level. */
+
+struct ll_task {
+    const struct ll_work *work;
+    enum ll_dtype dtype;       /* in which it is computed: the work's, or a wider one */
+    uint64_t instances;        /* of the unit, of which the software employs `count`; 0: all */
+    bool is_product;           /* GEMM, CONV or SEQUENCE; then: */
+    uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
+    bool b_stays;              /* the same b in all of several steps */
+    struct ll_problem problem; /* of one step */
+    double sum_bytes;          /* of a partial sum, where its result has fewer */
+    bool whole_k;              /* its kernels do not share k among instances */
+    double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
+    double zeros;   /* multiplications by zero for each of the work's */
+    uint64_t bands; /* of the product's rows, equal ones, that share no tile; 0: one */
+    /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
+     * into its windows here, an overlap is read again. */
+    double unit_pass[LL_OPERAND_COUNT];
+};
+
+struct ll_way {
+    uint64_t units_used; /* instances that work */
+    double at_work;      /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
+    double cycles;       /* of the busiest instance, one step */
+    double first_cycles; /* before the first result; the same for all ways of a task */
+    /* Operands and result of the finest piece of one instance; the same for all ways. */
+    double first_bytes[LL_OPERAND_COUNT];
+    struct ll_gemm share; /* the part of a product that one instance gets */
+    double shares;        /* how many of them make the whole; may be fractional */
+    double unit_bytes;    /* out of the innermost level and back, all instances together, one step */
+    double asked_bytes[LL_OPERAND_COUNT]; /* unit_bytes by operand */
+    bool any_tile; /* it has none of its own: nothing but their room says what goes into private memories */
+    double macs;   /* of one step, all instances together; a matrix unit multiplies whole tiles */
+    double joining_bytes; /* to add partial sums of different instances, in the first memory they share */
+};
+
+struct ll_unit_model {
+    bool products, elements; /* what it can run: products, or all that goes element by element */
+    uint32_t (*way_count)(const struct ll_unit *unit, const struct ll_task *task);
+    /* False when this way makes no sense for the task; way 0 always does. */
+    bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
+                struct ll_explain *why);
+};
+
+#define LL_UNIT_MODEL(word, ...) extern const struct ll_unit_model ll_cost_##word;
+#include "sim/machine/unit_models.def"
+#undef LL_UNIT_MODEL
+
+/* The functions of a way of computing; never NULL. */
+const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
+
+/* The more instances work, the more copies of the operands their own memories load. So fewer of them may be
+ * faster: all that are employed are a way, and of all that there are, half of them, half of these, rounded
+ * up, and so on down to one, where that is fewer. So twice as many can be used as the half. How many ways
+ * that makes, and how many instances work in one. Pure. */
+uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task);
+uint64_t ll_count_at_work(const struct ll_unit *unit, const struct ll_task *task, uint32_t way);
+
+/* The multiply-accumulates of a product. Pure. */
+double ll_gemm_macs(const struct ll_gemm *dims);
+
+/* A product's output dealt to parts of equal size. */
+struct ll_split {
+    struct ll_gemm share;
+    uint64_t used; /* parts that get something, at most as many as there are */
+};
+
+/* Cuts the batch into `batches` parts, the columns of each into `columns`, its rows into `rows`; rows and
+ * columns come in whole grains. Parts and grains are at least 1. Pure. */
+struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
+                         uint64_t row_grain, uint64_t column_grain);
+
+/* The same where the number of parts alone is given: whole products of the batch first; what is left of the
+ * parts as such rows and columns of each product that each part loads least: columns over rows is about n
+ * over m, and hardly a part goes without work. `count` at least 1. Pure. */
+struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count);
+
+/* The bytes of a product when each operand of a share is passed that often, all `shares` together; by operand
+ * too, unless NULL. */
+double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,
+                     const double passes[LL_OPERAND_COUNT], double by_operand[LL_OPERAND_COUNT]);
+
+/* Narrow results are summed in 32 bits, integers as well as floats, and kept so until they are whole,
+ * unless a unit has it otherwise. */
+enum { LL_SUM_BYTES = 4 };
+
+/* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
+struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
+
+/* Of the pixels of an image those that lie in some window: strides may leave pixels between. Pure. */
+double ll_share_in_windows(const struct ll_conv *conv);
+
+/* Partial sums of so many bytes. */
+void ll_sum_in(struct ll_task *task, uint64_t bytes);
+
+/* Makes the matrices of a plain product as large as tiles of rows x columns store them, the last ones whole;
+ * says so. Products behind convolutions and sequences stay as they are. At least 1 each; 1 x 1 changes
+ * nothing. */
+void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, struct ll_explain *why);
+
+/* A convolution, but for the gradient of filters, whose kernels take so many channels of an element of a
+ * window at once, the last ones whole: k grows by the rest. 1 changes nothing. */
+void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_explain *why);
+
+/* Says what bytes an operand has for each element that a product takes of it, where these are not those of
+ * its type: pixels are in several windows, zeros are not stored, padding is. */
+void ll_tell_elements(const struct ll_task *task, struct ll_explain *why);
+
+/* What is read and written at the very least, in bytes. */
+double ll_work_bytes(const struct ll_work *work);
+
+/* The types in which a unit that does not list `dtype` may compute it without losing a value: the type
+ * itself first, then wider ones, nearest first; integers may use the lanes of floats as wide. Fills types
+ * (LL_DTYPE_COUNT of them at most) and returns how many. */
+size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT]);
+
+/* The type in which the unit computes what is of this type: the type itself, or the nearest wider one that it
+ * lists; the type itself where it lists none. Pure. */
+enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype);
+
+/* The machine's peak rate for what is of this type, as ll_machine_peak_flops has it, and the type in which it
+ * is reached: the type itself, or a wider one that the machine computes faster. A unit that lists the type
+ * may be one for some ops alone; the others run in the wider one, and no op faster than this. Where some unit
+ * takes every op in a type, nothing runs in wider ones, so their rates do not count. Pure. */
+double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed);
+
+/* What vector lanes compute between an op's products:
+ *
+ * - the gates of a recurrent step, which wait for its products; what other products have to add, their own
+ *   unit does;
+ * - the softmax within an attention, whose rows are so many that lanes and products work at the same time,
+ *   each on rows of their own (Shah et al., FlashAttention-3, 2024, section 3.1): the slower of them counts.
+ *
+ *       seconds = operations / (operations per cycle * count * clock * efficiency)
+ *
+ * They are the lanes of the unit that would run such an op alone, in 32 bits where results are narrower, as
+ * sums are. A machine without such a unit does it on the unit of the products, at their rate.
+ *
+ * And what special functions (tracer/ops_special.c) take where lanes have hardware of their own for them,
+ * which works while lanes do the rest: of gates and softmax as above, with special functions for operations,
+ * the slower of the two; of elements ceil(elements / lanes) times those of an element. Pure. */
+
+struct ll_between {
+    double after_s;     /* when the products are done */
+    double meanwhile_s; /* at the same time as they, or as lanes go through elements */
+    double flops;       /* of the work's, those that another unit does */
+};
+
+/* Whether work of this kind asks lanes of another unit for anything. */
+bool ll_between_any(const struct ll_work *work);
+
+/* unit: that multiplies, as many of it as the software employs; `dealt`: these are as many as the work is
+ * worth, and no more lanes work than they. */
+struct ll_between ll_between_of(const struct ll_machine *machine, const struct ll_task *task,
+                                const struct ll_unit *unit, bool dealt, struct ll_explain *why);
+
+/* Operands that pass by a memory (`holds`) go on to the next one inwards that holds them, or to the unit.
+ * What is done with them there bounds the blocks of the others. A unit that passes over A n / 128 times takes
+ * 128 columns at once: in blocks of fewer columns A comes more often. And results that are summed up to the
+ * end, in a unit's tile or in a memory further in, leave no room for the sums of larger blocks. All functions
+ * are pure. */
+
+/* Fills in what `toll` says of operands that pass by a memory. `way`: NULL where all that lies within is
+ * shared by all units. */
+void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                    uint64_t memory, struct ll_toll *toll);
+
+/* Elements of a type that the machine has no instructions for.
+ *
+ * A device may store a type that none of its units computes: it is computed in a wider one, and every element
+ * that is read or written passes once through code that takes its bits apart. Vector units say how many of
+ * them a cycle (`casts`). The same lanes feed the product or do the op's own work, so this comes on top:
+ *
+ *       seconds = elements read and written / (casts * count * clock)
+ *
+ * A kernel that reads rows again casts them again. */
+
+/* What turning the elements that a task's kernel moves from the type of its work into the one in which it is
+ * computed, and back, takes on the first vector unit that says so. Zero when they are the same, when nothing
+ * is computed, or when no unit says. Pure, thread-safe. */
+double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task,
+                 struct ll_explain *why);
+
+/* What a kernel on ordinary cores does beside its arithmetic: it wakes and joins threads, deals a product's
+ * result to them in whole slices, and copies operands into the order in which multiplications read them. */
+
+struct ll_layout {
+    uint64_t units;   /* that get a slice */
+    double imbalance; /* the busiest unit's share over that of a unit at work, at least 1 */
+    double layout_s;  /* of the busiest unit, copying operands */
+};
+
+/* For a product, on so many units, of which `at_work` are in the mean; without `slice`, `packing` and `line`
+ * of the kernel it is dealt evenly and nothing is copied. Pure. */
+struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
+                              double at_work, struct ll_explain *why);
+
+/* The most of `units` among which the kernel can share an op's work. Pure. */
+uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
+
+/* What waking and joining the units that share an op takes: a tree of as many layers as their number has
+ * doublings, `each_s` for each layer. */
+double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why);
+
+/* How much longer a level takes for work whose result is moved again (`rewrites`), at least 1: a product's at
+ * every level; other work's where it does not overwrite what was read, and not next to the unit, since it is
+ * caches that fetch the lines that are written. once: bytes of all that passes the level, the result among
+ * them, each counted once. Pure. */
+double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level,
+                           double once);
+
+/* A task as the loops of a convolution, of which spatial units run some side by side (unit_spatial.c).
+ *
+ * A convolution is a nest of eight loops (LL_LOOP_LIST), each iteration of which is one
+ * multiply-accumulate. Its gradients are such nests as well, in which other loops do what these do:
+ *
+ *       loop     forward               input's gradient      filter's gradient
+ *       K        filters               channels              filters
+ *       C        channels              filters               images
+ *       B        images                images                channels
+ *       OY, OX   output                output                filter
+ *       FY, FX   filter                filter, by phases     output
+ *
+ * (of a strided convolution, each pixel of the input's gradient sums the taps of one remainder by the
+ * stride, so that a window's taps come in as many phases). A matrix product is a convolution with filters
+ * of 1x1, its rows the pixels of images of whatever form suits; or one with filters as large as its images,
+ * its rows the images and the terms of its sums channels and taps as suits. Gradients of filters may be
+ * computed as products, too.
+ *
+ * All functions are pure. */
+
+enum { LL_NEST_Y, LL_NEST_X, LL_NEST_AXES };
+
+/* One direction of the windows: pixel p and tap t of a phase meet at pixel_step * p + tap_step * t. */
+struct ll_loop_axis {
+    uint64_t phases, pixel_step, tap_step;
+};
+
+/* The nest of a task: how much of it lies side by side, and how much with what elements do in turn. */
+struct ll_loop_nest {
+    uint64_t of[LL_LOOP_COUNT], aside[LL_LOOP_COUNT], by[LL_LOOP_COUNT];
+    struct ll_loop_axis axis[LL_NEST_AXES];
+    uint64_t channels;   /* with those that are all zero */
+    bool windows;        /* pixels are shared by windows */
+    double taps_in_pass; /* over a, of both axes: 1, or as many as windows have */
+    const char *as;      /* what it is seen as; NULL: a convolution, as it is */
+};
+
+/* The taps of a phase: in some one more than in the others. */
+struct ll_loop_phase {
+    uint64_t taps, count; /* so many phases have so many */
+};
+
+/* The loops of pixels and of taps along both axes. */
+extern const enum ll_loop ll_pixel_loops[LL_NEST_AXES], ll_tap_loops[LL_NEST_AXES];
+
+/* As how many nests a task can be seen: at least one. */
+uint32_t ll_nest_views(const struct ll_task *task);
+
+/* The task seen as one of them, cut by one of the unit's unrollings. */
+struct ll_loop_nest ll_nest_of(const struct ll_unit *unit, const struct ll_task *task, uint32_t view,
+                               uint32_t unrolling);
+
+/* The taps of a loop by phases, of which there are two sorts. */
+void ll_nest_phases(const struct ll_loop_nest *nest, enum ll_loop loop, struct ll_loop_phase of[2]);
+
+/* In how many pieces of so many iterations a loop is run; the taps of each phase apart. */
+double ll_nest_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, uint64_t by);
+
+/* Steps of the taps of the largest phase. */
+double ll_nest_most_taps(const struct ll_loop_nest *nest, enum ll_loop loop);
+
+/* Distinct pixels that so many neighbouring windows of so many taps take in along an axis. */
+double ll_nest_distinct(const struct ll_loop_axis *axis, uint64_t pixels, uint64_t taps);
+
+/* Pixels that all blocks along an axis take in, each distinct one of a block once. */
+double ll_nest_distinct_along(const struct ll_loop_nest *nest, int axis);
+
+/* The tiling of a product for all memories of a hierarchy at once.
+ *
+ * Each memory keeps a tile of m x n x k of the product: the parts of A, B and C that it needs. The tile of a
+ * memory is cut into tiles of the next one further in, which pass in the order of three loops; a tile of an
+ * operand stays where it is until a loop over one of its own two dimensions moves on. So an operand crosses
+ * a boundary as often as loops over its third dimension run outside of the innermost loop over its own:
+ *
+ *       boundary 1:   for n in 4          tiles 64 x 32 x 128          A passes 4 times
+ *       boundary 0:     for m in 8
+ *                         for k in 16     tiles  8 x 32 x 8            C passes once, B 8 times
+ *
+ * Partial sums that leave come back: of `passes` all but one are partial sums, written and read, as wide as
+ * problem.sum_width says.
+ *
+ * A memory may be given its tile, which is no larger than the product, is halved along its longest side (of
+ * equals k, then m) until it fits, and is no larger than the tile around it. Of a given tile, which is not
+ * chosen for what lies further in, more memory can have more pass there: where 100 are cut at 70, two tiles
+ * of 35 count for each, at 35 three in all.
+ *
+ * Sizes need not divide; the last tile of a loop counts as a whole one for the memories further in. Unlike
+ * ll_tile, which blocks for one memory and is the bound that no tiling of several beats, tiles nest here.
+ * All functions are pure and deterministic. */
+
+enum ll_dim { LL_DIM_M, LL_DIM_N, LL_DIM_K, LL_DIM_COUNT };
+
+/* What crosses a boundary, as the problem is done `times` times, and what is paid for it (struct ll_toll). */
+struct ll_crossing {
+    double bytes, price;
+};
+
+/* What is moved at least and at most, whatever the tiling (a price of 0: no limit), and what beside it. */
+struct ll_limits {
+    struct ll_crossing least, most, beside;
+};
+
+/* From a memory into the next one further in. */
+struct ll_boundary {
+    double capacity_bytes;    /* of the memory further in, for tiles of all operands */
+    struct ll_toll toll;      /* counts both directions, and all operands */
+    double s_per_byte;        /* what moving takes, by the price of the bytes, */
+    struct ll_intake intake;  /* but for what does not depend on how many they are */
+    uint32_t group;           /* of stages that overlap (stage.h) */
+    struct ll_tile tile;      /* that software keeps in that memory, in ll_mapping_search; m 0: any */
+    const enum ll_dim *loops; /* the order, outermost first, in which its tiles pass there; NULL: any */
+    double j_per_byte;
+    struct ll_limits limits;
+};
+
+/* All stages of an op but the boundaries, group by group: the longest of each, first pieces taken off; what
+ * comes before and after all of them; computing, without its first piece, and what the first pieces of
+ * other units take. */
+struct ll_elsewhere {
+    double pace_s[LL_MAX_LEVELS + 1];
+    double apart_s;
+    double computing_s, others_s;
+    double dropping_s; /* behind what computing takes longer than the others of its group (ll_dropping_s) */
+};
+
+struct ll_hierarchy {
+    struct ll_problem problem;
+    double times;                                 /* how often it is done */
+    struct ll_boundary boundaries[LL_MAX_LEVELS]; /* innermost first */
+    uint64_t count;                               /* of boundaries */
+    enum ll_objective objective;
+    bool any_of_equals; /* nothing else matters, nor a part in 1e13 of the objective */
+    uint32_t groups;    /* of stages, at least 1 */
+    double serial; /* share of the stages that do not set the pace of a group that overlaps with nothing */
+    struct ll_elsewhere elsewhere;
+    double fixed_j;  /* of the product of energy and time: what computing and other boundaries take */
+    double static_w; /* flows meanwhile, whatever the tiling */
+};
+
+/* The loops at a boundary, outermost first, over tiles of the memory further in. */
+struct ll_mapping_loops {
+    uint64_t tile[LL_DIM_COUNT];
+    enum ll_dim order[LL_DIM_COUNT];
+};
+
+struct ll_mapping {
+    struct ll_mapping_loops nests[LL_MAX_LEVELS];
+    double passes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* how often each operand comes in, halo included */
+    double reads[LL_MAX_LEVELS];                    /* bytes inwards across each boundary, of one problem */
+    double writes[LL_MAX_LEVELS];                   /* and outwards */
+    double time_s;                                  /* of the op, as ll_cost_time has it */
+    double energy_j;                                /* of all boundaries */
+    double objective;
+    uint64_t evaluations; /* tiles of one boundary that were looked at to find it */
+    bool complete;        /* nothing was left out; false where a memory is too small for that (mapping.c) */
+};
+
+/* What given nests cost: nests[0..count) of *mapping are read, the rest is filled. Whether tiles fit is not
+ * asked. */
+void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping *mapping);
+
+/* The tiling with the least objective (the op's time; the boundaries' energy and what flows meanwhile; or
+ * time times all energy), among equals with the least energy (of the same time) or time, and of these with
+ * the least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For products,
+ * when it is complete, it is the optimum over all whole tile sizes and loop orders; so more capacity or
+ * bandwidth never makes it worse, and it is never worse than blocking each memory on its own within the
+ * block of the next one further out. For convolutions tiles are cut evenly (see mapping.c), which need not
+ * hold the optimum. In a memory too small for anything, each product fetches its own operands. */
+struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
+
+/* "m", "n" or "k". */
+const char *ll_dim_name(enum ll_dim dim);
+
+/* The clock that a board's power leaves to products.
+ *
+ * A board keeps its power in the mean over many milliseconds, so it is the energy of the products made in a
+ * second that counts, with that of the bytes that all memories move for them. Where the arithmetic of a
+ * product takes full_s at the full clock,
+ *
+ *       asked = (multiply-accumulates * energy of one + energy of memories) / full_s
+ *       share = ((limit - static power) / asked)^(1 / power_per_clock), at most 1
+ *       time  = full_s / share
+ *
+ * With the clock go the products per second, with share^(power_per_clock - 1) the energy of each: the
+ * exponent is above 1 where the voltage follows the clock, for the part of the way that is left above its
+ * least. At 1 the product takes no less than its energy over the power (the power caps of Choi and Vuduc, "A
+ * roofline model of energy", GT-CSE-2012-01, section 5.2). What waits or idles draws nothing, and leaves its
+ * power to the rest.
+ *
+ * Put together, time = full_s^(1 - 1 / power_per_clock) * (energy / power)^(1 / power_per_clock): a shorter
+ * full_s, whatever made it shorter, never lengthens it, for the energy follows from the work and how the unit
+ * does it: what a memory is asked for beyond that, by blocks of its own, is not counted. Stages that overlap
+ * with the arithmetic change nothing: a slower one hides it at a lower clock as well. Where the exponent is
+ * above 1 memories are counted as if their energy sank with the clock too. That latencies leave power to the
+ * rest is not counted. Other work waits for memory and is not asked.
+ */
+
+/* What draws power for a product: multiply-accumulates in this type, and what memories take meanwhile. */
+struct ll_draw {
+    enum ll_dtype dtype;
+    double macs, memory_j;
+};
+
+/* What memories take for a product done this way, whatever is kept where: each operand once out of every
+ * level that holds it, out of those that feed the unit as often as it asks; in that level and in the one
+ * further in to which it goes. `why` gets the sum term by term, NULL for none. Pure but for that. */
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                   struct ll_explain *why);
+
+/* How long the arithmetic takes, in seconds, that would take full_s at the full clock; as long without a
+ * limit, without multiply-accumulates, and where power suffices. More of a limit is never longer, and fewer
+ * bytes are not either. Pure. */
+double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s,
+                  struct ll_explain *why);
+
+/* An op as a task for a unit: the ways in which the unit does it, and what follows from one. All functions
+ * are pure. */
+
+/* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
+struct ll_sized {
+    const struct ll_machine *machine;
+    const struct ll_kernel *kernel;
+    struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
+    uint64_t all;        /* how many there are */
+    struct ll_task task;
+    const struct ll_work *op;         /* what was asked for, of which the task may be a variant */
+    const struct ll_leftovers *found; /* what earlier ops left; NULL: nothing */
+    uint32_t unit_index;              /* in machine->units */
+    double made;                      /* FLOPs of the task for each of the op's */
+};
+
+/* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
+ * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
+ * memory with more bandwidth could make an op slower. */
+uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why);
+
+/* What the kernel does beyond, or short of, the ideal. */
+void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why);
+
+/* Whether what was chosen for an empty machine is as good as anything else next to what earlier ops left. */
+bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone);
+
+/* Fills what follows from the best way: cycles, traffic, times. bounds: NULL for who does not ask. */
+void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
+                     struct ll_explain *why);
+
+/* Units that do not multiply zeros of the right operand. */
+
+/* Where the unit skips zeros as they lie here, k becomes as long as what is left of b; all of a is still
+ * read. Says so; otherwise, and where b has no zeros along k or k would be no shorter, nothing changes.
+ *
+ * A unit of a pattern (`skips`) takes groups of it, the last one whole, where no group can have more than it
+ * takes. One that skips zeros wherever they lie (`skips_unstructured`) takes what is left. Where zeros are
+ * unstructured, so many of its columns go in step: they wait for the one with most, of which as many are left
+ * as are expected of the largest of N binomial counts, k d + z sqrt(k d (1 - d)) for a share d. */
+void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why);
+
+/* How many standard deviations the largest of `count` independent normal variables lies above their mean, on
+ * average: the quantile (count - 0.375) / (count + 0.25) (Blom, Statistical estimates and transformed
+ * beta-variables, 1958), within 5 % of two, 1 % of nine and more; 0 of one. Pure. */
+double ll_largest_of(uint64_t count);
+
+/* The tiles in which work passes from the outermost memory to the level inside it, and how long it takes tile
+ * by tile. */
+
+/* The tiles of a task done in a way, one unit after the other where the level belongs to units: of a
+ * product those that a search has found, or, where nothing was searched (NULL), the blocks of
+ * sim/cost/tiling.h, cut along the operands that stream past into pieces that fill the rest of the room.
+ * False when there is one level only; then nothing is cut. Pure. */
+bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest,
+                    struct ll_explain *why);
+
+/* The time of a cost tile by tile, latencies included: loading from the outermost memory,
+ * what happens further in, and storing overlap as its tiles allow. Never below what ll_cost_time says of an
+ * empty machine. In seconds. Pure. */
+double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_tile_nest *nest, struct ll_explain *why);
+
+/* How many bytes leave each memory level (and come back) for a task. All functions are pure. */
+
+/* Bytes between each level and what lies further in, all instances together: both directions, and of these
+ * what comes back, results and partial sums. The price is what takes the level's bandwidth as long: more than
+ * the bytes where a port is slower (sim/cost/tiling.h). */
+struct ll_traffic {
+    double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
+    double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's bytes, each operand's; of other work 0 */
+    bool nested;                   /* a search has found the tiles that pass out of the outermost level: */
+    struct ll_mapping_loops tiles; /* these */
+};
+
+/* What a search chooses by: how long a byte out of each level takes, what else its stage has, how long the
+ * arithmetic takes meanwhile, and the share of the other stages that does not overlap with the slowest. */
+struct ll_paces {
+    double s_per_byte[LL_MAX_LEVELS];
+    struct ll_intake intake[LL_MAX_LEVELS];
+    struct ll_stage computing;
+    double dropping_s; /* ll_dropping_s */
+    double serial;
+    double budget[LL_MAX_LEVELS]; /* of a level's price, within which the fewest bytes are best; 0: none */
+    bool any_of_equals;           /* how long it takes is all that is asked */
+    bool apart; /* nothing is searched: each level is blocked for alone, which bounds all that nests */
+};
+
+/* What bytes of a level are charged by: its ports. */
+struct ll_toll ll_level_toll(const struct ll_level *level);
+
+/* What of it a block may take: half, since the next one loads meanwhile, or all. In bytes. */
+double ll_level_room(const struct ll_level *level);
+
+/* Bytes of the operands that a level holds, each once. */
+double ll_held_bytes(const struct ll_level *level, const struct ll_work *work);
+
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). What a search
+ * chooses depends on the rest of *traffic, of which levels that are not known yet move nothing. */
+void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
+
+/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). The same of
+ * searches. */
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
+
+/* Which levels of a machine a search nests tiles for, and the search with all else that goes on
+ * (mapping.h). */
+
+/* A problem that is done so many times, and the tiling of all memories of a scope that hold its operands: of
+ * those behind levels [first, end). */
+struct ll_nested {
+    uint64_t first, end; /* the same when nothing is searched */
+    struct ll_problem problem;
+    double times; /* shares and steps */
+    struct ll_mapping mapping;
+};
+
+/* The levels of a scope, unit or device, that `mapping: search` nests tiles for; the rest is zero. Pure. */
+struct ll_nested ll_to_nest(const struct ll_machine *machine, enum ll_scope scope);
+
+/* Whether such a search has a choice, which more than one boundary leaves it. Pure. */
+bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope);
+
+/* Fills the mapping of a problem. *traffic: what the other levels move; limits: by level, of those that are
+ * searched. Pure. */
+void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
+             const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested);
+
+/* Convolutions in a transformed domain (Winograd: Lavin and Gray 2016; Fourier: Mathieu, Henaff, LeCun 2014).
+ *
+ * The image is cut into tiles that give o x o outputs each, o = size - kernel + 1. A tile of size x size
+ * inputs and the filter are transformed to size x size points; there the convolution is one product a point,
+ * summed over the channels, and the sums are transformed back:
+ *
+ *       P = batch * ceil(out_h / o) * ceil(out_w / o) tiles
+ *       products = size^2 * products a point * P * in_c * out_c       (direct: o^2 kernel^2 P in_c out_c)
+ *
+ * Apart from others, one after the other, all points' products are a batch of them, [P x in_c] [in_c x
+ * out_c]. Transforms then are passes over memory of their own. A fused kernel transforms tiles on their way
+ * in and out and holds all points of a few of them: its tile of the menu covers size times fewer tiles and
+ * filters, so it counts as one product of (size P) x (size out_c) x in_c. It takes blocks of tiles that lie
+ * together in one image (block_rows x block_columns), of which the last in a row or column are whole too.
+ * Filters are transformed beforehand in both.
+ *
+ * The gradient of the input is such a convolution itself. The gradient of the filter sums over the tiles
+ * instead, [in_c x P] [P x out_c]; no fused kernel does. */
+
+struct ll_transformed {
+    struct ll_work product; /* what stands for the convolution */
+    double apart_bytes;     /* that the passes before and after it move */
+};
+
+/* False when the transform does not serve this convolution: strided, grouped, of a type or with a
+ * filter that it is not for. Pure. */
+bool ll_transform(const struct ll_transform *transform, const struct ll_work *convolution,
+                  struct ll_transformed *out);
+
+/* Caches whose misses are waited for in turn (`misses_in_turn`).
+ *
+ * A core has a few lines in flight, and what sets the pace of a stream is how long each takes. Lines that
+ * come from further out then come instead of those that the cache has, and the times of the levels add up:
+ * of M bytes of which R are missed, (M - R) / B of the cache and R / B' of the memory behind it, where B
+ * and B' are what whole streams out of them reach. So does the ECM model add transfers up (Treibig and
+ * Hager, "Introducing a performance model for bandwidth-limited loop kernels", PPAM 2009). Elsewhere both
+ * go on beside each other, and the slower sets the pace. */
+
+/* The ways in which a software stack can do a convolution, each as work that stands for it. */
+
+enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 3 };
+
+struct ll_variant {
+    const char *name; /* NULL: as it is */
+    struct ll_work work;
+    double apart_bytes;                   /* that passes before and after it move */
+    bool relaid;                          /* all operands are among them */
+    double apart_share, apart_start_s;    /* that these reach of the bandwidth (0: all); to start them */
+    double rate;                          /* share of the kernel's rate */
+    double overhead_s;                    /* what starting it costs; 0: what the kernel does */
+    bool windows;                         /* done by kernels that read windows where they lie */
+    bool skips;                           /* zeros of the right operand, where the unit can */
+    const struct ll_transform *transform; /* that it goes through; NULL: none */
+    /* Says what of the variant's bytes are not those of the work; NULL: they are. */
+    void (*tell)(const struct ll_work *work, const struct ll_variant *variant, struct ll_explain *why);
+};
+
+/* Whether the software convolves this on vector lanes, one window of one channel after the other. Pure. */
+bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work);
+
+/* Fills out and returns how many there are, at least one. Work other than a convolution is done as it is;
+ * where zeros are known, also by kernels that skip them. Pure. */
+size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
+                   struct ll_variant out[LL_MOST_VARIANTS]);
+
+/* Says which way it is, and what it moves that the work itself does not. */
+void ll_variant_tell(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why);
+
+/* The unit as kernels use it that do a convolution this way: their menu of tiles, and the rate that finding
+ * windows leaves, which is returned; and what of the task they take whole. Other units stay what they are. */
+double ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
+                        struct ll_explain *why);
+
+/* Weights that every step of a sequence uses, as those of a recurrent layer: how many of them come again.
+ *
+ * A memory that software fills keeps all of them, if they fit beside one line of what a step takes in and
+ * puts out; else each step brings them again. A cache that says its ways and replaces by age needs no room
+ * for a next block, and loses them bit by bit: in one step they themselves and the step's other operands
+ * come (ll_cache_left). */
+
+#endif
