@@ -12,7 +12,7 @@
 #define LL_SIM_REPLAY_EXCHANGES_H
 
 #include "sim/cost/cost.h"
-#include "sim/net/collective.h"
+#include "sim/network/collective.h"
 #include "tracer/base/map.h"
 #include "tracer/ir/ops.h"
 

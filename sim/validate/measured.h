@@ -4,7 +4,7 @@
 #define LL_SIM_VALIDATE_MEASURED_H
 
 #include "sim/machine/machine.h"
-#include "sim/net/collective.h"
+#include "sim/network/collective.h"
 #include "tracer/convert/measured.h"
 #include "tracer/ir/ops.h"
 

@@ -4,7 +4,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/memory/residency.h"
-#include "sim/net/collective.h"
+#include "sim/network/collective.h"
 #include "sim/replay/replay.h"
 
 #include <math.h>

@@ -1,11 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the room: what an algorithm says, and what becomes of it. */
-#ifndef LL_SIM_NET_STEPS_H
-#define LL_SIM_NET_STEPS_H
+#ifndef LL_SIM_NETWORK_STEPS_H
+#define LL_SIM_NETWORK_STEPS_H
 
-#include "sim/net/collective.h"
-#include "sim/net/solver.h"
-#include "sim/net/told.h"
+#include "sim/network/collective.h"
+#include "sim/network/flow.h"
+
+/* What flows make of the messages of a step (sim/net/flow.h), remembered: a program exchanges the same way
+ * with other bytes again and again, and flows take as long as there are bytes. So each pattern of messages is
+ * solved once, for one byte in the first of them, and what comes out does not depend on what was solved
+ * before. Belongs to one thread at a time; deterministic. */
+
+/* The number of an exchange's groups; LL_NO_ID when memory ran out. Members are copied. */
+uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *exchange);
+
+void ll_solver_forget(struct ll_solver *solver);
+
+/* What is worth solving: messages that cross so many links, one counted for each message on it, and whose
+ * bytes take no longer than that on the link where they take longest. */
+struct ll_worth {
+    uint64_t links;
+    double time_s;
+};
+
+/* What messages take, and how many links they cross. Of what is not worth it the times are zero; where links
+ * are the reason, `links` is some number above those that are. */
+struct ll_solved {
+    struct ll_flow_times times;
+    uint64_t links;
+    bool too_slow;
+};
 
 /* One exchange under way. An algorithm adds messages between ranks, then ends the step; all groups do the
  * same. */
@@ -85,9 +109,6 @@ uint64_t ll_blocks_begin(const struct ll_blocks *blocks, uint64_t block);
 /* The place, of `places`, at which a ring or tree comes into a block: they are spread over all of them. */
 uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring);
 
-/* What the software expects of each of its ways (tuned.c). False where it has no choice. */
-bool ll_tell_expected(const struct ll_steps *steps);
-
 /* The level in which alone the members of each group have different places; LL_NO_LEVEL: there is none. */
 uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *exchange);
 
@@ -98,9 +119,6 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
 /* How many devices of a ring in such blocks, in which all groups lie, tell what a step takes; all where it
  * depends. */
 uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *blocks);
-
-/* How often pieces move on along a ring: (n - 1) times for each half of an all-reduce. 0: not by a ring. */
-double ll_turns_of_ring(const struct ll_exchange *exchange);
 
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
 #include "sim/machine/algorithms.def"

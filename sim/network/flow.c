@@ -3,13 +3,13 @@
  *
  *   filling: of all links in use, the one with the least left / unfilled messages goes full first;
  *            its messages get that rate, their other links lose it; again until no message is left  */
-#include "sim/net/flow.h"
-
-#include "tracer/base/arena.h"
+#include "sim/network/flow.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/arena.h"
 
 struct message {
     uint64_t first, count; /* of its links */

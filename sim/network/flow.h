@@ -6,10 +6,10 @@
  * Networks, 1992, section 6.5.2: progressive filling). So bytes times links never exceed what the links carry
  * in the time. Messages cut through: their latency comes once, on top. One thread at a time; deterministic.
  */
-#ifndef LL_SIM_NET_FLOW_H
-#define LL_SIM_NET_FLOW_H
+#ifndef LL_SIM_NETWORK_FLOW_H
+#define LL_SIM_NETWORK_FLOW_H
 
-#include "sim/net/net.h"
+#include "sim/network/topology.h"
 
 struct ll_flows;
 

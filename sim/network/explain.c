@@ -2,15 +2,14 @@
 /* The bytes of a step are those of its messages, and a message is a part of all that is exchanged. What they
  * take is what the fullest link takes for those that cross it, but where they hold each other back on several
  * links in turn (sim/net/flow.h). A latency is as many links as a message crosses in each level. */
-#include "sim/net/told.h"
-
-#include "tracer/base/plain.h"
-#include "tracer/base/str.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+
+#include "sim/network/collective.h"
+#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 enum { LINE_LIMIT = 1024, MOST_SIZES = 4 };
 

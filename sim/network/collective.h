@@ -9,15 +9,16 @@
  *       2 (n - 1) (latency + M / (n B))
  *
  * Time for adding up is not counted: it hides behind the links. Deterministic; one thread at a time. */
-#ifndef LL_SIM_NET_COLLECTIVE_H
-#define LL_SIM_NET_COLLECTIVE_H
+#ifndef LL_SIM_NETWORK_COLLECTIVE_H
+#define LL_SIM_NETWORK_COLLECTIVE_H
 
-#include "sim/net/net.h"
+#include "sim/network/flow.h"
+#include "sim/network/topology.h"
 #include "tracer/base/str.h"
 
 enum ll_collective {
 #define LL_COLLECTIVE(word, ...) LL_COLLECTIVE_##word,
-#include "sim/net/collectives.def"
+#include "sim/network/collectives.def"
 #undef LL_COLLECTIVE
     LL_COLLECTIVE_COUNT
 };
@@ -76,5 +77,45 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
  * then messages, links and latencies, so that the last line has the time, without what starting costs. */
 enum ll_exchange_trouble ll_exchange_tell(struct ll_solver *solver, const struct ll_exchange *exchange,
                                           const struct ll_exchanged *exchanged, struct ll_str *lines);
+
+/* What the steps of an exchange say of themselves: lines for a pocket calculator, as sim/cost/explain.h has
+ * them, each ending in a line break. Every function does nothing where nobody listens (NULL). */
+
+struct ll_told_message {
+    uint64_t from, to; /* devices */
+    double bytes;
+    bool first; /* others are like it, in other groups */
+};
+
+/* Starts as {.lines, .net, .exchange}, is released by who made it. */
+struct ll_told {
+    struct ll_str *lines;
+    const struct ll_net *net;
+    const struct ll_exchange *exchange;
+    struct ll_told_message *messages; /* of the step under way, of all groups */
+    uint64_t count, capacity;
+    struct ll_str sum; /* of what was done so far */
+    uint64_t parts;
+};
+void ll_told_release(struct ll_told *told);
+
+/* Adds a line, printf style. */
+void ll_told_say(struct ll_told *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One more message of the step under way, of a group; UINT64_MAX: of each. */
+void ll_told_send(struct ll_told *told, uint64_t group, uint64_t from_rank, uint64_t to_rank, double bytes);
+
+/* Which latencies count: the longest; the mean, and with it pass_s, which adds what passing half a chunk on
+ * costs; that of the message which is there last. */
+enum { LL_TOLD_LONGEST = 1, LL_TOLD_MEAN = 2, LL_TOLD_LAST = 4 };
+
+/* What the messages are and what flows made of them: bytes on the fullest link, latencies. Forgets them. */
+void ll_told_flow(struct ll_told *told, const struct ll_flow_times *flow, double pass_s, unsigned latencies);
+
+/* Something that took so long is done. */
+void ll_told_part(struct ll_told *told, double time_s);
+
+/* All of it, where it has several parts. */
+void ll_told_end(struct ll_told *told, double time_s);
 
 #endif

@@ -1,4 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One level of a network by itself: its links, and which of them a message crosses.
+ *
+ * Devices are numbered from 0, links from 0; what a link's number means only its topology knows. Routes are
+ * minimal and always the same. A fabric is immutable once prepared and may be shared by threads. */
+#ifndef LL_SIM_NETWORK_TOPOLOGY_H
+#define LL_SIM_NETWORK_TOPOLOGY_H
+
+#include "sim/machine/machine.h"
+
+/* The links of a message, in their order; grows as needed, is freed by its owner. */
+struct ll_route {
+    uint64_t *links;
+    uint64_t count, capacity;
+    bool failed; /* memory ran out: links are missing */
+};
+
+struct ll_fabric {
+    const struct ll_network *level;
+    uint64_t devices, links;
+    /* Of listed edges: where each link leads, and for each pair the first link on the way. */
+    uint64_t *link_from, *link_to;
+    double *link_width;
+    uint64_t *next;
+};
+
+/* What each row of topologies.def binds. */
+#define LL_TOPOLOGY(word, ...)                                                                               \
+    const char *ll_prepare_##word(struct ll_fabric *fabric);                                                 \
+    double ll_width_##word(const struct ll_fabric *fabric, uint64_t link);                                   \
+    void ll_route_##word(const struct ll_fabric *fabric, uint64_t from, uint64_t to, struct ll_route *path);
+#include "sim/machine/topologies.def"
+#undef LL_TOPOLOGY
+
 /* All the devices of a machine and the links between them.
  *
  * The levels of the machine's `network`, innermost first, multiply: of levels of 8 and 16 devices there are
@@ -9,10 +42,6 @@
  *
  * A message between groups goes along the outer levels first, then inwards. Immutable once made, to be shared
  * by threads. */
-#ifndef LL_SIM_NET_NET_H
-#define LL_SIM_NET_NET_H
-
-#include "sim/net/fabric.h"
 
 struct ll_net;
 

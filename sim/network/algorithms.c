@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who sends how much to whom. n devices, M bytes; closed forms are those on a network where each device can
  * send and receive B bytes a second at once, whoever it is with. */
-#include "sim/net/steps.h"
-
-#include "tracer/base/num.h"
-
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "sim/network/steps.h"
+#include "tracer/base/num.h"
 
 enum { MOST_DIRECT = 2048 }; /* devices that all talk to all: their messages grow with the square */
 
@@ -68,7 +68,8 @@ static void send_around(struct ll_steps *steps, double forward_bytes, double bac
     steps->step_j *= (double)all / (double)n;
 }
 
-double ll_turns_of_ring(const struct ll_exchange *e)
+/* How often pieces move on along a ring: (n - 1) times for each half of an all-reduce. 0: not by a ring. */
+static double turns_of_ring(const struct ll_exchange *e)
 {
     switch (e->collective) {
     case LL_COLLECTIVE_ALL_REDUCE:
@@ -136,7 +137,7 @@ static bool send_along(struct ll_steps *steps)
 bool ll_send_RING(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    double turns = ll_turns_of_ring(e);
+    double turns = turns_of_ring(e);
     if (turns == 0)
         return send_along(steps);
     send_around(steps, e->bytes / (double)e->size, 0);
@@ -148,7 +149,7 @@ bool ll_send_RING(struct ll_steps *steps)
 bool ll_send_BIDIRECTIONAL_RING(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    double turns = ll_turns_of_ring(e), half = e->bytes / (double)e->size / 2;
+    double turns = turns_of_ring(e), half = e->bytes / (double)e->size / 2;
     if (turns == 0)
         return false;
     send_around(steps, half, half);
@@ -242,7 +243,7 @@ bool ll_send_HALVING_DOUBLING(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
     uint64_t within = (uint64_t)1 << (rounds_of(e->size + 1) - 1);
-    double turns = ll_turns_of_ring(e);
+    double turns = turns_of_ring(e);
     bool all = e->collective == LL_COLLECTIVE_ALL_REDUCE;
     if (turns == 0 || (within != e->size && !all))
         return false;
@@ -369,4 +370,286 @@ bool ll_send_DISSEMINATION(struct ll_steps *steps)
         ll_steps_end(steps, 1);
     }
     return true;
+}
+
+/* As many rings at once as the links between the devices allow, each over links of its own.
+ *
+ * Where devices are joined one by one, as in a cube mesh, a single ring uses few of the links. Here each link
+ * between two of the devices has as many lanes as it is times as wide as the narrowest, a ring takes a lane
+ * from each device to the next, and as many rings as can be found side by side share the data: n - 1 of them
+ * where all are joined to all, but for 4 and 6 devices (Tillson, A Hamiltonian decomposition of K*2m, 1980).
+ *
+ * Looked for are the most rings, by trying: those of many lanes first, in a fixed order, up to so many
+ * trials. */
+
+enum { MOST_MEMBERS = 16, MOST_RINGS = 64, MOST_TRIALS = 200000 };
+
+struct ring {
+    uint8_t next[MOST_MEMBERS];
+};
+
+struct search {
+    uint64_t size;
+    uint32_t lanes[MOST_MEMBERS][MOST_MEMBERS]; /* free ones */
+    struct ring taken[MOST_RINGS], best[MOST_RINGS];
+    uint64_t count, best_count, most; /* most: there cannot be more */
+    uint64_t trials;
+};
+
+/* What a message may carry from one device to the other over one link alone; 0: there is none. */
+static double direct_Bps(const struct ll_net *net, uint64_t from, uint64_t to, bool *failed)
+{
+    struct ll_route path = {0};
+    ll_net_route(net, from, to, &path);
+    double rate_Bps = path.count == 1 ? ll_net_link_Bps(net, path.links[0]) : 0;
+    *failed |= path.failed;
+    free(path.links);
+    return rate_Bps;
+}
+
+/* Lanes between the members of the first group. False when no two of them are joined. */
+static bool count_lanes(struct ll_steps *steps, struct search *search)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    double rate_Bps[MOST_MEMBERS][MOST_MEMBERS], narrowest_Bps = INFINITY;
+    for (uint64_t i = 0; i < e->size; i++)
+        for (uint64_t j = 0; j < e->size; j++) {
+            rate_Bps[i][j] =
+                i == j ? 0 : direct_Bps(steps->net, e->members[i], e->members[j], &steps->failed);
+            if (rate_Bps[i][j] > 0)
+                narrowest_Bps = fmin(narrowest_Bps, rate_Bps[i][j]);
+        }
+    for (uint64_t i = 0; i < e->size; i++)
+        for (uint64_t j = 0; j < e->size; j++)
+            search->lanes[i][j] = (uint32_t)fmin(MOST_RINGS, floor(rate_Bps[i][j] / narrowest_Bps + 1e-9));
+    return isfinite(narrowest_Bps);
+}
+
+/* No more rings than the fewest lanes into or out of a device. */
+static uint64_t most_rings(const struct search *search)
+{
+    uint64_t most = MOST_RINGS;
+    for (uint64_t i = 0; i < search->size; i++) {
+        uint64_t out = 0, in = 0;
+        for (uint64_t j = 0; j < search->size; j++) {
+            out += search->lanes[i][j];
+            in += search->lanes[j][i];
+        }
+        most = ll_min(most, ll_min(out, in));
+    }
+    return most;
+}
+
+static void take_rings(struct search *search);
+
+static void keep_best(struct search *search)
+{
+    if (search->count <= search->best_count)
+        return;
+    search->best_count = search->count;
+    memcpy(search->best, search->taken, search->count * sizeof *search->taken);
+}
+
+/* Goes on from `at`, having been to the devices of `been`; a ring that closes is taken, and others are looked
+ * for beside it. */
+static void extend_ring(struct search *search, uint64_t at, uint32_t been)
+{
+    struct ring *ring = &search->taken[search->count];
+    bool all = been == (UINT32_C(1) << search->size) - 1;
+    for (uint32_t wide = MOST_RINGS; wide > 0 && search->best_count < search->most; wide--)
+        for (uint64_t to = 0; to < search->size; to++) {
+            if (search->lanes[at][to] != wide || (all ? to != 0 : been >> to & 1))
+                continue;
+            if (++search->trials > MOST_TRIALS || search->best_count >= search->most)
+                return;
+            search->lanes[at][to]--;
+            ring->next[at] = (uint8_t)to;
+            if (all)
+                take_rings(search);
+            else
+                extend_ring(search, to, been | UINT32_C(1) << to);
+            search->lanes[at][to]++;
+        }
+}
+
+/* The ring at hand is complete. */
+static void take_rings(struct search *search)
+{
+    search->count++;
+    keep_best(search);
+    if (search->count < search->most)
+        extend_ring(search, 0, 1);
+    search->count--;
+}
+
+static void rings_send_rings(struct ll_steps *steps, const struct search *search, double bytes)
+{
+    for (uint64_t r = 0; r < search->best_count; r++)
+        for (uint64_t i = 0; i < search->size; i++)
+            ll_steps_send(steps, i, search->best[r].next[i], bytes / (double)search->best_count);
+}
+
+/* 2 (n - 1) (latency + M / (n r B)) of r rings */
+bool ll_send_RINGS(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    double turns = turns_of_ring(e);
+    if (turns == 0 || e->size < 2 || e->size > MOST_MEMBERS)
+        return false;
+    struct search *search = calloc(1, sizeof *search);
+    steps->failed |= !search;
+    if (!search)
+        return true;
+    search->size = e->size;
+    if (count_lanes(steps, search)) {
+        search->most = most_rings(search);
+        if (search->most > 0)
+            extend_ring(search, 0, 1);
+    }
+    bool found = search->best_count > 0;
+    if (found) {
+        rings_send_rings(steps, search, e->bytes / (double)e->size);
+        ll_steps_end(steps, turns);
+    }
+    free(search);
+    return found;
+}
+
+/* Along the sides of a mesh or torus, one side after the other, all sides at once.
+ *
+ * A single ring through all devices uses two of the links of each. Here the data has as many parts as the box
+ * of devices has sides. Each part is reduced and scattered along one side, what is left of it along the next,
+ * and gathered the same way back; each begins with another side, so that all links are in use:
+ *
+ *       part 0    x y z | z y x
+ *       part 1    y z x | x z y          of 4 x 4 x 4 devices: 2 (n - 1) / n M / (6 B)
+ *       part 2    z x y | y x z
+ *
+ * Along a side half of each piece goes around each way. Where sides are not as long as each other, the
+ * shorter ones take as many turns as the longest, with smaller pieces. */
+
+/* The members of the first group in their places: of each side those coordinates that members have, in order.
+ * The other groups exchange as it does. */
+struct box {
+    uint64_t sides;                  /* along which members differ */
+    uint64_t extent[LL_MAX_EXTENTS]; /* of these */
+    uint64_t *place;                 /* of each rank: `sides` numbers */
+    uint64_t *rank;                  /* by place, the first side the fastest */
+};
+
+static uint64_t coordinate_of(const struct ll_network *level, uint64_t place, uint64_t side)
+{
+    for (uint64_t i = 0; i < side; i++)
+        place /= level->shape.at[i];
+    return place % level->shape.at[side];
+}
+
+/* How many of the coordinates along a side that the group's members have are smaller than that one. */
+static uint64_t rank_along(const bool *used, uint64_t coordinate)
+{
+    uint64_t smaller = 0;
+    for (uint64_t i = 0; i < coordinate; i++)
+        smaller += used[i];
+    return smaller;
+}
+
+/* Places of a group's members along one side, which is left out if all have the same. False when memory ran
+ * out. */
+static bool place_along(const struct ll_steps *steps, const struct ll_network *level, uint64_t inner,
+                        const uint64_t *members, uint64_t side, struct box *box)
+{
+    uint64_t size = steps->exchange.size;
+    bool *used = calloc(level->shape.at[side], sizeof *used);
+    if (!used)
+        return false;
+    for (uint64_t i = 0; i < size; i++)
+        used[coordinate_of(level, members[i] / inner % level->devices, side)] = true;
+    uint64_t extent = rank_along(used, level->shape.at[side]);
+    for (uint64_t i = 0; extent > 1 && i < size; i++)
+        box->place[i * LL_MAX_EXTENTS + box->sides] =
+            rank_along(used, coordinate_of(level, members[i] / inner % level->devices, side));
+    if (extent > 1)
+        box->extent[box->sides++] = extent;
+    free(used);
+    return true;
+}
+
+static uint64_t index_of(const struct box *box, const uint64_t *place)
+{
+    uint64_t index = 0;
+    for (uint64_t side = box->sides; side-- > 0;)
+        index = index * box->extent[side] + place[side];
+    return index;
+}
+
+/* The first group as a box. False when it is none, or when memory ran out. */
+static bool find_box(struct ll_steps *steps, uint64_t place, struct box *box)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    const struct ll_network *level = &ll_net_machine(steps->net)->networks[place];
+    uint64_t inner = ll_net_group(steps->net, place), devices = 1;
+    for (uint64_t side = 0; side < level->shape.count; side++)
+        if (!place_along(steps, level, inner, e->members, side, box))
+            return !(steps->failed = true);
+    for (uint64_t side = 0; side < box->sides; side++)
+        devices = ll_mul(devices, box->extent[side]);
+    if (devices != e->size || box->sides < 2)
+        return false;
+    for (uint64_t i = 0; i < e->size; i++)
+        box->rank[index_of(box, &box->place[i * LL_MAX_EXTENTS])] = i;
+    return true;
+}
+
+/* Everyone to both neighbours along a side, half of `bytes` each way. */
+static void sides_send_along(struct ll_steps *steps, const struct box *box, uint64_t side, double bytes)
+{
+    for (uint64_t i = 0; i < steps->exchange.size; i++) {
+        uint64_t next[LL_MAX_EXTENTS];
+        for (uint64_t s = 0; s < box->sides; s++)
+            next[s] = box->place[i * LL_MAX_EXTENTS + s];
+        next[side] = (next[side] + 1) % box->extent[side];
+        ll_steps_send(steps, i, box->rank[index_of(box, next)], bytes / 2);
+        ll_steps_send(steps, box->rank[index_of(box, next)], i, bytes / 2);
+    }
+}
+
+static void send_all(struct ll_steps *steps, const struct box *box, double times)
+{
+    double left[LL_MAX_EXTENTS];
+    uint64_t longest = 2;
+    for (uint64_t part = 0; part < box->sides; part++) {
+        left[part] = steps->exchange.bytes / (double)box->sides;
+        longest = ll_max(longest, box->extent[part]);
+    }
+    double turns = (double)(longest - 1);
+    for (uint64_t phase = 0; phase < box->sides; phase++) {
+        for (uint64_t part = 0; part < box->sides; part++) {
+            uint64_t side = (part + phase) % box->sides;
+            double pieces = (double)box->extent[side];
+            left[part] /= pieces;
+            sides_send_along(steps, box, side, left[part] * (pieces - 1) / turns);
+        }
+        ll_steps_end(steps, times * turns);
+    }
+}
+
+/* 2 d (a - 1) latency + 2 (n - 1) / n M / (2 d B) on a torus of d sides of a devices each, n = a^d */
+bool ll_send_SIDES(struct ll_steps *steps)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    uint64_t place = ll_joining_level(steps->net, e);
+    if (turns_of_ring(e) == 0 || place == LL_NO_LEVEL)
+        return false;
+    enum ll_topology topology = ll_net_machine(steps->net)->networks[place].topology;
+    if (topology != LL_TOPOLOGY_TORUS && topology != LL_TOPOLOGY_MESH)
+        return false;
+    struct box box = {.place = calloc(e->size * LL_MAX_EXTENTS, sizeof *box.place),
+                      .rank = calloc(e->size, sizeof *box.rank)};
+    steps->failed |= !box.place || !box.rank;
+    bool found = !steps->failed && find_box(steps, place, &box);
+    if (found)
+        send_all(steps, &box, e->collective == LL_COLLECTIVE_ALL_REDUCE ? 2 : 1);
+    free(box.place);
+    free(box.rank);
+    return found || steps->failed;
 }

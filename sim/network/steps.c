@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What need not be looked at twice. Groups that lie alike in blocks which share no link take as long as those
+ * of one block; groups on rails of their own as long as those of the fullest rail. On a ring whose devices
+ * are joined by a switch, or each with each, all pieces move alike: a short ring tells how long a step takes.
+ */
+#include "sim/network/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/map.h"
+#include "tracer/base/num.h"
+
+/* The outermost level in which members of the first group have different places; and the innermost. */
+struct span {
+    uint64_t innermost, outermost;
+};
+
+static struct span span_of(const struct ll_net *net, const struct ll_exchange *e)
+{
+    struct span span = {ll_net_levels(net), 0};
+    for (uint64_t level = 0; level < ll_net_levels(net); level++) {
+        uint64_t inner = ll_net_group(net, level), sides = ll_net_group(net, level + 1) / inner;
+        for (uint64_t i = 1; i < e->size; i++)
+            if (e->members[i] / inner % sides != e->members[0] / inner % sides) {
+                span.innermost = ll_min(span.innermost, level);
+                span.outermost = level;
+                break;
+            }
+    }
+    return span;
+}
+
+/* How many of the first groups lie in a block that the others lie in alike, each time further on; else all.
+ */
+static uint64_t groups_of_block(const struct ll_exchange *e, uint64_t block)
+{
+    uint64_t first = 0, last_block = 0;
+    while (first < e->groups && e->members[first * e->size] / block == e->members[0] / block)
+        first++;
+    if (e->groups % first != 0)
+        return e->groups;
+    uint64_t period = first * e->size;
+    for (uint64_t i = 0; i < e->groups * e->size; i++) {
+        uint64_t here = e->members[i] / block;
+        if (i % period == 0 && i > 0 && here <= last_block)
+            return e->groups;
+        last_block = i % period == 0 ? here : last_block;
+        if (here != last_block || e->members[i] % block != e->members[i % period] % block)
+            return e->groups;
+    }
+    return first;
+}
+
+/* Whether all groups have the same places outside of blocks of `inner` devices, member by member. */
+static bool same_outside(const struct ll_exchange *e, uint64_t inner)
+{
+    for (uint64_t i = e->size; i < e->groups * e->size; i++)
+        if (e->members[i] / inner != e->members[i % e->size] / inner)
+            return false;
+    return true;
+}
+
+/* Whether each group keeps to one place inside of them. */
+static bool one_place_each(const struct ll_exchange *e, uint64_t inner)
+{
+    for (uint64_t i = 0; i < e->groups * e->size; i++)
+        if (e->members[i] % inner != e->members[i - i % e->size] % inner)
+            return false;
+    return true;
+}
+
+/* The groups on the fullest rail into a level, the first of equals; a list on the heap. False when there is
+ * but one rail in use, or memory ran out. */
+static bool take_rail(const struct ll_net *net, uint64_t level, const struct ll_exchange *e,
+                      struct ll_exchange *fewer, uint64_t **owned)
+{
+    uint64_t rails = ll_net_rails(net, level), best = 0, kept = 0, *count = calloc(rails, sizeof *count);
+    for (uint64_t g = 0; count && g < e->groups; g++)
+        count[ll_net_rail(net, level, e->members[g * e->size])]++;
+    for (uint64_t r = 1; count && r < rails; r++)
+        best = count[r] > count[best] ? r : best;
+    bool some = count && count[best] < e->groups;
+    *owned = some ? malloc(count[best] * e->size * sizeof **owned) : NULL;
+    for (uint64_t g = 0; *owned && g < e->groups; g++)
+        if (ll_net_rail(net, level, e->members[g * e->size]) == best)
+            memcpy(*owned + kept++ * e->size, e->members + g * e->size, e->size * sizeof **owned);
+    free(count);
+    fewer->members = *owned ? *owned : fewer->members;
+    fewer->groups = *owned ? kept : fewer->groups;
+    return *owned;
+}
+
+struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e, uint64_t **owned)
+{
+    struct ll_exchange fewer = *e;
+    *owned = NULL;
+    if (e->groups < 2 || e->size < 2)
+        return fewer;
+    struct span span = span_of(net, e);
+    if (span.outermost + 1 < ll_net_levels(net))
+        fewer.groups = groups_of_block(e, ll_net_group(net, span.outermost + 1));
+    uint64_t inner = ll_net_group(net, span.outermost);
+    bool apart = ll_net_machine(net)->networks[span.outermost].group_port_Bps == 0;
+    if (apart && fewer.groups > 1 && one_place_each(&fewer, inner) && same_outside(&fewer, inner))
+        take_rail(net, span.outermost, &fewer, &fewer, owned);
+    return fewer;
+}
+
+/* A ring enters block b at place r - b, so it repeats itself after as many blocks as a block has places; how
+ * many are left over at the end tells where it comes back to the first. Four at least, so that both
+ * neighbours are others. */
+uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *cut)
+{
+    enum { LEAST = 4 };
+    const struct ll_exchange *e = &steps->exchange;
+    struct span span = span_of(steps->net, e);
+    enum ll_topology topology = ll_net_machine(steps->net)->networks[span.outermost].topology;
+    uint64_t inner = ll_net_group(steps->net, span.outermost);
+    uint64_t block = cut->width < e->size ? cut->width : 0;
+    uint64_t blocks = block ? block * ll_ceil_div(LEAST, block) + e->size / block % block : LEAST;
+    uint64_t devices = blocks * (block ? block : 1);
+    if (devices >= e->size || cut->first != cut->width || e->size % cut->width != 0 ||
+        (topology != LL_TOPOLOGY_SWITCH && topology != LL_TOPOLOGY_FULL))
+        return e->size;
+    if (block ? e->members[0] / inner == e->members[block] / inner ||
+                    e->members[0] / inner != e->members[block - 1] / inner
+              : span.innermost != span.outermost)
+        return e->size;
+    return same_outside(e, inner) ? devices : e->size;
+}
+
+/* What becomes of the messages of a step.
+ *
+ * Where none of the levels that they pass has chunks, a step ends when its last message has arrived. Where
+ * one has them, devices run ahead of each other: what latencies add up to along the way counts, not the
+ * longest of each step, so that a ring through some slow hops is as slow as they are on the average. What
+ * goes through several levels goes by the narrowest of each, whichever of them holds it back: else a faster
+ * one could change how a step is done, and not for the better. */
+
+/* What a byte takes between two ranks of a group, or in the mean over all. */
+static double path_j(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    uint64_t begin = group == LL_EACH_GROUP ? 0 : group, end = group == LL_EACH_GROUP ? e->groups : group + 1;
+    steps->path->count = 0;
+    for (uint64_t first = begin * e->size; first < end * e->size; first += e->size)
+        ll_net_route(steps->net, e->members[first + from_rank], e->members[first + to_rank], steps->path);
+    steps->failed |= steps->path->failed;
+    return ll_net_path_j(steps->net, steps->path) / (double)(end - begin);
+}
+
+static void solver_send(struct ll_solver *solver, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                        double bytes);
+
+static uint64_t solver_sends(const struct ll_solver *solver);
+
+/* Bytes and energy are counted as those of one group, the mean. */
+void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                      double bytes)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    bool each = group == LL_EACH_GROUP;
+    const uint64_t *members = e->members + (each ? 0 : group * e->size);
+    double share = each ? 1 : 1 / (double)e->groups;
+    steps->tired |= steps->links + solver_sends(steps->solver) * (each ? e->groups : 1) > steps->worth.links;
+    if (steps->tired)
+        return;
+    uint64_t between = ll_net_level_between(steps->net, members[from_rank], members[to_rank]);
+    const struct ll_network *level = &ll_net_machine(steps->net)->networks[between];
+    if (level->chunk_bytes > 0 && (steps->chunk_bytes == 0 || level->chunk_bytes < steps->chunk_bytes))
+        steps->chunk_bytes = level->chunk_bytes;
+    steps->flagged = steps->messages == 0 ? level->flagged : fmin(steps->flagged, level->flagged);
+    steps->step_bytes += bytes * share;
+    if (steps->path)
+        steps->step_j += bytes * share * path_j(steps, group, from_rank, to_rank);
+    steps->pass_s += level->chunk_latency_s;
+    steps->messages++;
+    solver_send(steps->solver, group, from_rank, to_rank, bytes);
+    ll_told_send(steps->told, group, from_rank, to_rank, bytes);
+}
+
+void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
+{
+    ll_steps_send_in(steps, LL_EACH_GROUP, from_rank, to_rank, bytes);
+}
+
+struct step {
+    struct ll_flow_times flow;
+    double bytes;         /* that a device sends */
+    double links_j;       /* of all devices together */
+    double pass_s;        /* what passing half a chunk on costs, on the average */
+    uint64_t chunk_bytes; /* that a device has in flight at once; 0: all */
+    double flagged;       /* share of the bandwidth that a protocol with flags reaches; 0: there is none */
+};
+
+static bool ll_solver_run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
+                          const struct ll_worth *worth, struct ll_solved *solved);
+
+/* What the messages added so far take; they are then forgotten. They are not worth more than most_s. */
+static struct step run(struct ll_steps *steps, double most_s)
+{
+    struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size, .links_j = steps->step_j};
+    struct ll_worth left = {steps->worth.links - ll_min(steps->links, steps->worth.links), most_s};
+    struct ll_solved solved;
+    steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups, &left, &solved);
+    step.flow = solved.times;
+    steps->links += solved.links;
+    steps->tired |= steps->links > steps->worth.links || solved.too_slow;
+    if (steps->messages > 0)
+        step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
+    if (step.flow.busiest != UINT64_MAX) {
+        step.chunk_bytes = steps->chunk_bytes;
+        step.flagged = steps->flagged;
+    }
+    steps->step_bytes = steps->step_j = steps->pass_s = steps->flagged = 0;
+    steps->messages = steps->chunk_bytes = 0;
+    return step;
+}
+
+/* The same of a step that is done, and comes `times` times, each at least as long as sending takes. */
+static struct step end(struct ll_steps *steps, double times)
+{
+    double left_s = times > 0 ? (steps->worth.time_s - steps->time_s) / times : INFINITY;
+    struct step step = run(steps, left_s);
+    if (step.flow.busiest != UINT64_MAX)
+        steps->busiest = step.flow.busiest;
+    steps->sent_bytes += times * step.bytes * (double)steps->exchange.size;
+    steps->links_j += times * step.links_j;
+    return step;
+}
+
+/* Pieces that go `times` times from device to device, a chunk at a time: each half of a chunk goes on when it
+ * is complete, and the first half of the next chunk leaves when the last one has arrived, so that a chunk
+ * costs one half more than it has. Of what remains behind the last whole chunk the halves are smaller. A
+ * message that nobody passes on is one stream. */
+static double chunks_s(const struct step *step, double times)
+{
+    double halves = 2 * times + 1, chunks = ceil(step->bytes / (double)step->chunk_bytes);
+    if (times < 2)
+        return step->flow.done_s;
+    return halves * (step->flow.sent_s / 2 + chunks * step->pass_s);
+}
+
+static double flags_s(const struct step *step, double times)
+{
+    return times * (step->flow.mean_latency_s + step->flow.sent_s / step->flagged);
+}
+
+/* What a device sends in a step, of all. */
+static void tell_chunks(struct ll_told *told, const struct step *step, double times, double time_s)
+{
+    const double chunk = (double)step->chunk_bytes, sent_s = step->flow.sent_s;
+    if (!told)
+        return;
+    ll_told_say(told, "a device sends in a step: %.10g / %.10g = %.10g B", told->exchange->bytes,
+                told->exchange->bytes / step->bytes, step->bytes);
+    ll_told_say(told,
+                "%.10g steps, half a chunk behind the other: (2 * %.10g + 1) * (%.10g / 2 + ceil(%.10g / "
+                "%.10g) * %.10g) = %.10g s",
+                times, times, sent_s, step->bytes, chunk, step->pass_s, time_s);
+}
+
+static void tell_end(struct ll_told *told, const struct step *step, double times, double time_s)
+{
+    bool chunks = step->chunk_bytes > 0 && times >= 2;
+    unsigned mean = chunks || step->flagged > 0 ? LL_TOLD_MEAN : 0, last = chunks ? 0 : LL_TOLD_LAST;
+    ll_told_flow(told, &step->flow, chunks ? step->pass_s : 0, mean | last);
+    double plain_s = step->chunk_bytes > 0 ? chunks_s(step, times) : times * step->flow.done_s;
+    if (chunks)
+        tell_chunks(told, step, times, plain_s);
+    else
+        ll_told_say(told, "%.10g step%s: %.10g * (%.10g + %.10g) = %.10g s", times, times == 1 ? "" : "s",
+                    times, step->flow.sent_s, step->flow.done_s - step->flow.sent_s, plain_s);
+    if (step->flagged > 0)
+        ll_told_say(told,
+                    "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g * "
+                    "(%.10g + %.10g / %.10g)) = %.10g s",
+                    plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->flagged, time_s);
+    ll_told_part(told, time_s);
+}
+
+void ll_steps_end(struct ll_steps *steps, double times)
+{
+    struct step step = end(steps, times);
+    double time_s = step.chunk_bytes > 0 ? chunks_s(&step, times) : times * step.flow.done_s;
+    if (step.flagged > 0)
+        time_s = fmin(time_s, flags_s(&step, times));
+    if (steps->told)
+        tell_end(steps->told, &step, times, time_s);
+    steps->time_s += time_s;
+    steps->rounds += times;
+}
+
+/* A stream moves an eighth of a chunk at a time (so do NCCL's trees, 256 KiB where a ring's chunk has 2 MiB),
+ * and less where there would be fewer than four pieces on the way. */
+struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
+{
+    double bytes = steps->exchange.bytes;
+    /* The whole stream sends what they do, and more. */
+    struct step step = run(steps, steps->worth.time_s - steps->time_s);
+    struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
+    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_LONGEST | LL_TOLD_MEAN);
+    if (step.chunk_bytes > 0) {
+        hop.pass_s += step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));
+        ll_told_say(steps->told,
+                    "a hop, until a piece is complete: %.10g + %.10g * min(%.10g / 8 / %.10g, 1 / (4 * "
+                    "%.10g)) = %.10g s",
+                    step.pass_s, step.flow.sent_s, (double)step.chunk_bytes, bytes, hops, hop.pass_s);
+    }
+    return hop;
+}
+
+void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, double hops)
+{
+    struct step step = end(steps, 1);
+    double time_s = all->pass_s + step.flow.sent_s;
+    ll_told_flow(steps->told, &step.flow, step.pass_s, 0);
+    if (step.flagged > 0)
+        time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.flagged);
+    ll_told_say(steps->told, "all hops, and the stream: %.10g + %.10g = %.10g s", all->pass_s,
+                step.flow.sent_s, all->pass_s + step.flow.sent_s);
+    if (step.flagged > 0)
+        ll_told_say(steps->told,
+                    "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g + %.10g "
+                    "/ %.10g) = %.10g s",
+                    all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.flagged, time_s);
+    ll_told_part(steps->told, time_s);
+    steps->time_s += time_s;
+    steps->rounds += hops;
+}
+
+void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level)
+{
+    double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
+    struct step step = end(steps, 1);
+    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_MEAN);
+    double first = fmin(1, piece_bytes / fmax(1, steps->exchange.bytes));
+    double time_s = 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
+    ll_told_say(steps->told,
+                "in and out, the first chunk of each device twice: 2 * %.10g + (1 + min(1, %.10g * %.10g / "
+                "%.10g)) * %.10g / %.10g = %.10g s",
+                step.pass_s, n, (double)level->in_network_chunk_bytes, steps->exchange.bytes,
+                step.flow.sent_s, level->in_network, time_s);
+    ll_told_part(steps->told, time_s);
+    steps->time_s += time_s;
+    steps->rounds += 2;
+}
+
+void ll_steps_end_stream(struct ll_steps *steps, double hops)
+{
+    struct step step = end(steps, 1);
+    double time_s = hops * step.flow.latency_s + step.flow.sent_s;
+    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_LONGEST);
+    ll_told_say(steps->told, "a stream through %.10g hops: %.10g * %.10g + %.10g = %.10g s", hops, hops,
+                step.flow.latency_s, step.flow.sent_s, time_s);
+    ll_told_part(steps->told, time_s);
+    steps->time_s += time_s;
+    steps->rounds += hops;
+}
+
+/* (hops - 1 + c) (latency + sent / c) is least where c = sqrt((hops - 1) sent / latency). */
+void ll_steps_end_chunks(struct ll_steps *steps, double hops)
+{
+    struct ll_flow_times flow = end(steps, 1).flow;
+    ll_told_flow(steps->told, &flow, 0, LL_TOLD_LONGEST);
+    double further = hops - 1, best_s = INFINITY, best_rounds = hops;
+    double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
+    if (isinf(ideal))
+        best_s = flow.sent_s;
+    for (double c = fmax(1, floor(ideal)); isfinite(c) && c <= fmax(1, ceil(ideal)); c++) {
+        double time_s = (further + c) * (flow.latency_s + flow.sent_s / c);
+        best_rounds = time_s < best_s ? further + c : best_rounds;
+        best_s = fmin(best_s, time_s);
+    }
+    double chunks = best_rounds - further;
+    if (isinf(ideal))
+        ll_told_say(steps->told, "as many chunks as one likes: %.10g + 0 = %.10g s", flow.sent_s, best_s);
+    else
+        ll_told_say(steps->told,
+                    "%.10g rounds of %.10g chunks, the fastest number of them: (%.10g - 1 + %.10g) * (%.10g "
+                    "+ %.10g / %.10g) = %.10g s",
+                    best_rounds, chunks, hops, chunks, flow.latency_s, flow.sent_s, chunks, best_s);
+    ll_told_part(steps->told, best_s);
+    steps->time_s += best_s;
+    steps->rounds += best_rounds;
+}
+
+/* Messages as they are compared, byte by byte: no padding. Bytes are a share of the first message's. What
+ * stands before the first says whose they are: the number of the groups, and the devices of one. */
+struct send {
+    uint32_t from, to;
+    uint64_t group; /* UINT64_MAX: each */
+    double bytes;
+};
+
+/* A pattern that was looked at. */
+struct solution {
+    bool complete;  /* solved */
+    bool counted;   /* else links were counted until there were too many */
+    uint64_t links; /* that all messages cross */
+    double least_s; /* of one byte, as ll_flows_least_s has it, once links are counted */
+    double latency_s, mean_latency_s;
+    uint64_t busiest, end_count;
+    const struct ll_flow_end *ends; /* in the arena, of one byte */
+};
+
+struct ll_solver {
+    const struct ll_net *net;
+    struct ll_flows *flows;
+    struct ll_map groups, patterns;
+    struct solution *solutions; /* by pattern */
+    uint64_t solution_capacity;
+    struct ll_arena arena;
+    struct send *sends; /* of the step under way, behind the place of whose they are */
+    uint64_t count, capacity;
+    bool failed;
+};
+
+struct ll_solver *ll_solver_new(const struct ll_net *net)
+{
+    struct ll_solver *solver = calloc(1, sizeof *solver);
+    if (!solver)
+        return NULL;
+    solver->net = net;
+    solver->flows = ll_flows_new(net);
+    if (solver->flows)
+        return solver;
+    free(solver);
+    return NULL;
+}
+
+void ll_solver_free(struct ll_solver *solver)
+{
+    if (!solver)
+        return;
+    ll_flows_free(solver->flows);
+    ll_map_release(&solver->groups);
+    ll_map_release(&solver->patterns);
+    ll_arena_release(&solver->arena);
+    free(solver->solutions);
+    free(solver->sends);
+    free(solver);
+}
+
+const struct ll_net *ll_solver_net(const struct ll_solver *solver)
+{
+    return solver->net;
+}
+
+uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *e)
+{
+    return ll_map_intern(&solver->groups, e->members, e->groups * e->size * sizeof *e->members, NULL);
+}
+
+/* One more message between two ranks of a group; UINT64_MAX: of each. */
+static void solver_send(struct ll_solver *solver, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                        double bytes)
+{
+    if (!ll_grow(&solver->sends, &solver->capacity, solver->count + 2, sizeof *solver->sends)) {
+        solver->failed = true;
+        return;
+    }
+    solver->sends[++solver->count] = (struct send){(uint32_t)from_rank, (uint32_t)to_rank, group, bytes};
+}
+
+/* How many there are, and an end of them. */
+static uint64_t solver_sends(const struct ll_solver *solver)
+{
+    return solver->count;
+}
+
+void ll_solver_forget(struct ll_solver *solver)
+{
+    solver->count = 0;
+}
+
+/* Makes shares of bytes; the bytes of a whole one. */
+static double take_shares(struct ll_solver *solver)
+{
+    double whole = solver->sends[1].bytes > 0 ? solver->sends[1].bytes : 1;
+    for (uint64_t i = 1; i <= solver->count; i++)
+        solver->sends[i].bytes /= whole;
+    return whole;
+}
+
+/* All groups' messages become flows, as long as they cross no more links. */
+static bool add_flows(struct ll_solver *solver, const struct ll_exchange *e, uint64_t most_links)
+{
+    ll_flows_clear(solver->flows);
+    for (uint64_t i = 1; i <= solver->count && ll_flows_links(solver->flows) <= most_links; i++) {
+        const struct send *send = &solver->sends[i];
+        bool each = send->group == UINT64_MAX;
+        for (uint64_t g = each ? 0 : send->group; g < (each ? e->groups : send->group + 1); g++)
+            ll_flows_add(solver->flows, e->members[g * e->size + send->from],
+                         e->members[g * e->size + send->to], send->bytes);
+    }
+    return ll_flows_links(solver->flows) <= most_links;
+}
+
+/* Whether `whole` bytes take longer than is worth it, however links are shared; rounding aside. */
+static bool is_too_slow(const struct solution *solution, double whole, double most_s)
+{
+    return solution->counted && solution->least_s * whole > most_s * (1 + 1e-9);
+}
+
+/* As far as it is worth it. */
+static bool solve(struct ll_solver *solver, const struct ll_exchange *e, double whole,
+                  const struct ll_worth *worth, struct solution *solution)
+{
+    struct ll_flow_times times;
+    bool counted = add_flows(solver, e, worth->links);
+    *solution = (struct solution){.counted = counted, .links = ll_flows_links(solver->flows)};
+    if (!counted)
+        return true;
+    solution->least_s = ll_flows_least_s(solver->flows);
+    if (is_too_slow(solution, whole, worth->time_s))
+        return true;
+    if (!ll_flows_run(solver->flows, &times))
+        return false;
+    const struct ll_flow_end *ends = ll_flows_ends(solver->flows, &solution->end_count);
+    solution->ends = ll_copy(&solver->arena, ends, solution->end_count * sizeof *ends);
+    solution->latency_s = times.latency_s;
+    solution->mean_latency_s = times.mean_latency_s;
+    solution->busiest = times.busiest;
+    solution->complete = solution->ends != NULL;
+    return solution->complete;
+}
+
+static struct ll_solved scale(const struct solution *solution, double whole)
+{
+    struct ll_solved solved = {.links = solution->links, .times = {.busiest = UINT64_MAX}};
+    if (!solution->complete)
+        return solved;
+    solved.times.busiest = solution->busiest;
+    solved.times.latency_s = solution->latency_s;
+    solved.times.mean_latency_s = solution->mean_latency_s;
+    for (uint64_t i = 0; i < solution->end_count; i++) {
+        double sent_s = solution->ends[i].sent_s * whole;
+        solved.times.sent_s = fmax(solved.times.sent_s, sent_s);
+        solved.times.done_s = fmax(solved.times.done_s, sent_s + solution->ends[i].latency_s);
+    }
+    return solved;
+}
+
+static bool solver_run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
+                       const struct ll_worth *worth, struct ll_solved *solved)
+{
+    double whole = take_shares(solver);
+    uint64_t known = solver->patterns.count;
+    if (!ll_grow(&solver->solutions, &solver->solution_capacity, known + 1, sizeof *solver->solutions))
+        return false;
+    solver->sends[0] = (struct send){.from = groups, .bytes = (double)e->size};
+    uint32_t id =
+        ll_map_intern(&solver->patterns, solver->sends, (solver->count + 1) * sizeof *solver->sends, NULL);
+    if (id == LL_NO_ID)
+        return false;
+    struct solution *solution = &solver->solutions[id];
+    if (id == known)
+        *solution = (struct solution){0};
+    bool hopeless = solution->links > worth->links || is_too_slow(solution, whole, worth->time_s);
+    if (!solution->complete && !hopeless && !solve(solver, e, whole, worth, solution))
+        return false;
+    *solved = scale(solution, whole);
+    solved->too_slow = is_too_slow(solution, whole, worth->time_s);
+    return true;
+}
+
+/* Those sent since the last end, done by all groups of the exchange, whose number this is. Forgets them.
+ * False when memory ran out. */
+static bool ll_solver_run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
+                          const struct ll_worth *worth, struct ll_solved *solved)
+{
+    *solved = (struct ll_solved){.times = {.busiest = UINT64_MAX}};
+    bool done = !solver->failed && groups != LL_NO_ID &&
+                (solver->count == 0 || solver_run(solver, e, groups, worth, solved));
+    ll_solver_forget(solver);
+    return done;
+}
