@@ -4,7 +4,7 @@
 #ifndef LL_TESTS_DRAM_TWIN_H
 #define LL_TESTS_DRAM_TWIN_H
 
-#include "sim/memory/dram_timed.h"
+#include "sim/memory/dram.h"
 
 #include <assert.h>
 #include <stdlib.h>

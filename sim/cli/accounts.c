@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/accounts.h"
 
-#include "sim/memory/minimal.h"
-#include "sim/report/human.h"
+#include "sim/memory/footprint.h"
 #include "sim/report/table.h"
 #include "tracer/ir/profile.h"
 #include "tracer/base/json.h"

@@ -3,7 +3,7 @@
 #ifndef LL_SIM_CLI_BURSTS_H
 #define LL_SIM_CLI_BURSTS_H
 
-#include "sim/memory/dram_timed.h"
+#include "sim/memory/dram.h"
 #include "tracer/base/json.h"
 
 /* So many of its bursts as a share of all; 0 where there are none. */

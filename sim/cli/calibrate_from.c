@@ -7,7 +7,6 @@
 #include "sim/cli/outputs.h"
 #include "sim/cli/paths.h"
 #include "sim/machine/design.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "sim/validate/tune.h"
 #include "tracer/base/json.h"

@@ -7,7 +7,6 @@
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/replay/replay.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "sim/study/similarity.h"
 #include "sim/study/timeline.h"

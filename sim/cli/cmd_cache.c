@@ -8,7 +8,6 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/ticker.h"
 #include "sim/replay/cached.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 

@@ -7,7 +7,6 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"

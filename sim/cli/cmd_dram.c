@@ -2,7 +2,6 @@
 /* leadline dram [PRESET]: kinds of dynamic memory, and how much of one's peak a pattern of accesses has. */
 #include "sim/cli/bursts.h"
 #include "sim/cli/command.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/plain.h"

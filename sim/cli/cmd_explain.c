@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline explain [TERM]: what a word in our output means. */
 #include "sim/cli/command.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/json.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "sim/cli/choices.h"
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "sim/report/warnings.h"
 #include "tracer/base/json.h"
 #include "tracer/ir/profile.h"

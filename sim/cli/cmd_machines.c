@@ -4,7 +4,6 @@
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/machine/machine.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 
 #include <math.h>

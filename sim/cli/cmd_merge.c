@@ -4,7 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/interrupt.h"
 #include "sim/explore/store.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/json.h"
 
 #include <stdio.h>

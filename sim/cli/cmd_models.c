@@ -4,7 +4,6 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/workload.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 

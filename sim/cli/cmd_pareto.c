@@ -4,7 +4,6 @@
 #include "sim/cli/designs.h"
 #include "sim/cli/pareto_files.h"
 #include "sim/explore/findings.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"

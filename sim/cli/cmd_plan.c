@@ -7,7 +7,6 @@
 #include "sim/cli/rebatch.h"
 #include "sim/cli/ticker.h"
 #include "sim/parallel/search.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "sim/report/warnings.h"
 #include "tracer/base/num.h"

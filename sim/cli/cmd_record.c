@@ -6,7 +6,7 @@
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
 #include "sim/cli/workload.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/json.h"
 
 #include <inttypes.h>

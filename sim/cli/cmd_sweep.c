@@ -11,7 +11,7 @@
 #include "sim/explore/lock.h"
 #include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/plain.h"
 #include "tracer/format/format.h"

@@ -3,7 +3,6 @@
 
 #include "sim/cli/load.h"
 #include "sim/cost/cost.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "sim/scalesim/scalesim.h"
 #include "tracer/base/file.h"

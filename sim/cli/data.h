@@ -3,7 +3,7 @@
 #ifndef LL_SIM_CLI_DATA_H
 #define LL_SIM_CLI_DATA_H
 
-#include "sim/validate/measured.h"
+#include "sim/validate/row.h"
 
 /* The rows of all files, one file behind the other; texts live in the arena of the arguments. Starts zeroed.
  */

@@ -6,7 +6,7 @@
 #include "sim/explore/store.h"
 #include "sim/machine/node.h"
 #include "sim/machine/quantity.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/transform/scale.h"
 #include "tracer/transform/dtype.h"
 

@@ -5,7 +5,7 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/surveyor.h"
 #include "sim/cli/workload.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/transform/dtype.h"
 
 #include <inttypes.h>

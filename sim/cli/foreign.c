@@ -11,7 +11,7 @@
 #include "sim/cli/foreign_torch.h"
 #include "sim/cli/outputs.h"
 #include "sim/cli/paths.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/json.h"
 #include "tracer/capture/session.h"

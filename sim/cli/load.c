@@ -3,7 +3,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/machine/quantity.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/scale.h"
 #include "tracer/format/reader.h"

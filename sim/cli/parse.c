@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/cli/outputs.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 
 /* Help is for reading: its lines are shorter than a wide screen's. */
 enum { MOST_OPTIONS = 64, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };

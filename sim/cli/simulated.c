@@ -4,7 +4,7 @@
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/parallel/together.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 

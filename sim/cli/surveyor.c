@@ -7,8 +7,8 @@
 #include "sim/cli/load.h"
 #include "sim/cli/paths.h"
 #include "sim/cost/cost_parts.h"
-#include "sim/replay/exchanges.h"
-#include "sim/replay/infeed.h"
+#include "sim/replay/communication.h"
+#include "sim/replay/replay.h"
 #include "tracer/base/pool.h"
 #include "tracer/transform/dtype.h"
 

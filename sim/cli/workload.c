@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/workload.h"
 
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/diag.h"
 
 #include <errno.h>

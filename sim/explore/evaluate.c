@@ -14,10 +14,9 @@
 #include "sim/machine/design.h"
 #include "sim/parallel/step.h"
 #include "sim/parallel/together.h"
-#include "sim/replay/metrics.h"
-#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
-#include "sim/report/remarks.h"
+#include "sim/replay/remembered.h"
+#include "sim/report/sim_report.h"
 #include "tracer/base/map.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #ifndef LL_SIM_MEMORY_ALLOCATORS_H
 #define LL_SIM_MEMORY_ALLOCATORS_H
 
-#include "sim/memory/chains.h"
+#include "sim/memory/footprint.h"
 #include "tracer/ir/trace.h"
 
 enum ll_allocator {

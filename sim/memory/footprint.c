@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of storages are added at births and taken off after deaths on a walk over the ops, and the classes
- * collected at the peak that was found. */
 #include "sim/memory/footprint.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/ir/profile.h"
+#include "tracer/ir/trace.h"
+
+bool ll_chain(const struct ll_trace *trace, const struct ll_life *lives, bool deaths,
+              struct ll_chains *chains, struct ll_arena *arena)
+{
+    chains->first = ll_alloc(arena, trace->op_count + 1, sizeof *chains->first);
+    chains->next = ll_alloc(arena, trace->storage_count + 1, sizeof *chains->next);
+    if (!chains->first || !chains->next)
+        return false;
+    memset(chains->first, 0xff, trace->op_count * sizeof *chains->first);
+    for (uint64_t s = trace->storage_count; s-- > 0;) {
+        if (lives[s].first == LL_NONE)
+            continue;
+        uint32_t op = deaths ? lives[s].last : lives[s].first;
+        chains->next[s] = chains->first[op];
+        chains->first[op] = (uint32_t)s;
+    }
+    return true;
+}
+
+/* Sizes of storages are added at births and taken off after deaths on a walk over the ops, and the classes
+ * collected at the peak that was found. */
 
 /* Per op, what is born with it and what dies after it. */
 struct flow {
@@ -110,4 +132,404 @@ bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
     bool done = trace->op_count == 0 || (lives && ll_footprint_of_lives(trace, lives, footprint));
     ll_arena_release(&arena);
     return done;
+}
+
+static void follow(const struct ll_chains *chains, const struct ll_life *lives, uint32_t op, bool deaths,
+                   struct ll_memory_held *held)
+{
+    for (uint32_t s = chains->first[op]; s != LL_NONE; s = chains->next[s]) {
+        uint64_t *of_class = &held->class_bytes[lives[s].memory];
+        held->bytes = deaths ? ll_sub(held->bytes, lives[s].bytes) : ll_add(held->bytes, lives[s].bytes);
+        *of_class = deaths ? ll_sub(*of_class, lives[s].bytes) : ll_add(*of_class, lives[s].bytes);
+    }
+}
+
+/* Of ops first to last of `spans` equal spans the fullest. */
+static void walk(const struct ll_trace *trace, const struct ll_life *lives, const struct ll_chains *births,
+                 const struct ll_chains *deaths, struct ll_memory_held *points, uint32_t count)
+{
+    struct ll_memory_held held = {0};
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        struct ll_memory_held *point = &points[(uint64_t)op * count / trace->op_count];
+        follow(births, lives, op, false, &held);
+        held.op = op;
+        if (held.bytes > point->bytes || point->op == LL_NONE)
+            *point = held;
+        follow(deaths, lives, op, true, &held);
+    }
+}
+
+const struct ll_over_time *ll_over_time(const struct ll_trace *trace, uint32_t most, struct ll_arena *arena)
+{
+    uint32_t count = (uint32_t)ll_min(most, trace->op_count);
+    struct ll_over_time *over_time = ll_alloc(arena, 1, sizeof *over_time);
+    struct ll_memory_held *points = ll_alloc(arena, count + 1u, sizeof *points);
+    struct ll_arena scratch = {0};
+    const struct ll_life *lives = trace->op_count ? ll_lives(trace, &scratch) : NULL;
+    struct ll_chains births, deaths;
+    bool done = over_time && points &&
+                (!trace->op_count || (lives && ll_chain(trace, lives, false, &births, &scratch) &&
+                                      ll_chain(trace, lives, true, &deaths, &scratch)));
+    for (uint32_t i = 0; done && i < count; i++)
+        points[i].op = LL_NONE;
+    if (done && count)
+        walk(trace, lives, &births, &deaths, points, count);
+    if (done)
+        *over_time = (struct ll_over_time){points, count};
+    ll_arena_release(&scratch);
+    return done ? over_time : NULL;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct ll_alive *a = left, *b = right;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->storage < b->storage ? -1 : a->storage > b->storage;
+}
+
+/* Names come from the first tensor of each storage; tensors are numbered in the order of recording. */
+static void name(const struct ll_trace *trace, struct ll_alive *alive, uint64_t count, uint32_t *place)
+{
+    for (uint64_t i = 0; i < count; i++)
+        place[alive[i].storage] = (uint32_t)i;
+    for (uint64_t t = trace->tensor_count; t-- > 0;) {
+        const struct ll_tensor *tensor = &trace->tensors[t];
+        if (place[tensor->storage] == LL_NONE)
+            continue;
+        struct ll_alive *named = &alive[place[tensor->storage]];
+        named->name = trace->strings[trace->descs[tensor->desc].name];
+        named->scope = tensor->producer == LL_NONE
+                           ? ""
+                           : trace->strings[trace->forms[trace->ops[tensor->producer].form].scope];
+    }
+}
+
+const struct ll_all_alive *ll_alive_at(const struct ll_trace *trace, uint32_t op, struct ll_arena *arena)
+{
+    struct ll_arena scratch = {0};
+    struct ll_all_alive *all = ll_alloc(arena, 1, sizeof *all);
+    struct ll_alive *alive = ll_alloc(arena, trace->storage_count + 1, sizeof *alive);
+    uint32_t *place = ll_alloc(&scratch, trace->storage_count + 1, sizeof *place);
+    const struct ll_life *lives = trace->op_count ? ll_lives(trace, &scratch) : NULL;
+    bool done = all && alive && place && (lives || !trace->op_count);
+    uint64_t count = 0;
+    for (uint64_t s = 0; done && lives && s < trace->storage_count; s++)
+        if (lives[s].first != LL_NONE && lives[s].first <= op && lives[s].last >= op && lives[s].bytes > 0)
+            alive[count++] = (struct ll_alive){.storage = (uint32_t)s,
+                                               .memory = (enum ll_memory_class)lives[s].memory,
+                                               .bytes = lives[s].bytes,
+                                               .first = lives[s].first,
+                                               .last = lives[s].last};
+    if (done) {
+        memset(place, 0xff, trace->storage_count * sizeof *place);
+        name(trace, alive, count, place);
+        qsort(alive, count, sizeof *alive, by_size);
+        *all = (struct ll_all_alive){alive, count};
+    }
+    ll_arena_release(&scratch);
+    return done ? all : NULL;
+}
+
+/* When a storage is touched first and last, ops being where they have moved to. */
+struct span {
+    uint32_t first, last;
+    bool touched;
+};
+
+static void touch(struct span *span, uint32_t at)
+{
+    span->first = span->touched && span->first < at ? span->first : at;
+    span->last = span->touched && span->last > at ? span->last : at;
+    span->touched = true;
+}
+
+/* Where an op runs: updates as early as what they read allows. */
+static uint32_t place_of(const struct ll_trace *trace, uint32_t op, const struct span *spans)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    uint32_t at = 0;
+    if (form->phase != LL_PHASE_UPDATE)
+        return op;
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        const struct span *span = &spans[trace->tensors[ll_op_input(trace, op, i)].storage];
+        at = span->touched && span->last > at ? span->last : at;
+    }
+    return at;
+}
+
+static void find_spans(const struct ll_trace *trace, struct span *spans)
+{
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        uint32_t at = place_of(trace, op, spans);
+        for (uint32_t i = 0; i < view->input_count; i++)
+            touch(&spans[trace->tensors[ll_op_input(trace, op, i)].storage], at);
+        for (uint32_t i = 0; i < view->output_count; i++)
+            touch(&spans[trace->tensors[ll_op_output(trace, op, i)].storage], at);
+    }
+}
+
+/* When it lives: what the model brought from the start on, what is kept throughout. */
+static void move_life(struct ll_life *life, const struct span *span)
+{
+    if (life->first == LL_NONE || life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER || !span->touched)
+        return;
+    life->first = life->first == 0 ? 0 : span->first;
+    life->last = span->last;
+}
+
+static bool footprint_moved(const struct ll_trace *trace, struct ll_footprint *footprint)
+{
+    struct ll_arena arena = {0};
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    if (trace->op_count == 0)
+        return true;
+    const struct ll_life *recorded = ll_lives(trace, &arena);
+    struct ll_life *lives = recorded ? ll_copy(&arena, recorded, trace->storage_count * sizeof *lives) : NULL;
+    struct span *spans = ll_alloc(&arena, trace->storage_count, sizeof *spans);
+    bool done = lives && spans;
+    if (done) {
+        find_spans(trace, spans);
+        for (uint64_t s = 0; s < trace->storage_count; s++)
+            move_life(&lives[s], &spans[s]);
+        done = ll_footprint_of_lives(trace, lives, footprint);
+    }
+    ll_arena_release(&arena);
+    return done;
+}
+
+bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint)
+{
+    struct ll_footprint recorded;
+    if (!ll_footprint(trace, &recorded) || !footprint_moved(trace, footprint))
+        return false;
+    if (recorded.peak_bytes < footprint->peak_bytes)
+        *footprint = recorded;
+    return true;
+}
+
+/* What the walk knows. A size of zero: the tensor takes no memory, or is gone. */
+struct minimal_walk {
+    const struct ll_trace *trace;
+    struct ll_step step;
+    const struct ll_account *forms;
+    const uint32_t *loops; /* by string: which loop such a scope is in, LL_NONE for none */
+    const bool *part;      /* by string: whether what has such a scope or name counts; NULL: all does */
+    uint64_t *size_bytes;  /* by tensor */
+    uint32_t *near_reads;  /* by tensor: how many inputs it is of ops of its producer's phase */
+    uint32_t *reads;       /* by tensor: how many inputs it is of ops that take memory and count */
+    uint32_t *readers;     /* of these, the ones still to come */
+    uint64_t live_bytes, most_bytes;
+};
+
+/* The length of a scope up to the body of its innermost loop, 0 outside of loops. */
+static size_t loop_length(const char *scope)
+{
+    static const char body[] = "while";
+    size_t length = 0;
+    for (const char *part = scope; *part;) {
+        size_t size = strcspn(part, "/");
+        if (size == sizeof body - 1 && memcmp(part, body, size) == 0)
+            length = (size_t)(part - scope) + size;
+        part += size + (part[size] == '/');
+    }
+    return length;
+}
+
+/* By string the first one that is in the same loop. Scopes are few. */
+static uint32_t *find_loops(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    uint32_t *loops = ll_alloc(arena, trace->string_count, sizeof *loops);
+    for (uint32_t i = 0; loops && i < trace->string_count; i++) {
+        size_t length = loop_length(trace->strings[i]);
+        loops[i] = length ? i : LL_NONE;
+        for (uint32_t j = 0; length && j < i; j++)
+            if (loops[j] == j && loop_length(trace->strings[j]) == length &&
+                memcmp(trace->strings[i], trace->strings[j], length) == 0)
+                loops[i] = j;
+    }
+    return loops;
+}
+
+/* Whether what has this scope or name takes memory. */
+static bool is_of_part(const struct minimal_walk *walk, uint32_t string)
+{
+    return !walk->part || walk->part[string];
+}
+
+static const struct ll_form *form_of(const struct minimal_walk *walk, uint32_t op)
+{
+    return &walk->trace->forms[walk->trace->ops[op].form];
+}
+
+static bool takes_memory(const struct minimal_walk *walk, const struct ll_form *form)
+{
+    return form->view.kind != LL_OP_STACK && walk->forms[form - walk->trace->forms].footprint_bytes > 0;
+}
+
+static uint32_t producer_of(const struct minimal_walk *walk, uint32_t tensor)
+{
+    return walk->trace->tensors[tensor].producer;
+}
+
+static bool is_near(const struct minimal_walk *walk, const struct ll_form *form, uint32_t tensor)
+{
+    uint32_t producer = producer_of(walk, tensor);
+    return producer != LL_NONE && form_of(walk, producer)->phase == form->phase;
+}
+
+/* Whether this op is a product with something that repeats: what does not is kept as if read twice. */
+static bool keeps(const struct ll_form *form, uint32_t input)
+{
+    if (form->view.kind != LL_OP_MUL)
+        return false;
+    const struct ll_shape *other = &form->view.in[1 - input];
+    return other->rank > 0 && ll_elements(other) < ll_elements(&form->view.in[input]);
+}
+
+/* Whether this op is a sum in a forward step: its backward step asks for the shape of what it has read. */
+static bool is_asked_for(const struct minimal_walk *walk, const struct ll_form *form)
+{
+    return form->view.kind == LL_OP_SUM && form->phase != LL_PHASE_BACKWARD &&
+           walk->loops[form->scope] != LL_NONE;
+}
+
+/* Whether a reader is one for whom a forward step does not keep what it leaves. */
+static bool is_left_behind(const struct minimal_walk *walk, const struct ll_form *form, uint32_t tensor)
+{
+    uint32_t producer = producer_of(walk, tensor);
+    return producer != LL_NONE && walk->loops[form_of(walk, producer)->scope] != LL_NONE &&
+           walk->near_reads[tensor] == 1 && !is_near(walk, form, tensor);
+}
+
+/* Whether an op overwrites this input: then it does not count as a reader. A view writes nothing. */
+static bool overwrites(const struct ll_form *form, uint32_t input)
+{
+    for (uint32_t i = 0; form->bytes_written > 0 && i < form->view.output_count; i++)
+        if (form->aliases[i] == input)
+            return true;
+    return false;
+}
+
+/* Whether the walk waits for this input of an op before the tensor goes. */
+static bool counts(const struct minimal_walk *walk, const struct ll_form *form, uint32_t op, uint32_t input)
+{
+    return takes_memory(walk, form) && !overwrites(form, input) && !is_asked_for(walk, form) &&
+           !is_left_behind(walk, form, ll_op_input(walk->trace, op, input));
+}
+
+static void count_readers(struct minimal_walk *walk)
+{
+    for (uint32_t op = walk->step.first_op; op < walk->step.first_op + walk->step.op_count; op++) {
+        const struct ll_form *form = form_of(walk, op);
+        for (uint32_t j = 0; j < form->view.input_count; j++) {
+            uint32_t tensor = ll_op_input(walk->trace, op, j);
+            walk->near_reads[tensor] += is_near(walk, form, tensor) ? 1 + keeps(form, j) : 0;
+        }
+    }
+    for (uint32_t op = walk->step.first_op; op < walk->step.first_op + walk->step.op_count; op++) {
+        const struct ll_form *form = form_of(walk, op);
+        for (uint32_t j = 0; j < form->view.input_count; j++)
+            walk->reads[ll_op_input(walk->trace, op, j)] += counts(walk, form, op, j);
+    }
+    memcpy(walk->readers, walk->reads, walk->trace->tensor_count * sizeof *walk->reads);
+}
+
+/* Weights as the step finds them: those that no op made, or the last ones left by a step before. */
+static void begin(struct minimal_walk *walk)
+{
+    for (uint32_t i = 0; i < walk->trace->tensor_count; i++) {
+        const struct ll_tensor *tensor = &walk->trace->tensors[i];
+        const struct ll_desc *desc = &walk->trace->descs[tensor->desc];
+        bool before = tensor->producer == LL_NONE || tensor->producer < walk->step.first_op;
+        if (!before || desc->memory != LL_WEIGHT || !is_of_part(walk, desc->name))
+            continue;
+        bool left = walk->readers[i] > 0 || tensor->producer == LL_NONE;
+        walk->size_bytes[i] = left ? ll_size_bytes(&desc->shape) : 0;
+        walk->live_bytes = ll_add(walk->live_bytes, walk->size_bytes[i]);
+    }
+}
+
+/* Whether the op is in a loop that reads the tensor, which comes from outside, again and again. */
+static bool stays(const struct minimal_walk *walk, const struct ll_form *form, uint32_t tensor)
+{
+    uint32_t loop = walk->loops[form->scope], producer = producer_of(walk, tensor);
+    return loop != LL_NONE && walk->reads[tensor] > 1 &&
+           (producer == LL_NONE || walk->loops[form_of(walk, producer)->scope] != loop);
+}
+
+static void visit(struct minimal_walk *walk, uint32_t op)
+{
+    const struct ll_form *form = form_of(walk, op);
+    if (!takes_memory(walk, form))
+        return;
+    if (is_of_part(walk, form->scope))
+        walk->live_bytes = ll_add(walk->live_bytes, walk->forms[form - walk->trace->forms].footprint_bytes);
+    walk->most_bytes = ll_max(walk->most_bytes, walk->live_bytes);
+    for (uint32_t i = 0; i < form->view.output_count && is_of_part(walk, form->scope); i++)
+        if (form->aliases[i] == LL_NONE || form->bytes_written == 0)
+            walk->size_bytes[ll_op_output(walk->trace, op, i)] = ll_size_bytes(&form->view.out[i]);
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(walk->trace, op, i);
+        if (!counts(walk, form, op, i) || --walk->readers[tensor] > 0 || stays(walk, form, tensor))
+            continue;
+        walk->live_bytes = ll_sub(walk->live_bytes, walk->size_bytes[tensor]);
+        walk->size_bytes[tensor] = 0;
+    }
+}
+
+/* Whether an op outside of loops waits for nothing: it reads constants alone. */
+static bool is_first(const struct minimal_walk *walk, uint32_t op)
+{
+    const struct ll_form *form = form_of(walk, op);
+    bool waits = walk->loops[form->scope] != LL_NONE;
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        uint32_t tensor = ll_op_input(walk->trace, op, i);
+        waits |= walk->trace->descs[walk->trace->tensors[tensor].desc].memory != LL_WORKSPACE ||
+                 producer_of(walk, tensor) != LL_NONE;
+    }
+    return !waits;
+}
+
+/* What waits for nothing first, then all others, in the order of recording. */
+static void visit_all(struct minimal_walk *walk)
+{
+    for (uint32_t i = 0; i < walk->step.op_count; i++)
+        if (is_first(walk, walk->step.first_op + i))
+            visit(walk, walk->step.first_op + i);
+    for (uint32_t i = 0; i < walk->step.op_count; i++)
+        if (!is_first(walk, walk->step.first_op + i))
+            visit(walk, walk->step.first_op + i);
+}
+
+bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes)
+{
+    return ll_minimal_footprint_of(trace, NULL, bytes);
+}
+
+bool ll_minimal_footprint_of(const struct ll_trace *trace, const bool *part, uint64_t *bytes)
+{
+    struct ll_arena arena = {0};
+    struct ll_account *forms = ll_alloc(&arena, trace->form_count, sizeof *forms);
+    struct minimal_walk walk = {.trace = trace,
+                                .step = ll_trace_typical_step(trace),
+                                .forms = forms,
+                                .loops = find_loops(trace, &arena),
+                                .part = part,
+                                .size_bytes = ll_alloc(&arena, trace->tensor_count, sizeof(uint64_t)),
+                                .near_reads = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t)),
+                                .reads = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t)),
+                                .readers = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t))};
+    bool enough = forms && walk.loops && walk.size_bytes && walk.near_reads && walk.reads && walk.readers;
+    for (uint64_t i = 0; enough && i < trace->form_count; i++)
+        forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
+    if (enough) {
+        count_readers(&walk);
+        begin(&walk);
+        visit_all(&walk);
+    }
+    *bytes = ll_max(walk.most_bytes, walk.live_bytes);
+    ll_arena_release(&arena);
+    return enough;
 }

@@ -3,6 +3,8 @@
 #ifndef LL_SIM_MEMORY_FOOTPRINT_H
 #define LL_SIM_MEMORY_FOOTPRINT_H
 
+#include <stdbool.h>
+
 #include "tracer/ir/trace.h"
 
 /* What training keeps in memory, as Zhu et al. (TBD, 2018) tell it apart: gradients that an update reads are
@@ -50,5 +52,91 @@ bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint);
 /* The same with lives, by storage, that are other than as recorded. */
 bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,
                            struct ll_footprint *footprint);
+
+/* Storages by the op at which they are born or die. */
+
+/* From an op's first storage to the next, in their order, up to LL_NONE. */
+struct ll_chains {
+    uint32_t *first; /* by op */
+    uint32_t *next;  /* by storage */
+};
+
+/* Lists live in the arena. False when memory ran out. */
+bool ll_chain(const struct ll_trace *trace, const struct ll_life *lives, bool deaths,
+              struct ll_chains *chains, struct ll_arena *arena);
+
+/* Memory as it is held while a trace runs, op by op (tracer/lives.h): how much of each class, and by what at
+ * one moment. Both live in the arena; NULL when memory ran out. Pure otherwise, thread-safe. */
+
+/* What lives while an op runs. */
+struct ll_memory_held {
+    uint32_t op;
+    uint64_t bytes, class_bytes[LL_MEMORY_COUNT]; /* by enum ll_memory_class, summing to bytes */
+};
+
+struct ll_over_time {
+    const struct ll_memory_held *at;
+    uint32_t count;
+};
+
+/* At most `most` (at least 1) points from the first op to the last, each the fullest of the ops that it
+ * stands for, so that the peak is one of them. */
+const struct ll_over_time *ll_over_time(const struct ll_trace *trace, uint32_t most, struct ll_arena *arena);
+
+/* Something that lives. */
+struct ll_alive {
+    uint32_t storage;
+    const char *name;  /* of the first tensor on it */
+    const char *scope; /* of the op that made it; "" for what the model brought */
+    enum ll_memory_class memory;
+    uint64_t bytes;
+    uint32_t first, last; /* ops, both inclusive */
+};
+
+/* All that lives while op runs, largest first, equals in the order of their making. */
+struct ll_all_alive {
+    const struct ll_alive *at;
+    uint64_t count;
+};
+const struct ll_all_alive *ll_alive_at(const struct ll_trace *trace, uint32_t op, struct ll_arena *arena);
+
+/* How much memory a step needs when a compiler puts each update right behind its gradient, as XLA does: then
+ * gradients of weights need not live until the end of the step.
+ *
+ * An op of the update phase moves to the last op before it that touched anything it reads: no sooner is its
+ * gradient there, and the weight that it overwrites free. All other ops stay where they are. Where that needs
+ * more, since what an update makes lives longer then, none moves. */
+
+/* Fills *footprint in time linear in the trace; its peak is at most that of ll_footprint, its peak_op a place
+ * in the order of the trace. False when memory ran out. Pure otherwise, thread-safe. */
+bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footprint);
+
+/* The one or the other, as software says. */
+static inline bool ll_footprint_of(const struct ll_trace *trace, bool early, struct ll_footprint *footprint)
+{
+    return early ? ll_footprint_early(trace, footprint) : ll_footprint(trace, footprint);
+}
+
+/* The least memory in which a step can run, as Catamount (Hestness et al., 2019) has it: go over the ops in
+ * an order in which each comes after those that it waits for, count what an op writes from then on, and take
+ * it off after its last reader.
+ *
+ * Catamount takes any such order and so gives another number each time; here it is that of recording. What
+ * else is particular to it is kept, so that numbers can be compared:
+ *   - what changes in place, and what loops read and write step by step, takes no memory and is no reader;
+ *     what only such ops read stays to the end;
+ *   - what a loop reads in each of its steps stays, for a loop is an op of its own, whose body runs many
+ *     times; so weights that loops read stay to the end, and others, there from the start, go after their
+ *     last reader.
+ *     A loop is what lies in a scope `while`. What its steps hand on from one to the next goes as it
+ *     is read, and so does what its forward steps leave for its backward steps. */
+
+/* Of the typical step (tracer/profile.h); LL_NO_FIT past 64 bits. False when memory ran out. Pure otherwise,
+ * thread-safe. */
+bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes);
+
+/* The same of a device with a part of the network: ops whose scope, and weights whose name, `part` has true,
+ * which is by string of the trace. What it reads of others it does not keep. NULL: all. */
+bool ll_minimal_footprint_of(const struct ll_trace *trace, const bool *part, uint64_t *bytes);
 
 #endif

@@ -19,11 +19,11 @@
 #ifndef LL_SIM_MEMORY_STREAMS_H
 #define LL_SIM_MEMORY_STREAMS_H
 
-#include "tracer/ir/work.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tracer/ir/work.h"
 
 enum { LL_NEST_DIMS = 8, LL_NEST_LOOPS = 32, LL_NEST_REFS = 8, LL_NEST_GUARDS = 2, LL_NEST_PAGE = 4096 };
 

@@ -12,7 +12,7 @@
 
 #include "sim/parallel/plan.h"
 #include "sim/parallel/profile.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 
 struct ll_beside {
     const struct ll_layer_costs *costs; /* of one replica, at the plan's micro-batch */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/parallel/combine.h"
 
-#include "sim/replay/metrics.h"
+#include "sim/replay/replay.h"
 
 #include <math.h>
 #include <stdlib.h>

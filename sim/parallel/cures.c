@@ -2,7 +2,7 @@
 /* A cure makes another trace; all that follows is the same for each. */
 #include "sim/parallel/cures.h"
 
-#include "sim/memory/early.h"
+#include "sim/memory/footprint.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/offload.h"
 #include "sim/parallel/plan_file.h"

@@ -10,7 +10,7 @@
 #include "sim/parallel/plan.h"
 #include "sim/parallel/profile.h"
 #include "sim/parallel/schedule.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 
 /* One after the other for many plans; what it needs lives in an arena. */
 struct ll_estimator {

@@ -3,7 +3,7 @@
  * whose sum was largest, as if nobody else had any storage. */
 #include "sim/parallel/rank_memory.h"
 
-#include "sim/memory/chains.h"
+#include "sim/memory/footprint.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "sim/parallel/rank_memory.h"
 #include "sim/parallel/ranks.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/remembered.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 
 #include "sim/cost/cost_parts.h"
 #include "sim/memory/cache.h"
-#include "sim/memory/dram_timed.h"
+#include "sim/memory/dram.h"
 #include "sim/memory/streams.h"
 #include "sim/replay/replay.h"
 

@@ -7,7 +7,7 @@
 #define LL_SIM_REPLAY_REMEMBERED_H
 
 #include "sim/cost/memo.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 
 struct ll_remembered {
     struct ll_memo costs;

@@ -218,4 +218,68 @@ typedef double ll_timed(const struct ll_machine *machine, void *context);
 const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
                                     void *context, struct ll_arena *arena, size_t *count);
 
+/* What people who train networks ask of a machine, as Zhu et al. define it ("Benchmarking and Analyzing Deep
+ * Neural Network Training", IISWC 2018, section 3.4):
+ *
+ *     throughput           samples a second; of speech, seconds of audio a second
+ *     device utilization   time in which the device works, over time
+ *     FP32 utilization     FLOPs over (peak rate x the time in which the device works)
+ *     CPU utilization      time in which cores work, summed up, over (cores x time)
+ *
+ * From which follows: throughput x FLOPs of a sample = device utilization x FP32 utilization x peak rate.
+ * Of the host nothing is simulated but that one core starts the device's ops and waits meanwhile. */
+
+struct ll_metrics {
+    double samples; /* in a step, in units of throughput */
+    double throughput_Hz;
+    const char *unit;       /* "samples", "audio seconds": the trace's or static */
+    double peak_flops;      /* a second, in the element type in which most FLOPs are computed: that of the
+                               utilization */
+    enum ll_dtype computed; /* that type */
+    double device_utilization, fp32_utilization;
+    double cpu_utilization; /* NaN where the machine does not know its host's cores */
+};
+
+/* FLOPs over what the machine's peak in this type could do in that time; 0 where there is no peak or no time.
+ * More than 1 only where fewer operations do (Winograd's way), not by rounding. Pure. */
+double ll_flop_utilization(const struct ll_machine *machine, enum ll_dtype dtype, double flops,
+                           double time_s);
+
+/* Pure. A trace that does not say its batch counts steps. */
+struct ll_metrics ll_metrics_of(const struct ll_result *result);
+
+/* How much of a step the device waits for its input, as Wang et al. define it (ParaDnn, MLSys 2020,
+ * section 4.4).
+ *
+ * The host prepares a step's input and sends it while the device computes an earlier step. Of many steps each
+ * takes as long as the slower of the two:
+ *
+ *     step = max(device, host)        infeed share = 1 - device / step
+ *
+ * or as both together where only one step's input finds room (`host.buffered_steps: 1`).
+ *
+ * So a share of i is what would be gained by input that is there already: 1 / (1 - i) - 1. */
+
+struct ll_infeed {
+    double prepare_s, transfer_s; /* of a step's input; their sum is what the host takes */
+    double device_s;              /* a step whose input is there already */
+    double step_s;                /* of many steps */
+    double share;                 /* of it */
+};
+
+/* False when memory ran out. Replays the result's ops once more, exchanges taking what they took; otherwise
+ * pure, thread-safe. */
+bool ll_infeed_of(const struct ll_result *result, struct ll_infeed *infeed);
+
+/* Preparing and sending the input of a step alone; the rest of *infeed is left as it is. */
+void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                    struct ll_infeed *infeed);
+
+/* The same machine where all input is there already. A shallow copy: not to be freed, to be used no longer
+ * than the machine. */
+struct ll_machine ll_machine_with_input(const struct ll_machine *machine);
+
+/* Fills step_s and share; the rest is there. */
+void ll_infeed_share(const struct ll_machine *machine, struct ll_infeed *infeed);
+
 #endif

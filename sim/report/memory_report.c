@@ -2,7 +2,6 @@
 #include "sim/report/memory_report.h"
 
 #include "sim/report/figure/figure.h"
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 
 #include <inttypes.h>

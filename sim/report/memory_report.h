@@ -5,7 +5,7 @@
 #define LL_SIM_REPORT_MEMORY_REPORT_H
 
 #include "sim/memory/allocators.h"
-#include "sim/memory/over_time.h"
+#include "sim/memory/footprint.h"
 #include "sim/parallel/plan_cures.h"
 #include "tracer/base/json.h"
 

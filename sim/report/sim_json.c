@@ -3,9 +3,8 @@
 #include "sim/report/sim_report.h"
 #include "sim/report/warnings.h"
 
-#include "sim/replay/exchanges.h"
-#include "sim/replay/infeed.h"
-#include "sim/replay/metrics.h"
+#include "sim/replay/communication.h"
+#include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step on many devices, for people and for programs: how it is spread, what waits, and for what. */
-#include "sim/report/human.h"
-#include "sim/report/sim_report.h"
 #include "sim/report/table.h"
+#include "sim/report/sim_report.h"
 
 #include <inttypes.h>
 

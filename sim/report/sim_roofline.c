@@ -4,7 +4,7 @@
  * ones, so that a point above the line of the outermost memory lives on what lies further in. */
 #include "sim/cost/cost_parts.h"
 #include "sim/report/figure/figure.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "sim/report/sim_report.h"
 
 #include <math.h>

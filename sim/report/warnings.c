@@ -2,7 +2,7 @@
 #include "sim/report/warnings.h"
 
 #include "sim/machine/quantity.h"
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 
 #include <math.h>
 #include <stdarg.h>

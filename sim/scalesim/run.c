@@ -1,11 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The closed form. With Sr on rows, Sc on columns and T streamed through an array of R x C:
+ *
+ *                          Sr  Sc  T    lines of a fold
+ *       output stationary  m   n   k    T + R + C - 2
+ *       weight stationary  k   n   m    T + 2R + C - 2
+ *       input stationary   k   m   n    T + 2R + C - 2
+ *
+ * ceil(Sr / R) ceil(Sc / C) folds follow each other without overlap; those at the edge cost as much as full
+ * ones. An output height is ceil((H - FH + S) / S). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/scalesim/buffers.h"
+#include "sim/scalesim/scalesim.h"
+#include "tracer/base/num.h"
+#include "tracer/base/plain.h"
+
+static void lay(enum ll_dataflow dataflow, struct ll_scalesim_folds *folds)
+{
+    bool os = dataflow == LL_OUTPUT_STATIONARY, is = dataflow == LL_INPUT_STATIONARY;
+    folds->on_rows = os ? folds->m : folds->k;
+    folds->on_columns = is ? folds->m : folds->n;
+    folds->streamed = os ? folds->k : is ? folds->n : folds->m;
+}
+
+struct ll_scalesim_folds ll_scalesim_fold(const struct ll_scalesim_config *config,
+                                          const struct ll_scalesim_layer *layer)
+{
+    struct ll_scalesim_folds folds = {
+        .n = layer->filters,
+        .k = ll_mul(ll_mul(layer->filter_h, layer->filter_w), layer->channels),
+        .out_h = ll_scalesim_windows(layer->in_h, layer->filter_h, layer->stride_h),
+        .out_w = ll_scalesim_windows(layer->in_w, layer->filter_w, layer->stride_w),
+    };
+    folds.m = ll_mul(folds.out_h, folds.out_w);
+    lay(config->dataflow, &folds);
+    folds.row_folds = ll_ceil_div(folds.on_rows, config->rows);
+    folds.column_folds = ll_ceil_div(folds.on_columns, config->columns);
+    uint64_t loading = config->dataflow == LL_OUTPUT_STATIONARY ? 0 : config->rows;
+    folds.fold_lines = ll_add(folds.streamed, loading + config->rows + config->columns - 2);
+    folds.lines = ll_mul(ll_mul(folds.row_folds, folds.column_folds), folds.fold_lines);
+    return folds;
+}
+
+/* Every address, first_address included, must be an integer of 32 bits with a sign; beyond, utilizations
+ * would not be exact either. */
+const char *ll_scalesim_obstacle(const struct ll_scalesim_config *config,
+                                 const struct ll_scalesim_layer *layer)
+{
+    struct ll_scalesim_folds folds = ll_scalesim_fold(config, layer);
+    if (layer->batch > 1)
+        return "it has a batch, and SCALE-Sim computes one sample; `leadline import scalesim` reads it";
+    if (layer->zeros.of > 0)
+        return "it is sparse, and SCALE-Sim 2 computes all; `leadline import scalesim` reads it";
+    uint64_t words[LL_SCALESIM_OPERANDS] = {
+        ll_mul(ll_mul(layer->in_h, layer->in_w), layer->channels),
+        ll_mul(folds.k, folds.n),
+        ll_mul(folds.m, folds.n),
+    };
+    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
+        if (ll_add(words[i], config->first_address[i]) > INT32_MAX)
+            return "its addresses, with the offset of the configuration, pass 2^31 - 1, and SCALE-Sim keeps "
+                   "them in 32 bits";
+    uint64_t plane = ll_mul((folds.out_h - 1) * layer->stride_h + layer->filter_h,
+                            (folds.out_w - 1) * layer->stride_w + layer->filter_w);
+    if (ll_mul(plane, layer->channels) > INT32_MAX)
+        return "its stride reaches so far outside the image that addresses pass 2^31 - 1";
+    if (ll_mul(folds.m, folds.k) > UINT32_MAX)
+        return "its windows hold more than 2^32 words, and SCALE-Sim writes all of them out";
+    if (ll_mul(folds.lines, config->rows * config->columns) >= UINT64_C(1) << 53)
+        return "it takes more than 2^53 steps of a processing element";
+    if (ll_mul(ll_mul(ll_mul(folds.m, folds.n), folds.k), 100) >= UINT64_C(1) << 53)
+        return "it has more than 2^53 / 100 products";
+    return NULL;
+}
+
 /* A layer, line by line: in each cycle the array asks both read buffers and writes what is ready, and all
  * three stand still for the one that waits longest. */
-#include "sim/scalesim/drain.h"
-#include "sim/scalesim/prefetch.h"
-#include "sim/scalesim/window.h"
-
-#include "tracer/base/num.h"
 
 /* One of the two read buffers. */
 struct reader {
@@ -210,3 +284,93 @@ bool ll_scalesim_run(const struct ll_scalesim_config *config, const struct ll_sc
     ll_arena_release(&arena);
     return whole;
 }
+
+/* SCALE-Sim's three files, byte by byte: blanks behind commas, a comma at the end of each line. */
+
+/* The fewest digits that read back: "d.ddde+xx", at most 23 characters. */
+static void shortest_text(double value, char text[static 32])
+{
+    for (int precision = 0; precision <= 16; precision++) {
+        ll_snprintf(text, 32, "%.*e", precision, value);
+        if (ll_strtod(text, NULL) == value)
+            return;
+    }
+}
+
+/* Python's repr writes an exponent below 10^-4 and from 10^16 on. */
+void ll_scalesim_float_text(double value, char text[static 32])
+{
+    if (!isfinite(value)) {
+        snprintf(text, 32, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    shortest_text(value, text);
+    const char *e = strchr(text, 'e');
+    int exponent = (int)strtol(e + 1, NULL, 10);
+    int digits = (int)(e - text) - (value < 0) - (e - text > 2 + (value < 0));
+    if (exponent < -4 || exponent >= 16)
+        return;
+    ll_snprintf(text, 32, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 1, value);
+}
+
+static void add_float(struct ll_str *out, double value)
+{
+    char text[32];
+    ll_scalesim_float_text(value, text);
+    ll_str_addf(out, ", %s", text);
+}
+
+static void add_compute(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out)
+{
+    ll_str_addf(out, "%" PRIu64 ", %" PRId64 ", %" PRId64, layer_id, result->total_cycles,
+                result->stall_cycles);
+    add_float(out, result->overall_util_pct);
+    add_float(out, result->mapping_pct);
+    add_float(out, result->compute_util_pct);
+    ll_str_add(out, ",\n");
+}
+
+static void add_bandwidth(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out)
+{
+    ll_str_addf(out, "%" PRIu64, layer_id);
+    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
+        add_float(out, result->sram[i].bandwidth);
+    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
+        add_float(out, result->dram[i].bandwidth);
+    ll_str_add(out, ",\n");
+}
+
+static void add_port(struct ll_str *out, const struct ll_scalesim_port *port)
+{
+    add_float(out, (double)port->start_cycle);
+    add_float(out, (double)port->stop_cycle);
+    ll_str_addf(out, ", %" PRIu64, port->words);
+}
+
+static void add_detail(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out)
+{
+    ll_str_addf(out, "%" PRIu64, layer_id);
+    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
+        add_port(out, &result->sram[i]);
+    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
+        add_port(out, &result->dram[i]);
+    ll_str_add(out, ",\n");
+}
+
+const struct ll_scalesim_report ll_scalesim_reports[LL_SCALESIM_REPORTS] = {
+    {"COMPUTE_REPORT.csv",
+     "LayerID, Total Cycles, Stall Cycles, Overall Util %, Mapping Efficiency %, Compute Util %,\n",
+     add_compute},
+    {"BANDWIDTH_REPORT.csv",
+     "LayerID, Avg IFMAP SRAM BW, Avg FILTER SRAM BW, Avg OFMAP SRAM BW, "
+     "Avg IFMAP DRAM BW, Avg FILTER DRAM BW, Avg OFMAP DRAM BW,\n",
+     add_bandwidth},
+    {"DETAILED_ACCESS_REPORT.csv",
+     "LayerID, SRAM IFMAP Start Cycle, SRAM IFMAP Stop Cycle, SRAM IFMAP Reads, "
+     "SRAM Filter Start Cycle, SRAM Filter Stop Cycle, SRAM Filter Reads, "
+     "SRAM OFMAP Start Cycle, SRAM OFMAP Stop Cycle, SRAM OFMAP Writes, "
+     "DRAM IFMAP Start Cycle, DRAM IFMAP Stop Cycle, DRAM IFMAP Reads, "
+     "DRAM Filter Start Cycle, DRAM Filter Stop Cycle, DRAM Filter Reads, "
+     "DRAM OFMAP Start Cycle, DRAM OFMAP Stop Cycle, DRAM OFMAP Writes,\n",
+     add_detail},
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/catamount.h"
 
-#include "sim/memory/minimal.h"
+#include "sim/memory/footprint.h"
 #include "tracer/ir/profile.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  *     epoch = time * samples of the data set / batch                      samples = units / units of a sample
  *
  * Sizes and sequences are not printed there; these are the ones whose FLOPs are the printed ones. */
-#include "sim/memory/minimal.h"
+#include "sim/memory/footprint.h"
 #include "sim/study/catamount.h"
 #include "tracer/base/plain.h"
 

@@ -3,7 +3,7 @@
  *
  *     error(m) = alpha m^beta_g        parameters(m) = sigma m^beta_p, in millions
  *     FLOPs of a step = gamma p b      bytes = lambda p + mu b sqrt(p)        memory = delta p            */
-#include "sim/memory/minimal.h"
+#include "sim/memory/footprint.h"
 #include "sim/study/catamount.h"
 #include "tracer/base/plain.h"
 

@@ -5,7 +5,7 @@
  * rows, which grow with them:
  *
  *     t(N) = t(1) + 2 D (N - 1) / (N B) + (N - 1) S / B                                             */
-#include "sim/memory/minimal.h"
+#include "sim/memory/footprint.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
 #include "tracer/base/plain.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much of a step a TPU waits for its input, by how much there is to compute for an image. */
-#include "sim/replay/infeed.h"
+#include "sim/replay/replay.h"
 #include "sim/study/paradnn.h"
 #include "sim/study/statistics.h"
 #include "tracer/base/plain.h"

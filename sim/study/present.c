@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/present.h"
 
-#include "sim/report/human.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/plain.h"

@@ -4,7 +4,7 @@
 #ifndef LL_SIM_STUDY_TBD_H
 #define LL_SIM_STUDY_TBD_H
 
-#include "sim/replay/metrics.h"
+#include "sim/replay/replay.h"
 #include "sim/study/study.h"
 
 /* In the order of table II; the translators are two implementations of one row. */

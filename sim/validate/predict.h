@@ -4,7 +4,7 @@
 #define LL_SIM_VALIDATE_PREDICT_H
 
 #include "sim/machine/machine.h"
-#include "sim/validate/measured.h"
+#include "sim/validate/row.h"
 
 struct ll_predicted {
     double time_s;

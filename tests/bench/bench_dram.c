@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many bursts a second the timed mode of dynamic memory plays: streams, and rows all over the place; and
  * how long the closed form takes. */
-#include "sim/memory/dram_timed.h"
+#include "sim/memory/dram.h"
 #include "tests/bench/bench.h"
 
 enum { ACCESSES = 1 << 20, ESTIMATES = 10000 };

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "dram_twin.h"
-#include "sim/memory/dram_channel.h"
+#include "sim/memory/dram.h"
 #include "tracer/base/num.h"
 
 enum { PRESETS = 15, ACCESSES = 500 };

@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "models/model.h"
-#include "sim/memory/minimal.h"
+#include "sim/memory/footprint.h"
 #include "tracer/ir/profile.h"
 #include "tracer/base/file.h"
 

@@ -4,7 +4,7 @@
 
 #include "dry_model.h"
 #include "sim/memory/allocators.h"
-#include "sim/memory/chains.h"
+#include "sim/memory/footprint.h"
 #include "sim/memory/heap.h"
 #include "tracer/record/recorder.h"
 

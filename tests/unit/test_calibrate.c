@@ -2,10 +2,8 @@
 /* A calibration gets back the machine that its measurements were computed with. */
 #include "check.h"
 
-#include "sim/calibrate/base.h"
 #include "sim/calibrate/calibrate.h"
 #include "sim/calibrate/fit.h"
-#include "sim/calibrate/held.h"
 #include "sim/calibrate/samples.h"
 #include "sim/cost/cost.h"
 #include "tracer/format/reader.h"

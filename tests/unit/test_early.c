@@ -4,7 +4,6 @@
 #include "toy_machine.h"
 #include "toy_trace.h"
 
-#include "sim/memory/early.h"
 #include "sim/memory/footprint.h"
 
 enum { TRACES = 40 };

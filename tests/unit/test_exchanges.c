@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "scene.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 #include "toy_trace.h"
 
 enum { SIDE = 1024 };

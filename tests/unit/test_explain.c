@@ -6,7 +6,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/parallel/spread.h"
-#include "sim/replay/exchanges.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/format/reader.h"
 

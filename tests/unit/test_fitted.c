@@ -2,7 +2,7 @@
 #include "check.h"
 #include "toy_machine.h"
 
-#include "sim/validate/fitted.h"
+#include "sim/validate/validate.h"
 
 #include <math.h>
 #include <stdio.h>

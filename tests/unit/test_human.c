@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 
 static void three_digits_and_a_prefix(void **state)
 {

@@ -3,7 +3,7 @@
 #include "toy_machine.h"
 #include "toy_trace.h"
 
-#include "sim/replay/infeed.h"
+#include "sim/replay/replay.h"
 
 enum { STEPS = 200, BATCH = 64, WIDTH = 256 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/validate/measured.h"
+#include "sim/validate/row.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "scene.h"
-#include "sim/replay/metrics.h"
+#include "sim/replay/replay.h"
 #include "toy_trace.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include "dry_model.h"
 #include "sim/memory/footprint.h"
-#include "sim/memory/over_time.h"
 #include "tracer/ir/trace.h"
 
 static void each_moment_is_the_sum_of_what_lives_then(void **state)

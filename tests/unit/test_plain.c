@@ -4,7 +4,7 @@
 #include "check.h"
 #include "toy_machine.h"
 
-#include "sim/report/human.h"
+#include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/plain.h"
 #include "tracer/base/str.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/figure/axis.h"
 
-#include "tracer/base/plain.h"
-
 #include <math.h>
 #include <stdio.h>
+
+#include "sim/report/figure/figure.h"
+#include "tracer/base/plain.h"
 
 enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10, PIECE = 27 }; /* of a curve: more than a period of dashes */
 #define TURN (-35.0) /* degrees, of names that do not fit; below, how far down and left they reach */
@@ -249,4 +250,29 @@ void ll_draw_names(struct ll_svg *svg, struct ll_rect area, const char *const *n
                                            .turn = turn ? TURN : 0},
                     names[i]);
     ll_svg_line(svg, LL_PEN_AXIS, area.x, foot, area.x + area.width, foot);
+}
+
+/* Panels in rows, a margin around each, the figure's title above. */
+
+enum { MARGIN = 18, TITLE = 34 };
+
+static size_t rows_of(const struct ll_page *page)
+{
+    return (page->panels + page->columns - 1) / page->columns;
+}
+
+void ll_page_open(struct ll_svg *svg, const struct ll_page *page)
+{
+    double rows = (double)rows_of(page), columns = (double)page->columns;
+    ll_svg_open(svg, columns * (page->width + MARGIN) + MARGIN,
+                rows * (page->height + MARGIN) + MARGIN + TITLE, page->title, page->about);
+    ll_svg_text(svg, &(struct ll_svg_style){.x = MARGIN, .y = MARGIN + 12, .size = LL_TEXT_TITLE + 2},
+                page->title);
+}
+
+struct ll_rect ll_page_panel(const struct ll_page *page, size_t i)
+{
+    double row = (double)(i / page->columns), column = (double)(i % page->columns);
+    return (struct ll_rect){MARGIN + column * (page->width + MARGIN),
+                            MARGIN + TITLE + row * (page->height + MARGIN), page->width, page->height};
 }

@@ -2,9 +2,9 @@
 /* What the levels of a machine keep from one use of bytes to the next, by the laws at the head of
  * residency.h. Distances come from residency.c and are the same for all machines; who leaves something in a
  * cache at all (`fills_caches`, `past`) is the machine's. */
-#include "sim/memory/residency.h"
-
 #include <math.h>
+
+#include "sim/memory/residency.h"
 
 /* A memory serves the next op only where there is but one of it, and a cache where nothing passes by it. */
 static bool shared(const struct ll_machine *machine, uint64_t level)

@@ -8,8 +8,8 @@
  * Exchanges are made for one machine. Prices go along from machine to machine: what differs elsewhere than in
  * the network, and in how the software sends, changes none of them. Both serve one thread at a time.
  * Deterministic. */
-#ifndef LL_SIM_REPLAY_EXCHANGES_H
-#define LL_SIM_REPLAY_EXCHANGES_H
+#ifndef LL_SIM_REPLAY_COMMUNICATION_H
+#define LL_SIM_REPLAY_COMMUNICATION_H
 
 #include "sim/cost/cost.h"
 #include "sim/network/collective.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/replay/exchanges.h"
-
-#include "tracer/base/num.h"
-#include "tracer/base/str.h"
+#include "sim/replay/communication.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/num.h"
+#include "tracer/base/str.h"
 
 struct ll_exchanges {
     const struct ll_machine *machine;

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/report/figure/axis.h"
+
+static double value_at(const struct ll_bars *bars, size_t group, size_t series)
+{
+    double value = bars->values[group * bars->series_count + series];
+    return isfinite(value) ? value : 0;
+}
+
+static struct ll_axis axis_of(const struct ll_bars *bars)
+{
+    double high = bars->line, low = INFINITY;
+    for (size_t g = 0; g < bars->group_count; g++) {
+        double sum = 0;
+        for (size_t s = 0; s < bars->series_count; s++) {
+            double value = value_at(bars, g, s);
+            sum += value;
+            high = fmax(high, bars->stacked ? sum : value);
+            low = value > 0 ? fmin(low, value) : low;
+        }
+    }
+    return ll_axis_for(low, high, bars->log);
+}
+
+/* A group takes four fifths of its slot; bars side by side share that. */
+static void draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_bars *bars,
+                       const struct ll_axis *axis, size_t group)
+{
+    double slot = area.width / (double)bars->group_count, left = area.x + slot * ((double)group + 0.1);
+    double width = 0.8 * slot / (bars->stacked ? 1 : (double)bars->series_count), base = 0;
+    for (size_t s = 0; s < bars->series_count; s++) {
+        double value = value_at(bars, group, s);
+        double foot = bars->stacked ? ll_axis_place(axis, base) : 0, head = ll_axis_place(axis, base + value);
+        if (value > 0)
+            ll_svg_rect(svg, left, area.y + area.height * (1 - head), width * (bars->stacked ? 1 : 0.94),
+                        fmax(0.5, area.height * (head - foot)), ll_colour(s));
+        base += bars->stacked ? value : 0;
+        left += bars->stacked ? 0 : width;
+    }
+}
+
+void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars)
+{
+    struct ll_axis axis = axis_of(bars);
+    box = ll_draw_title(svg, box, bars->title);
+    if (bars->series_count > 1)
+        box = ll_draw_legend(svg, box, bars->series, bars->series_count, LL_SWATCH_SQUARE);
+    double slot = (box.width - 60) / (double)(bars->group_count ? bars->group_count : 1);
+    double bottom = ll_names_height(bars->groups, bars->group_count, slot);
+    struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
+    for (size_t g = 0; g < bars->group_count; g++)
+        draw_group(svg, area, bars, &axis, g);
+    ll_draw_level(svg, area, &axis, bars->line, bars->line_name);
+    ll_draw_names(svg, area, bars->groups, bars->group_count);
+}
+
+enum { LOWEST, LOW, MIDDLE, HIGH, HIGHEST };
+
+static struct ll_axis boxes_axis_of(const struct ll_boxes *boxes)
+{
+    struct ll_range range = LL_NO_RANGE;
+    for (size_t i = 0; i < boxes->count; i++) {
+        ll_range_take(&range, boxes->boxes[i].at[LOWEST]);
+        ll_range_take(&range, boxes->boxes[i].at[HIGHEST]);
+    }
+    return ll_range_axis(&range, boxes->log);
+}
+
+/* The box takes half of its slot, the ends of its whiskers a quarter. */
+static void draw_box(struct ll_svg *svg, struct ll_rect area, const struct ll_boxes *boxes,
+                     const struct ll_axis *axis, size_t i)
+{
+    double slot = area.width / (double)boxes->count, centre = area.x + slot * ((double)i + 0.5),
+           y[HIGHEST + 1];
+    for (int p = LOWEST; p <= HIGHEST; p++) {
+        if (!isfinite(boxes->boxes[i].at[p]))
+            return;
+        y[p] = area.y + area.height * (1 - ll_axis_place(axis, boxes->boxes[i].at[p]));
+    }
+    ll_svg_line(svg, LL_PEN_INK, centre, y[LOWEST], centre, y[HIGHEST]);
+    ll_svg_line(svg, LL_PEN_INK, centre - slot / 8, y[LOWEST], centre + slot / 8, y[LOWEST]);
+    ll_svg_line(svg, LL_PEN_INK, centre - slot / 8, y[HIGHEST], centre + slot / 8, y[HIGHEST]);
+    ll_svg_rect(svg, centre - slot / 4, y[HIGH], slot / 2, fmax(0.5, y[LOW] - y[HIGH]), ll_colour(0));
+    ll_svg_rect(svg, centre - slot / 4, y[MIDDLE] - 1, slot / 2, 2, "#ffffff");
+}
+
+void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes *boxes)
+{
+    struct ll_axis axis = boxes_axis_of(boxes);
+    box = ll_draw_title(svg, box, boxes->title);
+    double slot = (box.width - 60) / (double)(boxes->count ? boxes->count : 1);
+    double bottom = ll_names_height(boxes->names, boxes->count, slot);
+    struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, boxes->y_label);
+    for (size_t i = 0; i < boxes->count; i++)
+        draw_box(svg, area, boxes, &axis, i);
+    ll_draw_names(svg, area, boxes->names, boxes->count);
+}
+
+/* Bars that go to both sides of zero, a group a name, from the top down. */
+
+enum { TICKS = 4 }; /* steps of the axis to either side */
+
+/* The end of the axis: the least of 1, 2, 5 times a power of ten that holds everything. */
+static double reach_of(const struct ll_weights *weights)
+{
+    double most = 0;
+    for (size_t i = 0; i < weights->name_count * weights->series_count; i++)
+        most = isfinite(weights->values[i]) ? fmax(most, fabs(weights->values[i])) : most;
+    struct ll_axis axis = ll_axis_for(0, most, false);
+    return axis.high;
+}
+
+static void draw_axis(struct ll_svg *svg, struct ll_rect area, double reach, const char *label)
+{
+    struct ll_tick_text text;
+    double foot = area.y + area.height, middle = area.x + area.width / 2;
+    for (int i = -TICKS; i <= TICKS; i++) {
+        double x = middle + area.width / 2 * i / TICKS;
+        ll_svg_line(svg, i ? LL_PEN_GRID : LL_PEN_AXIS, x, area.y, x, foot);
+        ll_svg_text(
+            svg,
+            &(struct ll_svg_style){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
+            ll_tick(&text, reach * i / TICKS));
+    }
+    ll_svg_text(svg,
+                &(struct ll_svg_style){
+                    .x = middle, .y = foot + 32, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_MIDDLE},
+                label);
+}
+
+static void weights_draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_weights *weights,
+                               size_t group, double reach)
+{
+    double slot = area.height / (double)weights->name_count, top = area.y + slot * (double)group;
+    double height = 0.8 * slot / (double)weights->series_count, middle = area.x + area.width / 2;
+    ll_svg_text(
+        svg,
+        &(struct ll_svg_style){
+            .x = area.x - LL_GAP, .y = top + slot / 2 + 4, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_END},
+        weights->names[group]);
+    for (size_t s = 0; s < weights->series_count; s++) {
+        double value = weights->values[group * weights->series_count + s];
+        double length = isfinite(value) ? area.width / 2 * fabs(value) / reach : 0;
+        if (length > 0)
+            ll_svg_rect(svg, value < 0 ? middle - length : middle, top + 0.1 * slot + height * (double)s,
+                        length, 0.94 * height, ll_colour(s));
+    }
+}
+
+void ll_draw_weights(struct ll_svg *svg, struct ll_rect box, const struct ll_weights *weights)
+{
+    double widest = 0, reach = reach_of(weights);
+    for (size_t g = 0; g < weights->name_count; g++)
+        widest = fmax(widest, 1.08 * ll_text_width(weights->names[g], LL_TEXT_NORMAL));
+    box = ll_draw_title(svg, box, weights->title);
+    box = ll_draw_about(svg, box, weights->about);
+    box = ll_draw_legend(svg, box, weights->series, weights->series_count, LL_SWATCH_SQUARE);
+    double left = widest + LL_GAP;
+    struct ll_rect area = {box.x + left, box.y, box.width - left - 2 * LL_GAP, box.height - LL_X_AXIS_HEIGHT};
+    draw_axis(svg, area, reach, weights->x_label);
+    for (size_t g = 0; g < weights->name_count; g++)
+        weights_draw_group(svg, area, weights, g, reach);
+}
+
+enum { PIECE = 512 }; /* points drawn by one element; the next piece begins with the last point */
+
+static struct ll_axis lines_axis_of(struct ll_range *range, double wanted, bool log)
+{
+    range->high = wanted > 0 ? wanted : range->high;
+    return ll_range_axis(range, log);
+}
+
+static bool drawable(const struct ll_curve *curve, size_t i, const struct ll_lines *lines)
+{
+    return isfinite(curve->x[i]) && isfinite(curve->y[i]) && (!lines->x_log || curve->x[i] > 0) &&
+           (!lines->y_log || curve->y[i] > 0);
+}
+
+static struct ll_point place(struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
+                             double x_at, double y_at)
+{
+    return (struct ll_point){area.x + area.width * ll_axis_place(x, x_at),
+                             area.y + area.height * (1 - ll_axis_place(y, y_at))};
+}
+
+/* Marks show single points: where there are many of them, the line is enough. */
+static bool marked(const struct ll_lines *lines, const struct ll_curve *curve)
+{
+    enum { MOST_MARKS = 40 };
+    return !lines->joined || curve->count <= MOST_MARKS;
+}
+
+static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
+                       const struct ll_axis *x, const struct ll_axis *y)
+{
+    const struct ll_curve *curve = &lines->curves[which];
+    struct ll_point points[PIECE];
+    size_t count = 0;
+    bool marks = marked(lines, curve);
+    for (size_t i = 0; i < curve->count; i++) {
+        if (drawable(curve, i, lines)) {
+            points[count] = place(area, x, y, curve->x[i], curve->y[i]);
+            if (marks)
+                ll_svg_mark(svg, points[count], which);
+            count++;
+        }
+        if (count < PIECE && i + 1 < curve->count)
+            continue;
+        if (lines->joined)
+            ll_svg_curve(svg, points, count, which);
+        if (count)
+            points[0] = points[count - 1];
+        count = count ? 1 : 0;
+    }
+}
+
+/* Straight where both axes are of one kind, over what they have in common. */
+static void draw_diagonal(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x,
+                          const struct ll_axis *y)
+{
+    double low = fmax(x->low, y->low), high = fmin(x->high, y->high);
+    struct ll_point from = place(area, x, y, low, low), to = place(area, x, y, high, high);
+    if (x->log == y->log && low < high)
+        ll_svg_line(svg, LL_PEN_AXIS, from.x, from.y, to.x, to.y);
+}
+
+void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
+{
+    struct ll_range x = LL_NO_RANGE, y = LL_NO_RANGE;
+    const char *names[LL_COLOUR_COUNT];
+    enum ll_swatch swatch = LL_SWATCH_MARK;
+    size_t named = lines->curve_count < LL_COLOUR_COUNT ? lines->curve_count : LL_COLOUR_COUNT;
+    ll_range_take(&y, lines->line);
+    for (size_t i = 0; i < lines->curve_count; i++)
+        for (size_t k = 0; k < lines->curves[i].count; k++) {
+            ll_range_take(&x, lines->curves[i].x[k]);
+            ll_range_take(&y, lines->curves[i].y[k]);
+        }
+    for (size_t i = 0; i < named; i++) {
+        names[i] = lines->curves[i].name;
+        swatch = names[i] && !marked(lines, &lines->curves[i]) ? LL_SWATCH_CURVE : swatch;
+    }
+    struct ll_axis x_axis = lines_axis_of(&x, lines->x_high, lines->x_log);
+    struct ll_axis y_axis = lines_axis_of(&y, lines->y_high, lines->y_log);
+    box = ll_draw_title(svg, box, lines->title);
+    box = ll_draw_legend(svg, box, names, named, swatch);
+    struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
+    ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
+    ll_draw_level(svg, area, &y_axis, lines->line, lines->line_name);
+    if (lines->diagonal)
+        draw_diagonal(svg, area, &x_axis, &y_axis);
+    for (size_t i = 0; i < lines->curve_count; i++)
+        draw_curve(svg, area, lines, i, &x_axis, &y_axis);
+}
+
+enum { CELLS = 768, DOTS_PIECE = 512 }; /* along both sides of an area; dots of one element */
+
+static bool holds(const struct ll_axis *axis, double value)
+{
+    return isfinite(value) && (!axis->log || value > 0);
+}
+
+bool ll_axes_hold(const struct ll_axis *x, const struct ll_axis *y, double x_value, double y_value)
+{
+    return holds(x, x_value) && holds(y, y_value);
+}
+
+struct ll_point ll_axes_point(struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
+                              double x_value, double y_value)
+{
+    return (struct ll_point){area.x + area.width * ll_axis_place(x, x_value),
+                             area.y + area.height * (1 - ll_axis_place(y, y_value))};
+}
+
+/* Whether the cell of a point is taken for the first time; always, when there is no memory to know. */
+static bool first_in_cell(unsigned char *taken, const struct ll_axis *x, const struct ll_axis *y,
+                          double x_value, double y_value)
+{
+    size_t column = (size_t)(ll_axis_place(x, x_value) * (CELLS - 1));
+    size_t row = (size_t)(ll_axis_place(y, y_value) * (CELLS - 1));
+    bool first = !taken || !taken[row * CELLS + column];
+    if (taken)
+        taken[row * CELLS + column] = 1;
+    return first;
+}
+
+/* The fewer there are, the larger, so that three are seen and thousands do not become one spot. */
+static double diameter_for(size_t count)
+{
+    return count <= 30 ? 7 : count <= 300 ? 5 : 3;
+}
+
+void ll_draw_dots(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x, const struct ll_axis *y,
+                  const struct ll_curve *curve, size_t series)
+{
+    struct ll_point points[DOTS_PIECE];
+    size_t count = 0;
+    unsigned char *taken = calloc(CELLS, CELLS);
+    for (size_t i = 0; i < curve->count; i++) {
+        if (!ll_axes_hold(x, y, curve->x[i], curve->y[i]) ||
+            !first_in_cell(taken, x, y, curve->x[i], curve->y[i]))
+            continue;
+        points[count++] = ll_axes_point(area, x, y, curve->x[i], curve->y[i]);
+        if (count == DOTS_PIECE) {
+            ll_svg_dots(svg, points, count, diameter_for(curve->count), series);
+            count = 0;
+        }
+    }
+    ll_svg_dots(svg, points, count, diameter_for(curve->count), series);
+    free(taken);
+}
+
+/* A scatter plot around the diagonal. */
+
+static bool scatter_drawable(const struct ll_curve *series, size_t i)
+{
+    return isfinite(series->x[i]) && isfinite(series->y[i]) && series->x[i] > 0 && series->y[i] > 0;
+}
+
+/* One axis for both directions: all values find room. */
+static struct ll_axis common_axis(const struct ll_scatter *scatter)
+{
+    double low = INFINITY, high = 0;
+    for (size_t s = 0; s < scatter->series_count; s++)
+        for (size_t i = 0; i < scatter->series[s].count; i++)
+            if (scatter_drawable(&scatter->series[s], i)) {
+                low = fmin(low, fmin(scatter->series[s].x[i], scatter->series[s].y[i]));
+                high = fmax(high, fmax(scatter->series[s].x[i], scatter->series[s].y[i]));
+            }
+    return ll_axis_for(low, high, true);
+}
+
+static struct ll_point scatter_place(struct ll_rect area, const struct ll_axis *axis, double x, double y)
+{
+    return (struct ll_point){area.x + area.width * ll_axis_place(axis, x),
+                             area.y + area.height * (1 - ll_axis_place(axis, y))};
+}
+
+static void draw_band(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, double band)
+{
+    double low = axis->low, high = axis->high, above = 1 + band, below = 1 - band;
+    const struct ll_point corners[] = {
+        scatter_place(area, axis, low, low),           scatter_place(area, axis, low, low * above),
+        scatter_place(area, axis, high / above, high), scatter_place(area, axis, high, high),
+        scatter_place(area, axis, high, high * below), scatter_place(area, axis, low / below, low)};
+    ll_svg_area(svg, corners, sizeof corners / sizeof *corners);
+    ll_svg_line(svg, LL_PEN_AXIS, area.x, area.y + area.height, area.x + area.width, area.y);
+}
+
+void ll_draw_scatter(struct ll_svg *svg, struct ll_rect box, const struct ll_scatter *scatter)
+{
+    const char *names[LL_COLOUR_COUNT];
+    size_t named = scatter->series_count < LL_COLOUR_COUNT ? scatter->series_count : LL_COLOUR_COUNT;
+    struct ll_axis axis = common_axis(scatter);
+    for (size_t i = 0; i < named; i++)
+        names[i] = scatter->series[i].name;
+    box = ll_draw_title(svg, box, scatter->title);
+    box = ll_draw_about(svg, box, scatter->about);
+    box = ll_draw_legend(svg, box, names, named, LL_SWATCH_SQUARE);
+    struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &axis, scatter->y_label);
+    ll_draw_x_axis(svg, area, &axis, scatter->x_label);
+    draw_band(svg, area, &axis, scatter->band);
+    for (size_t i = 0; i < scatter->series_count; i++)
+        ll_draw_dots(svg, area, &axis, &axis, &scatter->series[i], i);
+}
