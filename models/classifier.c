@@ -4,7 +4,6 @@
 #include "models/feed.h"
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
-#include "models/nn/loss.h"
 #include "models/nn/runner.h"
 
 /* The second program: inference on labelled images. */

@@ -9,7 +9,7 @@
 #ifndef LL_MODELS_FEED_H
 #define LL_MODELS_FEED_H
 
-#include "models/data/buckets.h"
+#include "models/data/text.h"
 #include "models/data/images.h"
 #include "models/nn/nn.h"
 

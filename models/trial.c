@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/trial.h"
 
-#include "models/data/picture.h"
+#include "models/data/images.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/random.h"
 

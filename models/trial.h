@@ -3,7 +3,7 @@
 #ifndef LL_MODELS_TRIAL_H
 #define LL_MODELS_TRIAL_H
 
-#include "models/games/player.h"
+#include "models/games/game.h"
 #include "models/model.h"
 
 enum { LL_JUDGED_GAMES = 32 };

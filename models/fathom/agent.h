@@ -9,7 +9,7 @@
 #ifndef LL_FATHOM_AGENT_H
 #define LL_FATHOM_AGENT_H
 
-#include "models/games/player.h"
+#include "models/games/game.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
 #include "models/trial.h"

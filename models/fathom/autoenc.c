@@ -12,16 +12,13 @@
  * 940,800 FLOP forward a sample. */
 #include "models/feed.h"
 #include "models/model.h"
-#include "models/nn/chance.h"
-#include "models/nn/formula.h"
 #include "models/nn/init.h"
+#include "models/nn/formula.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
 
-#include "models/data/digits.h"
-#include "models/data/idx.h"
-#include "models/data/picture.h"
+#include "models/data/images.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -25,12 +25,10 @@
 #include "models/model.h"
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
-#include "models/nn/loss.h"
+#include "models/nn/layers.h"
 #include "models/nn/optim.h"
-#include "models/nn/recurrent.h"
 #include "models/nn/runner.h"
 
-#include "models/data/decode.h"
 #include "models/data/speech.h"
 
 #include <inttypes.h>

@@ -12,7 +12,6 @@
  *
  * vgg: 143,671,337 parameters, 39.264 GFLOP forward a sample; vgg_code: 137,771,561 and 27.241. */
 #include "models/classifier.h"
-#include "models/nn/chance.h"
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
 

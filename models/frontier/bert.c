@@ -11,9 +11,8 @@
  * and its pooler. */
 #include "models/feed.h"
 #include "models/frontier/decoder.h"
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
-#include "models/nn/loss.h"
 #include "models/nn/runner.h"
 #include "tracer/base/random.h"
 

@@ -4,9 +4,8 @@
 #include "models/frontier/decoder.h"
 
 #include "models/feed.h"
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
-#include "models/nn/loss.h"
 #include "models/nn/runner.h"
 #include "tracer/base/random.h"
 

@@ -9,7 +9,7 @@
  * Presets are GPT-2's and GPT-3's sizes, those of Megatron-LM (Korthikanti et al., 2022, table 3) and of
  * MosaicML's MPT. Trained by Adam as in the GPT-3 paper, without its clipping and schedule. */
 #include "models/frontier/decoder.h"
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
 
 #include <math.h>

@@ -9,12 +9,12 @@
  * in a graph: the gradient of the image is computed, which nothing reads. */
 #include "models/classifier.h"
 #include "models/feed.h"
-#include "models/frontier/counter.h"
+#include "models/frontier/language.h"
 #include "models/model.h"
 #include "models/nn/formula.h"
-#include "models/nn/loss.h"
+#include "models/nn/layers.h"
 #include "models/nn/optim.h"
-#include "models/vision/resnet_original.h"
+#include "models/vision/resnet.h"
 
 #include <stdlib.h>
 

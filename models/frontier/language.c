@@ -1,17 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words that are learned are made up: each is one more than the one before it, so that what follows is known
- * to whoever knows the word. All positions of a batch count, and yet they are looked for and picked, as
- * tf.boolean_mask does. */
 #include "models/frontier/language.h"
-
-#include "models/feed.h"
-#include "models/frontier/counter.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
-#include "models/nn/optim.h"
 
 #include <assert.h>
 #include <string.h>
+
+#include "models/feed.h"
+#include "models/nn/formula.h"
+#include "models/nn/init.h"
+#include "models/nn/layers.h"
+#include "models/nn/optim.h"
+
+struct ll_value *ll_tf_dropout(struct ll_nn *nn, struct ll_chance *chance, struct ll_value *x, double keep)
+{
+    struct ll_value *drawn = ll_random_uniform(nn, chance, &x->shape), *share = ll_constant(nn, "keep", keep);
+    struct ll_value *least = ll_constant(nn, "least", 0), *range = ll_constant(nn, "range", 1);
+    struct ll_value *in_range = ll_add_of(nn, ll_mul_of(nn, drawn, range), least);
+    struct ll_value *mask = ll_nn_do1(nn, LL_OP_FLOOR, ll_add_of(nn, share, in_range));
+    return ll_mul_of(nn, ll_div_of(nn, x, share), mask);
+}
+
+struct ll_value *ll_tf_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                 struct ll_value *counts, struct ll_value *zeros, struct ll_lstm_state *state)
+{
+    struct ll_lstm_state after = ll_lstm_step(nn, lstm, x, *state);
+    struct ll_value *output = ll_select(nn, counts, after.h, zeros);
+    state->c = ll_select(nn, counts, after.c, state->c);
+    state->h = ll_select(nn, counts, after.h, state->h);
+    return output;
+}
+
+struct ll_value *ll_tf_packed_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value **state)
+{
+    struct ll_value *const *parts = ll_parted(nn, *state, 1, 2);
+    struct ll_lstm_state after = ll_lstm_step(nn, lstm, x, (struct ll_lstm_state){parts[0], parts[1]});
+    *state = ll_joined(nn, (struct ll_value *[]){after.c, after.h}, 2, 1);
+    return after.h;
+}
+
+struct ll_value *ll_tf_packed_lstm_stop(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value *counts, struct ll_value *zeros,
+                                        struct ll_value **state)
+{
+    struct ll_value *after = *state, *h = ll_tf_packed_lstm_step(nn, lstm, x, &after);
+    *state = ll_select(nn, counts, after, *state);
+    return ll_select(nn, counts, h, zeros);
+}
+
+struct ll_value *ll_tf_tensordot(struct ll_nn *nn, struct ll_value *x, struct ll_value *matrix)
+{
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_shape whole = x->shape, rows = {.rank = 2, .dtype = x->shape.dtype};
+    const unsigned last = x->shape.rank - 1u;
+    rows.dim[1] = x->shape.dim[last];
+    rows.role[1] = x->shape.role[last];
+    rows.dim[0] = ll_elements(&x->shape) / rows.dim[1];
+    whole.dim[last] = matrix->shape.dim[1];
+    whole.role[last] = matrix->shape.role[1];
+    x = ll_seen_as(nn, ll_transposed(nn, x, 12), &rows);
+    matrix = ll_seen_as(nn, ll_transposed(nn, matrix, 1), &matrix->shape);
+    struct ll_value *product = ll_nn_do2(nn, LL_OP_MATMUL, x, matrix);
+    return ll_seen_as(nn, product, &whole);
+}
+
+struct ll_value *ll_begin_counter(struct ll_nn *nn, bool rate)
+{
+    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
+    const struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    const bool frozen = nn->frozen;
+    nn->frozen = true;
+    struct ll_value *counter = ll_nn_variable(nn, "global_step", &scalar, LL_WEIGHT, zero);
+    if (rate)
+        ll_nn_variable(nn, "learning_rate", &scalar, LL_WEIGHT, zero);
+    nn->frozen = frozen;
+    return counter;
+}
+
+void ll_count_step(struct ll_nn *nn, struct ll_value *counter)
+{
+    const enum ll_phase phase = nn->phase;
+    nn->phase = LL_PHASE_UPDATE;
+    ll_nn_carry(nn, counter, ll_add_of(nn, counter, ll_constant(nn, "one", 1)));
+    nn->phase = phase;
+}
+
+/* Words that are learned are made up: each is one more than the one before it, so that what follows is known
+ * to whoever knows the word. All positions of a batch count, and yet they are looked for and picked, as
+ * tf.boolean_mask does. */
 
 #define PROJECTION "projection"
 
@@ -89,8 +165,9 @@ static struct ll_value *weight(struct ll_nn *nn, const char *name, unsigned rank
     return ll_nn_variable(nn, name, &shape, LL_WEIGHT, init);
 }
 
-struct ll_value *ll_language_begin(struct ll_language *language, struct ll_nn *nn,
-                                   struct ll_language_sizes sizes)
+/* Begins a network: the inputs, and embeddings of the words, [batch, steps, hidden]. */
+static struct ll_value *language_begin(struct ll_language *language, struct ll_nn *nn,
+                                       struct ll_language_sizes sizes)
 {
     nn->as_tensorflow = true;
     *language = (struct ll_language){.nn = nn, .sizes = sizes, .counter = ll_begin_counter(nn, true)};
@@ -165,7 +242,9 @@ static struct ll_value *counted_rows(struct ll_language *language, struct ll_val
     return ll_gathered(language->nn, as_rows(language, x), positions);
 }
 
-struct ll_value *ll_language_project(struct ll_language *language, struct ll_value *x, uint64_t width)
+/* What comes out of layers, x [batch, steps, hidden], times a matrix [hidden, width]: [batch, steps, width].
+ * Its gradient is not clipped. */
+static struct ll_value *language_project(struct ll_language *language, struct ll_value *x, uint64_t width)
 {
     struct ll_nn *nn = language->nn;
     const uint64_t hidden = language->sizes.hidden;
@@ -179,7 +258,9 @@ struct ll_value *ll_language_project(struct ll_language *language, struct ll_val
     return x;
 }
 
-struct ll_value *ll_language_scores(struct ll_language *language, struct ll_value *x)
+/* The scores of all words at each step, [batch x steps, vocabulary]: x [batch, steps, width] times a matrix
+ * [vocabulary, width], and a bias. */
+static struct ll_value *language_scores(struct ll_language *language, struct ll_value *x)
 {
     struct ll_nn *nn = language->nn;
     const uint64_t vocabulary = language->sizes.vocabulary;
@@ -195,7 +276,8 @@ struct ll_value *ll_language_scores(struct ll_language *language, struct ll_valu
     return scores;
 }
 
-struct ll_value *ll_language_learn(struct ll_language *language, struct ll_value *scores, double rate)
+/* The cross entropy of a word, and SGD with gradients clipped to a common norm: the loss. */
+static struct ll_value *language_learn(struct ll_language *language, struct ll_value *scores, double rate)
 {
     struct ll_nn *nn = language->nn;
     const double positions = (double)(language->sizes.batch * language->sizes.steps);
@@ -217,3 +299,166 @@ struct ll_value *ll_language_learn(struct ll_language *language, struct ll_value
     ll_count_step(nn, language->counter);
     return loss;
 }
+
+/* The word language model of Catamount (Hestness et al., 2019; Jozefowicz et al., 2016): embeddings, two
+ * layers of long short-term memory of the same width h, a softmax over v words, q words at a time, SGD with
+ * gradients clipped to a common norm.
+ *
+ *     parameters 16 h^2 + 2 h v + 8 h + v + 2      104,378,326 with h = 2004, v = 10004
+ *
+ * the 2 being TensorFlow's counter of steps and learning rate. With a projection to p behind the layers, the
+ * "LSTM-p" of the paper's case study, 16 h^2 + h v + h p + p v + 8 h + v + 2: that matrix is trained, but its
+ * gradient is not clipped. Products forward a sample: q (16 h^2 l / 2 + 2 h v). */
+
+enum { HIDDEN, VOCABULARY, SEQUENCE, LAYERS, WORD_LM_PROJECTION, RATE };
+enum { MOST_LAYERS = 8 };
+
+static const struct ll_model_param params[] = {
+    [HIDDEN] = {"hidden", 2004, 1, 1 << 18, "width of embeddings and layers"},
+    [VOCABULARY] = {"vocabulary", 10004, 2, 1 << 24, "words"},
+    [SEQUENCE] = {"sequence", 80, 1, 10000, "words of a sample"},
+    [LAYERS] = {"layers", 2, 1, MOST_LAYERS, "layers of long short-term memory"},
+    [WORD_LM_PROJECTION] = {"projection", 0, 0, 1 << 18,
+                            "width of the projection behind the layers; 0: there is none"},
+    [RATE] = {"rate", 1000, 1, 1000000, "learning rate, in thousandths"},
+};
+
+static void step(struct ll_nn *nn, const void *layer, struct ll_value *x, struct ll_value **states)
+{
+    struct ll_lstm_state state = ll_lstm_step(nn, layer, x, (struct ll_lstm_state){states[0], states[1]});
+    states[0] = state.c;
+    states[1] = state.h;
+}
+
+static struct ll_value *layers(struct ll_language *language, uint64_t count, struct ll_value *x)
+{
+    static const char *const names[MOST_LAYERS] = {"lstm1", "lstm2", "lstm3", "lstm4",
+                                                   "lstm5", "lstm6", "lstm7", "lstm8"};
+    const uint64_t hidden = language->sizes.hidden;
+    for (uint64_t i = 0; i < count; i++) {
+        ll_nn_push(language->nn, names[i]);
+        struct ll_lstm lstm =
+            ll_lstm_begin(language->nn, "cell", hidden, hidden, ll_init_keeping_size(2 * hidden, 1));
+        ll_nn_pop(language->nn);
+        x = ll_language_loop(language, &(struct ll_language_loop){names[i], 2, step, &lstm}, x);
+    }
+    return x;
+}
+
+static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
+{
+    struct ll_language language;
+    struct ll_value *x = language_begin(&language, nn,
+                                        (struct ll_language_sizes){
+                                            .batch = build->batch,
+                                            .steps = (uint64_t)build->params[SEQUENCE],
+                                            .vocabulary = (uint64_t)build->params[VOCABULARY],
+                                            .hidden = (uint64_t)build->params[HIDDEN],
+                                            .states = 2 * (uint32_t)build->params[LAYERS],
+                                        });
+    x = layers(&language, (uint64_t)build->params[LAYERS], x);
+    if (build->params[WORD_LM_PROJECTION] > 0)
+        x = language_project(&language, x, (uint64_t)build->params[WORD_LM_PROJECTION]);
+    struct ll_value *scores = language_scores(&language, x);
+    return build->train ? language_learn(&language, scores, (double)build->params[RATE] / 1000) : scores;
+}
+
+const struct ll_model ll_model_word_lm = {
+    .name = "word_lm",
+    .suite = "frontier",
+    .doc = "next-word prediction by two LSTM layers (Catamount's word language model)",
+    .default_batch = 128,
+    .params = params,
+    .param_count = sizeof params / sizeof *params,
+    .build = build,
+};
+
+/* The character language model of Catamount (Hestness et al., 2019): embeddings, a recurrent highway network
+ * (Zilly et al., 2017) of width h and depth d, a softmax over v characters, q characters at a time, SGD with
+ * gradients clipped to a common norm. A step of the loop is d layers over one state s, coupled so that what
+ * is not carried on is replaced:
+ *
+ *     H = tanh(W s + b),  T = sigmoid(V s + c),  s' = (H - s) T + s
+ *
+ * of which the first reads [x s] in place of s.
+ *
+ *     parameters (4 + 2 (d - 1)) h^2 + 2 h v + 2 d h + v + 2      88,785,316 with h = 2004, v = 98, d = 10
+ *
+ * the 2 being TensorFlow's counter of steps and learning rate. */
+
+enum { CHAR_LM_HIDDEN, CHAR_LM_VOCABULARY, CHAR_LM_SEQUENCE, DEPTH, CHAR_LM_RATE };
+enum { MOST_DEPTH = 64 };
+
+static const struct ll_model_param char_lm_params[] = {
+    [CHAR_LM_HIDDEN] = {"hidden", 2004, 1, 1 << 18, "width of embeddings and the state"},
+    [CHAR_LM_VOCABULARY] = {"vocabulary", 98, 2, 1 << 24, "characters"},
+    [CHAR_LM_SEQUENCE] = {"sequence", 150, 1, 10000, "characters of a sample"},
+    [DEPTH] = {"depth", 10, 1, MOST_DEPTH, "layers that the state goes through in each step"},
+    [CHAR_LM_RATE] = {"rate", 1000, 1, 1000000, "learning rate, in thousandths"},
+};
+
+struct highway {
+    uint64_t depth;
+    struct ll_linear candidate[MOST_DEPTH], gate[MOST_DEPTH];
+};
+
+static struct highway begin(struct ll_nn *nn, uint64_t hidden, uint64_t depth)
+{
+    struct highway highway = {.depth = depth};
+    ll_nn_push(nn, "highway");
+    for (unsigned i = 0; i < depth; i++) {
+        const uint64_t inputs = i == 0 ? 2 * hidden : hidden;
+        const struct ll_init init = ll_init_keeping_size(inputs, 1);
+        ll_nn_push_numbered(nn, "layer", i);
+        highway.candidate[i] = ll_linear_begin(nn, "candidate", inputs, hidden, init);
+        highway.gate[i] = ll_linear_begin(nn, "gate", inputs, hidden, init);
+        ll_nn_pop(nn);
+    }
+    ll_nn_pop(nn);
+    return highway;
+}
+
+static void char_lm_step(struct ll_nn *nn, const void *layer, struct ll_value *x, struct ll_value **states)
+{
+    const struct highway *highway = layer;
+    for (unsigned i = 0; i < highway->depth; i++) {
+        struct ll_value *s = states[0], *read[] = {x, s};
+        const uint32_t first = i == 0 ? 0 : 1;
+        ll_nn_push_numbered(nn, "layer", i);
+        struct ll_value *candidate =
+            ll_nn_do1(nn, LL_OP_TANH, ll_linear_apply(nn, &highway->candidate[i], 2 - first, read + first));
+        struct ll_value *gate =
+            ll_nn_do1(nn, LL_OP_SIGMOID, ll_linear_apply(nn, &highway->gate[i], 2 - first, read + first));
+        states[0] = ll_add_of(nn, ll_mul_of(nn, ll_sub_of(nn, candidate, s), gate), s);
+        ll_nn_pop(nn);
+    }
+}
+
+static struct ll_value *char_lm_build(struct ll_nn *nn, const struct ll_build *char_lm_build)
+{
+    struct ll_language language;
+    struct ll_value *x = language_begin(&language, nn,
+                                        (struct ll_language_sizes){
+                                            .batch = char_lm_build->batch,
+                                            .steps = (uint64_t)char_lm_build->params[CHAR_LM_SEQUENCE],
+                                            .vocabulary = (uint64_t)char_lm_build->params[CHAR_LM_VOCABULARY],
+                                            .hidden = (uint64_t)char_lm_build->params[CHAR_LM_HIDDEN],
+                                            .states = 1,
+                                        });
+    const struct highway highway = begin(nn, language.sizes.hidden, (uint64_t)char_lm_build->params[DEPTH]);
+    x = ll_language_loop(&language, &(struct ll_language_loop){"highway", 1, char_lm_step, &highway}, x);
+    struct ll_value *scores = language_scores(&language, x);
+    return char_lm_build->train
+               ? language_learn(&language, scores, (double)char_lm_build->params[CHAR_LM_RATE] / 1000)
+               : scores;
+}
+
+const struct ll_model ll_model_char_lm = {
+    .name = "char_lm",
+    .suite = "frontier",
+    .doc = "next-character prediction by a recurrent highway network (Catamount's character language model)",
+    .default_batch = 96,
+    .params = char_lm_params,
+    .param_count = sizeof char_lm_params / sizeof *char_lm_params,
+    .build = char_lm_build,
+};

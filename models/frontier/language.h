@@ -1,14 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the steps of Catamount's loops are made of, in TensorFlow's ops.
+ *
+ * Each adds ops to the network's list and returns what they give, of x's type. Results belong to the
+ * network; trouble, as shapes that do not fit, is kept there, and what is returned then is of rank 0 (nn.h).
+ * One thread at a time. */
+#ifndef LL_MODELS_FRONTIER_LANGUAGE_H
+#define LL_MODELS_FRONTIER_LANGUAGE_H
+
+#include "models/model.h"
+#include "models/nn/init.h"
+#include "models/nn/layers.h"
+#include "models/nn/nn.h"
+
+/* tf.nn.dropout, of x's shape, which leaves a share `keep` of the elements, above 0 and at most 1: x over
+ * keep, times what is rounded down of keep and a number from 0 to 1. */
+struct ll_value *ll_tf_dropout(struct ll_nn *nn, struct ll_chance *chance, struct ll_value *x, double keep);
+
+/* A step of dynamic_rnn for sentences of several lengths, x [batch, inputs]: where `counts` [batch] holds, a
+ * step of the cell, elsewhere zeros as output and the state as it was. Zeros are the loop's own, [batch,
+ * units]. Replaces the state, returns the output. */
+struct ll_value *ll_tf_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                 struct ll_value *counts, struct ll_value *zeros,
+                                 struct ll_lstm_state *state);
+
+/* A step of a cell whose state is one tensor [batch, 2 units], c and h side by side; x [batch, inputs].
+ * Replaces the state, returns h [batch, units]. */
+struct ll_value *ll_tf_packed_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value **state);
+
+/* The same in a loop over sentences of several lengths: counts and zeros as of ll_tf_lstm_step. Replaces the
+ * state, returns the output [batch, units]. */
+struct ll_value *ll_tf_packed_lstm_stop(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                        struct ll_value *counts, struct ll_value *zeros,
+                                        struct ll_value **state);
+
+/* tf.tensordot: x [batch, steps, inputs] times a matrix [inputs, units], both transposed first although they
+ * stay as they are. [batch, steps, units]. */
+struct ll_value *ll_tf_tensordot(struct ll_nn *nn, struct ll_value *x, struct ll_value *matrix);
+
+/* Scalars that TensorFlow keeps among its variables, and Catamount counts as parameters: one counts
+ * steps, the other is the learning rate, which only the update reads. */
+
+/* Makes the first and, where the rate is a variable, the second; returns the first. */
+struct ll_value *ll_begin_counter(struct ll_nn *nn, bool rate);
+
+/* The op that counts a step, in the update phase. */
+void ll_count_step(struct ll_nn *nn, struct ll_value *counter);
+
 /* What the language models of Catamount (Hestness et al., 2019) have in common: words in, the words that
  * follow out, and between them layers whose steps are loops of a TensorFlow graph.
  *
  * Their graphs are TensorFlow's, op for op where anything of size is moved or computed (nn.h, as_tensorflow):
  * what Catamount counts of them follows from what is recorded (tracer/accounting.h). */
-#ifndef LL_FRONTIER_LANGUAGE_H
-#define LL_FRONTIER_LANGUAGE_H
-
-#include "models/model.h"
-#include "models/nn/nn.h"
 
 enum { LL_LANGUAGE_MOST_STATES = 32 };
 struct ll_language_sizes {
@@ -27,10 +70,6 @@ struct ll_language {
     uint32_t states_taken; /* by loops so far */
 };
 
-/* Begins a network: the inputs, and embeddings of the words, [batch, steps, hidden]. */
-struct ll_value *ll_language_begin(struct ll_language *language, struct ll_nn *nn,
-                                   struct ll_language_sizes sizes);
-
 /* A loop over the steps of x [batch, steps, hidden]: its body, under the scope NAME/while, turns the step's
  * input [batch, hidden] and the states [batch, hidden] into the states after it, of which the last is its
  * output. States are fed from the host, as those of TensorFlow are. Result [batch, steps, hidden]. */
@@ -42,16 +81,5 @@ struct ll_language_loop {
 };
 struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_language_loop *loop,
                                   struct ll_value *x);
-
-/* What comes out of layers, x [batch, steps, hidden], times a matrix [hidden, width]: [batch, steps, width].
- * Its gradient is not clipped. */
-struct ll_value *ll_language_project(struct ll_language *language, struct ll_value *x, uint64_t width);
-
-/* The scores of all words at each step, [batch x steps, vocabulary]: x [batch, steps, width] times a matrix
- * [vocabulary, width], and a bias. */
-struct ll_value *ll_language_scores(struct ll_language *language, struct ll_value *x);
-
-/* The cross entropy of a word, and SGD with gradients clipped to a common norm: the loss. */
-struct ll_value *ll_language_learn(struct ll_language *language, struct ll_value *scores, double rate);
 
 #endif

@@ -12,7 +12,6 @@
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
 #include "models/nn/layers.h"
-#include "models/nn/loss.h"
 #include "models/nn/runner.h"
 #include "tracer/base/random.h"
 

@@ -12,8 +12,7 @@
  *
  * the 1 being TensorFlow's counter of steps. SGD with gradients clipped to a common norm. What is written
  * begins where the forward direction ends. */
-#include "models/frontier/cells.h"
-#include "models/frontier/counter.h"
+#include "models/frontier/language.h"
 
 #include "models/feed.h"
 #include "models/model.h"

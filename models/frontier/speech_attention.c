@@ -17,8 +17,7 @@
  * scaled and added each time. The character before is the right one; that graph sometimes takes one of its
  * own (a draw for each of the batch, 5 FLOP a character), which is left out. SGD, gradients clipped to a
  * common norm. */
-#include "models/frontier/cells.h"
-#include "models/frontier/counter.h"
+#include "models/frontier/language.h"
 
 #include "models/feed.h"
 #include "models/model.h"

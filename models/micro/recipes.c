@@ -1,8 +1,396 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ops on matrices of numbers, element by element and line by line. */
 #include "models/micro/recipes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+#include "models/micro/products.h"
+
+static void do_op(struct ll_bench *bench, enum ll_op_kind kind, uint32_t count,
+                  struct ll_value *const *inputs)
+{
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = count, .inputs = inputs});
+}
+
+static struct ll_value *matrix(struct ll_bench *bench, const char *name, uint64_t elements)
+{
+    return ll_bench_real(bench, name, 2, ll_bench_grid(elements).dim);
+}
+
+/* An op over so many dimensions of x from this one on; `whole` is its result's shape where that does not
+ * follow. */
+static void over(struct ll_bench *bench, enum ll_op_kind kind, struct ll_value *x, int64_t axis, int64_t axes,
+                 const struct ll_shape *whole)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = 2,
+                                             .attrs = attrs,
+                                             .given_count = whole ? 1 : 0,
+                                             .given = whole});
+}
+
+void ll_recipe_one(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do1(bench->nn, kind, matrix(bench, "x", elements));
+}
+
+void ll_recipe_pair(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), matrix(bench, "y", elements));
+}
+
+void ll_recipe_four(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *inputs[] = {matrix(bench, "x", elements), matrix(bench, "y", elements),
+                                 matrix(bench, "z", elements), matrix(bench, "w", elements)};
+    do_op(bench, kind, 4, inputs);
+}
+
+void ll_recipe_by_scalar(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "scalar", 0, NULL));
+}
+
+/* Rows as short as what is attended to in a story of some sentences. */
+void ll_recipe_short_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { ROW = 12 };
+    ll_nn_do1(bench->nn, kind,
+              ll_bench_real(bench, "short", 2, (uint64_t[]){ll_max(1, elements / ROW), ROW}));
+}
+
+/* Powers in networks are squares and roots, and mostly squares. */
+void ll_recipe_squared(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_two(bench));
+}
+
+/* As attention over a memory has it: stacks of short lines, of two lengths. */
+struct box {
+    uint64_t dim[3];
+};
+enum { BOXES = 2 };
+
+static struct box box_of(uint64_t elements, int which)
+{
+    static const uint64_t lengths[BOXES] = {24, 12}, counts[BOXES] = {40, 18};
+    uint64_t lines = elements < counts[which] * lengths[which] ? 4 : counts[which];
+    return (struct box){{ll_max(1, elements / (lines * lengths[which])), lines, lengths[which]}};
+}
+
+void ll_recipe_along_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    for (int i = 0; i < BOXES; i++) {
+        struct box box = box_of(elements, i);
+        ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
+                  ll_bench_real(bench, "lines", 3, (uint64_t[]){box.dim[0], 1, box.dim[2]}));
+    }
+}
+
+void ll_recipe_narrow_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    for (int i = 0; i < BOXES; i++) {
+        struct box box = box_of(elements, i);
+        ll_nn_do2(bench->nn, kind, ll_bench_real(bench, "box", 3, box.dim),
+                  ll_bench_real(bench, "places", 3, (uint64_t[]){box.dim[0], box.dim[1], 1}));
+    }
+}
+
+static void reduce_box(struct ll_bench *bench, enum ll_op_kind kind, struct box box, int64_t axis)
+{
+    over(bench, kind, ll_bench_real(bench, "box", 3, box.dim), axis, 1, NULL);
+}
+
+void ll_recipe_reduced_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    for (int i = 0; i < BOXES; i++)
+        reduce_box(bench, kind, box_of(elements, i), 1);
+}
+
+/* As many numbers become fewer, several at a time. */
+void ll_recipe_short_middle(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { MIDDLE = 5, INNER = 24 };
+    struct box box = {{ll_max(1, elements / (MIDDLE * INNER)), MIDDLE, INNER}};
+    reduce_box(bench, kind, box, 1);
+}
+
+void ll_recipe_narrow_sum(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    for (int i = 0; i < BOXES; i++)
+        reduce_box(bench, kind, box_of(elements, i), 2);
+}
+
+/* Along an axis, what is repeated: all of a box but that. */
+static void fill_boxes(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, unsigned axis)
+{
+    for (int i = 0; i < BOXES; i++) {
+        struct box box = box_of(elements, i);
+        struct ll_shape whole = ll_nn_shape(bench->nn, 3, box.dim, NULL);
+        uint64_t flat[] = {box.dim[0], box.dim[3 - axis]};
+        over(bench, kind, ll_bench_real(bench, "flat", 2, flat), axis, 1, &whole);
+    }
+}
+
+void ll_recipe_middle_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    fill_boxes(bench, kind, elements, 1);
+}
+
+void ll_recipe_lines_filled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    fill_boxes(bench, kind, elements, 2);
+}
+
+void ll_recipe_narrow_turned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, 21);
+    for (int i = 0; i < BOXES; i++) {
+        struct ll_value *x = ll_bench_real(bench, "box", 3, box_of(elements, i).dim);
+        ll_nn_do(bench->nn,
+                 &(struct ll_nn_call){
+                     .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+    }
+}
+
+void ll_recipe_along_columns(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "row", 1, &grid.dim[1]));
+}
+
+void ll_recipe_line_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_value *row = ll_bench_real(bench, "row", 1, &grid.dim[1]);
+    do_op(bench, kind, kind == LL_OP_LAYER_NORM ? 3 : 2,
+          (struct ll_value *[]){matrix(bench, "x", elements), row, row});
+}
+
+void ll_recipe_line_norm_grad(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_value *inputs[] = {matrix(bench, "y", elements), matrix(bench, "x", elements),
+                                 ll_bench_real(bench, "row", 1, &grid.dim[1])};
+    do_op(bench, kind, 3, inputs);
+}
+
+void ll_recipe_along_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t rows = ll_bench_grid(elements).dim[0];
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements),
+              ll_bench_real(bench, "column", 2, (uint64_t[]){rows, 1}));
+}
+
+void ll_recipe_lines_scaled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements), ll_bench_real(bench, "factors", 1, grid.dim));
+}
+
+void ll_recipe_clipped(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr limit = ll_attr_of_real(LL_ATTR_LIMIT, 0.6);
+    struct ll_value *inputs[] = {matrix(bench, "x", elements), matrix(bench, "y", elements)};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
+                            .kind = kind,
+                            .input_count = kind == LL_OP_RELU_CLIPPED || kind == LL_OP_SMOOTH_L1 ? 1 : 2,
+                            .inputs = inputs,
+                            .attr_count = 1,
+                            .attrs = &limit});
+}
+
+void ll_recipe_choice(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
+    struct ll_value *inputs[] = {ll_nn_do2(bench->nn, LL_OP_LESS, x, y), x, y};
+    do_op(bench, kind, 3, inputs);
+}
+
+void ll_recipe_kept(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
+    struct ll_value *inputs[] = {x, ll_nn_do2(bench->nn, LL_OP_LESS, x, y)};
+    do_op(bench, kind, 2, inputs);
+}
+
+void ll_recipe_where_it_holds(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = ll_bench_noise(bench, "line", 1, &elements);
+    ll_nn_do1(bench->nn, kind, ll_nn_do2(bench->nn, LL_OP_GREATER, x, ll_bench_two(bench)));
+}
+
+void ll_recipe_cast(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements), *y = matrix(bench, "y", elements);
+    struct ll_value *truth = ll_nn_do2(bench->nn, LL_OP_LESS, x, y);
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 1, .inputs = &truth, .given_count = 1, .given = &x->shape});
+}
+
+void ll_recipe_reduced_all(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    over(bench, kind, matrix(bench, "x", elements), 0, 2, NULL);
+}
+
+void ll_recipe_reduced_rows(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    over(bench, kind, matrix(bench, "x", elements), 0, 1, NULL);
+}
+
+void ll_recipe_reduced_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    over(bench, kind, matrix(bench, "x", elements), 1, 1, NULL);
+}
+
+void ll_recipe_expanded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_shape whole = ll_nn_shape(bench->nn, 2, grid.dim, NULL);
+    over(bench, kind, ll_bench_real(bench, "factors", 1, grid.dim), 1, 1, &whole);
+}
+
+void ll_recipe_labelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    ll_nn_do2(bench->nn, kind, matrix(bench, "x", elements),
+              ll_bench_indices(bench, 1, grid.dim, grid.dim[1]));
+}
+
+/* As many as a beam keeps. */
+void ll_recipe_best_of_lines(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements);
+    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_min(10, x->shape.dim[1]));
+    ll_nn_do(bench->nn, &(struct ll_nn_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
+}
+
+void ll_recipe_unravelled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { PIECE = 100, PIECES = 10 };
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_value *indices = ll_bench_indices(bench, 2, grid.dim, PIECE * PIECES);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, PIECE),
+                              ll_attr_of_count(LL_ATTR_RANGE, PIECE * PIECES)};
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 1, .inputs = &indices, .attr_count = 2, .attrs = attrs});
+}
+
+/* The number of the step, a seed and a stream are all that chance depends on. */
+void ll_recipe_drawn(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SEED, 1), ll_attr_of_count(LL_ATTR_STREAM, 1),
+                              ll_attr_of_real(LL_ATTR_KEEP, 0.5)};
+    struct ll_value *step = ll_bench_real(bench, "scalar", 0, NULL), *x = matrix(bench, "x", elements);
+    bool drops = kind == LL_OP_DROPOUT;
+    struct ll_value *inputs[] = {drops ? x : step, step};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = drops ? 2 : 1,
+                                             .inputs = inputs,
+                                             .attr_count = 3,
+                                             .attrs = attrs,
+                                             .given_count = !drops,
+                                             .given = &x->shape});
+}
+
+/* Classes drawn out of ten times as many; the op's elements are the classes drawn and those asked about. */
+void ll_recipe_sample(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t half = elements / 2;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SEED, 1), ll_attr_of_count(LL_ATTR_STREAM, 1),
+                              ll_attr_of_count(LL_ATTR_SAMPLES, (int64_t)half),
+                              ll_attr_of_count(LL_ATTR_RANGE, (int64_t)(10 * elements))};
+    struct ll_value *inputs[] = {ll_bench_real(bench, "scalar", 0, NULL),
+                                 ll_bench_indices(bench, 1, &half, elements)};
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 4, .attrs = attrs});
+}
+
+/* Weights, what the optimizer remembers of them, the gradient. */
+void ll_recipe_optimizer(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    static const char *const names[] = {"weight", "first moment", "second moment"};
+    struct ll_attr attrs[] = {
+        ll_attr_of_real(LL_ATTR_LEARNING_RATE, 1e-6), ll_attr_of_real(LL_ATTR_DECAY, 0.9),
+        ll_attr_of_real(LL_ATTR_MOMENTUM, 0.9),       ll_attr_of_real(LL_ATTR_BETA1, 0.9),
+        ll_attr_of_real(LL_ATTR_BETA2, 0.999),        ll_attr_of_real(LL_ATTR_EPSILON, 1e-3)};
+    uint32_t states = kind == LL_OP_ADAM || kind == LL_OP_RMSPROP ? 3 : kind == LL_OP_MOMENTUM ? 2 : 1;
+    struct ll_value *inputs[5];
+    for (uint32_t i = 0; i < states; i++)
+        inputs[i] = ll_bench_state(bench, names[i], 1, &elements);
+    inputs[states] = ll_bench_real(bench, "gradient", 1, &elements);
+    inputs[states + 1] = ll_bench_real(bench, "powers", 1, (uint64_t[]){2});
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = states + 1 + (kind == LL_OP_ADAM),
+                                             .inputs = inputs,
+                                             .attr_count = sizeof attrs / sizeof *attrs,
+                                             .attrs = attrs});
+}
+
+/* Four frames for each label, as many sequences as make the elements with 32 classes. */
+void ll_recipe_ctc(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { CLASSES = 32, BATCH = 2 };
+    uint64_t batch = BATCH, frames = ll_max(4, elements / (CLASSES * BATCH)), labels = frames / 4;
+    struct ll_value *inputs[] = {
+        ll_bench_real(bench, "logits", 3, (uint64_t[]){frames, batch, CLASSES}),
+        ll_bench_indices(bench, 2, (uint64_t[]){batch, labels}, CLASSES - 1),
+        ll_bench_counts(bench, batch, labels),
+        ll_bench_counts(bench, batch, frames),
+    };
+    do_op(bench, kind, 4, inputs);
+}
+
+/* Products and convolutions. */
+
+void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p, bool handed)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, p->transpose_a),
+                              ll_attr_of_count(LL_ATTR_TRANSPOSE_B, p->transpose_b)};
+    uint64_t a[] = {p->batch, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k};
+    uint64_t b[] = {p->batch, p->transpose_b ? p->n : p->k, p->transpose_b ? p->k : p->n};
+    unsigned single = p->batch == 0;
+    struct ll_value *inputs[] = {ll_bench_noise(bench, "a", 3 - single, a + single),
+                                 ll_bench_noise(bench, "b", 3 - single, b + single)};
+    for (int i = 0; i < 2 && handed; i++)
+        inputs[i] = ll_bench_rewritten(bench, inputs[i]);
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = single ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = 2,
+                                             .attrs = attrs});
+}
+
+void ll_bench_convolution(struct ll_bench *bench, enum ll_op_kind kind, const struct ll_micro_convolution *c)
+{
+    int64_t pad = (int64_t)(c->kernel - 1) / 2, stride = (int64_t)c->stride;
+    struct ll_attr attrs[] = {
+        ll_attr_of_count(LL_ATTR_STRIDE_H, stride), ll_attr_of_count(LL_ATTR_STRIDE_W, stride),
+        ll_attr_of_count(LL_ATTR_PAD_TOP, pad),     ll_attr_of_count(LL_ATTR_PAD_LEFT, pad),
+        ll_attr_of_count(LL_ATTR_PAD_BOTTOM, pad),  ll_attr_of_count(LL_ATTR_PAD_RIGHT, pad)};
+    uint64_t side = (c->side + 2 * (uint64_t)pad - c->kernel) / c->stride + 1;
+    struct ll_value *x = ll_bench_noise(bench, "image", 4, (uint64_t[]){c->batch, c->side, c->side, c->in});
+    struct ll_value *w =
+        ll_bench_noise(bench, "filter", 4, (uint64_t[]){c->kernel, c->kernel, c->in, c->out});
+    struct ll_value *y = ll_bench_noise(bench, "dy", 4, (uint64_t[]){c->batch, side, side, c->out});
+    struct ll_value *inputs[] = {kind == LL_OP_CONV2D_DATA ? y : x, kind == LL_OP_CONV2D_FILTER ? y : w};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = 6,
+                                             .attrs = attrs,
+                                             .given_count = kind != LL_OP_CONV2D,
+                                             .given = kind == LL_OP_CONV2D_DATA ? &x->shape : &w->shape});
+}
 
 static struct ll_value *find(const struct ll_bench *bench, const char *name, uint64_t turn,
                              const struct ll_shape *shape)

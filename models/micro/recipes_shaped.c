@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops on images, on rows picked by index, and ops that only move. */
+#include <math.h>
+
 #include "models/micro/recipes.h"
 
 /* Images of 64 channels, square and few; the smaller side is even, so that windows of two fit. */
@@ -232,4 +234,167 @@ void ll_recipe_seen_as(struct ll_bench *bench, enum ll_op_kind kind, uint64_t el
     struct ll_shape list = {.rank = 1, .dim = {grid.dim[0] * grid.dim[1]}, .dtype = LL_F32};
     ll_nn_do(bench->nn, &(struct ll_nn_call){
                             .kind = kind, .input_count = 1, .inputs = &x, .given_count = 1, .given = &list});
+}
+
+/* What detectors do beside convolving. */
+
+/* So many boxes of four numbers. */
+static uint64_t boxes_of(uint64_t elements)
+{
+    return ll_max(2, elements / 4);
+}
+
+static struct ll_value *some_boxes(struct ll_bench *bench, uint64_t count)
+{
+    return ll_bench_noise(bench, "boxes", 3, (uint64_t[]){1, count, 4});
+}
+
+/* Images of 64 channels, twice as high and wide as before or half. */
+void ll_recipe_enlarged(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t side = 2;
+    while (side < 28 && 4 * (side + 2) * (side + 2) * 64 <= elements)
+        side += 2;
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, 2),
+                                    ll_attr_of_count(LL_ATTR_KERNEL_W, 2)};
+    side = kind == LL_OP_UPSAMPLE_GRAD ? 2 * side : side;
+    uint64_t batch = ll_max(1, elements / (4 * side * side * 64));
+    struct ll_value *x = ll_bench_noise(bench, "image", 4, (uint64_t[]){batch, side, side, 64});
+    do_with(bench, kind, 1, &x, 2, attrs);
+}
+
+/* Regions of 7 by 7 bins and 64 channels, from images of 14 by 14. */
+void ll_recipe_regions(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { SIZE = 7, SIDE = 14, RECIPES_DETECT_CHANNELS = 64 };
+    uint64_t count = ll_max(1, elements / (SIZE * SIZE * RECIPES_DETECT_CHANNELS));
+    uint64_t pooled[] = {count, SIZE, SIZE, RECIPES_DETECT_CHANNELS};
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, SIZE), ll_attr_of_real(LL_ATTR_SCALE, 4)};
+    struct ll_value *x =
+        ll_bench_noise(bench, "image", 4, (uint64_t[]){1, SIDE, SIDE, RECIPES_DETECT_CHANNELS});
+    struct ll_value *forward[] = {x, some_boxes(bench, count)};
+    if (kind == LL_OP_ROI_POOL) {
+        do_with(bench, kind, 2, forward, 2, attrs);
+        return;
+    }
+    struct ll_value *backward[] = {ll_bench_noise(bench, "pooled", 4, pooled),
+                                   ll_bench_indices(bench, 4, pooled, SIDE * SIDE)};
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = backward, .given_count = 1, .given = &x->shape});
+}
+
+void ll_recipe_decoded(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t count = boxes_of(elements);
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_HEIGHT, 10),
+                                    ll_attr_of_count(LL_ATTR_WIDTH, 10)};
+    struct ll_value *inputs[] = {ll_bench_noise(bench, "anchors", 2, (uint64_t[]){count, 4}),
+                                 some_boxes(bench, count)};
+    do_with(bench, kind, 2, inputs, 2, attrs);
+}
+
+/* At most 128 are kept. */
+void ll_recipe_suppressed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, 128),
+                                    ll_attr_of_real(LL_ATTR_OVERLAP, 0.7)};
+    struct ll_value *boxes = some_boxes(bench, boxes_of(elements));
+    do_with(bench, kind, 1, &boxes, 2, attrs);
+}
+
+/* Half of them, eight truths, two classes. */
+void ll_recipe_boxes_sampled(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t count = boxes_of(elements);
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, (int64_t)(count / 2)),
+                                    ll_attr_of_count(LL_ATTR_CLASSES, 3)};
+    struct ll_value *inputs[] = {some_boxes(bench, count),
+                                 ll_bench_real(bench, "truth", 3, (uint64_t[]){1, 8, 5}),
+                                 ll_bench_real(bench, "scalar", 0, NULL)};
+    do_with(bench, kind, 3, inputs, 2, attrs);
+}
+
+/* What networks do that write one word after the other. */
+
+/* Square scores, as many as there is room for. */
+void ll_recipe_causal(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    uint64_t side = ll_min(256, (uint64_t)sqrt((double)elements));
+    ll_nn_do1(bench->nn, kind,
+              ll_bench_real(bench, "scores", 3, (uint64_t[]){elements / (side * side), side, side}));
+}
+
+/* A fourth of it is overwritten. */
+void ll_recipe_put(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_value *inputs[] = {
+        ll_bench_state(bench, "target", 2, grid.dim),
+        ll_bench_real(bench, "part", 2, (uint64_t[]){grid.dim[0], ll_max(1, grid.dim[1] / 4)})};
+    struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, 1);
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &axis});
+}
+
+void ll_recipe_gated(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_matrix_size grid = ll_bench_grid(elements);
+    struct ll_value *inputs[] = {ll_bench_real(bench, "x", 2, grid.dim),
+                                 ll_bench_real(bench, "y", 2, grid.dim),
+                                 ll_bench_real(bench, "z", 2, grid.dim)};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 3, .inputs = inputs});
+}
+
+/* Eight heads a position. */
+void ll_recipe_rotated(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { HEADS = 8 };
+    uint64_t features = elements < 4096 ? 2 : 64;
+    ll_nn_do1(bench->nn, kind,
+              ll_bench_real(bench, "heads", 3, (uint64_t[]){elements / (HEADS * features), HEADS, features}));
+}
+
+/* Two choices of a token among eight experts, who have places for all if they choose evenly. */
+void ll_recipe_routed(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { EXPERTS = 8, CHOICES = 2 };
+    uint64_t tokens = elements / CHOICES;
+    struct ll_value *choices = ll_bench_indices(bench, 2, (uint64_t[]){tokens, CHOICES}, EXPERTS);
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_CLASSES, EXPERTS),
+                              ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_ceil_div(elements, EXPERTS))};
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 1, .inputs = &choices, .attr_count = 2, .attrs = attrs});
+}
+
+/* Heads of 64 features, as many words of 64 as there are elements for. */
+static struct ll_value *head(struct ll_bench *bench, const char *name, uint64_t elements)
+{
+    enum { RECIPES_DECODER_WORDS = 64 };
+    uint64_t features = elements < 4096 ? 1 : 64;
+    return ll_bench_real(
+        bench, name, 3,
+        (uint64_t[]){elements / (RECIPES_DECODER_WORDS * features), RECIPES_DECODER_WORDS, features});
+}
+
+void ll_recipe_attended(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *inputs[] = {head(bench, "q", elements), head(bench, "k", elements),
+                                 head(bench, "v", elements)};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 3, .inputs = inputs});
+}
+
+void ll_recipe_attended_back(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *y = head(bench, "y", elements);
+    struct ll_value *sums = ll_bench_real(bench, "sums", 2, y->shape.dim);
+    struct ll_value *inputs[] = {head(bench, "dy", elements),
+                                 head(bench, "q", elements),
+                                 head(bench, "k", elements),
+                                 head(bench, "v", elements),
+                                 y,
+                                 sums};
+    ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 6, .inputs = inputs});
 }

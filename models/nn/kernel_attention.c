@@ -1,4 +1,222 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax, alone and with cross entropy:
+ *
+ *     softmax_j = exp(x_j - max) / sum_k exp(x_k - max)
+ *     loss = sum_j target_j (log sum_k exp(x_k - max) - (x_j - max))
+ *     dloss/dx_j = softmax_j sum_k target_k - target_j
+ *
+ * where the targets of a class number are 1 for it and 0 for the others. A number that is no
+ * class has no loss (NaN) and no gradient. */
+#include <math.h>
+#include <string.h>
+
+#include "models/nn/elementary.h"
+#include "models/nn/kernel.h"
+#include "models/nn/kernel_softmax.h"
+
+enum { GRAIN = 1 << 12 };
+
+/* Chunk: rows, the last dimension of the first input. */
+struct rows {
+    const struct ll_kernel_call *call;
+    uint64_t length;
+};
+
+static void over_rows(const struct ll_kernel_call *call, ll_pool_body *body)
+{
+    const struct ll_shape *in = &call->op->in[0];
+    uint64_t length = in->rank ? in->dim[in->rank - 1] : 1;
+    struct rows rows = {call, length};
+    ll_pool_run(call->pool, length ? ll_elements(in) / length : 0, ll_max(1, GRAIN / ll_max(1, length)), body,
+                &rows);
+}
+
+LL_FAST static void softmax(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    uint64_t length = rows->length;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)rows->call->in[0] + row * length;
+        real *y = (real *)rows->call->out[0] + row * length;
+        double sum = ll_exponentials(x, ll_largest(x, length), y, length);
+        ll_scale_line(y, length, (real)(1 / sum));
+    }
+}
+
+LL_KERNEL(SOFTMAX)
+{
+    over_rows(call, softmax);
+}
+
+LL_FAST static void loss_of_labels(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    const struct ll_kernel_call *call = rows->call;
+    uint64_t classes = rows->length;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
+        real *loss = (real *)call->out[0] + row, *dx = (real *)call->out[1] + row * classes;
+        int32_t label = ((const int32_t *)call->in[1])[row];
+        if (!ll_index_fits(call, label, classes)) {
+            memset(dx, 0, classes * sizeof *dx);
+            *loss = (real)NAN;
+            continue;
+        }
+        double sum = ll_exponentials(x, most, dx, classes);
+        ll_scale_line(dx, classes, (real)(1 / sum));
+        dx[label] -= 1;
+        *loss = (real)(log(sum) - (double)(x[label] - most));
+    }
+}
+
+LL_KERNEL(SOFTMAX_XENT)
+{
+    over_rows(call, loss_of_labels);
+}
+
+/* Targets are `others` for each wrong class and `right` for the label: the loss is
+ * log sum exp(x - max) - sum_j target_j (x_j - max), for the targets sum to one. */
+LL_FAST static void loss_of_smooth_labels(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    const struct ll_kernel_call *call = rows->call;
+    const uint64_t classes = rows->length;
+    const double smoothing = ll_attr_real(call->op, LL_ATTR_SMOOTHING, 0);
+    const double others = smoothing / (double)(classes - 1), right = 1 - smoothing;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
+        real *loss = (real *)call->out[0] + row, *restrict dx = (real *)call->out[1] + row * classes;
+        int32_t label = ((const int32_t *)call->in[1])[row];
+        if (!ll_index_fits(call, label, classes)) {
+            memset(dx, 0, classes * sizeof *dx);
+            *loss = (real)NAN;
+            continue;
+        }
+        double sum = ll_exponentials(x, most, dx, classes), distance = 0;
+#pragma omp simd reduction(+ : distance)
+        for (uint64_t i = 0; i < classes; i++)
+            distance += (double)(x[i] - most);
+        const real factor = (real)(1 / sum), shift = (real)others;
+        for (uint64_t i = 0; i < classes; i++)
+            dx[i] = dx[i] * factor - shift;
+        dx[label] -= (real)(right - others);
+        *loss = (real)(log(sum) - others * distance - (right - others) * (double)(x[label] - most));
+    }
+}
+
+LL_KERNEL(SOFTMAX_XENT_SMOOTH)
+{
+    over_rows(call, loss_of_smooth_labels);
+}
+
+LL_FAST static void loss_of_targets(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct rows *rows = context;
+    const struct ll_kernel_call *call = rows->call;
+    uint64_t classes = rows->length;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = (const real *)call->in[0] + row * classes, most = ll_largest(x, classes);
+        const real *target = (const real *)call->in[1] + row * classes;
+        real *restrict dx = (real *)call->out[1] + row * classes;
+        double sum = ll_exponentials(x, most, dx, classes), weight = 0, inner = 0;
+#pragma omp simd reduction(+ : weight, inner)
+        for (uint64_t i = 0; i < classes; i++) {
+            weight += (double)target[i];
+            inner += (double)target[i] * (double)(x[i] - most);
+        }
+        const real factor = (real)(weight / sum);
+        for (uint64_t i = 0; i < classes; i++)
+            dx[i] = dx[i] * factor - target[i];
+        ((real *)call->out[0])[row] = (real)(weight * log(sum) - inner);
+    }
+}
+
+LL_KERNEL(SOFTMAX_XENT_DENSE)
+{
+    over_rows(call, loss_of_targets);
+}
+
+/* Softmax over the keys that a position may see, and what flows back through it:
+ *
+ *     y_j = exp(s x_j - max) / sum over j <= p of exp(s x_j - max), 0 behind p      p: the last key seen
+ *     dx_j = s y_j (dy_j - sum_k dy_k y_k)
+ *
+ * s is the attribute scale. What is hidden has y = 0, so the second needs to know nothing of positions. */
+
+enum { CAUSAL_GRAIN = 1 << 12 };
+
+struct lines {
+    const real *in[2];
+    real *out, scale;
+    uint64_t rows, keys, groups, after; /* rows: of one matrix of scores */
+};
+
+static void over_lines(const struct ll_kernel_call *call, ll_pool_body *body)
+{
+    const struct ll_shape *x = &call->op->in[0];
+    uint64_t keys = x->dim[x->rank - 1];
+    struct lines lines = {
+        .in = {call->in[0], call->op->input_count > 1 ? call->in[1] : NULL},
+        .out = call->out[0],
+        .scale = (real)ll_attr_real(call->op, LL_ATTR_SCALE, 1),
+        .rows = x->rank > 1 ? x->dim[x->rank - 2] : 1,
+        .keys = keys,
+        .groups = (uint64_t)ll_attr_count(call->op, LL_ATTR_GROUPS, 1),
+        .after = (uint64_t)ll_attr_count(call->op, LL_ATTR_AFTER, 0),
+    };
+    ll_pool_run(call->pool, keys ? ll_elements(x) / keys : 0, ll_max(1, CAUSAL_GRAIN / ll_max(1, keys)), body,
+                &lines);
+}
+
+LL_FAST static void causal(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct lines *l = context;
+    const uint64_t seen_by_all = l->keys - l->rows / l->groups;
+    for (uint64_t line = begin; line < end; line++) {
+        const uint64_t own = seen_by_all + line % l->rows / l->groups + 1;
+        const uint64_t seen = ll_min(l->keys, ll_add(own, l->after));
+        const real *x = l->in[0] + line * l->keys;
+        real *y = l->out + line * l->keys;
+        for (uint64_t i = 0; i < seen; i++)
+            y[i] = l->scale * x[i];
+        double sum = ll_exponentials(y, ll_largest(y, seen), y, seen);
+        ll_scale_line(y, seen, (real)(1 / sum));
+        memset(y + seen, 0, (l->keys - seen) * sizeof *y);
+    }
+}
+
+LL_KERNEL(CAUSAL_SOFTMAX)
+{
+    over_lines(call, causal);
+}
+
+LL_FAST static void causal_back(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct lines *l = context;
+    for (uint64_t line = begin; line < end; line++) {
+        const real *dy = l->in[0] + line * l->keys, *y = l->in[1] + line * l->keys;
+        real *restrict dx = l->out + line * l->keys;
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (uint64_t i = 0; i < l->keys; i++)
+            sum += (double)(dy[i] * y[i]);
+        const real mean = (real)sum;
+        for (uint64_t i = 0; i < l->keys; i++)
+            dx[i] = l->scale * y[i] * (dy[i] - mean);
+    }
+}
+
+LL_KERNEL(CAUSAL_SOFTMAX_GRAD)
+{
+    over_lines(call, causal_back);
+}
+
 /* Attention to what came before, row by row, as tracer/ops_attention.c describes the op:
  *
  *     p_j = exp(s q k_j - l)        l = log sum_j exp(s q k_j)        y = sum_j p_j v_j
@@ -6,9 +224,6 @@
  *     dq = sum_j g_j k_j            dk_j += g_j q                     dv_j += p_j dy
  *
  * over the keys j that the row sees. A thread has whole stacks, so that sums over rows have one order. */
-#include "models/nn/kernel_softmax.h"
-
-#include <string.h>
 
 struct stacks {
     const real *q, *k, *v, *y, *dy, *sums;
@@ -129,4 +344,132 @@ LL_KERNEL(CAUSAL_ATTENTION_GRAD)
     s.dk = call->out[1];
     s.dv = call->out[2];
     ll_pool_run(call->pool, stack_count(call, &s), 1, attend_back, &s);
+}
+
+/* Rotary positions (Su et al., 2021; the halves of a head are the pairs, as in Llama): at position p the
+ * features i and i + d / 2 of a head are turned by the angle scale p base^(-2 i / d). */
+
+enum { ROTARY_GRAIN = 1 << 12 };
+
+struct turned {
+    const real *x;
+    real *y;
+    uint64_t positions, heads, features, begin; /* heads: of a position */
+    double base, scale;
+};
+
+/* Chunk: positions of all samples. */
+static void turn(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct turned *t = context;
+    const uint64_t half = t->features / 2;
+    for (uint64_t n = begin; n < end; n++) {
+        const double position = t->scale * (double)(t->begin + n % t->positions);
+        const real *x = t->x + n * t->heads * t->features;
+        real *y = t->y + n * t->heads * t->features;
+        for (uint64_t i = 0; i < half; i++) {
+            const double angle = position * pow(t->base, -2 * (double)i / (double)t->features);
+            const real c = (real)cos(angle), s = (real)sin(angle);
+            for (uint64_t at = i; at < t->heads * t->features; at += t->features) {
+                y[at] = x[at] * c - x[at + half] * s;
+                y[at + half] = x[at + half] * c + x[at] * s;
+            }
+        }
+    }
+}
+
+LL_KERNEL(ROTARY)
+{
+    const struct ll_shape *x = &call->op->in[0];
+    const uint64_t axis = (uint64_t)ll_attr_count(call->op, LL_ATTR_AXIS, 0);
+    uint64_t outer = 1, heads = 1;
+    for (uint64_t i = 0; i + 1 < x->rank; i++)
+        *(i <= axis ? &outer : &heads) *= x->dim[i];
+    struct turned t = {
+        .x = call->in[0],
+        .y = call->out[0],
+        .positions = x->dim[axis],
+        .heads = heads,
+        .features = x->dim[x->rank - 1],
+        .begin = (uint64_t)ll_attr_count(call->op, LL_ATTR_BEGIN, 0),
+        .base = ll_attr_real(call->op, LL_ATTR_BASE, 10000),
+        .scale = ll_attr_real(call->op, LL_ATTR_SCALE, 1),
+    };
+    ll_pool_run(call->pool, outer, ll_max(1, ROTARY_GRAIN / ll_max(1, heads * t.features)), turn, &t);
+}
+
+/* The focal loss (Lin et al., 2017) of logistic regressions, one for each class, and its slope. z is the
+ * logit, turned so that more is better for its label; q its logistic function, a the weight of its side:
+ *
+ *     loss = -a (1 - q)^gamma log q         dloss/dz = a (1 - q)^gamma (gamma q log q - (1 - q))
+ *     a = alpha for the class of the label, 1 - alpha for the others
+ *
+ * With z and e = exp(-|z|), log q = min(z, 0) - log(1 + e) and log(1 - q) = log q - z; q and 1 - q are
+ * 1 / (1 + e) and e / (1 + e), or the other way round where z < 0. So neither loss nor slope is lost where q
+ * is nearly 1. Label 0 is the background, k > 0 is class k - 1; below 0 there is neither loss nor slope. */
+
+enum { FOCAL_GRAIN = 1 << 12, PIECE = 256 };
+
+struct focal {
+    const struct ll_kernel_call *call;
+    uint64_t classes;
+    real alpha, gamma;
+};
+
+/* Turned is -1 for classes that are not the label's and 1 for the one that is. */
+LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *restrict turned,
+                    uint64_t count, real *restrict loss, real *restrict slope)
+{
+    const real alpha = f->alpha, gamma = f->gamma;
+    for (uint64_t i = 0; i < count; i++) {
+        real z = turned[i] * x[i], size = z < 0 ? -z : z, weight = turned[i] > 0 ? alpha : 1 - alpha;
+        real e = ll_exp(-size), log_q = (z < 0 ? z : 0) - ll_log1p(e);
+        real q = (z < 0 ? e : 1) / (1 + e), rest = (z < 0 ? 1 : e) / (1 + e);
+        real share = weight * ll_exp(gamma * (log_q - z));
+        loss[i] = -share * log_q;
+        slope[i] = turned[i] * share * (gamma * q * log_q - rest);
+    }
+}
+
+LL_INLINE double lose_row(const struct focal *f, const real *x, int64_t label, real *slope)
+{
+    real turned[PIECE], loss[PIECE];
+    double sum = 0;
+    for (uint64_t at = 0; at < f->classes; at += PIECE) {
+        uint64_t count = ll_min(PIECE, f->classes - at);
+        for (uint64_t i = 0; i < count; i++)
+            turned[i] = -1;
+        if (label > (int64_t)at && label <= (int64_t)(at + count))
+            turned[label - (int64_t)at - 1] = 1;
+        lose(f, x + at, turned, count, loss, slope + at);
+#pragma omp simd reduction(+ : sum)
+        for (uint64_t i = 0; i < count; i++)
+            sum += (double)loss[i];
+    }
+    return sum;
+}
+
+LL_FAST static void lose_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct focal *f = context;
+    const struct ll_kernel_call *call = f->call;
+    for (uint64_t row = begin; row < end; row++) {
+        int32_t label = ((const int32_t *)call->in[1])[row];
+        real *loss = (real *)call->out[0] + row, *slope = (real *)call->out[1] + row * f->classes;
+        *loss = 0;
+        if (label >= 0 && ll_index_fits(call, label, f->classes + 1))
+            *loss = (real)lose_row(f, (const real *)call->in[0] + row * f->classes, label, slope);
+        else
+            memset(slope, 0, f->classes * sizeof *slope);
+    }
+}
+
+LL_KERNEL(FOCAL_LOSS)
+{
+    const struct ll_shape *logits = &call->op->in[0];
+    struct focal f = {call, logits->dim[1], (real)ll_attr_real(call->op, LL_ATTR_ALPHA, 0.25),
+                      (real)ll_attr_real(call->op, LL_ATTR_GAMMA, 2)};
+    ll_pool_run(call->pool, logits->dim[0], ll_max(1, FOCAL_GRAIN / ll_max(1, f.classes)), lose_rows, &f);
 }

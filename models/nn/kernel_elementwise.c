@@ -1,11 +1,275 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element by element, where the inputs are neither one nor two of a kind. */
-#include "models/nn/kernel.h"
-
+/* Element by element, of one input or of two that match: a line a kind says what happens to an element. Where
+ * there are two, x is what flows in and y what the forward op gave (a GELU's gradient: what it was given). */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
-enum { GRAIN = 1 << 16, BLOCK = 1 << 10 };
+#include "models/nn/elementary.h"
+#include "models/nn/kernel.h"
+
+enum { GRAIN = 1 << 16 };
+
+struct operands {
+    const real *x, *y;
+    real *out;
+    real limit;
+};
+
+static void over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
+{
+    struct operands operands = {.x = call->in[0],
+                                .y = call->op->input_count > 1 ? call->in[1] : call->in[0],
+                                .out = call->out[0],
+                                .limit = (real)ll_attr_real(call->op, LL_ATTR_LIMIT, INFINITY)};
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, body, &operands);
+}
+
+/* y is read in any case: a loop that reads it only sometimes has a branch. */
+#define LL_ELEMENTWISE(WORD, result)                                                                         \
+    LL_FAST static void loop_##WORD(void *context, uint64_t begin, uint64_t end, uint64_t chunk)             \
+    {                                                                                                        \
+        const struct operands *o = context;                                                                  \
+        const real limit = o->limit, *xs = o->x, *ys = o->y;                                                 \
+        real *restrict out = o->out;                                                                         \
+        (void)chunk, (void)limit;                                                                            \
+        for (uint64_t i = begin; i < end; i++) {                                                             \
+            const real x = xs[i], y = ys[i];                                                                 \
+            (void)x, (void)y;                                                                                \
+            out[i] = result;                                                                                 \
+        }                                                                                                    \
+    }                                                                                                        \
+    LL_KERNEL(WORD)                                                                                          \
+    {                                                                                                        \
+        over_elements(call, loop_##WORD);                                                                    \
+    }
+
+LL_ELEMENTWISE(NEG, -x)
+LL_ELEMENTWISE(ABS, x < 0 ? -x : x)
+LL_ELEMENTWISE(SIGN, x > 0 ? (real)1 : x < 0 ? (real)-1 : (real)0)
+LL_ELEMENTWISE(FLOOR, (real)floor((double)x))
+LL_ELEMENTWISE(SQUARE, x *x)
+LL_ELEMENTWISE(SQRT, LL_SQRT(x))
+LL_ELEMENTWISE(SQRT_GRAD, x / (2 * y))
+LL_ELEMENTWISE(EXP, ll_exp(x))
+LL_ELEMENTWISE(LOG, ll_log(x))
+LL_ELEMENTWISE(SIGMOID, ll_sigmoid(x))
+LL_ELEMENTWISE(SIGMOID_GRAD, x *y *(1 - y))
+LL_ELEMENTWISE(TANH, ll_tanh(x))
+LL_ELEMENTWISE(TANH_GRAD, x *(1 - y * y))
+LL_ELEMENTWISE(GELU, x *ll_normal_below(x))
+LL_ELEMENTWISE(GELU_GRAD, x *(ll_normal_below(y) + y * ll_normal_density(y)))
+LL_ELEMENTWISE(RELU, x > 0 ? x : 0)
+LL_ELEMENTWISE(RELU_GRAD, y > 0 ? x : 0)
+LL_ELEMENTWISE(RELU_CLIPPED, x > 0 ? x < limit ? x : limit : 0)
+LL_ELEMENTWISE(RELU_CLIPPED_GRAD, ((y > 0) & (y < limit)) ? x : 0)
+LL_ELEMENTWISE(SMOOTH_L1, ((x < 0 ? -x : x) < limit) ? x *x / (2 * limit) : (x < 0 ? -x : x) - limit / 2)
+LL_ELEMENTWISE(SMOOTH_L1_GRAD, x *((y < -limit) ? (real)-1 : (y > limit) ? (real)1 : y / limit))
+
+/* Two inputs of which either may repeat along some dimensions. Neighbouring dimensions along which both do
+ * the same are one; what is left is planes of lines along which each input runs or stands still. */
+
+enum { BINARY_GRAIN = 1 << 16 };
+
+/* Of the result's dimensions, joined, two at least: how long, and how far each input goes with a step along
+ * it, which along the last one is 1, or 0 where it stands still. */
+struct joined {
+    unsigned rank;
+    uint64_t dim[LL_MAX_RANK], a_step[LL_MAX_RANK], b_step[LL_MAX_RANK];
+    const void *a, *b;
+    void *out;
+};
+
+/* The input's dimension that meets dimension i of the result; 1 where it has none. */
+static uint64_t met(const struct ll_shape *in, const struct ll_shape *out, unsigned i)
+{
+    unsigned missing = (unsigned)(out->rank - in->rank);
+    return i < missing ? 1 : in->dim[i - missing];
+}
+
+/* From the last dimension to the first; those of length 1 do not count. */
+static struct joined join(const struct ll_kernel_call *call)
+{
+    const struct ll_shape *a = &call->op->in[0], *b = &call->op->in[1], *out = &call->op->out[0];
+    struct joined j = {.a = call->in[0], .b = call->in[1], .out = call->out[0]};
+    uint64_t a_step = 1, b_step = 1, dim[LL_MAX_RANK], a_steps[LL_MAX_RANK], b_steps[LL_MAX_RANK];
+    for (unsigned i = out->rank; i-- > 0;) {
+        uint64_t a_dim = met(a, out, i), b_dim = met(b, out, i);
+        if (out->dim[i] == 1)
+            continue;
+        bool a_repeats = a_dim == 1, b_repeats = b_dim == 1;
+        if (j.rank > 0 && a_repeats == (a_steps[j.rank - 1] == 0) &&
+            b_repeats == (b_steps[j.rank - 1] == 0)) {
+            dim[j.rank - 1] *= out->dim[i];
+        } else {
+            dim[j.rank] = out->dim[i];
+            a_steps[j.rank] = a_repeats ? 0 : a_step;
+            b_steps[j.rank++] = b_repeats ? 0 : b_step;
+        }
+        a_step *= a_dim;
+        b_step *= b_dim;
+    }
+    for (; j.rank < 2; j.rank++) {
+        dim[j.rank] = 1;
+        a_steps[j.rank] = b_steps[j.rank] = 0;
+    }
+    for (unsigned i = 0; i < j.rank; i++) {
+        j.dim[i] = dim[j.rank - 1 - i];
+        j.a_step[i] = a_steps[j.rank - 1 - i];
+        j.b_step[i] = b_steps[j.rank - 1 - i];
+    }
+    return j;
+}
+
+/* Some whole lines of a plane, or a part of one line. */
+struct lines {
+    uint64_t a, b; /* where the inputs stand at the beginning */
+    uint64_t rows, count;
+};
+
+/* Those that begin with an element of the result. */
+static struct lines lines_from(const struct joined *j, uint64_t element, uint64_t end)
+{
+    uint64_t index[LL_MAX_RANK], left = end - element;
+    struct lines lines = {.rows = 1};
+    for (unsigned i = j->rank; i-- > 0; element /= j->dim[i]) {
+        index[i] = element % j->dim[i];
+        lines.a += index[i] * j->a_step[i];
+        lines.b += index[i] * j->b_step[i];
+    }
+    const unsigned last = j->rank - 1;
+    lines.count = ll_min(left, j->dim[last] - index[last]);
+    if (lines.count == j->dim[last])
+        lines.rows = ll_min(left / lines.count, j->dim[last - 1] - index[last - 1]);
+    return lines;
+}
+
+static void binary_over_elements(const struct ll_kernel_call *call, ll_pool_body *body)
+{
+    struct joined j = join(call);
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), BINARY_GRAIN, body, &j);
+}
+
+/* The result may lie where an input of its shape does. */
+#define LL_LINES(element, first, second, result)                                                             \
+    for (uint64_t row = 0; row < at.rows; row++, as += a_step, bs += b_step, out += at.count)                \
+    LL_ALONG(k, at.count, const element a = first, b = second; out[k] = result)
+
+/* A loop from what becomes of two elements a and b. */
+#define LL_LOOP(NAME, element, type, result)                                                                 \
+    LL_FAST static void NAME(void *context, uint64_t begin, uint64_t end, uint64_t chunk)                    \
+    {                                                                                                        \
+        const struct joined *j = context;                                                                    \
+        const uint64_t a_step = j->a_step[j->rank - 2], b_step = j->b_step[j->rank - 2];                     \
+        const bool a_runs = j->a_step[j->rank - 1] != 0, b_runs = j->b_step[j->rank - 1] != 0;               \
+        struct lines at;                                                                                     \
+        (void)chunk;                                                                                         \
+        for (uint64_t i = begin; i < end; i += at.rows * at.count) {                                         \
+            at = lines_from(j, i, end);                                                                      \
+            const element *as = (const element *)j->a + at.a, *bs = (const element *)j->b + at.b;            \
+            type *out = (type *)j->out + i;                                                                  \
+            if (a_runs && b_runs)                                                                            \
+                LL_LINES(element, as[k], bs[k], result);                                                     \
+            else if (a_runs)                                                                                 \
+                LL_LINES(element, as[k], *bs, result);                                                       \
+            else                                                                                             \
+                LL_LINES(element, *as, bs[k], result);                                                       \
+        }                                                                                                    \
+    }
+
+#define LL_BINARY(WORD, type, result)                                                                        \
+    LL_LOOP(loop_##WORD, real, type, result)                                                                 \
+    LL_KERNEL(WORD)                                                                                          \
+    {                                                                                                        \
+        binary_over_elements(call, loop_##WORD);                                                             \
+    }
+
+LL_BINARY(ADD, real, a + b)
+LL_BINARY(SUB, real, a - b)
+LL_BINARY(MUL, real, a *b)
+LL_BINARY(DIV, real, a / b)
+LL_BINARY(MAXIMUM, real, a > b ? a : b)
+LL_BINARY(MINIMUM, real, a < b ? a : b)
+LL_BINARY(LESS, uint8_t, a < b)
+LL_BINARY(GREATER, uint8_t, a > b)
+
+LL_LOOP(powers, real, real, b == 2 ? a * a : b == 1 ? a : (real)pow((double)a, (double)b))
+LL_LOOP(squares, real, real, ((void)b, a *a))
+LL_LOOP(first_powers, real, real, ((void)b, a))
+
+/* Losses have squares, their gradients first powers: these are worth loops of their own. */
+LL_KERNEL(POW)
+{
+    const real *exponent = call->in[1];
+    bool same = ll_elements(&call->op->in[1]) == 1;
+    binary_over_elements(call, same && *exponent == 2   ? squares
+                               : same && *exponent == 1 ? first_powers
+                                                        : powers);
+}
+
+LL_LOOP(equal_reals, real, uint8_t, a == b)
+LL_LOOP(equal_indices, int32_t, uint8_t, a == b)
+
+LL_KERNEL(EQUAL)
+{
+    binary_over_elements(call, call->op->in[0].dtype == LL_I32 ? equal_indices : equal_reals);
+}
+
+LL_KERNEL(BIAS_ADD)
+{
+    LL_REAL(ll_kernel_ADD)(call);
+}
+
+/* Gated activations (Shazeer, 2020) with the SiLU, s(g) being the logistic function:
+ *
+ *     y = g s(g) x        dx = dy g s(g)        dg = dy x s(g) (1 + g (1 - s(g)))                          */
+
+enum { GATED_GRAIN = 1 << 15 };
+
+struct gated {
+    const real *dy, *gate, *x;
+    real *out, *dx; /* out: y, or what flows into the gate */
+};
+
+LL_FAST static void forward(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct gated *o = context;
+    const real *gate = o->gate, *x = o->x;
+    real *restrict y = o->out;
+    for (uint64_t i = begin; i < end; i++)
+        y[i] = gate[i] * ll_sigmoid(gate[i]) * x[i];
+}
+
+LL_KERNEL(SILU_MUL)
+{
+    struct gated operands = {.gate = call->in[0], .x = call->in[1], .out = call->out[0]};
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GATED_GRAIN, forward, &operands);
+}
+
+LL_FAST static void backward(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct gated *o = context;
+    const real *dy = o->dy, *gate = o->gate, *x = o->x;
+    real *restrict dgate = o->out, *restrict dx = o->dx;
+    for (uint64_t i = begin; i < end; i++) {
+        const real g = gate[i], s = ll_sigmoid(g);
+        dx[i] = dy[i] * (g * s);
+        dgate[i] = dy[i] * x[i] * s * (1 + g * (1 - s));
+    }
+}
+
+LL_KERNEL(SILU_MUL_GRAD)
+{
+    struct gated operands = {
+        .dy = call->in[0], .gate = call->in[1], .x = call->in[2], .out = call->out[0], .dx = call->out[1]};
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GATED_GRAIN, backward, &operands);
+}
+
+/* Element by element, where the inputs are neither one nor two of a kind. */
+
+enum { ELEMENTWISE_GRAIN = 1 << 16, BLOCK = 1 << 10 };
 
 /* Chunk: rows of the first input, each times its factor. */
 LL_FAST static void scale_rows(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
@@ -25,7 +289,7 @@ LL_KERNEL(SOFTMAX_XENT_GRAD)
 {
     struct ll_kernel_call job = *call;
     uint64_t rows = call->op->in[0].dim[0], length = rows ? ll_elements(&call->op->in[0]) / rows : 0;
-    ll_pool_run(call->pool, rows, ll_max(1, GRAIN / ll_max(1, length)), scale_rows, &job);
+    ll_pool_run(call->pool, rows, ll_max(1, ELEMENTWISE_GRAIN / ll_max(1, length)), scale_rows, &job);
 }
 
 /* A block at a time, so that the sum stays near. */
@@ -48,7 +312,7 @@ LL_FAST static void add_all(void *context, uint64_t begin, uint64_t end, uint64_
 LL_KERNEL(ADD_N)
 {
     struct ll_kernel_call job = *call;
-    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, add_all, &job);
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ELEMENTWISE_GRAIN, add_all, &job);
 }
 
 LL_FAST static void choose(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
@@ -82,7 +346,8 @@ LL_KERNEL(SELECT)
 {
     struct ll_kernel_call job = *call;
     bool by_rows = call->op->in[0].rank < call->op->in[1].rank;
-    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, by_rows ? choose_rows : choose, &job);
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ELEMENTWISE_GRAIN, by_rows ? choose_rows : choose,
+                &job);
 }
 
 /* Chunk: elements that become real. */
@@ -106,7 +371,7 @@ LL_KERNEL(CAST)
     assert(call->op->in[0].dtype == LL_I32 || call->op->in[0].dtype == LL_BOOL ||
            call->op->in[0].dtype == LL_U8 || call->op->in[0].dtype == call->op->out[0].dtype);
     assert(ll_size_bytes(&call->op->out[0]) == ll_elements(&call->op->in[0]) * sizeof(real));
-    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GRAIN, cast, &job);
+    ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ELEMENTWISE_GRAIN, cast, &job);
 }
 
 LL_KERNEL(RESHAPE)

@@ -9,10 +9,10 @@
  * two of them are joined without cancellation (Chan, Golub and LeVeque, 1983):
  *
  *     d = mean_b - mean_a      mean = mean_a + d n_b / n      m = m_a + m_b + d^2 n_a n_b / n */
-#include "models/nn/kernel.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "models/nn/kernel.h"
 
 enum { BLOCKS = 64, LEAST_ROWS = 64, GRAIN = 1 << 15 };
 
@@ -246,4 +246,294 @@ LL_KERNEL(BATCH_NORM_FIXED_GRAD)
 {
     struct norm n = gradient_of(call);
     over_rows(call, &n, scale);
+}
+
+/* Layer normalisation (Ba, Kiros and Hinton, 2016) of rows of n features, and the same without the mean
+ * (Zhang and Sennrich, 2019: m is 0 there and no sum of g is taken off):
+ *
+ *     y = gamma h + beta          h = (x - m) r          r = 1 / sqrt(sum (x - m)^2 / n + epsilon)
+ *     dx = r (g - sum g / n - h sum (g h) / n)           g = gamma dy
+ *     dgamma = sum over rows of dy h                     dbeta = sum over rows of dy
+ *
+ * A row stays in cache while it is read three times. What is summed over rows is summed block by block, and
+ * the blocks in order. */
+
+enum { LAYER_NORM_BLOCKS = 64, LAYER_NORM_LEAST_ROWS = 16, LAYER_NORM_GRAIN = 1 << 14 };
+
+struct layers {
+    const real *x, *dy, *gamma, *beta;
+    real *out, *partial; /* of each block a line for dgamma and one for dbeta */
+    uint64_t rows, length, block_rows;
+    double epsilon;
+    bool centred; /* the mean is taken off */
+};
+
+#ifndef LL_DOUBLE
+uint64_t ll_layer_norm_workspace(const struct ll_op_view *op, unsigned threads)
+{
+    const struct ll_shape *gamma = &op->in[2];
+    (void)threads;
+    return ll_mul(2 * LAYER_NORM_BLOCKS, ll_size_bytes(gamma));
+}
+#endif
+
+static struct layers layers_of(const struct ll_kernel_call *call, bool centred)
+{
+    const struct ll_shape *x = &call->op->in[0];
+    uint64_t length = x->dim[x->rank - 1], rows = length ? ll_elements(x) / length : 0;
+    return (struct layers){
+        .out = call->out[0],
+        .partial = call->workspace,
+        .rows = rows,
+        .length = length,
+        .block_rows = ll_max(LAYER_NORM_LEAST_ROWS, ll_ceil_div(rows, LAYER_NORM_BLOCKS)),
+        .epsilon = ll_attr_real(call->op, LL_ATTR_EPSILON, 1e-5),
+        .centred = centred,
+    };
+}
+
+LL_INLINE real mean_of(const real *x, uint64_t length)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (uint64_t i = 0; i < length; i++)
+        sum += (double)x[i];
+    return (real)(sum / (double)length);
+}
+
+/* The factor r of a row around m. */
+LL_INLINE real inverse_spread(const real *x, real m, uint64_t length, double epsilon)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (uint64_t i = 0; i < length; i++)
+        sum += (double)((x[i] - m) * (x[i] - m));
+    return (real)(1 / sqrt(sum / (double)length + epsilon));
+}
+
+LL_FAST static void layer_norm_normalise(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct layers *l = context;
+    const uint64_t length = l->length;
+    const real *gamma = l->gamma, *beta = l->beta;
+    for (uint64_t row = begin; row < end; row++) {
+        const real *x = l->x + row * length;
+        real *restrict y = l->out + row * length;
+        const real m = l->centred ? mean_of(x, length) : 0, r = inverse_spread(x, m, length, l->epsilon);
+        for (uint64_t i = 0; i < length; i++)
+            y[i] = gamma[i] * ((x[i] - m) * r);
+        for (uint64_t i = 0; beta && i < length; i++)
+            y[i] += beta[i];
+    }
+}
+
+static void run_normalise(const struct ll_kernel_call *call, bool centred)
+{
+    struct layers l = layers_of(call, centred);
+    l.x = call->in[0];
+    l.gamma = call->in[1];
+    l.beta = call->op->input_count > 2 ? call->in[2] : NULL;
+    ll_pool_run(call->pool, l.rows, ll_max(1, LAYER_NORM_GRAIN / ll_max(1, l.length)), layer_norm_normalise,
+                &l);
+}
+
+LL_KERNEL(LAYER_NORM)
+{
+    run_normalise(call, true);
+}
+
+LL_KERNEL(RMS_NORM)
+{
+    run_normalise(call, false);
+}
+
+/* One row: dx, and what it adds to the sums for gamma and beta. */
+LL_INLINE void flow_back(const struct layers *l, uint64_t row, real *restrict dgamma, real *restrict dbeta)
+{
+    const uint64_t length = l->length;
+    const real *x = l->x + row * length, *dy = l->dy + row * length, *gamma = l->gamma;
+    real *restrict dx = l->out + row * length;
+    const real m = l->centred ? mean_of(x, length) : 0, r = inverse_spread(x, m, length, l->epsilon);
+    double plain = 0, weighed = 0;
+#pragma omp simd reduction(+ : plain, weighed)
+    for (uint64_t i = 0; i < length; i++) {
+        const real g = gamma[i] * dy[i];
+        plain += (double)g;
+        weighed += (double)(g * ((x[i] - m) * r));
+    }
+    const real shift = l->centred ? (real)(plain / (double)length) : 0;
+    const real slope = (real)(weighed / (double)length);
+    for (uint64_t i = 0; i < length; i++) {
+        const real h = (x[i] - m) * r;
+        dx[i] = r * (gamma[i] * dy[i] - shift - h * slope);
+        dgamma[i] += dy[i] * h;
+        dbeta[i] += dy[i];
+    }
+}
+
+/* Chunk: a block of rows. */
+LL_FAST static void block_back(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    const struct layers *l = context;
+    real *dgamma = l->partial + chunk * 2 * l->length, *dbeta = dgamma + l->length;
+    memset(dgamma, 0, 2 * l->length * sizeof(real));
+    for (uint64_t row = begin; row < end; row++)
+        flow_back(l, row, dgamma, dbeta);
+}
+
+/* One of the two lines of all blocks. */
+static void join(const struct layers *l, uint64_t line, real *out)
+{
+    for (uint64_t i = 0; i < l->length; i++) {
+        double sum = 0;
+        for (uint64_t begin = 0; begin < l->rows; begin += l->block_rows)
+            sum += (double)l->partial[(begin / l->block_rows * 2 + line) * l->length + i];
+        out[i] = (real)sum;
+    }
+}
+
+static void run_back(const struct ll_kernel_call *call, bool centred)
+{
+    struct layers l = layers_of(call, centred);
+    l.dy = call->in[0];
+    l.x = call->in[1];
+    l.gamma = call->in[2];
+    ll_pool_run(call->pool, l.rows, l.block_rows, block_back, &l);
+    join(&l, 0, call->out[1]);
+    if (call->op->output_count > 2)
+        join(&l, 1, call->out[2]);
+}
+
+LL_KERNEL(LAYER_NORM_GRAD)
+{
+    run_back(call, true);
+}
+
+LL_KERNEL(RMS_NORM_GRAD)
+{
+    run_back(call, false);
+}
+
+/* Local response normalisation over neighbouring channels (Krizhevsky et al., 2012, section 3.3, with
+ * TensorFlow's convention for alpha):
+ *
+ *     s_c = bias + alpha sum_{|j - c| <= radius} x_j^2          y_c = x_c s_c^-beta
+ *     dx_c = dy_c s_c^-beta - 2 alpha beta x_c sum_{|j - c| <= radius} dy_j y_j / s_j */
+
+enum { PIXELS = 64 };
+
+#ifndef LL_DOUBLE
+/* For each thread the sums s and one more line of channels. */
+uint64_t ll_lrn_workspace(const struct ll_op_view *op, unsigned threads)
+{
+    uint64_t channels = op->in[0].dim[op->in[0].rank - 1];
+    return ll_mul(threads, ll_mul(2 * channels, ll_dtype_bytes((enum ll_dtype)op->in[0].dtype)));
+}
+#endif
+
+struct normalisation {
+    const real *x, *dy, *y;
+    real *out, *scratch;
+    int64_t channels, radius;
+    real bias, alpha, beta;
+};
+
+static struct normalisation normalisation_of(const struct ll_kernel_call *call)
+{
+    const struct ll_shape *shape = &call->op->in[0];
+    return (struct normalisation){
+        .out = call->out[0],
+        .scratch = call->workspace,
+        .channels = (int64_t)shape->dim[shape->rank - 1],
+        .radius = ll_attr_count(call->op, LL_ATTR_RADIUS, 0),
+        .bias = (real)ll_attr_real(call->op, LL_ATTR_BIAS, 1),
+        .alpha = (real)ll_attr_real(call->op, LL_ATTR_ALPHA, 1),
+        .beta = (real)ll_attr_real(call->op, LL_ATTR_BETA, 0.5),
+    };
+}
+
+/* sum_c = start + the terms of the channels around c, one neighbour after the other. */
+LL_INLINE void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
+                           int64_t radius)
+{
+    for (int64_t c = 0; c < channels; c++)
+        sum[c] = start;
+    for (int64_t j = -radius; j <= radius; j++) {
+        int64_t from = j < 0 ? -j : 0, to = j > 0 ? channels - j : channels;
+        for (int64_t c = from; c < to; c++)
+            sum[c] += term[c + j];
+    }
+}
+
+/* s^-beta; square roots are much cheaper than a power, and AlexNet's beta is 3/4. */
+LL_INLINE real damped(real s, real beta)
+{
+    return beta == (real)0.75 ? 1 / (LL_SQRT(s) * LL_SQRT(LL_SQRT(s))) : (real)pow((double)s, -(double)beta);
+}
+
+LL_INLINE void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
+                               real *restrict sum)
+{
+    for (int64_t c = 0; c < n->channels; c++)
+        term[c] = n->alpha * x[c] * x[c];
+    window_sums(term, sum, n->bias, n->channels, n->radius);
+}
+
+LL_FAST static void lrn_normalise(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct normalisation *n = context;
+    real *term = n->scratch + ll_pool_worker() * 2 * (uint64_t)n->channels, *sum = term + n->channels;
+    const real beta = n->beta;
+    for (uint64_t pixel = begin; pixel < end; pixel++) {
+        const real *x = n->x + pixel * (uint64_t)n->channels;
+        real *restrict y = n->out + pixel * (uint64_t)n->channels;
+        sums_of_squares(n, x, term, sum);
+        for (int64_t c = 0; c < n->channels; c++)
+            y[c] = x[c] * damped(sum[c], beta);
+    }
+}
+
+LL_FAST static void normalise_grad(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct normalisation *n = context;
+    real *restrict term = n->scratch + ll_pool_worker() * 2 * (uint64_t)n->channels,
+                   *sum = term + n->channels;
+    const real beta = n->beta, factor = -2 * n->alpha * n->beta;
+    for (uint64_t pixel = begin; pixel < end; pixel++) {
+        uint64_t first = pixel * (uint64_t)n->channels;
+        const real *x = n->x + first, *dy = n->dy + first, *y = n->y + first;
+        real *restrict dx = n->out + first;
+        sums_of_squares(n, x, term, sum);
+        for (int64_t c = 0; c < n->channels; c++) {
+            dx[c] = dy[c] * damped(sum[c], beta);
+            term[c] = dy[c] * y[c] / sum[c];
+        }
+        window_sums(term, sum, 0, n->channels, n->radius);
+        for (int64_t c = 0; c < n->channels; c++)
+            dx[c] += factor * x[c] * sum[c];
+    }
+}
+
+static uint64_t pixels_of(const struct normalisation *n, const struct ll_shape *shape)
+{
+    return n->channels ? ll_elements(shape) / (uint64_t)n->channels : 0;
+}
+
+LL_KERNEL(LRN)
+{
+    struct normalisation n = normalisation_of(call);
+    n.x = call->in[0];
+    ll_pool_run(call->pool, pixels_of(&n, &call->op->in[0]), PIXELS, lrn_normalise, &n);
+}
+
+LL_KERNEL(LRN_GRAD)
+{
+    struct normalisation n = normalisation_of(call);
+    n.dy = call->in[0];
+    n.x = call->in[1];
+    n.y = call->in[2];
+    ll_pool_run(call->pool, pixels_of(&n, &call->op->in[0]), PIXELS, normalise_grad, &n);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/nn/layers.h"
 
+#include <float.h>
+#include <math.h>
+
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
 
@@ -261,4 +264,306 @@ struct ll_value *ll_flatten(struct ll_nn *nn, struct ll_value *x)
     return ll_nn_do(
         nn, &(struct ll_nn_call){
                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &flat});
+}
+
+const double ll_hidden_score = -1e9;
+
+/* [batch, length, features] as [batch, heads, length, features / heads]. */
+static struct ll_value *split_heads(struct ll_nn *nn, struct ll_value *x, uint64_t heads)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_HIDDEN};
+    const uint64_t *dim = x->shape.dim;
+    struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){dim[0], dim[1], heads, dim[2] / heads}, roles);
+    return ll_transposed(nn, ll_seen_as(nn, x, &shape), 213);
+}
+
+/* And back. */
+static struct ll_value *join_heads(struct ll_nn *nn, struct ll_value *x)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    const uint64_t *dim = x->shape.dim;
+    struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){dim[0], dim[2], dim[1] * dim[3]}, roles);
+    return ll_seen_as(nn, ll_transposed(nn, x, 213), &shape);
+}
+
+struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct ll_value *keys,
+                              struct ll_value *values, const struct ll_attention_options *options)
+{
+    uint64_t heads = options->heads, features = queries->shape.dim[2];
+    if (nn->trouble)
+        return &nn->nothing;
+    if (heads == 0 || features % heads != 0) {
+        ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
+        return &nn->nothing;
+    }
+    struct ll_value *q = ll_scaled(nn, queries, "head_scale", 1 / sqrt((double)(features / heads)));
+    struct ll_value *k = split_heads(nn, keys, heads), *v = split_heads(nn, values, heads);
+    struct ll_value *share = ll_matmul_transposed(nn, split_heads(nn, q, heads), k);
+    if (options->bias)
+        share = ll_add_of(nn, share, options->bias);
+    share = ll_nn_do1(nn, LL_OP_SOFTMAX, share);
+    if (options->chance)
+        share = ll_dropout_layer(nn, "dropout", share, options->keep, options->chance);
+    return join_heads(nn, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, share, v));
+}
+
+struct ll_value *ll_causal_bias(struct ll_nn *nn, uint64_t length)
+{
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){length, length}, NULL);
+    double *list = ll_alloc(&nn->arena, ll_elements(&shape), sizeof *list);
+    if (!list) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    for (uint64_t i = 0; i < length; i++)
+        for (uint64_t j = i + 1; j < length; j++)
+            list[i * length + j] = ll_hidden_score;
+    return ll_nn_variable(nn, "causal_bias", &shape, LL_WORKSPACE, (struct ll_init){LL_INIT_LIST, 0, list});
+}
+
+struct ll_value *ll_layer_norm(struct ll_nn *nn, const char *name, struct ll_value *x, double epsilon)
+{
+    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
+    static const enum ll_role role = LL_ROLE_HIDDEN;
+    struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_EPSILON, epsilon);
+    ll_nn_push(nn, name);
+    struct ll_value *inputs[] = {x, ll_nn_variable(nn, "scale", &shape, LL_WEIGHT, one),
+                                 ll_nn_variable(nn, "bias", &shape, LL_WEIGHT, zero)};
+    struct ll_value *y = ll_nn_do(
+        nn,
+        &(struct ll_nn_call){
+            .kind = LL_OP_LAYER_NORM, .input_count = 3, .inputs = inputs, .attr_count = 1, .attrs = &attr});
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                 struct ll_init init)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
+    struct ll_shape weights = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
+    struct ll_shape biases = ll_nn_shape(nn, 1, &units, roles);
+    ll_nn_push(nn, name);
+    struct ll_linear linear = {ll_nn_weight(nn, "weights", &weights, init),
+                               ll_nn_weight(nn, "biases", &biases, zero)};
+    ll_nn_pop(nn);
+    return linear;
+}
+
+struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linear, uint32_t count,
+                                 struct ll_value *const *inputs)
+{
+    struct ll_value *x = count == 1 ? inputs[0] : ll_joined(nn, inputs, count, 1);
+    return ll_nn_do2(nn, LL_OP_BIAS_ADD, ll_nn_do2(nn, LL_OP_MATMUL, x, linear->weights), linear->biases);
+}
+
+struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                             struct ll_init init)
+{
+    return (struct ll_lstm){name, ll_linear_begin(nn, name, inputs + units, 4 * units, init), false};
+}
+
+/* What a step's gates and content are made of. */
+struct gates {
+    struct ll_value *in, *forget, *content, *out;
+};
+
+/* c = c sigmoid(forget) + sigmoid(in) tanh(content) and h = tanh(c) sigmoid(out). */
+static struct ll_lstm_state passed(struct ll_nn *nn, struct ll_lstm_state state, struct gates gates)
+{
+    struct ll_value *kept = ll_mul_of(nn, state.c, ll_nn_do1(nn, LL_OP_SIGMOID, gates.forget));
+    struct ll_value *content = ll_nn_do1(nn, LL_OP_TANH, gates.content);
+    struct ll_value *new = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_SIGMOID, gates.in), content);
+    state.c = ll_add_of(nn, kept, new);
+    struct ll_value *shown = ll_nn_do1(nn, LL_OP_SIGMOID, gates.out);
+    state.h = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, state.c), shown);
+    return state;
+}
+
+struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                  struct ll_lstm_state state)
+{
+    ll_nn_push(nn, lstm->name);
+    struct ll_value *all = ll_linear_apply(nn, &lstm->gates, 2, (struct ll_value *[]){x, state.h});
+    struct ll_value *const *part = ll_parted(nn, all, 1, 4);
+    struct ll_value *forget = lstm->unbiased ? part[2] : ll_add_of(nn, part[2], ll_constant(nn, "one", 1));
+    state = passed(nn, state,
+                   (struct gates){.in = part[0], .content = part[1], .forget = forget, .out = part[3]});
+    ll_nn_pop(nn);
+    return state;
+}
+
+struct ll_split_lstm ll_split_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                         struct ll_init init)
+{
+    ll_nn_push(nn, name);
+    struct ll_split_lstm lstm = {name, ll_linear_begin(nn, "i2h", inputs, 4 * units, init),
+                                 ll_linear_begin(nn, "h2h", units, 4 * units, init)};
+    ll_nn_pop(nn);
+    return lstm;
+}
+
+struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_lstm *lstm,
+                                        struct ll_value *x, struct ll_lstm_state state)
+{
+    ll_nn_push(nn, lstm->name);
+    struct ll_value *from_state = ll_linear_apply(nn, &lstm->state, 1, &state.h);
+    struct ll_value *all = ll_add_of(nn, ll_linear_apply(nn, &lstm->input, 1, &x), from_state);
+    struct ll_value *const *part = ll_parted(nn, all, 1, 4);
+    state = passed(nn, state,
+                   (struct gates){.in = part[0], .forget = part[1], .content = part[2], .out = part[3]});
+    ll_nn_pop(nn);
+    return state;
+}
+
+struct ll_gru ll_gru_begin(struct ll_nn *nn, const char *name, uint64_t units, struct ll_init init)
+{
+    ll_nn_push(nn, name);
+    struct ll_gru gru = {name, ll_linear_begin(nn, "gates_h2h", units, 2 * units, init),
+                         ll_linear_begin(nn, "candidate_h2h", units, units, init)};
+    ll_nn_pop(nn);
+    return gru;
+}
+
+struct ll_value *ll_gru_step(struct ll_nn *nn, const struct ll_gru *gru, struct ll_value *input_gates,
+                             struct ll_value *input_candidate, struct ll_value *h)
+{
+    ll_nn_push(nn, gru->name);
+    struct ll_value *both = ll_add_of(nn, input_gates, ll_linear_apply(nn, &gru->gates, 1, &h));
+    struct ll_value *const *gates = ll_parted(nn, ll_nn_do1(nn, LL_OP_SIGMOID, both), 1, 2);
+    struct ll_value *reset = ll_mul_of(nn, gates[0], h);
+    struct ll_value *candidate = ll_nn_do1(
+        nn, LL_OP_TANH, ll_add_of(nn, input_candidate, ll_linear_apply(nn, &gru->candidate, 1, &reset)));
+    h = ll_add_of(nn, h, ll_mul_of(nn, gates[1], ll_sub_of(nn, candidate, h)));
+    ll_nn_pop(nn);
+    return h;
+}
+
+struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
+{
+    ll_nn_push(nn, "loss");
+    struct ll_value *each = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, logits, labels);
+    struct ll_value *mean = ll_nn_do1(nn, LL_OP_MEAN, each);
+    ll_nn_pop(nn);
+    return mean;
+}
+
+struct ll_value *ll_ctc_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                             struct ll_value *lengths, struct ll_value *times)
+{
+    struct ll_value *inputs[] = {logits, labels, lengths, times};
+    ll_nn_push(nn, "loss");
+    struct ll_value *each =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CTC_LOSS, .input_count = 4, .inputs = inputs});
+    struct ll_value *mean = ll_nn_do1(nn, LL_OP_MEAN, each);
+    ll_nn_pop(nn);
+    return mean;
+}
+
+struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
+{
+    ll_nn_push(nn, "accuracy");
+    struct ll_value *hit = ll_nn_do2(nn, LL_OP_EQUAL, ll_nn_do1(nn, LL_OP_ARGMAX, logits), labels);
+    struct ll_value *one_or_zero = ll_as_real(nn, hit);
+    struct ll_value *share = ll_nn_do1(nn, LL_OP_MEAN, one_or_zero);
+    ll_nn_keep(share);
+    ll_nn_pop(nn);
+    return share;
+}
+
+struct ll_value *ll_focal_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                               double alpha, double gamma)
+{
+    struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_ALPHA, alpha), ll_attr_of_real(LL_ATTR_GAMMA, gamma)};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_FOCAL_LOSS,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){logits, labels},
+                                             .attr_count = 2,
+                                             .attrs = attrs});
+}
+
+struct ll_value *ll_smooth_l1(struct ll_nn *nn, struct ll_value *x, double limit)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_LIMIT, limit);
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_SMOOTH_L1, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}
+
+/* The logits of the right class and of the samples, each less the logarithm of how often its class was to be
+ * expected among the samples; then softmax over 1 + samples classes, of which the first is the right one. */
+
+struct candidates {
+    struct ll_value *classes, *expected_labels, *expected;
+};
+
+static struct candidates draw(struct ll_nn *nn, const struct ll_sampled_softmax *softmax,
+                              struct ll_value *labels)
+{
+    struct ll_attr attrs[] = {
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)softmax->chance->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)softmax->chance->streams++),
+        ll_attr_of_count(LL_ATTR_SAMPLES, (int64_t)softmax->samples),
+        ll_attr_of_count(LL_ATTR_RANGE, (int64_t)softmax->biases->shape.dim[0]),
+    };
+    struct ll_value *classes =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_LOG_UNIFORM_SAMPLE,
+                                          .input_count = 2,
+                                          .inputs = (struct ll_value *[]){softmax->chance->step, labels},
+                                          .attr_count = sizeof attrs / sizeof *attrs,
+                                          .attrs = attrs});
+    if (!classes->producer)
+        return (struct candidates){classes, classes, classes};
+    struct ll_value **outputs = classes->producer->outputs;
+    return (struct candidates){outputs[0], outputs[1], outputs[2]};
+}
+
+/* [n] seen as [n, 1]. */
+static struct ll_value *as_column(struct ll_nn *nn, struct ll_value *x)
+{
+    struct ll_shape column = x->shape;
+    column.dim[column.rank++] = 1;
+    return ll_seen_as(nn, x, &column);
+}
+
+/* Rows without a chance where the sample is the right class: as far below all others as floats go. */
+static struct ll_value *remove_hits(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                                    struct ll_value *samples)
+{
+    struct ll_value *hits = ll_as_real(nn, ll_nn_do2(nn, LL_OP_EQUAL, as_column(nn, labels), samples));
+    return ll_add_of(nn, logits, ll_scaled(nn, hits, "lowest", -(double)FLT_MAX));
+}
+
+/* The targets of a batch: the first class is right, the samples behind it are not. */
+static struct ll_value *first_class(struct ll_nn *nn, uint64_t batch, uint64_t samples)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
+    struct ll_shape right = ll_nn_shape(nn, 2, (uint64_t[]){batch, 1}, roles);
+    struct ll_shape others = ll_nn_shape(nn, 2, (uint64_t[]){batch, samples}, roles);
+    return ll_joined(nn, (struct ll_value *[]){ll_filled(nn, "ones", &right, 1), ll_zeros(nn, &others)}, 2,
+                     1);
+}
+
+struct ll_value *ll_sampled_softmax_loss(struct ll_nn *nn, const struct ll_sampled_softmax *softmax,
+                                         struct ll_value *x, struct ll_value *labels)
+{
+    const uint64_t batch = labels->shape.dim[0], samples = softmax->samples;
+    ll_nn_push(nn, "sampled_softmax");
+    struct candidates drawn = draw(nn, softmax, labels);
+    struct ll_value *all = ll_joined(nn, (struct ll_value *[]){labels, drawn.classes}, 2, 0);
+    struct ll_value *weights = ll_gathered(nn, softmax->weights, all);
+    struct ll_value *biases = ll_gathered(nn, softmax->biases, all);
+    struct ll_value *right = ll_sum_over(nn, ll_mul_of(nn, x, ll_sliced(nn, weights, 0, 0, batch)), 1, 1);
+    right = ll_add_of(nn, right, ll_sliced(nn, biases, 0, 0, batch));
+    right = ll_sub_of(nn, right, ll_nn_do1(nn, LL_OP_LOG, drawn.expected_labels));
+    struct ll_value *others = ll_matmul_transposed(nn, x, ll_sliced(nn, weights, 0, batch, samples));
+    others = ll_nn_do2(nn, LL_OP_BIAS_ADD, others, ll_sliced(nn, biases, 0, batch, samples));
+    others = remove_hits(nn, others, labels, drawn.classes);
+    others = ll_sub_of(nn, others, ll_nn_do1(nn, LL_OP_LOG, drawn.expected));
+    struct ll_value *logits = ll_joined(nn, (struct ll_value *[]){as_column(nn, right), others}, 2, 1);
+    struct ll_value *loss = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT_DENSE, logits, first_class(nn, batch, samples));
+    ll_nn_pop(nn);
+    return loss;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers as papers name them: each makes its variables and ops under a scope of its name. Activations are
  * batch, height, width, channel or batch, features. */
-#ifndef LL_NN_LAYERS_H
-#define LL_NN_LAYERS_H
+#ifndef LL_MODELS_NN_LAYERS_H
+#define LL_MODELS_NN_LAYERS_H
 
+#include "models/nn/init.h"
 #include "models/nn/nn.h"
 
 /* SAME: as many results as the stride allows, ceil(size / stride), the padding split evenly and the odd one
@@ -97,5 +98,146 @@ struct ll_value *ll_lrn_layer(struct ll_nn *nn, const char *name, struct ll_valu
 
 /* [batch, ...] seen as [batch, features]. */
 struct ll_value *ll_flatten(struct ll_nn *nn, struct ll_value *x);
+
+/* Attention with several heads (Vaswani et al., 2017, section 3.2), in the ops that TensorFlow's
+ * Tensor2Tensor has for it: what is looked for, what answers and the answers are matrices already; heads are
+ * slices of their columns. */
+
+struct ll_attention_options {
+    uint64_t heads;        /* a divisor of the features */
+    struct ll_value *bias; /* added to the scores: repeats to [batch, heads, queries, keys]; NULL: nothing */
+    struct ll_chance *chance; /* of dropping shares when training; NULL: none is dropped */
+    double keep;
+};
+
+/* queries[batch, queries, features], keys and values[batch, keys, features] to [batch, queries, features]: of
+ * each head softmax(q k^T / sqrt(features / heads) + bias) v. */
+struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct ll_value *keys,
+                              struct ll_value *values, const struct ll_attention_options *options);
+
+/* A bias that hides from each of so many positions those behind it: 0 or far below any score, a constant
+ * [length, length]. */
+struct ll_value *ll_causal_bias(struct ll_nn *nn, uint64_t length);
+
+/* What a bias adds to hide something. */
+extern const double ll_hidden_score;
+
+/* Layer normalisation of the last dimension (Ba et al., 2016), epsilon under the root: weights "scale" and
+ * "bias" of its extent, under the name. */
+struct ll_value *ll_layer_norm(struct ll_nn *nn, const char *name, struct ll_value *x, double epsilon);
+
+/* What recurrent networks repeat at every step of a sequence: weights are made once, applied often.
+ *
+ * A layer belongs to the program in which it was made. Activations are [batch, features]. */
+
+/* The products of several inputs with one matrix, and a bias: [x1 x2 ...] W + b, concatenated first, as
+ * TensorFlow's `linear` of 2016. */
+struct ll_linear {
+    struct ll_value *weights, *biases;
+};
+
+/* Makes "NAME/weights" [inputs, units] and "NAME/biases", which start at zero. */
+struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                 struct ll_init init);
+
+/* Adds the ops to the current scope: concat (of more than one input), matmul, bias_add. */
+struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linear, uint32_t count,
+                                 struct ll_value *const *inputs);
+
+/* A long short-term memory (Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000) as
+ * TensorFlow's BasicLSTMCell: no peepholes, gates in the order input, candidate, forget, output,
+ *
+ *     c' = c sigmoid(f + 1) + sigmoid(i) tanh(j)          h' = tanh(c') sigmoid(o)                     */
+struct ll_lstm {
+    const char *name;
+    struct ll_linear gates; /* [inputs + units, 4 units] */
+    bool unbiased;          /* nothing is added to the forget gate: sigmoid(f) */
+};
+struct ll_lstm_state {
+    struct ll_value *c, *h;
+};
+
+/* Makes the weights "NAME/weights" and "NAME/biases". */
+struct ll_lstm ll_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                             struct ll_init init);
+
+/* One step, 14 ops, or 13 of an unbiased one, under the layer's name: x is the layer's input, the result the
+ * state after it, of which h is the output. */
+struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
+                                  struct ll_lstm_state state);
+
+/* A long short-term memory as MXNet's LSTMCell: input and state have products and biases of their own, gates
+ * in the order input, forget, candidate, output; the forget gate's one more is its input bias' first value.
+ */
+struct ll_split_lstm {
+    const char *name;
+    struct ll_linear input, state; /* [inputs, 4 units], [units, 4 units] */
+};
+
+/* Makes the weights "NAME/i2h/..." and "NAME/h2h/...". */
+struct ll_split_lstm ll_split_lstm_begin(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units,
+                                         struct ll_init init);
+
+/* One step, 15 ops. */
+struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_lstm *lstm,
+                                        struct ll_value *x, struct ll_lstm_state state);
+
+/* A gated recurrent unit (Cho et al., 2014) as MXNet's GRUCell, without the products of its input, which can
+ * be taken of a whole sequence at once:
+ *
+ *     [r u] = sigmoid(input_gates + h G + b)       c = tanh(input_candidate + (r h) C + b)
+ *     h' = h + u (c - h)                                                                               */
+struct ll_gru {
+    const char *name;
+    struct ll_linear gates, candidate; /* of the state: [units, 2 units], [units, units] */
+};
+
+/* Makes the weights "NAME/gates_h2h/..." and "NAME/candidate_h2h/...". */
+struct ll_gru ll_gru_begin(struct ll_nn *nn, const char *name, uint64_t units, struct ll_init init);
+
+/* One step, 13 ops: the state after it. Inputs are [batch, 2 units] and [batch, units], biases included. */
+struct ll_value *ll_gru_step(struct ll_nn *nn, const struct ll_gru *gru, struct ll_value *input_gates,
+                             struct ll_value *input_candidate, struct ll_value *h);
+
+/* Losses and what is measured beside them. */
+
+/* The mean over the batch of the cross entropy between softmax(logits[batch, classes]) and class numbers
+ * labels[batch] (i32): a scalar. */
+struct ll_value *ll_softmax_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
+
+/* The mean over the batch of the connectionist temporal classification loss (Graves et al., 2006) of
+ * logits[steps, batch, classes] and labels[batch, most labels], i32: of an utterance the first lengths[batch]
+ * labels and times[batch] steps count. A scalar. */
+struct ll_value *ll_ctc_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                             struct ll_value *lengths, struct ll_value *times);
+
+/* The share of rows whose largest logit is the label's: a scalar, kept. */
+struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
+
+/* The focal loss (Lin et al., 2017, equation 5) of each row of logits[rows, classes], one logistic regression
+ * a class, summed: [rows], by labels[rows], i32. Label 0 is none of them, k is class k - 1, below 0 there is
+ * no loss. */
+struct ll_value *ll_focal_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
+                               double alpha, double gamma);
+
+/* Of each element x^2 / (2 limit), from the limit on |x| - limit / 2 (Girshick, 2015, equation 3, whose limit
+ * is 1); x's shape. */
+struct ll_value *ll_smooth_l1(struct ll_nn *nn, struct ll_value *x, double limit);
+
+/* Sampled softmax (Jean et al., 2015): where classes are many, the right one is told from a few hundred
+ * others, drawn at random, instead of from all. As TensorFlow's sampled_softmax_loss of 2016 does it. */
+
+struct ll_sampled_softmax {
+    struct ll_value *weights; /* [classes, features]: of each class a row */
+    struct ll_value *biases;  /* [classes] */
+    uint64_t samples;         /* fewer than there are classes */
+    struct ll_chance *chance;
+};
+
+/* The loss of each row of x[batch, features] whose right class is labels[batch] (i32): [batch]. Classes are
+ * numbered by falling frequency; the samples are shared by the batch and drawn anew by each call. A sample
+ * that is a row's right class does not count in this row. */
+struct ll_value *ll_sampled_softmax_loss(struct ll_nn *nn, const struct ll_sampled_softmax *softmax,
+                                         struct ll_value *x, struct ll_value *labels);
 
 #endif

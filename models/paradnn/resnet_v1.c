@@ -11,7 +11,7 @@
  *
  * 25,557,032 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/vision/resnet_original.h"
+#include "models/vision/resnet.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
 

@@ -19,7 +19,7 @@
 #include "models/feed.h"
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
-#include "models/nn/recurrent.h"
+#include "models/nn/layers.h"
 #include "models/paradnn/generated.h"
 
 #include "tracer/base/random.h"

@@ -12,9 +12,8 @@
  *
  * 1,248,937 parameters, 1.672 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/nn/chance.h"
-#include "models/nn/formula.h"
 #include "models/nn/init.h"
+#include "models/nn/formula.h"
 #include "models/nn/layers.h"
 
 enum { IMAGE, CLASSES, CHANNELS, RATE };

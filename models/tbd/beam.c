@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/tbd/beam.h"
 
-#include "models/data/vocabulary.h"
+#include "models/data/text.h"
 #include "models/feed.h"
 #include "models/nn/formula.h"
 

@@ -18,12 +18,11 @@
 #include "models/feed.h"
 #include "models/nn/formula.h"
 #include "models/nn/init.h"
-#include "models/nn/loss.h"
+#include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
-#include "models/vision/detector.h"
-#include "models/vision/proposals.h"
-#include "models/vision/resnet_trunk.h"
+#include "models/vision/detection.h"
+#include "models/vision/resnet.h"
 #include "tracer/base/random.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *
  * 25,549,483 parameters, 8.178 GFLOP forward a sample. */
 #include "models/classifier.h"
-#include "models/vision/resnet_trunk.h"
+#include "models/vision/resnet.h"
 
 enum { IMAGE, CLASSES, CHANNELS, DEPTH, RATE };
 

@@ -22,7 +22,7 @@
  * size. Inference is a beam search over hypotheses with their keys and values of every layer. */
 #include "models/tbd/transformer.h"
 
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
 #include "models/nn/optim.h"
 

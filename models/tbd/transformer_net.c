@@ -10,9 +10,8 @@
 #include "models/tbd/transformer.h"
 
 #include "models/feed.h"
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
-#include "models/nn/recurrent.h"
 
 #include <math.h>
 

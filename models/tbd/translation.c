@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/tbd/translation.h"
 
-#include "models/data/vocabulary.h"
+#include "models/data/text.h"
 #include "models/feed.h"
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
 #ifndef LL_TBD_TRANSLATION_H
 #define LL_TBD_TRANSLATION_H
 
-#include "models/data/reversal.h"
+#include "models/data/text.h"
 #include "models/model.h"
 #include "models/tbd/beam.h"
 

@@ -8,7 +8,7 @@
 
 #include "models/nn/nn.h"
 #include "models/nn/optim.h"
-#include "models/nn/recurrent.h"
+#include "models/nn/layers.h"
 #include "models/tbd/translation.h"
 
 /* What a decoder of LSTM layers carries from word to word: their states, and what is read beside the next

@@ -10,7 +10,7 @@
 #include "models/nn/runner.h"
 #include "models/tbd/wgan_net.h"
 
-#include "models/data/discs.h"
+#include "models/data/images.h"
 
 #include <math.h>
 

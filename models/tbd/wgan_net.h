@@ -13,7 +13,7 @@
 #ifndef LL_TBD_WGAN_NET_H
 #define LL_TBD_WGAN_NET_H
 
-#include "models/nn/chance.h"
+#include "models/nn/init.h"
 #include "models/nn/nn.h"
 
 enum { LL_WGAN_NOISE = 128, LL_WGAN_COLOURS = 3, LL_WGAN_BLOCKS = 4 };

@@ -8,8 +8,8 @@
 #include "sim/cli/paths.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
-#include "sim/study/similarity.h"
-#include "sim/study/timeline.h"
+#include "sim/study/statistics.h"
+#include "sim/study/fathom_time.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 

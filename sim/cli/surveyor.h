@@ -4,7 +4,7 @@
 #ifndef LL_SIM_CLI_SURVEYOR_H
 #define LL_SIM_CLI_SURVEYOR_H
 
-#include "sim/study/survey.h"
+#include "sim/study/study.h"
 
 /* An exit status, after saying what is wrong. *result is NULL where there is no such workload, which is said;
  * else to be freed. Tells on standard error how far it is. */

@@ -5,7 +5,7 @@
 #define LL_SIM_STUDY_FATHOM_H
 
 #include "sim/study/study.h"
-#include "sim/study/timeline.h"
+#include "sim/study/fathom_time.h"
 
 /* In the order of figure 3. */
 enum ll_fathom_row {

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/study/paradnn.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/plain.h"
+
 #define LL_FAMILY(word, name, doc, model, key, value, ...)                                                   \
     [LL_PARADNN_##word] = {name, doc, model, {{key, value}}, {__VA_ARGS__}},
 #define AXIS(name, ...) {name, __VA_ARGS__},
@@ -62,4 +70,311 @@ const struct ll_survey_result *ll_paradnn_survey(const struct ll_evidence *evide
                                                  enum ll_paradnn_family family)
 {
     return ll_evidence_survey(evidence, ll_paradnn_families[family].name);
+}
+
+/* The paper's fourteen observations, and which study looks at each. */
+
+static const struct {
+    const char *observation, *study;
+} observations[] = {
+    {"TPUs are used best by large batches and wide networks", "P2"},
+    {"many networks wait for memory", "P3"},
+    {"eight cores are used less well than one", "P4"},
+    {"many networks wait for their input", "P5"},
+    {"TPU v3 is faster in memory, compute and by its capacity", "P6"},
+    {"the largest networks need the memory of a CPU", "P7"},
+    {"TPU over GPU grows with the batch", "P8"},
+    {"GPU over TPU grows with the network", "P8"},
+    {"CNN are made for TPUs", "P10"},
+    {"real networks follow their family", "P11"},
+    {"RNN of wide cells are faster on GPUs than on TPUs", "P10"},
+    {"TPU software has gained much", "not simulated: versions of software"},
+    {"bf16 is faster than f32", "P12"},
+    {"GPU software has gained, too", "not simulated: versions of software"},
+};
+
+static void plan(struct ll_study_plan *plan)
+{
+    (void)plan;
+}
+
+static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    static const struct ll_outcome_column columns[] = {
+        {"number", 0}, {"observation", LL_TEXT_COLUMN}, {"study", LL_TEXT_COLUMN}};
+    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "Observations, in the paper's order.", columns, 3);
+    char text[32];
+    int looked_at = 0;
+    (void)evidence;
+    for (size_t i = 0; i < sizeof observations / sizeof *observations; i++) {
+        ll_put_number(sheet, (double)i + 1);
+        ll_put_text(sheet, observations[i].observation);
+        ll_put_text(sheet, observations[i].study);
+        looked_at += ll_study_find(observations[i].study) != NULL;
+    }
+    snprintf(text, sizeof text, "%d", looked_at);
+    ll_inform(outcome, text, "14", "observations that a study looks at");
+}
+
+const struct ll_study ll_study_PT1 = {
+    .id = "P-T1",
+    .paper = "ParaDnn, table 1",
+    .title = "Fourteen observations",
+    .doc = "What the paper observes, in our words, and where it is judged here.",
+    .plan = plan,
+    .judge = judge,
+};
+
+/* The platforms: what is printed, what follows from it, and what our machine files have. */
+
+/* Table 3. */
+static const struct printed {
+    const char *name, *machine;
+    double memory_bytes, bandwidth_Bps, flops;
+    enum ll_dtype dtype;
+} printed[] = {
+    {"Skylake", "n1_standard_32", 120e9, 16.6e9, 2e12, LL_F32},
+    {"V100", "v100_paradnn", 16e9, 900e9, 125e12, LL_F16},
+    {"TPU v2", "tpu_v2", 64e9, 2400e9, 180e12, LL_BF16},
+    {"TPU v3", "tpu_v3", 128e9, 3600e9, 420e12, LL_BF16},
+};
+enum { PRINTED = sizeof printed / sizeof *printed };
+
+static void hardware_plan(struct ll_study_plan *hardware_plan)
+{
+    for (size_t i = 0; i < PRINTED; i++)
+        ll_study_plan_target(hardware_plan,
+                             &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
+}
+
+static void judge_machine(const struct ll_machine *machine, const struct printed *row, struct ll_sheet *sheet,
+                          struct ll_outcome *outcome)
+{
+    const struct ll_level *memory = &machine->levels[machine->level_count - 1];
+    double flops = ll_machine_peak_flops(machine, row->dtype);
+    const double ours[] = {(double)memory->size_bytes * 1e-9, memory->bandwidth_Bps * 1e-9, flops * 1e-12};
+    const double theirs[] = {row->memory_bytes * 1e-9, row->bandwidth_Bps * 1e-9, row->flops * 1e-12};
+    static const char *const what[] = {"memory", "bandwidth", "peak"}, *const units[] = {" GB", " GB/s",
+                                                                                         " TFLOP/s"};
+    for (int i = 0; i < 3; i++) {
+        double tolerance = i == 0 ? 0.075 : 0.03; /* 16 GiB are 17.2 GB */
+        ll_put_text(sheet, row->name);
+        ll_put_text(sheet, what[i]);
+        ll_put_number(sheet, theirs[i]);
+        ll_put_number(sheet, ours[i]);
+        ll_between(outcome, (struct ll_measured_value){ours[i], 1, units[i]}, theirs[i] * (1 - tolerance),
+                   theirs[i] * (1 + tolerance), "%s: %s of the machine file", row->name, what[i]);
+    }
+}
+
+/* Quotients of printed numbers, and what the paper or public traces say of them. */
+static void inform_derived(struct ll_outcome *outcome)
+{
+    const struct printed *v2 = &printed[2], *v3 = &printed[3];
+    const struct {
+        double value;
+        const char *published, *format, *claim;
+    } of[] = {
+        {2 * 32 * 16 * 2e9 * 1e-12, "2 TFLOP/s", "%.3f TFLOP/s", "Skylake: 2 x 32 x 16 x 2 GHz"},
+        {v2->flops / v2->bandwidth_Bps, "75", "%.1f FLOP/B", "ridge of a TPU v2, by the table"},
+        {v3->flops / v3->bandwidth_Bps, "117", "%.1f FLOP/B", "ridge of a TPU v3, by the table"},
+        {v3->flops / v2->flops, "2.3", "%.2f", "TPU v3 over TPU v2, by the table"},
+        {8 * 281.25 * 1.073741824, "2415.8 GB/s", "%.1f GB/s",
+         "8 x 281.25 GiB/s, and what the profiler of the public traces divides by"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char text[32];
+        ll_snprintf(text, sizeof text, of[i].format, of[i].value);
+        ll_inform(outcome, text, of[i].published, "%s", of[i].claim);
+    }
+}
+
+static void hardware_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    static const struct ll_outcome_column columns[] = {
+        {"platform", LL_TEXT_COLUMN}, {"quantity", LL_TEXT_COLUMN}, {"printed", 1}, {"ours", 1}};
+    struct ll_sheet *sheet =
+        ll_sheet_new(outcome, NULL, "GB, GB/s and TFLOP/s that the paper prints, and ours.", columns, 4);
+    for (size_t i = 0; i < PRINTED; i++)
+        judge_machine(evidence->machines[i], &printed[i], sheet, outcome);
+    inform_derived(outcome);
+    ll_note(outcome,
+            "Google later says 123 TFLOP/s a chip of a TPU v3, 492 a board, which our machine file has; 420, "
+            "which the paper prints, were public at its time. Studies of the paper's figures use 420 "
+            "(tpu_v3_paradnn). 900 GB/s a chip confirm the paper's estimate of 3600.");
+}
+
+const struct ll_study ll_study_PT3 = {
+    .id = "P-T3",
+    .paper = "ParaDnn, table 3",
+    .title = "The platforms",
+    .doc =
+        "Memory, bandwidth and peak of a Skylake, a V100, a TPU v2 and a TPU v3, and what follows from them.",
+    .plan = hardware_plan,
+    .judge = hardware_judge,
+};
+
+/* The ranges of ParaDnn's families, enumerated. */
+
+/* Points as the paper counts them. */
+static const double published[LL_PARADNN_FAMILIES] = {
+    [LL_PARADNN_FC] = 9720, [LL_PARADNN_BOTTLENECK] = 1080, [LL_PARADNN_RESIDUAL] = 1080,
+    [LL_PARADNN_RNN] = 720, [LL_PARADNN_LSTM] = 720,        [LL_PARADNN_GRU] = 720,
+};
+
+static void values_of(const struct ll_family_axis *axis, char *text, size_t size)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < ll_family_axis_values(axis); i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%" PRIu64, i ? ", " : "", axis->values[i]);
+}
+
+/* Points come in the order of their values, so each is later than the one before it. */
+static bool all_differ(const struct ll_family *family)
+{
+    uint64_t before[LL_MOST_FAMILY_AXES] = {0}, now[LL_MOST_FAMILY_AXES] = {0};
+    for (uint64_t i = 0; i < ll_family_size(family); i++) {
+        bool later = false, equal = true;
+        ll_family_point(family, i, now);
+        for (size_t axis = 0; axis < ll_family_axes(family) && equal; axis++) {
+            later = now[axis] > before[axis];
+            equal = now[axis] == before[axis];
+        }
+        if (!later)
+            return false;
+        for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
+            before[axis] = now[axis];
+    }
+    return true;
+}
+
+static void families_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                       {"parameter", LL_TEXT_COLUMN},
+                                                       {"values", LL_TEXT_COLUMN},
+                                                       {"points of the family", 0}};
+    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "The ranges of each family.", columns, 4);
+    (void)evidence;
+    for (int s = 0; s < LL_PARADNN_FAMILIES; s++) {
+        const struct ll_family *family = &ll_paradnn_families[s];
+        uint64_t points = ll_family_size(family);
+        for (size_t axis = 0; axis < ll_family_axes(family); axis++) {
+            char text[128];
+            values_of(&family->axes[axis], text, sizeof text);
+            ll_put_text(sheet, family->name);
+            ll_put_text(sheet, family->axes[axis].key);
+            ll_put_text(sheet, text);
+            ll_put_number(sheet, (double)points);
+        }
+        ll_between(outcome, (struct ll_measured_value){(double)points, 0, ""}, published[s], published[s],
+                   "points of %s", family->name);
+        ll_holds(outcome, all_differ(family), all_differ(family) ? "all differ" : "some are equal",
+                 "all differ", "points of %s, one by one", family->name);
+    }
+}
+
+const struct ll_study ll_study_PT2 = {
+    .id = "P-T2",
+    .paper = "ParaDnn, table 2",
+    .title = "Ranges of the families",
+    .doc = "Fully connected, convolutional and recurrent networks of which each parameter takes the values "
+           "listed: 9,720 "
+           "networks and batches, 1,080 for each type of block, 720 for each type of cell.",
+    .plan = plan,
+    .judge = families_judge,
+};
+
+static const struct ll_paradnn_measured at_hand[] = {
+#define LL_MEASURED(layers, nodes, input, output, batch, time_s)                                             \
+    {layers, nodes, input, output, batch, time_s},
+#include "sim/study/paradnn_measured.def"
+#undef LL_MEASURED
+};
+
+/* What data calls a platform. */
+static const char *const hardware[LL_PARADNN_PLATFORMS] = {
+    [LL_PARADNN_TPU2] = "Google TPUv2-8 (4 chips)",
+    [LL_PARADNN_V100] = "NVIDIA V100 (ParaDnn)",
+};
+
+/* 0 where there is none. */
+static uint64_t number_of(const struct ll_measured *row, const char *key)
+{
+    uint64_t number = 0;
+    ll_measured_number(row, key, UINT64_C(1) << LL_DIM_BITS, &number);
+    return number;
+}
+
+static bool is_of(const struct ll_measured *row, enum ll_paradnn_platform platform)
+{
+    const char *model = ll_measured_text(row, "model");
+    return hardware[platform] && strcmp(row->hardware, hardware[platform]) == 0 && model &&
+           strncmp(model, "paradnn_fc", strlen("paradnn_fc")) == 0;
+}
+
+const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_evidence *evidence,
+                                                  enum ll_paradnn_platform platform, size_t *count)
+{
+    *count = 0;
+    if (evidence->measured_count == 0) {
+        *count = platform == LL_PARADNN_TPU2 ? sizeof at_hand / sizeof *at_hand : 0;
+        return at_hand;
+    }
+    struct ll_paradnn_measured *rows = ll_alloc(evidence->arena, evidence->measured_count, sizeof *rows);
+    for (uint64_t i = 0; rows && i < evidence->measured_count; i++) {
+        const struct ll_measured *row = &evidence->measured[i];
+        if (is_of(row, platform))
+            rows[(*count)++] = (struct ll_paradnn_measured){
+                number_of(row, "layers"), number_of(row, "nodes"), number_of(row, "input"),
+                number_of(row, "output"), number_of(row, "batch"), row->time_s};
+    }
+    return rows;
+}
+
+/* What runs out of memory: the grid that was tried on a TPU v2, all of whose outcomes are known. */
+
+/* The released runs: two inputs, two outputs, all else as in table 2. */
+const struct ll_family ll_paradnn_tried = {
+    "tried", "fully connected, as tried", "paradnn_fc",
+    .axes = {{"layers", {4, 8, 16, 32, 64, 128}},
+             {"nodes", {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}},
+             {"input", {2000, 8000}},
+             {"output", {200, 1000}},
+             {"batch", {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}}}};
+
+static double parameters(const double v[LL_MOST_FAMILY_AXES])
+{
+    return v[2] * v[1] + v[1] + (v[0] - 1) * (v[1] * v[1] + v[1]) + v[1] * v[3] + v[3];
+}
+
+bool ll_paradnn_ran(const struct ll_survey_result *survey, uint64_t i)
+{
+    double v[LL_MOST_FAMILY_AXES], widths, samples, bytes;
+    for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
+        v[axis] = (double)ll_surveyed_value(survey, i, axis);
+    widths = v[0] * v[1] + v[3];
+    samples = v[4] / 8;
+    bytes = 12 * parameters(v) + 4 * samples * widths;
+    return bytes <= 8 * 1024.0 * 1024 * 1024;
+}
+
+const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *survey,
+                                               enum ll_paradnn_platform platform,
+                                               const struct ll_paradnn_measured *row)
+{
+    const uint64_t wanted[] = {row->layers, row->nodes, row->input, row->output, row->batch};
+    uint64_t point = 0;
+    for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++) {
+        const struct ll_family_axis *of = &survey->survey.family->axes[axis];
+        uint64_t place = 0, count = ll_family_axis_values(of);
+        while (place < count && of->values[place] != wanted[axis])
+            place++;
+        if (place == count)
+            return NULL;
+        point = point * count + place;
+    }
+    const struct ll_surveyed *at = ll_surveyed_at(survey, point, platform);
+    return at->simulated ? at : NULL;
 }

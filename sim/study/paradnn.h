@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the studies of ParaDnn share (Wang, Wei, Brooks, "A Systematic Methodology for Analysis of Deep
- * Learning Hardware and Software Platforms", MLSys 2020): its families of workloads, its platforms, and what
- * it measured. */
+/* The families of workloads of ParaDnn (Wang, Wei, Brooks, MLSys 2020): their ranges
+ * stand in paradnn_families.def. The sweep files examples/paradnn_*.yaml say the same. */
 #ifndef LL_SIM_STUDY_PARADNN_H
 #define LL_SIM_STUDY_PARADNN_H
 
 #include "sim/report/figure/figure.h"
-#include "sim/study/paradnn_families.h"
 #include "sim/study/study.h"
+
+/* Table 2: the ranges of each family, its last axis the batch. */
+enum ll_paradnn_family {
+#define LL_FAMILY(word, ...) LL_PARADNN_##word,
+#include "sim/study/paradnn_families.def"
+#undef LL_FAMILY
+    LL_PARADNN_FAMILIES
+};
+extern const struct ll_family ll_paradnn_families[LL_PARADNN_FAMILIES];
+
+/* A part of each: fewer values of some parameters, the same first and last ones where time allows. */
+extern const struct ll_family ll_paradnn_parts[LL_PARADNN_FAMILIES];
+
+/* What the studies of ParaDnn share (Wang, Wei, Brooks, "A Systematic Methodology for Analysis of Deep
+ * Learning Hardware and Software Platforms", MLSys 2020): its families of workloads, its platforms, and what
+ * it measured. */
 
 /* Table 3, and what is asked of them beside it. */
 enum ll_paradnn_platform {
@@ -96,5 +110,19 @@ struct ll_paradnn_measured {
  * *count, perhaps none. In the arena, or static. */
 const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_evidence *evidence,
                                                   enum ll_paradnn_platform platform, size_t *count);
+
+/* Which of the runs that ParaDnn's authors tried on a TPU v2 found room: 1,944 of them, 1,724 ran. */
+
+extern const struct ll_family ll_paradnn_tried;
+
+/* Whether point i of this family ran; else memory ran out. The outcomes are known as a rule that says all of
+ * them right: 12 bytes for each parameter and 4 for each number of a layer's and a sample of an eighth of the
+ * batch, in 8 GiB. It stands for the list, and nothing is simulated with it. */
+bool ll_paradnn_ran(const struct ll_survey_result *survey, uint64_t i);
+
+/* What is simulated of a measured row; NULL where it was not among those tried, or did not come out. */
+const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *survey,
+                                               enum ll_paradnn_platform platform,
+                                               const struct ll_paradnn_measured *row);
 
 #endif

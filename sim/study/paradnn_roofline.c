@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rooflines of a TPU v2: families as points, classes of ops by their intensity, and how much of a step waits
  * for memory. */
-#include "sim/study/paradnn.h"
-
-#include "tracer/base/plain.h"
-
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "sim/study/paradnn.h"
+#include "sim/study/statistics.h"
+#include "tracer/base/plain.h"
 
 /* Real networks on the board of eight cores. */
 #define LL_REAL(word, model_name, samples)                                                                   \
@@ -217,4 +218,382 @@ const struct ll_study ll_study_P3 = {
            "their ops only large products are compute-bound.",
     .plan = plan,
     .judge = judge,
+};
+
+/* How much of a TPU's peak the families use, and which parameters decide that. */
+
+/* The families of the figure, the axes of their heat maps, and which parameters the paper finds to weigh
+ * most. */
+static const struct panel {
+    enum ll_paradnn_family family;
+    const char *row, *title;
+} panels[] = {
+    {LL_PARADNN_FC, "nodes", "Fully connected"},
+    {LL_PARADNN_BOTTLENECK, "filters", "CNN"},
+    {LL_PARADNN_RNN, "embed", "RNN"},
+};
+enum { PANELS = sizeof panels / sizeof *panels };
+
+/* Regressions of the published rows: of all of them, as published by those who looked at them; of the half at
+ * hand, computed independently with numpy. */
+enum { ALL_ROWS = 1724 };
+static const struct ll_paradnn_weights of_all = {{0.123, 0.466, -0.041, -0.013, 0.472}, 0.429},
+                                       of_half = {{0.123, 0.441, 0, -0.018, 0.505}, 0.439};
+
+/* As ParaDnn counts them: six for each weight and sample, of a board of 180 TFLOP/s. */
+static double published_utilization(const struct ll_paradnn_measured *row)
+{
+    double n = (double)row->nodes,
+           weights = n * n * (double)(row->layers - 1) + n * (double)(row->input + row->output);
+    return 6 * (double)row->batch * weights / (row->time_s * 180e12);
+}
+
+static void judge_measured(const struct ll_evidence *evidence, struct ll_sheet *sheet,
+                           struct ll_outcome *outcome)
+{
+    size_t count;
+    const struct ll_paradnn_measured *rows = ll_paradnn_rows(evidence, LL_PARADNN_TPU2, &count);
+    double *numbers = ll_alloc(evidence->arena, count, sizeof *numbers), most = 0;
+    for (size_t i = 0; numbers && i < count; i++) {
+        numbers[i] = published_utilization(&rows[i]);
+        most = fmax(most, numbers[i]);
+    }
+    const struct ll_family *family = &ll_paradnn_families[LL_PARADNN_FC];
+    struct ll_paradnn_weights weights = ll_paradnn_weigh_measured(rows, count, numbers, evidence->arena);
+    const struct ll_paradnn_weights *expected = count == ALL_ROWS ? &of_all : &of_half;
+    char text[32];
+    ll_paradnn_put_weights(sheet, "measured", family, &weights);
+    for (size_t axis = 0; axis < ll_family_axes(family); axis++)
+        ll_between(outcome, (struct ll_measured_value){weights.of[axis], 3, ""}, expected->of[axis] - 5e-4,
+                   expected->of[axis] + 5e-4, "%zu measured rows, weight of %s", count,
+                   family->axes[axis].key);
+    ll_between(outcome, (struct ll_measured_value){weights.r2, 3, ""}, expected->r2 - 5e-4,
+               expected->r2 + 5e-4, "%zu measured rows, what the weights explain", count);
+    ll_snprintf(text, sizeof text, "%.1f %%", 100 * most);
+    ll_inform(outcome, text, "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
+              "the most that measured rows use of the peak");
+}
+
+/* The share of neighbours in rows and columns of which the later one is not the smaller. */
+static double rising(const double *cells, size_t rows, size_t columns)
+{
+    size_t pairs = 0, up = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++) {
+            double here = cells[r * columns + c];
+            double right = c + 1 < columns ? cells[r * columns + c + 1] : NAN;
+            double below = r + 1 < rows ? cells[(r + 1) * columns + c] : NAN;
+            pairs += (size_t)(isfinite(here) && isfinite(right)) + (isfinite(here) && isfinite(below));
+            up += (size_t)(here <= right) + (here <= below);
+        }
+    return pairs ? (double)up / (double)pairs : NAN;
+}
+
+/* Whether these two parameters weigh most, both upwards. */
+static bool weigh_most(const struct ll_family *family, const struct ll_paradnn_weights *weights,
+                       const char *one, const char *other, bool upwards)
+{
+    size_t a = ll_family_axis(family, one), b = ll_family_axis(family, other);
+    double least = fmin(fabs(weights->of[a]), fabs(weights->of[b]));
+    bool most = !upwards || (weights->of[a] > 0 && weights->of[b] > 0);
+    for (size_t axis = 0; axis < ll_family_axes(family); axis++)
+        most = most && (axis == a || axis == b || fabs(weights->of[axis]) < least);
+    return most;
+}
+
+static void say(const struct ll_family *family, const struct ll_paradnn_weights *weights, char *text,
+                size_t size)
+{
+    size_t length = 0;
+    text[0] = 0;
+    for (size_t axis = 0; axis < ll_family_axes(family) && length < size; axis++)
+        length += (size_t)ll_snprintf(text + length, size - length, "%s%s %+.2f", axis ? ", " : "",
+                                      family->axes[axis].key, weights->of[axis]);
+}
+
+struct drawn {
+    const struct ll_family *family;
+    double *cells;
+    size_t row, column;
+    struct ll_paradnn_weights weights;
+    double most;
+};
+
+static bool judge_panel(const struct ll_evidence *evidence, const struct panel *panel, struct drawn *drawn,
+                        struct ll_outcome *outcome)
+{
+    const struct ll_survey_result *survey = ll_paradnn_survey(evidence, panel->family);
+    if (!survey)
+        return false;
+    struct ll_arena *arena = evidence->arena;
+    const struct ll_family *family = drawn->family = survey->survey.family;
+    double *numbers = ll_paradnn_column(survey, LL_PARADNN_TPU2, ll_paradnn_utilization, arena);
+    drawn->row = ll_family_axis(family, panel->row);
+    drawn->column = ll_family_axis(family, "batch");
+    drawn->weights = ll_paradnn_weigh(survey, numbers, arena);
+    for (uint64_t i = 0; numbers && i < survey->count; i++) {
+        drawn->most = fmax(drawn->most, numbers[i]);
+        numbers[i] *= 100;
+    }
+    drawn->cells = ll_paradnn_cells(survey, numbers, drawn->row, drawn->column, arena);
+    char text[160], wanted[64];
+    say(family, &drawn->weights, text, sizeof text);
+    snprintf(wanted, sizeof wanted, "%s and batch", panel->row);
+    bool upwards = panel->family == LL_PARADNN_FC;
+    ll_holds(outcome, weigh_most(family, &drawn->weights, panel->row, "batch", upwards), text, wanted,
+             "%s: what weighs most%s", panel->title, upwards ? ", and upwards" : "");
+    if (drawn->cells)
+        ll_at_least(outcome,
+                    (struct ll_measured_value){
+                        100 * rising(drawn->cells, ll_family_axis_values(&family->axes[drawn->row]),
+                                     ll_family_axis_values(&family->axes[drawn->column])),
+                        1, " %"},
+                    90, "%s: neighbours in the heat map that do not fall", panel->title);
+    return drawn->cells != NULL;
+}
+
+static void heat_draw(const struct drawn *drawn, struct ll_outcome *outcome)
+{
+    const struct ll_page page = {"What a TPU v2 reaches, simulated",
+                                 "Heat maps and bars for three families of networks.",
+                                 2 * PANELS,
+                                 PANELS,
+                                 480,
+                                 340};
+    struct ll_svg svg = {
+        ll_drawing_new(outcome, NULL,
+                       "Above, FLOPs reached over peak by two parameters, in percent, mean over "
+                       "the others; below, what each parameter weighs in it.")};
+    ll_page_open(&svg, &page);
+    for (size_t i = 0; i < PANELS; i++) {
+        ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i),
+                              &(struct ll_paradnn_heat){.title = panels[i].title,
+                                                        .unit = "% of peak",
+                                                        .family = drawn[i].family,
+                                                        .row_axis = drawn[i].row,
+                                                        .column_axis = drawn[i].column,
+                                                        .cells = drawn[i].cells,
+                                                        .full = 100 * drawn[i].most});
+        ll_paradnn_draw_weights(&svg, ll_page_panel(&page, PANELS + i), panels[i].title, drawn[i].family,
+                                &drawn[i].weights);
+    }
+    ll_svg_close(&svg);
+}
+
+static void heat_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct drawn drawn[PANELS] = {{0}};
+    struct ll_sheet *sheet = ll_paradnn_weights_sheet(
+        outcome, NULL, "Weights of parameters in the utilization of a TPU v2, and what they explain.");
+    bool all = true;
+    judge_measured(evidence, sheet, outcome);
+    for (size_t i = 0; i < PANELS; i++) {
+        all = judge_panel(evidence, &panels[i], &drawn[i], outcome) && all;
+        if (drawn[i].family)
+            ll_paradnn_put_weights(sheet, panels[i].title, drawn[i].family, &drawn[i].weights);
+    }
+    if (drawn[0].family)
+        ll_between(outcome, (struct ll_measured_value){100 * drawn[0].most, 1, " %"}, 54, 74,
+                   "the most that a fully connected network uses of the peak (published: 62 to 64 %%)");
+    if (all)
+        heat_draw(drawn, outcome);
+    ll_note(outcome,
+            "A CNN's maps have thousands of places, so that the smallest batch fills the arrays of all "
+            "cores here and a larger one gains no more than more blocks do, which spread what a step "
+            "has besides; the paper's measurements of CNN are not public.");
+}
+
+const struct ll_study ll_study_P2 = {
+    .id = "P2",
+    .paper = "ParaDnn, figure 2",
+    .title = "Utilization of a TPU v2",
+    .doc = "The share of peak FLOPs that networks reach grows with their width and with the batch: these "
+           "parameters weigh "
+           "most in a linear regression on standardised parameters.",
+    .compares = true,
+    .plan = ll_paradnn_plan_main,
+    .judge = heat_judge,
+};
+
+/* How many parameters the networks have. */
+
+static void parameters_plan(struct ll_study_plan *parameters_plan)
+{
+    for (int f = 0; f < LL_PARADNN_FAMILIES; f++)
+        ll_paradnn_plan(parameters_plan, (enum ll_paradnn_family)f);
+}
+
+static double dense(const double *v)
+{
+    double layers = v[0], n = v[1], in = v[2], out = v[3];
+    return in * n + n + (layers - 1) * (n * n + n) + n * out + out;
+}
+
+/* Filters, and two numbers a channel that normalise what they give. */
+static double filters(double kernel, double in, double out)
+{
+    return kernel * kernel * in * out + 2 * out;
+}
+
+/* Groups of n blocks behind a stem of f filters; what is left of the image behind windows of 7 goes to the
+ * output. */
+static double convolutional(const double *v, bool residual)
+{
+    double n = v[0], f = v[1], image = v[2], classes = v[3], channels = f, sum = filters(7, 3, f);
+    double size = ceil(ceil(image / 2) / 2);
+    for (int group = 0; group < 4; group++, f *= 2) {
+        double out = residual ? f : 4 * f;
+        size = group > 0 ? ceil(size / 2) : size;
+        sum += filters(1, channels, out);
+        for (double block = 0; block < n; block++, channels = out)
+            sum += residual ? filters(3, channels, f) + filters(3, f, f)
+                            : filters(1, channels, f) + filters(3, f, f) + filters(1, f, out);
+    }
+    return sum + (size - 6) * (size - 6) * channels * classes + classes;
+}
+
+static double recurrent(const double *v, double products)
+{
+    double layers = v[0], e = v[1], words = v[3];
+    return words * e + layers * products * (2 * e * e + e) + e * words + words;
+}
+
+static double closed_form(enum ll_paradnn_family family, const double *v)
+{
+    switch (family) {
+    case LL_PARADNN_FC:
+        return dense(v);
+    case LL_PARADNN_BOTTLENECK:
+    case LL_PARADNN_RESIDUAL:
+        return convolutional(v, family == LL_PARADNN_RESIDUAL);
+    default:
+        return recurrent(v, family == LL_PARADNN_LSTM ? 4 : family == LL_PARADNN_GRU ? 3 : 1);
+    }
+}
+
+/* Of point i of a family, or of its part. */
+static double closed_form_at(const struct ll_family *family, enum ll_paradnn_family which, uint64_t i)
+{
+    uint64_t point[LL_MOST_FAMILY_AXES];
+    double values[LL_MOST_FAMILY_AXES];
+    ll_family_point(family, i, point);
+    for (size_t axis = 0; axis < ll_family_axes(family); axis++)
+        values[axis] = (double)point[axis];
+    return closed_form(which, values);
+}
+
+/* The networks that were recorded have the parameters of the closed form. */
+static void judge_recorded(const struct ll_survey_result *survey, enum ll_paradnn_family which,
+                           struct ll_outcome *outcome)
+{
+    uint64_t equal = 0;
+    char measured[64];
+    for (uint64_t i = 0; i < survey->count; i++)
+        equal += ll_surveyed_at(survey, i, LL_PARADNN_V100)->parameters ==
+                 closed_form_at(survey->survey.family, which, i);
+    ll_snprintf(measured, sizeof measured, "%.0f of %.0f points", (double)equal, (double)survey->count);
+    ll_holds(outcome, equal == survey->count, measured, "all of them",
+             "%s: parameters of those recorded are those of the closed form", survey->survey.family->doc);
+}
+
+/* The parameters of all points of a family: least, most, and what lies between. */
+struct range {
+    const char *name;
+    double least, most;
+    struct ll_five five;
+};
+
+static struct range range_of(enum ll_paradnn_family which, struct ll_arena *arena)
+{
+    static const double parts[] = {0, 0.25, 0.5, 0.75, 1};
+    const struct ll_family *family = &ll_paradnn_families[which];
+    const uint64_t count = ll_family_size(family);
+    struct range range = {.name = family->name, .least = INFINITY, .most = 0};
+    double *of = ll_alloc(arena, count, sizeof *of);
+    for (uint64_t i = 0; of && i < count; i++) {
+        of[i] = closed_form_at(family, which, i);
+        range.least = fmin(range.least, of[i]);
+        range.most = fmax(range.most, of[i]);
+    }
+    for (size_t i = 0; i < 5; i++)
+        range.five.at[i] = of ? ll_quantile(of, count, parts[i], arena) : NAN;
+    return range;
+}
+
+static void parameters_draw(const struct range *ranges, struct ll_outcome *outcome)
+{
+    const char *names[LL_PARADNN_FAMILIES];
+    struct ll_five boxes[LL_PARADNN_FAMILIES];
+    const struct ll_page page = {"Parameters of the families", "A box for each family.", 1, 1, 640, 400};
+    struct ll_svg svg = {ll_drawing_new(
+        outcome, NULL, "Parameters of all networks of a family: quartiles, and the least and the most.")};
+    for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
+        names[i] = ranges[i].name;
+        boxes[i] = ranges[i].five;
+    }
+    ll_page_open(&svg, &page);
+    ll_draw_boxes(&svg, ll_page_panel(&page, 0),
+                  &(struct ll_boxes){.y_label = "parameters",
+                                     .names = names,
+                                     .boxes = boxes,
+                                     .count = LL_PARADNN_FAMILIES,
+                                     .log = true});
+    ll_svg_close(&svg);
+}
+
+/* From ten thousand to about a billion, by the figure's text. */
+static void judge_range(const struct range *ranges, struct ll_outcome *outcome)
+{
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
+        least = fmin(least, ranges[i].least);
+        most = fmax(most, ranges[i].most);
+    }
+    ll_between(outcome, (struct ll_measured_value){least, 0, ""}, 0.8e4, 1.2e4,
+               "least parameters of all families (published: 10k)");
+    ll_between(outcome, (struct ll_measured_value){most, 0, ""}, 0.8e9, 1.2e9,
+               "most parameters of all families (published: about 1 billion)");
+    ll_note(
+        outcome,
+        "Ranges are of all networks of the families, as table 2 lists them, by the closed form: its largest "
+        "fully connected one, 128 layers of 8192, has 8.6 billion parameters, its smallest recurrent one "
+        "twenty thousand, so that table 2 and figure 1 do not agree.");
+}
+
+static void parameters_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                       {"points of the family", 0},
+                                                       {"least parameters", 0},
+                                                       {"most parameters", 0}};
+    static const double published[] = {32, 512, 8000, 200};
+    struct range ranges[LL_PARADNN_FAMILIES];
+    struct ll_sheet *sheet =
+        ll_sheet_new(outcome, NULL, "Parameters of all networks of each family.", columns, 4);
+    for (int f = 0; f < LL_PARADNN_FAMILIES; f++) {
+        const struct ll_survey_result *survey = ll_paradnn_survey(evidence, (enum ll_paradnn_family)f);
+        ranges[f] = range_of((enum ll_paradnn_family)f, evidence->arena);
+        ll_put_text(sheet, ll_paradnn_families[f].doc);
+        ll_put_number(sheet, (double)ll_family_size(&ll_paradnn_families[f]));
+        ll_put_number(sheet, ranges[f].least);
+        ll_put_number(sheet, ranges[f].most);
+        if (survey)
+            judge_recorded(survey, (enum ll_paradnn_family)f, outcome);
+    }
+    parameters_draw(ranges, outcome);
+    ll_between(
+        outcome, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,
+        "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
+        "12.34m)");
+    judge_range(ranges, outcome);
+}
+
+const struct ll_study ll_study_P1 = {
+    .id = "P1",
+    .paper = "ParaDnn, figure 1",
+    .title = "Parameters of the networks",
+    .doc = "The families span networks from some ten thousand to a billion parameters, real ones lie among "
+           "them.",
+    .plan = parameters_plan,
+    .judge = parameters_judge,
 };

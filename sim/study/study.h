@@ -1,4 +1,223 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a study finds: tables, figures, and criteria that hold or do not. Plain data; the files and screens
+ * made of it are in present.h.
+ *
+ * A study fills an outcome by the functions below; all it holds lives in its arena, figures apart. When
+ * memory runs out `failed` is set and further additions do nothing: check once at the end. One thread at a
+ * time. */
+#ifndef LL_SIM_STUDY_STUDY_H
+#define LL_SIM_STUDY_STUDY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/machine/machine.h"
+#include "sim/replay/replay.h"
+#include "tracer/base/arena.h"
+#include "tracer/base/str.h"
+#include "tracer/convert/measured.h"
+#include "tracer/ir/trace.h"
+
+/* A column holds texts (decimals LL_TEXT_COLUMN) or numbers, which people see with so many decimals. The name
+ * says quantity and unit: "time (ms)". */
+enum { LL_TEXT_COLUMN = -1 };
+struct ll_outcome_column {
+    const char *name;
+    int decimals;
+};
+
+struct ll_cell {
+    const char *text; /* of a text column */
+    double number;    /* of a number column; NaN: there is none */
+};
+
+struct ll_sheet {
+    const char *name, *caption; /* the name is part of a file's name; NULL: the study's main table */
+    const struct ll_outcome_column *columns;
+    size_t column_count;
+    struct ll_cell *cells; /* row after row */
+    uint64_t cell_count, capacity;
+    struct ll_outcome *outcome;
+};
+
+struct ll_drawing {
+    const char *name, *caption; /* as of a sheet */
+    struct ll_str svg;
+};
+
+/* Verdicts: word, as printed. */
+#define LL_VERDICT_LIST(X)                                                                                   \
+    X(PASS)                                                                                                  \
+    X(FAIL)                                                                                                  \
+    X(INFO)
+enum ll_verdict {
+#define X(word) LL_##word,
+    LL_VERDICT_LIST(X)
+#undef X
+};
+
+struct ll_criterion {
+    const char *claim, *measured, *bound; /* measured and bound as people read them */
+    double value;                         /* what was measured, where it is a number; else NaN */
+    enum ll_verdict verdict;
+};
+
+enum { LL_MOST_SHEETS = 8, LL_MOST_DRAWINGS = 4, LL_MOST_NOTES = 16 };
+
+struct ll_outcome {
+    struct ll_arena arena;
+    struct ll_sheet sheets[LL_MOST_SHEETS];
+    size_t sheet_count;
+    struct ll_drawing drawings[LL_MOST_DRAWINGS];
+    size_t drawing_count;
+    const char *notes[LL_MOST_NOTES]; /* how it was measured, what to keep in mind; a sentence or more each */
+    size_t note_count;
+    struct ll_criterion *criteria;
+    uint64_t criterion_count, criterion_capacity;
+    bool failed;
+};
+
+/* Frees all; the outcome, {0} to begin with, is empty afterwards. */
+void ll_outcome_release(struct ll_outcome *outcome);
+
+/* A table; columns are copied, their names must outlive the outcome. Cells are then put row after row. Never
+ * NULL: when there is no room `failed` is set and the last one is overwritten. */
+struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, const char *caption,
+                              const struct ll_outcome_column *columns, size_t column_count);
+
+/* The next cell of its row, of the kind that its column is; texts are copied. */
+void ll_put_text(struct ll_sheet *sheet, const char *text);
+void ll_put_number(struct ll_sheet *sheet, double number);
+
+/* A figure to be drawn into the text returned, which stays the outcome's; never NULL. A name of NULL is the
+ * study's own. */
+struct ll_str *ll_drawing_new(struct ll_outcome *outcome, const char *name, const char *caption);
+
+/* A sentence for readers, printf style. */
+void ll_note(struct ll_outcome *outcome, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Criteria. The claim, printf style, is a sentence that is to hold. Numbers are shown with so many decimals,
+ * and the unit behind them ("", " %", " s"). Not a number never passes. */
+struct ll_measured_value {
+    double value;
+    int decimals;
+    const char *unit;
+};
+void ll_at_least(struct ll_outcome *outcome, struct ll_measured_value measure, double bound,
+                 const char *claim, ...) __attribute__((format(printf, 4, 5)));
+void ll_at_most(struct ll_outcome *outcome, struct ll_measured_value measure, double bound, const char *claim,
+                ...) __attribute__((format(printf, 4, 5)));
+void ll_between(struct ll_outcome *outcome, struct ll_measured_value measure, double low, double high,
+                const char *claim, ...) __attribute__((format(printf, 5, 6)));
+
+/* A claim that is no comparison with a number: what was found and what was to be found, as texts. */
+void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound,
+              const char *claim, ...) __attribute__((format(printf, 5, 6)));
+
+/* What cannot be judged: shown beside what is published. */
+void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim,
+               ...) __attribute__((format(printf, 4, 5)));
+
+/* How many criteria came out so. */
+size_t ll_count_verdicts(const struct ll_outcome *outcome, enum ll_verdict verdict);
+
+/* "PASS", "FAIL", "INFO"; static storage. */
+const char *ll_verdict_name(enum ll_verdict verdict);
+
+/* A survey: a family of workloads, simulated all over on several platforms.
+ *
+ * Its axes say which workloads: values of a model's parameters and of the batch, in all combinations. A
+ * platform is one or several devices that share a batch: each computes its part
+ * on a copy of the weights, then all add up their gradients, one after the other, and nobody goes on
+ * meanwhile. So
+ *
+ *     device = replay of a replica's step + exchange of each weight's gradient
+ *     step   = max(device, host)                    of many steps (sim/replay/infeed.h)
+ *
+ * Plain data. Who can record workloads runs it (sim/cli/surveyor.h). */
+
+enum {
+    LL_MOST_FAMILY_AXES = 5,
+    LL_MOST_FAMILY_VALUES = 9,
+    LL_MOST_PLATFORMS = 10,
+    LL_MOST_FIXED = 2,
+    LL_MOST_PLATFORM_OVERRIDES = 3
+};
+
+/* A parameter of the model, or "batch". */
+struct ll_family_axis {
+    const char *key;
+    uint64_t values[LL_MOST_FAMILY_VALUES]; /* rising; ended by 0, if not full */
+};
+
+struct ll_family {
+    const char *name, *doc; /* a word, and for people */
+    const char *model;
+    struct {
+        const char *key, *value;
+    } fixed[LL_MOST_FIXED]; /* what all points share; ended by one without key, if not full */
+    struct ll_family_axis axes[LL_MOST_FAMILY_AXES]; /* ended by one without key, if not full */
+};
+
+/* How many axes, values of one of them, and points. */
+size_t ll_family_axes(const struct ll_family *family);
+size_t ll_family_axis_values(const struct ll_family_axis *axis);
+uint64_t ll_family_size(const struct ll_family *family);
+
+/* Values of point i, by axis; the last axis changes fastest. */
+void ll_family_point(const struct ll_family *family, uint64_t i, uint64_t values[LL_MOST_FAMILY_AXES]);
+
+/* The axis of this key, which there is. */
+size_t ll_family_axis(const struct ll_family *family, const char *key);
+
+struct ll_platform {
+    const char *name;    /* for people; its own among those of a survey */
+    const char *machine; /* one of the devices, as sim -c takes it */
+    struct ll_override overrides[LL_MOST_PLATFORM_OVERRIDES]; /* ended by one without path, if not full */
+    const char *dtype; /* as the model's parameter has it; without one, all of the recording becomes it */
+    uint64_t devices;  /* that share the batch */
+    uint64_t batches;  /* how many times the batch of the point */
+};
+
+struct ll_survey {
+    const struct ll_family *family;
+    const struct ll_platform *platforms;
+    size_t platform_count;
+};
+
+/* What comes of a point on a platform; of a step, all devices together where it is an amount. */
+struct ll_surveyed {
+    bool simulated; /* else nothing is known */
+    bool fits;      /* a replica into its device's memory */
+    double step_s, device_s, host_s, exchange_s;
+    double flops, bytes;           /* algorithmic */
+    double peak_flops, memory_Bps; /* a second, the latter from the data sheet */
+    double peak_bytes;             /* of a replica, at its worst moment */
+    double parameters, samples;
+    double memory_s; /* of the device's time, exchange included: what is no product and waits for memory */
+};
+
+struct ll_survey_result {
+    struct ll_survey survey;
+    uint64_t count;         /* of points */
+    struct ll_surveyed *at; /* platform_count for each point */
+};
+
+/* Point i of the family on a platform. */
+static inline const struct ll_surveyed *ll_surveyed_at(const struct ll_survey_result *result, uint64_t i,
+                                                       size_t platform)
+{
+    return &result->at[i * result->survey.platform_count + platform];
+}
+
+/* The value of an axis at point i of the result. */
+uint64_t ll_surveyed_value(const struct ll_survey_result *result, uint64_t i, size_t axis);
+
+/* FLOPs over what the devices could have done in the step, and samples a second. */
+double ll_surveyed_utilization(const struct ll_surveyed *surveyed);
+double ll_surveyed_rate(const struct ll_surveyed *surveyed);
+
 /* A study regenerates a figure or table of a paper and judges it.
  *
  * A study is a row of studies.def and a `const struct ll_study ll_study_ID`. It says in two functions what it
@@ -9,15 +228,6 @@
  *
  * Between the two stands whoever can run workloads and read machine files (sim/cli): it brings what the plan
  * lists, once however many studies list it. Studies know no workload but by name. */
-#ifndef LL_SIM_STUDY_STUDY_H
-#define LL_SIM_STUDY_STUDY_H
-
-#include "sim/machine/machine.h"
-#include "sim/replay/replay.h"
-#include "sim/study/outcome.h"
-#include "sim/study/survey.h"
-#include "tracer/convert/measured.h"
-#include "tracer/ir/trace.h"
 
 /* A recording that a study wants. It is called by row, what the paper calls the workload, and variant, a word
  * of the study's own; the rest says how to make it. */

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "sim/parallel/plan_file.h"
+#include "sim/parallel/step.h"
+#include "sim/replay/remembered.h"
+#include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"
 #include "tracer/base/plain.h"
-
-#include <stdio.h>
 
 static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
 {
@@ -80,4 +86,445 @@ const struct ll_study ll_study_T4 = {
         "networks on and on: NMT gains a quarter from 64 to 128, Deep Speech 2 grows almost linearly.",
     .plan = ll_tbd_plan_all,
     .judge = judge,
+};
+
+/* Twice the peaks' 2.291 is no more than that: nothing gains more from the faster card. */
+static const double peak_ratio = 2.291;
+enum { MOST_OFTEN = 5 }; /* of the workloads */
+
+static uint64_t largest(enum ll_tbd_row row)
+{
+    return ll_tbd[row].batches[ll_tbd_batch_count(row) - 1];
+}
+
+static void plan(struct ll_study_plan *plan)
+{
+    for (size_t row = 0; row < LL_TBD_COUNT; row++)
+        ll_tbd_plan_batch(plan, (enum ll_tbd_row)row, largest((enum ll_tbd_row)row));
+    ll_tbd_plan_machine(plan, LL_TBD_P4000);
+    ll_tbd_plan_machine(plan, LL_TBD_TITAN);
+}
+
+/* A workload on both cards. */
+struct pair {
+    enum ll_tbd_row row;
+    struct ll_metrics p4000, titan;
+};
+
+static double speedup(const struct pair *pair)
+{
+    return pair->titan.throughput_Hz / pair->p4000.throughput_Hz;
+}
+
+static size_t collect(const struct ll_evidence *evidence, struct pair pairs[LL_TBD_COUNT])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < LL_TBD_COUNT; i++) {
+        enum ll_tbd_row row = (enum ll_tbd_row)i;
+        const struct ll_result *p4000 = ll_tbd_replay(evidence, row, largest(row), LL_TBD_P4000);
+        const struct ll_result *titan = ll_tbd_replay(evidence, row, largest(row), LL_TBD_TITAN);
+        if (p4000 && titan)
+            pairs[count++] = (struct pair){row, ll_metrics_of(p4000), ll_metrics_of(titan)};
+    }
+    return count;
+}
+
+static void tabulate(const struct pair *pairs, size_t count, struct ll_outcome *outcome)
+{
+    static const struct ll_outcome_column columns[] = {
+        {"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},      {"TITAN Xp / P4000", 2},  {"GPU, P4000 (%)", 1},
+        {"GPU, TITAN Xp (%)", 1},     {"FP32, P4000 (%)", 1}, {"FP32, TITAN Xp (%)", 1}};
+    struct ll_sheet *sheet =
+        ll_sheet_new(outcome, NULL, "Throughput and utilizations on both cards, simulated.", columns,
+                     sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        ll_put_text(sheet, ll_tbd[pairs[i].row].name);
+        ll_put_number(sheet, (double)largest(pairs[i].row));
+        ll_put_number(sheet, speedup(&pairs[i]));
+        ll_put_number(sheet, 100 * pairs[i].p4000.device_utilization);
+        ll_put_number(sheet, 100 * pairs[i].titan.device_utilization);
+        ll_put_number(sheet, 100 * pairs[i].p4000.fp32_utilization);
+        ll_put_number(sheet, 100 * pairs[i].titan.fp32_utilization);
+    }
+}
+
+static void draw(const struct pair *pairs, size_t count, struct ll_outcome *outcome)
+{
+    static const char *const cards[] = {LL_TBD_P4000, LL_TBD_TITAN};
+    static const char *const titles[] = {"throughput, P4000 = 1", "GPU utilization", "FP32 utilization"};
+    static const char *const labels[] = {"times the P4000", "%", "%"};
+    const char *names[LL_TBD_COUNT];
+    double values[3][2 * LL_TBD_COUNT];
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = ll_tbd[pairs[i].row].name;
+        values[0][2 * i] = 1;
+        values[0][2 * i + 1] = speedup(&pairs[i]);
+        for (int m = LL_TBD_DEVICE; m <= LL_TBD_FP32; m++) {
+            values[m][2 * i] = ll_tbd_value(&pairs[i].p4000, (enum ll_tbd_metric)m);
+            values[m][2 * i + 1] = ll_tbd_value(&pairs[i].titan, (enum ll_tbd_metric)m);
+        }
+    }
+    struct ll_svg svg = {
+        ll_drawing_new(outcome, NULL, "Both cards side by side, at the largest mini-batch.")};
+    const struct ll_page page = {
+        "Quadro P4000 and TITAN Xp",
+        "Groups of two bars for each workload: throughput, GPU and FP32 utilization.",
+        3,
+        1,
+        760,
+        260};
+    ll_page_open(&svg, &page);
+    for (size_t panel = 0; panel < 3; panel++)
+        ll_draw_bars(&svg, ll_page_panel(&page, panel),
+                     &(struct ll_bars){.title = titles[panel],
+                                       .y_label = labels[panel],
+                                       .groups = names,
+                                       .group_count = count,
+                                       .series = cards,
+                                       .series_count = 2,
+                                       .values = values[panel]});
+    ll_svg_close(&svg);
+}
+
+static void devices_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct pair pairs[LL_TBD_COUNT];
+    size_t count = collect(evidence, pairs), device = 0, arithmetic = 0;
+    char published[64];
+    tabulate(pairs, count, outcome);
+    draw(pairs, count, outcome);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = ll_tbd[pairs[i].row].name;
+        ll_at_most(outcome, (struct ll_measured_value){speedup(&pairs[i]), 2, ""}, peak_ratio,
+                   "%s: throughput on the TITAN Xp over that on the P4000, at most as the peaks are", name);
+        if (pairs[i].row != LL_TBD_SOCKEYE)
+            ll_holds(outcome, speedup(&pairs[i]) > 1, speedup(&pairs[i]) > 1 ? "faster" : "not faster",
+                     "faster", "%s: the TITAN Xp is faster", name);
+        device += pairs[i].titan.device_utilization < pairs[i].p4000.device_utilization;
+        arithmetic += pairs[i].titan.fp32_utilization < pairs[i].p4000.fp32_utilization;
+    }
+    ll_at_least(outcome, (struct ll_measured_value){(double)device, 0, ""}, MOST_OFTEN,
+                "workloads whose GPU utilization is lower on the TITAN Xp");
+    ll_at_least(outcome, (struct ll_measured_value){(double)arithmetic, 0, ""}, MOST_OFTEN,
+                "workloads whose FP32 utilization is lower on the TITAN Xp");
+    for (size_t i = 0; i < count; i++)
+        if (pairs[i].row == LL_TBD_SOCKEYE) {
+            ll_snprintf(published, sizeof published, "%.2f", speedup(&pairs[i]));
+            ll_inform(outcome, published, "not above 1",
+                      "Sockeye: throughput on the TITAN Xp over the P4000's");
+        }
+    ll_note(outcome, "Both cards under the same framework in the same host, at the largest mini-batch of the "
+                     "sweeps of T4; the faster card waits the longer for its ops to be started.");
+}
+
+const struct ll_study ll_study_T7 = {
+    .id = "T7",
+    .paper = "TBD, figure 7",
+    .title = "Quadro P4000 and TITAN Xp",
+    .doc =
+        "The TITAN Xp has 2.29 times the peak of the P4000. All but Sockeye train faster on it, none by so "
+        "much, and most use less of it, in time and in arithmetic.",
+    .plan = plan,
+    .judge = devices_judge,
+};
+
+/* What figure 9 trains on, from one GPU to four. Machines with one GPU each are joined by their network. */
+enum { ONE, ETHERNET, INFINIBAND, TWO, FOUR, SYSTEMS };
+static const struct {
+    const char *name, *target, *machine;
+    uint64_t devices;
+} systems[SYSTEMS] = {
+    [ONE] = {"1 machine, 1 GPU", LL_TBD_P4000, "quadro_p4000_tbd", 1},
+    [ETHERNET] = {"2 machines, Ethernet", "Ethernet", "quadro_p4000_tbd_ethernet", 2},
+    [INFINIBAND] = {"2 machines, InfiniBand", "InfiniBand", "quadro_p4000_tbd_infiniband", 2},
+    [TWO] = {"1 machine, 2 GPUs", "box", "quadro_p4000_tbd_box", 2},
+    [FOUR] = {"1 machine, 4 GPUs", "box", "quadro_p4000_tbd_box", 4},
+};
+
+enum { ROWS = 2, BATCHES = 3 };
+static const enum ll_tbd_row rows[ROWS] = {LL_TBD_RESNET, LL_TBD_INCEPTION};
+static const uint64_t batches[BATCHES] = {8, 16, 32};
+
+static void machines_plan(struct ll_study_plan *machines_plan)
+{
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t i = 0; i < BATCHES; i++)
+            ll_tbd_plan_batch(machines_plan, rows[row], batches[i]);
+    for (size_t s = 0; s < FOUR; s++)
+        ll_study_plan_target(machines_plan,
+                             &(struct ll_target){.name = systems[s].target, .machine = systems[s].machine});
+}
+
+static const struct ll_machine *machine_of(const struct ll_evidence *evidence, size_t system)
+{
+    size_t target = system < FOUR ? system : TWO;
+    return evidence->machines[target];
+}
+
+/* What a system does with a workload; throughput NaN when it could not be simulated. */
+struct trained {
+    double throughput_Hz, step_s, exposed_s;
+};
+
+static struct trained train(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,
+                            size_t system)
+{
+    struct trained trained = {NAN, NAN, NAN};
+    const struct ll_trace *trace = ll_tbd_trace(evidence, row, batch);
+    struct ll_parallel how = ll_plan_of_one();
+    struct ll_remembered remembered = {0};
+    how.data = systems[system].devices;
+    struct ll_spread *spread =
+        trace ? ll_spread_trace(trace, &how, systems[system].devices, evidence->diags) : NULL;
+    const struct ll_parallel_result *result =
+        spread ? ll_parallel_run(spread, machine_of(evidence, system), &remembered, evidence->arena,
+                                 evidence->diags)
+               : NULL;
+    if (result) {
+        trained.step_s = result->step_s;
+        trained.throughput_Hz = (double)(batch * systems[system].devices) / result->step_s;
+        trained.exposed_s = result->exposed_s[LL_TRAFFIC_DATA];
+    }
+    ll_remembered_release(&remembered);
+    ll_spread_free(spread);
+    return trained;
+}
+
+static void machines_tabulate(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
+{
+    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                       {"mini-batch a GPU", 0},
+                                                       {"system", LL_TEXT_COLUMN},
+                                                       {"images/s", 1},
+                                                       {"times one GPU", 2},
+                                                       {"step (ms)", 1},
+                                                       {"waiting for gradients (ms)", 1}};
+    struct ll_sheet *sheet = ll_sheet_new(
+        outcome, NULL, "Training on several Quadro P4000 with equal mini-batches each, simulated.", columns,
+        sizeof columns / sizeof *columns);
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t i = 0; i < BATCHES; i++)
+            for (size_t s = 0; s < SYSTEMS; s++) {
+                const struct trained *t = &all[row][i][s];
+                ll_put_text(sheet, ll_tbd[rows[row]].name);
+                ll_put_number(sheet, (double)batches[i]);
+                ll_put_text(sheet, systems[s].name);
+                ll_put_number(sheet, t->throughput_Hz);
+                ll_put_number(sheet, t->throughput_Hz / all[row][i][ONE].throughput_Hz);
+                ll_put_number(sheet, 1e3 * t->step_s);
+                ll_put_number(sheet, 1e3 * t->exposed_s);
+            }
+}
+
+static void machines_draw(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
+{
+    static const char *const groups[BATCHES] = {"8 a GPU", "16 a GPU", "32 a GPU"};
+    const char *names[SYSTEMS];
+    double values[BATCHES * SYSTEMS];
+    struct ll_svg svg = {ll_drawing_new(outcome, NULL, "Throughput on one to four GPUs, by mini-batch.")};
+    const struct ll_page page = {"Training on several GPUs",
+                                 "Groups of five bars for each mini-batch, a panel for each workload.",
+                                 ROWS,
+                                 1,
+                                 760,
+                                 300};
+    for (size_t s = 0; s < SYSTEMS; s++)
+        names[s] = systems[s].name;
+    ll_page_open(&svg, &page);
+    for (size_t row = 0; row < ROWS; row++) {
+        for (size_t i = 0; i < BATCHES * SYSTEMS; i++) {
+            double value = all[row][i / SYSTEMS][i % SYSTEMS].throughput_Hz;
+            values[i] = value > 0 ? value : 0;
+        }
+        ll_draw_bars(&svg, ll_page_panel(&page, row),
+                     &(struct ll_bars){.title = ll_tbd[rows[row]].name,
+                                       .y_label = "images/s",
+                                       .groups = groups,
+                                       .group_count = BATCHES,
+                                       .series = names,
+                                       .series_count = SYSTEMS,
+                                       .values = values});
+    }
+    ll_svg_close(&svg);
+}
+
+/* How often as many images a second as one GPU alone. */
+static struct ll_measured_value gain(struct trained all[ROWS][BATCHES][SYSTEMS], size_t row, size_t batch,
+                                     size_t system)
+{
+    return (struct ll_measured_value){
+        all[row][batch][system].throughput_Hz / all[row][batch][ONE].throughput_Hz, 2, ""};
+}
+
+static void machines_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct trained all[ROWS][BATCHES][SYSTEMS];
+    char found[32];
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t i = 0; i < BATCHES; i++)
+            for (size_t s = 0; s < SYSTEMS; s++)
+                all[row][i][s] = train(evidence, rows[row], batches[i], s);
+    machines_tabulate(all, outcome);
+    machines_draw(all, outcome);
+    for (size_t i = 0; i < BATCHES; i++)
+        ll_at_most(outcome, gain(all, 0, i, ETHERNET), 1,
+                   "ResNet-50, %" PRIu64 " images a GPU: two machines on Gigabit Ethernet over one GPU alone",
+                   batches[i]);
+    ll_at_least(outcome, gain(all, 0, BATCHES - 1, FOUR), 3,
+                "ResNet-50, 32 images a GPU: four GPUs on PCI Express over one");
+    ll_at_least(outcome, gain(all, 0, BATCHES - 1, INFINIBAND), 1.7,
+                "ResNet-50, 32 images a GPU: two machines on InfiniBand over one GPU alone");
+    for (size_t s = ETHERNET; s < SYSTEMS; s++) {
+        ll_snprintf(found, sizeof found, "%.2f", gain(all, 1, BATCHES - 1, s).value);
+        ll_inform(outcome, found, s == ETHERNET ? "degrades" : "scales well",
+                  "Inception-v3, 32 images a GPU: %s over one GPU", systems[s].name);
+    }
+    ll_note(outcome,
+            "Replicas exchange gradients by a ring in buckets of 25 MiB while the backward pass goes on; "
+            "the paper's frameworks went through servers of parameters, which send as much between two.");
+}
+
+const struct ll_study ll_study_T9 = {
+    .id = "T9",
+    .paper = "TBD, figure 9",
+    .title = "Training on several GPUs and machines",
+    .doc =
+        "On Gigabit Ethernet two machines train more slowly than one; on PCI Express and InfiniBand replicas "
+        "scale well.",
+    .plan = machines_plan,
+    .judge = machines_judge,
+};
+
+/* Figures 5 and 6: how busy the GPU is, and how much of its arithmetic is used while it is busy. */
+
+static const double busy = 90; /* percent that convolutional networks reach at least */
+
+/* The extreme of a metric at the largest batch among some workloads, and whose it is. */
+struct extreme {
+    double value;
+    const char *name; /* NULL: there are none */
+};
+
+static struct extreme find(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
+                           bool (*among)(enum ll_tbd_row row), bool largest)
+{
+    struct extreme extreme = {NAN, NULL};
+    for (size_t row = 0; row < LL_TBD_COUNT; row++) {
+        if (sweeps[row].count == 0 || !among((enum ll_tbd_row)row))
+            continue;
+        double value = ll_tbd_value(ll_tbd_last(&sweeps[row]), metric);
+        if (!extreme.name || (largest ? value > extreme.value : value < extreme.value))
+            extreme = (struct extreme){value, ll_tbd[row].name};
+    }
+    return extreme;
+}
+
+/* All of the first are below all of the second, at the largest batches. */
+static void judge_below(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
+                        bool (*low)(enum ll_tbd_row row), bool (*high)(enum ll_tbd_row row),
+                        const char *claim, struct ll_outcome *outcome)
+{
+    struct extreme most = find(sweeps, metric, low, true), least = find(sweeps, metric, high, false);
+    char measured[128];
+    if (!most.name || !least.name)
+        return;
+    ll_snprintf(measured, sizeof measured, "%s %.1f %%, %s %.1f %%", most.name, most.value, least.name,
+                least.value);
+    ll_holds(outcome, most.value < least.value, measured, "the first less", "%s", claim);
+}
+
+static bool is_translator(enum ll_tbd_row row)
+{
+    return row == LL_TBD_NMT || row == LL_TBD_SOCKEYE;
+}
+
+static bool is_no_translator(enum ll_tbd_row row)
+{
+    return !is_translator(row);
+}
+
+static bool is_recurrent(enum ll_tbd_row row)
+{
+    return ll_tbd[row].style == LL_TBD_RECURRENT;
+}
+
+static bool is_not_recurrent(enum ll_tbd_row row)
+{
+    return !is_recurrent(row);
+}
+
+static void inform_detector(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
+                            const char *published, struct ll_outcome *outcome)
+{
+    const struct ll_tbd_sweep *sweep = &sweeps[LL_TBD_FASTER_RCNN];
+    char measured[32];
+    if (sweep->count == 0)
+        return;
+    ll_snprintf(measured, sizeof measured, "%.1f %%", ll_tbd_value(ll_tbd_last(sweep), metric));
+    ll_inform(outcome, measured, published, "Faster R-CNN, one image");
+}
+
+static void judge_device(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
+    ll_tbd_replay_all(evidence, sweeps);
+    ll_tbd_tabulate(sweeps, outcome);
+    ll_tbd_draw(sweeps, LL_TBD_DEVICE, outcome);
+    ll_tbd_judge_rising(sweeps, LL_TBD_DEVICE, outcome);
+    judge_below(sweeps, LL_TBD_DEVICE, is_translator, is_no_translator,
+                "the translators with LSTM layers keep the GPU busy least, at the largest mini-batches",
+                outcome);
+    for (size_t row = 0; row < LL_TBD_COUNT; row++)
+        if (sweeps[row].count && ll_tbd[row].style == LL_TBD_CONVOLUTIONAL)
+            ll_at_least(
+                outcome,
+                (struct ll_measured_value){ll_tbd_value(ll_tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
+                busy, "%s: GPU utilization at the largest mini-batch", ll_tbd[row].name);
+    ll_note(
+        outcome,
+        "Networks are unrolled here, so that nothing waits for the host to decide whether a loop goes on, "
+        "as TensorFlow's loops do: NMT comes to 100 %% where the paper has less than 95.");
+    inform_detector(sweeps, LL_TBD_DEVICE, "89.4 % (TensorFlow), 90.3 % (MXNet)", outcome);
+    ll_tbd_note(sweeps, outcome);
+}
+
+static void judge_arithmetic(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+{
+    struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
+    ll_tbd_replay_all(evidence, sweeps);
+    ll_tbd_tabulate(sweeps, outcome);
+    ll_tbd_draw(sweeps, LL_TBD_FP32, outcome);
+    ll_tbd_judge_rising(sweeps, LL_TBD_FP32, outcome);
+    judge_below(sweeps, LL_TBD_FP32, is_recurrent, is_not_recurrent,
+                "recurrent networks use less of the arithmetic than all others, at the largest mini-batches",
+                outcome);
+    ll_note(
+        outcome,
+        "A3C, which has convolutions of 16 and 32 filters over four channels, fills no tile of a product: "
+        "it uses less of the arithmetic than the translators.");
+    inform_detector(sweeps, LL_TBD_FP32, "58.9 % (TensorFlow), 70.9 % (MXNet)", outcome);
+    ll_tbd_note(sweeps, outcome);
+}
+
+const struct ll_study ll_study_T5 = {
+    .id = "T5",
+    .paper = "TBD, figure 5",
+    .title = "GPU utilization by mini-batch",
+    .doc = "The GPU is busier the larger the mini-batch. Networks without recurrent layers and Deep Speech 2 "
+           "reach 95 %, the translators with LSTM layers do not.",
+    .plan = ll_tbd_plan_all,
+    .judge = judge_device,
+};
+
+const struct ll_study ll_study_T6 = {
+    .id = "T6",
+    .paper = "TBD, figure 6",
+    .title = "FP32 utilization by mini-batch",
+    .doc =
+        "Of the arithmetic of a busy GPU more is used the larger the mini-batch; recurrent networks use less "
+        "than all others.",
+    .plan = ll_tbd_plan_all,
+    .judge = judge_arithmetic,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IDX files: whatever is accepted has all its elements within the file. */
-#include "models/data/idx.h"
+#include "models/data/images.h"
 
 #include <stdlib.h>
 

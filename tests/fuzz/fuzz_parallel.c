@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Up to four texts, divided by NUL: sentences, their translations, and the vocabularies of both. Whatever is
  * accepted has words of its vocabularies alone, and fills batches with them. */
-#include "models/data/buckets.h"
+#include "models/data/text.h"
 
 #include <stdlib.h>
 #include <string.h>

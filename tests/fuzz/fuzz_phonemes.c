@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phonemes: whatever is accepted has some, each with a number that has a name. */
-#include "models/data/phonemes.h"
+#include "models/data/speech.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sounds: whatever is accepted has a rate that cepstra take, and as many samples as it says, none of them
  * louder than possible. */
-#include "models/data/cepstra.h"
-#include "models/data/sound.h"
+#include "models/data/spectra.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * the median time of a step in seconds. Status 77 without OpenBLAS. */
 #include "npy.h"
 
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 #include "models/tbd/transformer.h"

@@ -2,7 +2,7 @@
 /* Laws of the game, held by random players under random rules. */
 #include "check.h"
 
-#include "models/games/breakout.h"
+#include "models/games/game.h"
 
 #include <string.h>
 

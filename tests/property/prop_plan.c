@@ -3,7 +3,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "models/nn/plan.h"
+#include "models/nn/runner.h"
 
 enum { NETWORKS = 60, OPS = 60, VALUES = 2 * OPS };
 

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "gradient_check.h"
 
-#include "models/nn/attention.h"
+#include "models/nn/layers.h"
 #include "models/nn/formula.h"
 
 #include <math.h>

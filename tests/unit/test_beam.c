@@ -2,7 +2,7 @@
 /* Beam search against trying all sentences, for a language whose next word depends on the last one alone. */
 #include "check.h"
 
-#include "models/data/vocabulary.h"
+#include "models/data/text.h"
 #include "models/nn/formula.h"
 #include "models/tbd/beam.h"
 

@@ -2,8 +2,8 @@
 #include "check.h"
 #include "random.h"
 
-#include "models/data/drawings.h"
-#include "models/vision/boxes.h"
+#include "models/data/images.h"
+#include "models/vision/detection.h"
 
 #include <string.h>
 

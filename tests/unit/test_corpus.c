@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "models/data/corpus.h"
+#include "models/data/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "models/data/digits.h"
-#include "models/data/idx.h"
-#include "models/data/picture.h"
+#include "models/data/images.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 /* The workload that a calibration measures tries everything, and says of each op why it is there. */
 #include "check.h"
 
-#include "models/micro/looks.h"
 #include "models/micro/micro.h"
 #include "models/micro/probe.h"
 #include "tracer/format/reader.h"

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "sim/explore/space.h"
-#include "sim/study/paradnn_families.h"
+#include "sim/study/paradnn.h"
 
 #include <stdio.h>
 #include <string.h>

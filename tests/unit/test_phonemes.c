@@ -2,7 +2,7 @@
 /* What is said in a sound, as TIMIT has it. */
 #include "check.h"
 
-#include "models/data/phonemes.h"
+#include "models/data/speech.h"
 
 #include <string.h>
 

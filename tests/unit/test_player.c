@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "models/games/player.h"
+#include "models/games/game.h"
 
 #include <string.h>
 

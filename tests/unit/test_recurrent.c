@@ -2,7 +2,7 @@
 #include "check.h"
 #include "gradient_check.h"
 
-#include "models/nn/recurrent.h"
+#include "models/nn/layers.h"
 
 enum { BATCH = 3, INPUTS = 2, UNITS = 4, ALL = INPUTS + UNITS };
 

@@ -3,7 +3,7 @@
  * says where it is from. */
 #include "check.h"
 
-#include "models/games/replay.h"
+#include "models/games/game.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "models/data/reversal.h"
-#include "models/data/vocabulary.h"
+#include "models/data/text.h"
 #include "tracer/base/random.h"
 
 #include <string.h>

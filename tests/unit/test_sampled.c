@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "models/nn/runner.h"
-#include "models/nn/sampled.h"
+#include "models/nn/layers.h"
 
 enum { BATCH = 5, FEATURES = 3, CLASSES = 12, SAMPLES = 7, STEPS = 20 };
 

@@ -3,9 +3,8 @@
 #include "check.h"
 #include "random.h"
 
-#include "models/data/cepstra.h"
-#include "models/data/decode.h"
-#include "models/data/tones.h"
+#include "models/data/spectra.h"
+#include "models/data/speech.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/study/timeline.h"
+#include "sim/study/fathom_time.h"
 
 enum { OPS = 10 };
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "models/data/cepstra.h"
+#include "models/data/spectra.h"
 #include "models/data/speech.h"
 #include "models/model.h"
 #include "tracer/base/random.h"

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "models/data/discs.h"
+#include "models/data/images.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
 #include "models/tbd/wgan_score.h"

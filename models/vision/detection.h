@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boxes, anchors and what a detector is told and asked about them; in pixels of the image. Pure functions. */
+#ifndef LL_MODELS_VISION_DETECTION_H
+#define LL_MODELS_VISION_DETECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/data/images.h"
+#include "models/model.h"
+#include "models/nn/init.h"
+#include "models/nn/nn.h"
+#include "models/nn/runner.h"
+
+struct ll_box {
+    float left, top, right, bottom;
+};
+
+/* What two boxes have in common, as a share of what either has: 0 to 1. */
+float ll_box_overlap(struct ll_box a, struct ll_box b);
+
+/* How a box differs from an anchor: centre in sizes of the anchor, logarithm of the size; and the box that is
+ * so different from it. */
+struct ll_box_delta {
+    float x, y, width, height;
+};
+struct ll_box_delta ll_box_delta(struct ll_box anchor, struct ll_box box);
+struct ll_box ll_box_moved(struct ll_box anchor, struct ll_box_delta delta);
+
+/* Anchors of a feature map: for each of its pixels, which lie `stride` pixels of the image apart, boxes
+ * around the middle of it, of each area (side)^2 with each ratio of height to width; sides change slowest.
+ * Writes height * width * side_count * ratio_count boxes. */
+struct ll_anchor_grid {
+    uint64_t height, width, stride;
+    const double *sides, *ratios;
+    size_t side_count, ratio_count;
+};
+uint64_t ll_anchor_count(const struct ll_anchor_grid *grid);
+void ll_anchors_fill(const struct ll_anchor_grid *grid, struct ll_box *boxes);
+
+enum { LL_UNMATCHED = -1, LL_UNDECIDED = -2 };
+
+/* Which of the truths each box is to find: the one it overlaps with best, if by at least `good`; none
+ * (LL_UNMATCHED) if by less than `bad`; else LL_UNDECIDED. Every truth is found by the box that overlaps with
+ * it best, the first of several. */
+struct ll_match_rule {
+    float good, bad;
+};
+void ll_boxes_match(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
+                    uint64_t truth_count, struct ll_match_rule rule, int32_t *matches);
+
+/* What a detector says, or what there is (its score does not count then). */
+struct ll_detection {
+    struct ll_box box;
+    uint32_t image, class;
+    float score;
+};
+
+/* Sorts, the best first, and drops those that overlap with a better one of their image and class by more than
+ * `overlap`. Returns how many are left. */
+uint64_t ll_detections_thin(struct ll_detection *found, uint64_t count, float overlap);
+
+/* How well `found`, sorted and thinned, agrees with the truths. A detection hits the truth of its image and
+ * class that it overlaps with best, if by at least a half and no better one has hit it. Precision is the mean
+ * over classes, those that have truths, of the area under precision over recall, the precision being the best
+ * at that recall or more (VOC 2010); recall is the share of truths that were hit. `hit` is scratch
+ * memory for all truths and detections. */
+struct ll_detector_scores {
+    double precision, recall;
+};
+struct ll_detector_scores ll_detections_judge(const struct ll_detection *found, uint64_t count,
+                                              const struct ll_detection *truths, uint64_t truth_count,
+                                              bool *hit);
+
+/* Regions of an image that are worth a second look (Ren et al., 2015), as ops. Boxes are left, top, right and
+ * bottom in pixels of the image; nothing flows back through them. */
+
+struct ll_proposal_options {
+    uint64_t height, width; /* of the image */
+    double least;           /* what is less high or wide than this comes last */
+    uint64_t sorted, kept;  /* so many of the best are looked at; so many that do not overlap are kept */
+    double overlap;         /* by more than this share of what either has */
+};
+
+/* Of anchors[n, 4] with scores[batch, n] and deltas[batch, n, 4] the best: [batch, kept, 4]. At most n are
+ * sorted, and kept. */
+struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct ll_value *scores,
+                              struct ll_value *deltas, const struct ll_proposal_options *options);
+
+/* What a step learns from them; see kernel_box_sample.c. */
+struct ll_box_lesson {
+    struct ll_value *boxes;          /* [batch, size, 4] */
+    struct ll_value *labels;         /* [batch size], 0 being the background */
+    struct ll_value *deltas, *count; /* [batch size, 4 classes] */
+};
+struct ll_box_sampling {
+    uint64_t size, classes; /* with the background */
+    double good;            /* overlap from which a box is taken for an object */
+    double share;           /* of them, at most */
+};
+struct ll_box_lesson ll_sampled_boxes(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
+                                      const struct ll_box_sampling *sampling, struct ll_chance *chance);
+
+/* The largest elements of size x size bins of each box, on a map that is `scale` as large as the image:
+ * [batch n, size, size, channels]. */
+struct ll_value *ll_pooled_regions(struct ll_nn *nn, struct ll_value *map, struct ll_value *boxes,
+                                   uint64_t size, double scale);
+
+/* What detectors have in common: drawings come in, with boxes around what they show; what a detector finds on
+ * drawings that it has not seen is compared with what is there. */
+
+/* Images [batch, height, width, 3] from -1 to 1; those of the step are new. */
+struct ll_value *ll_feed_drawings(struct ll_nn *nn, uint64_t batch, const struct ll_drawings *drawings);
+
+/* The boxes around their shapes: left, top, right, bottom and class [batch, most, 5]; class 0 is none. */
+struct ll_value *ll_feed_shapes(struct ll_nn *nn, uint64_t batch, const struct ll_drawings *drawings);
+
+/* Anchors as a variable of the network that no step changes, [count, 4]. */
+struct ll_value *ll_anchors_of(struct ll_nn *nn, const struct ll_box *anchors, uint64_t count);
+
+/* The boxes and classes of one drawing; returns how many there are. Room for LL_MOST_SHAPES. */
+uint64_t ll_drawn_boxes(const struct ll_drawings *drawings, uint64_t sample, struct ll_box *boxes,
+                        uint32_t *classes);
+
+/* How a detector is judged: `program`, run batch after batch on drawings that it has not seen, and `read`,
+ * which adds what is likely enough of the batch that was just run, image numbers counting on from `image`, at
+ * most `room` detections, and returns how many. */
+struct ll_detector {
+    const struct ll_drawings *drawings;
+    uint64_t batch;
+    uint32_t program;
+    uint64_t (*read)(const void *task, struct ll_runner *runner, uint64_t image, struct ll_detection *found,
+                     uint64_t room);
+    const void *task;
+};
+
+/* Adds the scores "average_precision" and "recall". False after a complaint. */
+bool ll_detector_evaluate(const struct ll_detector *detector, struct ll_runner *runner,
+                          struct ll_scores *scores);
+
+#endif
