@@ -1,9 +1,328 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Most ops are of few kinds: what works element by element has an axis for each dimension; what looks at rows
- * whole has one for each dimension but the last; products sum over the one that both factors have. */
+/* Axes of what goes elsewhere, is regrouped, or is picked by index. */
+#include <string.h>
+
 #include "sim/parallel/axes_rules.h"
 
-#include <string.h>
+/* The stretch of dimensions around `dim` of one shape that is as long as a stretch of the other's. */
+struct stretch {
+    int first, end; /* of the other shape */
+};
+
+/* Elements from the first dimension up to, without, `dim`. */
+static uint64_t before(const struct ll_shape *shape, int dim)
+{
+    uint64_t elements = 1;
+    for (int i = 0; i < dim; i++)
+        elements = ll_mul(elements, shape->dim[i]);
+    return elements;
+}
+
+/* Both shapes have a border between dimensions wherever this many elements lie before it. */
+static int border(const struct ll_shape *shape, uint64_t elements)
+{
+    for (int i = 0; i <= shape->rank; i++)
+        if (before(shape, i) == elements)
+            return i;
+    return -1;
+}
+
+/* What of the result the stretch around a dimension of the input has become. */
+static struct stretch regrouped(const struct ll_shape *in, int dim, const struct ll_shape *out)
+{
+    int first = dim, end = dim + 1;
+    while (first > 0 && border(out, before(in, first)) < 0)
+        first--;
+    while (end < in->rank && border(out, before(in, end)) < 0)
+        end++;
+    struct stretch stretch = {border(out, before(in, first)), border(out, before(in, end))};
+    while (stretch.end < out->rank && before(out, stretch.end + 1) == before(out, stretch.end))
+        stretch.end++;
+    return stretch;
+}
+
+/* Of a stretch the first dimension of this role that is longer than 1, with LL_ROLE_COUNT of any; -1 for
+ * none. */
+static int first_of_role(const struct ll_shape *shape, struct stretch stretch, uint8_t role)
+{
+    for (int i = stretch.first; i < stretch.end; i++)
+        if (shape->dim[i] > 1 && (role == LL_ROLE_COUNT || shape->role[i] == role))
+            return i;
+    return -1;
+}
+
+/* What a divided dimension is among those that it becomes: itself (files of others turn matrices by views),
+ * steps of time, else heads, else the first. */
+static int part_of(const struct ll_shape *shape, struct stretch stretch, uint64_t extent, uint8_t role)
+{
+    for (int i = stretch.first; i < stretch.end; i++)
+        if (shape->dim[i] == extent)
+            return i;
+    int found = first_of_role(shape, stretch, role == LL_ROLE_SEQUENCE ? LL_ROLE_SEQUENCE : LL_ROLE_HEADS);
+    return found >= 0 ? found : first_of_role(shape, stretch, LL_ROLE_COUNT);
+}
+
+/* A divided dimension stays divided if what it becomes can be; the others are not asked for. */
+void ll_axes_RESHAPE(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    const struct ll_shape *in = &op->in[0], *out = &op->out[0];
+    if (op->input_count != 1 || axes->held.dim < 0 || ll_elements(in) != ll_elements(out))
+        return;
+    struct stretch stretch = regrouped(in, axes->held.dim, out);
+    if (stretch.first < 0 || stretch.end < 0)
+        return;
+    int to = part_of(out, stretch, in->dim[axes->held.dim], axes->held.role);
+    if (to >= 0)
+        ll_tie(axes, 0, axes->held.dim, 0, to);
+}
+
+void ll_axes_TRANSPOSE(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int64_t digits = ll_attr_count(op, LL_ATTR_PERMUTATION, 0);
+    for (int i = op->in[0].rank; i-- > 0; digits /= 10)
+        ll_tie(axes, 0, (int)(digits % 10), 0, i);
+}
+
+/* Each device joins or parts what it has. */
+static void joined(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    for (int i = 0; i < op->in[0].rank; i++) {
+        uint8_t axis = ll_new_axis(axes, false);
+        for (uint32_t k = 0; k < op->input_count; k++)
+            ll_set_axis_in(axes, k, i, axis);
+        for (uint32_t k = 0; k < op->output_count; k++)
+            ll_set_axis_out(axes, k, i, axis);
+    }
+}
+
+void ll_axes_CONCAT(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    joined(op, axes);
+}
+
+void ll_axes_SPLIT(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    joined(op, axes);
+}
+
+/* Along the axis that is cut, features may be divided in each part; steps of time are not the same then. */
+static void cut(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int at = (int)ll_attr_count(op, LL_ATTR_AXIS, 0);
+    bool time = axes->held.role == LL_ROLE_SEQUENCE || axes->held.role == LL_ROLE_BATCH;
+    for (int i = 0; i < op->in[0].rank; i++)
+        if (i != at || !time)
+            ll_tie(axes, 0, i, 0, i);
+}
+
+void ll_axes_SLICE(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    cut(op, axes);
+}
+
+void ll_axes_PAD(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    cut(op, axes);
+}
+
+void ll_axes_STACK(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    for (int i = 0; i < op->in[0].rank; i++) {
+        ll_tie(axes, 0, i, 0, i + 1);
+        for (uint32_t k = 1; k < op->input_count; k++)
+            ll_set_axis_in(axes, k, i, ll_axis_in(axes, 0, (unsigned)i));
+    }
+}
+
+void ll_axes_UNSTACK(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    for (int i = 1; i < op->in[0].rank; i++) {
+        uint8_t axis = ll_new_axis(axes, false);
+        ll_set_axis_in(axes, 0, i, axis);
+        for (uint32_t k = 0; k < op->output_count; k++)
+            ll_set_axis_out(axes, k, i - 1, axis);
+    }
+}
+
+void ll_axes_ONE_HOT(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    for (int i = 0; i < op->in[0].rank; i++)
+        ll_tie(axes, 0, i, 0, i);
+}
+
+/* table[rows, ...], indices -> [indices..., ...]: whoever has not the row gives zeros. */
+void ll_axes_GATHER(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int places = op->in[1].rank;
+    ll_set_axis_in(axes, 0, 0, ll_new_axis(axes, true));
+    for (int i = 0; i < places; i++)
+        ll_tie(axes, 1, i, 0, i);
+    for (int i = 1; i < op->in[0].rank; i++)
+        ll_tie(axes, 0, i, 0, places + i - 1);
+}
+
+/* rows[n, ...], indices[n] -> [table, ...]: each device may sum for its part of the table alone. */
+void ll_axes_SEGMENT_SUM(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    uint8_t summed = ll_new_axis(axes, true);
+    ll_set_axis_in(axes, 0, 0, summed);
+    ll_set_axis_in(axes, 1, 0, summed);
+    ll_set_axis_out(axes, 0, 0, ll_new_axis(axes, false));
+    for (int i = 1; i < op->in[0].rank; i++)
+        ll_tie(axes, 0, i, 0, i);
+}
+
+/* table, rows[n, ...], indices[n] -> the table, in place */
+void ll_axes_PICKED(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    for (int i = 0; i < op->in[0].rank; i++) {
+        ll_tie(axes, 0, i, 0, i);
+        if (i > 0)
+            ll_set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
+    }
+}
+
+void ll_axes_REPEATED(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    const struct ll_shape *in = &op->in[0], *out = &op->out[0];
+    for (int i = 0; i < in->rank; i++)
+        if (in->dim[i] == out->dim[out->rank - in->rank + i])
+            ll_tie(axes, 0, i, 0, out->rank - in->rank + i);
+}
+
+/* A tensor and what comes into it along an axis. */
+void ll_axes_PUT(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int at = (int)ll_attr_count(op, LL_ATTR_AXIS, 0);
+    for (int i = 0; i < op->in[0].rank; i++)
+        if (i != at) {
+            ll_tie(axes, 0, i, 0, i);
+            ll_set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
+        }
+}
+
+/* Axes of ops where each device has some positions of a sequence and knows which (sim/parallel/context.h). A
+ * query may then be compared with keys, and turned by its position, wherever it is; experts are chosen by
+ * each device for its own words. */
+
+/* All tensors look alike: an axis for each of the first so many dimensions. */
+static void alike(const struct ll_op_view *op, struct ll_axes *axes, int dims)
+{
+    for (int i = 0; i < dims; i++) {
+        uint8_t axis = ll_new_axis(axes, false);
+        for (uint32_t k = 0; k < op->input_count; k++)
+            ll_set_axis_in(axes, k, i, axis);
+        for (uint32_t k = 0; k < op->output_count; k++)
+            ll_set_axis_out(axes, k, i, axis);
+    }
+}
+
+/* Rows of scores are divided, and looked at whole. */
+static void scores(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    alike(op, axes, op->in[0].rank - 1);
+}
+
+/* Features are turned in pairs. */
+static void rotary(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    alike(op, axes, op->in[0].rank - 1);
+}
+
+/* q[..., rows, d], k, v -> y[..., rows, d], logs[..., rows] */
+static void attention(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int rows = op->in[0].rank - 2;
+    alike(op, axes, rows);
+    ll_tie(axes, 0, rows, 0, rows);
+    ll_set_axis_out(axes, 1, rows, ll_axis_in(axes, 0, (unsigned)rows));
+}
+
+/* dy, q, k, v, y, logs -> dq, and of dk and dv what comes of these rows */
+static void attention_grad(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int rows = op->in[0].rank - 2;
+    alike(op, axes, rows);
+    uint8_t axis = ll_new_axis(axes, true);
+    ll_set_axis_in(axes, 0, rows, axis);
+    ll_set_axis_in(axes, 1, rows, axis);
+    ll_set_axis_in(axes, 4, rows, axis);
+    ll_set_axis_in(axes, 5, rows, axis);
+    ll_set_axis_out(axes, 0, rows, axis);
+}
+
+/* rows[n, ...], indices[..., places] -> [..., places, ...]: of rows that a device has it picks. */
+static void gather(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int places = op->in[1].rank - 1;
+    if (axes->held.dim != 0 || places < 0) {
+        ll_axes_GATHER(op, axes);
+        return;
+    }
+    ll_tie(axes, 0, 0, 0, places);
+    ll_set_axis_in(axes, 1, places, ll_axis_in(axes, 0, 0));
+}
+
+/* rows[n, ...], indices[n] -> [table, ...]: into rows that a device has, where these are no words. */
+static void segment_sum(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int places = op->in[1].rank - 1;
+    if (op->out[0].role[0] != LL_ROLE_BATCH || places < 0) {
+        ll_axes_SEGMENT_SUM(op, axes);
+        return;
+    }
+    ll_tie(axes, 0, places, 0, 0);
+    ll_set_axis_in(axes, 1, places, ll_axis_in(axes, 0, (unsigned)places));
+}
+
+/* experts[words, choices] -> [experts, places], of what and how much of it: a share of the places is for a
+ * share of the words. */
+static void route(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    ll_tie(axes, 0, 0, 0, 1);
+    for (uint32_t k = 1; k < op->output_count; k++)
+        ll_set_axis_out(axes, k, 1, ll_axis_in(axes, 0, 0));
+}
+
+/* A share of its own that a device of a product cuts out is one of all that it has; of other parts each
+ * device would have to know where they lie. */
+static void slice(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    if (ll_attr_count(op, LL_ATTR_DEVICES, 1) > 1)
+        alike(op, axes, op->in[0].rank);
+    else
+        ll_axes_SLICE(op, axes);
+}
+
+/* What devices of a product tell one another is in their dimensions, and of all that each has. */
+static void exchanged(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    if (op->input_count == 1 && op->output_count == 1 && op->in[0].rank == op->out[0].rank)
+        alike(op, axes, op->in[0].rank);
+}
+
+ll_axes_rule *ll_axes_by_position(enum ll_op_kind kind)
+{
+    static ll_axes_rule *const rules[LL_OP_COUNT] = {
+        [LL_OP_CAUSAL_SOFTMAX] = scores,
+        [LL_OP_CAUSAL_SOFTMAX_GRAD] = scores,
+        [LL_OP_CAUSAL_ATTENTION] = attention,
+        [LL_OP_CAUSAL_ATTENTION_GRAD] = attention_grad,
+        [LL_OP_ROTARY] = rotary,
+        [LL_OP_GATHER] = gather,
+        [LL_OP_SEGMENT_SUM] = segment_sum,
+        [LL_OP_ROUTE] = route,
+        [LL_OP_SLICE] = slice,
+        [LL_OP_ALL_REDUCE] = exchanged,
+        [LL_OP_REDUCE_SCATTER] = exchanged,
+        [LL_OP_ALL_GATHER] = exchanged,
+        [LL_OP_ALL_TO_ALL] = exchanged,
+    };
+    return kind < LL_OP_COUNT ? rules[kind] : NULL;
+}
+
+/* Most ops are of few kinds: what works element by element has an axis for each dimension; what looks at rows
+ * whole has one for each dimension but the last; products sum over the one that both factors have. */
 
 uint8_t ll_new_axis(struct ll_axes *axes, bool summed)
 {
@@ -58,7 +377,7 @@ static void whole(const struct ll_op_view *op, struct ll_axes *axes)
 }
 
 /* The axes of the first so many dimensions for all inputs and results that look like the first input. */
-static void alike(const struct ll_op_view *op, struct ll_axes *axes, unsigned dims)
+static void axes_alike(const struct ll_op_view *op, struct ll_axes *axes, unsigned dims)
 {
     for (unsigned i = 0; i < dims && op->input_count > 0; i++) {
         uint8_t axis = ll_new_axis(axes, false);
@@ -86,16 +405,16 @@ static void same(const struct ll_op_view *op, struct ll_axes *axes)
         by_rows)
         return;
     if (op->kind == LL_OP_CAUSAL_SOFTMAX_GRAD)
-        alike(op, axes, rank > 2 ? rank - 2 : 0);
+        axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
     else
-        alike(op, axes, ll_op_class(op->kind) == LL_CLASS_REDUCTION && rank ? rank - 1 : rank);
+        axes_alike(op, axes, ll_op_class(op->kind) == LL_CLASS_REDUCTION && rank ? rank - 1 : rank);
 }
 
 /* Which rows see which keys depends on both. */
 static void causal(const struct ll_op_view *op, struct ll_axes *axes)
 {
     unsigned rank = rank_of_first(op);
-    alike(op, axes, rank > 2 ? rank - 2 : 0);
+    axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
 }
 
 /* Stacks of matrices, of which each is by itself: their dimensions are the first ones of all tensors. */
@@ -111,7 +430,7 @@ static void stacks(const struct ll_op_view *op, struct ll_axes *axes)
 }
 
 /* Positions are counted along an axis, features turned in pairs. */
-static void rotary(const struct ll_op_view *op, struct ll_axes *axes)
+static void axes_rotary(const struct ll_op_view *op, struct ll_axes *axes)
 {
     int positions = (int)ll_attr_count(op, LL_ATTR_AXIS, 0);
     for (int i = 0; i + 1 < op->in[0].rank; i++)
@@ -140,7 +459,7 @@ static void spread(const struct ll_op_view *op, struct ll_axes *axes)
 static void rows(const struct ll_op_view *op, struct ll_axes *axes)
 {
     unsigned rank = rank_of_first(op), most = op->kind == LL_OP_GROUP_NORM ? 1 : rank ? rank - 1 : 0;
-    alike(op, axes, most);
+    axes_alike(op, axes, most);
     memset(axes->summed, true, sizeof axes->summed);
 }
 
@@ -283,7 +602,7 @@ static void entropy(const struct ll_op_view *op, struct ll_axes *axes)
 
 static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 {
-    alike(op, axes, op->in[0].rank);
+    axes_alike(op, axes, op->in[0].rank);
     ll_set_axis_in(axes, 1, 0, ll_axis_in(axes, 0, 0));
 }
 
@@ -306,7 +625,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_CAUSAL causal
 #define ll_axes_ATTENTION stacks
 #define ll_axes_ATTENTION_GRAD stacks
-#define ll_axes_ROTARY rotary
+#define ll_axes_ROTARY axes_rotary
 #define ll_axes_BROADCAST spread
 #define ll_axes_COMPARE spread
 #define ll_axes_WHERE spread

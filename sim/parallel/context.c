@@ -5,7 +5,6 @@
 
 #include "sim/parallel/axes_rules.h"
 #include "sim/parallel/shard.h"
-#include "sim/parallel/shard_axis.h"
 #include "tracer/transform/rewrite.h"
 #include "tracer/transform/rescale.h"
 

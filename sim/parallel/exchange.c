@@ -1,17 +1,141 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that compute stay as they are. Behind those that make gradients the gradients of a bucket are
- * exchanged; from there on whatever updates works on what came out: the sums, or one device's part of them. A
- * weight that is whole is only seen as its part for the update (a view), and made whole again behind it. */
 #include "sim/parallel/exchange.h"
-
-#include "sim/parallel/exchange_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
+#include "sim/parallel/exchange_parts.h"
+#include "tracer/transform/rewrite.h"
+
+struct bundling {
+    const struct ll_trace *program;
+    struct ll_rewrite rewrite;
+    uint32_t *head; /* by op: the first of its bundle; LL_NONE for all else */
+    uint32_t *next; /* by op: the next of its bundle; LL_NONE behind the last */
+};
+
+static const struct ll_form *form_of(const struct bundling *b, uint32_t op)
+{
+    return &b->program->forms[b->program->ops[op].form];
+}
+
+static bool is_sum_of_update(const struct bundling *b, uint32_t op)
+{
+    const struct ll_form *form = form_of(b, op);
+    return form->view.kind == LL_OP_ALL_REDUCE && form->phase == LL_PHASE_UPDATE;
+}
+
+static bool same_devices(const struct ll_op_view *x, const struct ll_op_view *y)
+{
+    return ll_attr_count(x, LL_ATTR_DEVICES, 1) == ll_attr_count(y, LL_ATTR_DEVICES, 1) &&
+           ll_attr_count(x, LL_ATTR_STRIDE, 1) == ll_attr_count(y, LL_ATTR_STRIDE, 1) &&
+           x->attr_count == y->attr_count;
+}
+
+/* Whether an op may happen where the head does: among the same devices in the same step, and all that it
+ * reads is there. */
+static bool may_join(const struct bundling *b, uint32_t op, uint32_t head)
+{
+    const struct ll_form *form = form_of(b, op);
+    if (head == LL_NONE || b->program->ops[op].step != b->program->ops[head].step ||
+        !same_devices(&form->view, &form_of(b, head)->view))
+        return false;
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        uint32_t producer = b->program->tensors[ll_op_input(b->program, op, i)].producer;
+        if (producer != LL_NONE && producer > head)
+            return false;
+    }
+    return true;
+}
+
+/* How many ops go into bundles of others. */
+static uint64_t find_bundles(struct bundling *b)
+{
+    uint64_t joined = 0;
+    uint32_t head = LL_NONE, last = LL_NONE;
+    for (uint32_t op = 0; op < b->program->op_count; op++) {
+        bool joins = is_sum_of_update(b, op);
+        b->head[op] = b->next[op] = LL_NONE;
+        if (!joins)
+            continue;
+        if (may_join(b, op, head)) {
+            b->next[last] = op;
+            joined++;
+        } else {
+            head = op;
+        }
+        b->head[op] = head;
+        last = op;
+    }
+    return joined;
+}
+
+/* All inputs of a bundle and, behind them, what its results look like. */
+static uint32_t *list_tensors(struct bundling *b, uint32_t head, uint32_t *count)
+{
+    uint64_t all = 0;
+    for (uint32_t op = head; op != LL_NONE; op = b->next[op])
+        all += form_of(b, op)->view.input_count;
+    uint32_t *list = ll_alloc(&b->rewrite.arena, 2 * all, sizeof *list);
+    *count = 0;
+    for (uint32_t op = head; list && op != LL_NONE; op = b->next[op])
+        for (uint32_t i = 0; i < form_of(b, op)->view.input_count; i++, (*count)++) {
+            list[*count] = ll_rewrite_tensor(&b->rewrite, ll_op_input(b->program, op, i));
+            list[all + *count] = ll_rewrite_desc(&b->rewrite, form_of(b, op)->outputs[i]);
+        }
+    return list;
+}
+
+static void put_bundle(struct bundling *b, uint32_t head)
+{
+    struct ll_record record;
+    uint32_t count, *list = list_tensors(b, head, &count);
+    if (!list)
+        ll_rewrite_trouble(&b->rewrite, "memory ran out");
+    if (!ll_rewrite_record(&b->rewrite, head, &record))
+        return;
+    record.scope = ll_recorder_string(b->rewrite.recorder, "gradients");
+    record.inputs = list;
+    record.outputs = list + count;
+    record.input_count = record.output_count = count;
+    ll_rewrite_step(&b->rewrite, head);
+    uint32_t made = ll_rewrite_add(&b->rewrite, &record);
+    for (uint32_t op = head; made != LL_NONE && op != LL_NONE; op = b->next[op])
+        for (uint32_t i = 0; i < form_of(b, op)->view.output_count; i++)
+            ll_rewrite_redirect(&b->rewrite, ll_op_output(b->program, op, i), made++);
+}
+
+static struct ll_trace *write_all(struct bundling *b, const char **trouble)
+{
+    ll_rewrite_begin(&b->rewrite, b->program, NULL, 0);
+    for (uint32_t op = 0; op < b->program->op_count; op++)
+        if (b->head[op] == LL_NONE || (b->head[op] == op && b->next[op] == LL_NONE))
+            ll_rewrite_keep(&b->rewrite, op);
+        else if (b->head[op] == op)
+            put_bundle(b, op);
+    return ll_rewrite_end(&b->rewrite, trouble);
+}
+
+struct ll_trace *ll_bundle_sums(const struct ll_trace *program, const char **trouble)
+{
+    struct ll_arena arena = {0};
+    struct bundling b = {.program = program,
+                         .head = ll_alloc(&arena, program->op_count + 1, sizeof *b.head),
+                         .next = ll_alloc(&arena, program->op_count + 1, sizeof *b.next)};
+    bool room = b.head && b.next;
+    *trouble = room ? NULL : "memory ran out";
+    struct ll_trace *made = room && find_bundles(&b) > 0 ? write_all(&b, trouble) : NULL;
+    ll_arena_release(&arena);
+    return made;
+}
+
+/* Ops that compute stay as they are. Behind those that make gradients the gradients of a bucket are
+ * exchanged; from there on whatever updates works on what came out: the sums, or one device's part of them. A
+ * weight that is whole is only seen as its part for the update (a view), and made whole again behind it. */
+
+static const struct ll_form *exchange_form_of(const struct ll_exchanging *x, uint32_t op)
 {
     return &x->trace->forms[x->trace->ops[op].form];
 }
@@ -57,7 +181,8 @@ static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
 static bool goes_often(const struct ll_exchanging *x, uint32_t tensor)
 {
     uint32_t maker = x->trace->tensors[tensor].producer;
-    return x->plan->zero >= 2 && in_parts(x, tensor) && form_of(x, maker)->phase == LL_PHASE_BACKWARD;
+    return x->plan->zero >= 2 && in_parts(x, tensor) &&
+           exchange_form_of(x, maker)->phase == LL_PHASE_BACKWARD;
 }
 
 static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
@@ -163,7 +288,7 @@ static void drain(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, bo
 static void meet_gradients(struct ll_exchanging *x, uint32_t op)
 {
     bool any = false;
-    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++) {
+    for (uint32_t o = 0; o < exchange_form_of(x, op)->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o);
         if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT && !x->exchanged[tensor])
             any = add(x, &x->dense, tensor);
@@ -202,7 +327,7 @@ static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
 /* Gradients that an update is about to read are exchanged by now. */
 static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < exchange_form_of(x, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (x->gradients.kind[tensor] == LL_NO_GRADIENT || x->exchanged[tensor])
             continue;
@@ -227,7 +352,7 @@ static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 /* States come as parts; with zero 3 weights do. */
 static void bring_parts(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < exchange_form_of(x, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         const struct ll_tensor *t = &x->trace->tensors[tensor];
         bool weight = desc_of(x, tensor)->memory == LL_WEIGHT;
@@ -248,7 +373,7 @@ static bool adds(enum ll_op_kind kind)
 
 static void complete_sums(struct ll_exchanging *x, uint32_t op)
 {
-    const struct ll_form *form = form_of(x, op);
+    const struct ll_form *form = exchange_form_of(x, op);
     for (uint32_t i = 0; !adds(form->view.kind) && i < form->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (!x->partial[tensor])
@@ -272,14 +397,14 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
 static uint32_t see_part(struct ll_exchanging *x, uint32_t op, uint32_t tensor, uint32_t whole)
 {
     uint32_t desc = ll_part_desc(x, tensor, LL_WEIGHT);
-    return ll_rewrite_add(&x->rewrite,
-                          &(struct ll_record){.kind = LL_OP_SEEN_AS,
-                                              .phase = LL_PHASE_UPDATE,
-                                              .scope = ll_rewrite_string(&x->rewrite, form_of(x, op)->scope),
-                                              .inputs = &whole,
-                                              .input_count = 1,
-                                              .outputs = &desc,
-                                              .output_count = 1});
+    return ll_rewrite_add(&x->rewrite, &(struct ll_record){.kind = LL_OP_SEEN_AS,
+                                                           .phase = LL_PHASE_UPDATE,
+                                                           .scope = ll_rewrite_string(
+                                                               &x->rewrite, exchange_form_of(x, op)->scope),
+                                                           .inputs = &whole,
+                                                           .input_count = 1,
+                                                           .outputs = &desc,
+                                                           .output_count = 1});
 }
 
 static bool equal_dims(const struct ll_shape *a, const struct ll_shape *b)
@@ -290,7 +415,7 @@ static bool equal_dims(const struct ll_shape *a, const struct ll_shape *b)
 /* Inputs as they are now: parts of weights, all devices' indices. */
 static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs)
 {
-    const struct ll_form *form = form_of(x, op);
+    const struct ll_form *form = exchange_form_of(x, op);
     for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (is_sharded(x, tensor) &&
@@ -325,7 +450,7 @@ static void grow_outputs(struct ll_exchanging *x, const struct ll_form *form, co
 /* Outputs as long as a gradient are parts where that is; numbers made of parts are partial sums. */
 static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
 {
-    const struct ll_form *form = form_of(x, op);
+    const struct ll_form *form = exchange_form_of(x, op);
     bool partial = false;
     grow_outputs(x, form, inputs, outputs);
     for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++)
@@ -381,7 +506,7 @@ static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_
 
 static void meet_weights(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++) {
+    for (uint32_t o = 0; o < exchange_form_of(x, op)->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o), storage = x->trace->tensors[tensor].storage;
         if (!is_sharded(x, tensor))
             continue;
@@ -445,7 +570,7 @@ static void end_step(struct ll_exchanging *x, uint32_t op)
 
 static void write_op(struct ll_exchanging *x, uint32_t op)
 {
-    enum ll_phase phase = form_of(x, op)->phase;
+    enum ll_phase phase = exchange_form_of(x, op)->phase;
     if (phase == LL_PHASE_UPDATE) {
         write_update(x, op);
     } else {
@@ -472,8 +597,8 @@ static bool may_share(struct ll_exchanging *x)
 {
     bool backward = false, update = x->plan->zero == 0 || ll_replicas(x->plan) == 1;
     for (uint32_t op = 0; op < x->trace->op_count && !update; op++) {
-        backward |= form_of(x, op)->phase == LL_PHASE_BACKWARD;
-        update = form_of(x, op)->phase == LL_PHASE_UPDATE;
+        backward |= exchange_form_of(x, op)->phase == LL_PHASE_BACKWARD;
+        update = exchange_form_of(x, op)->phase == LL_PHASE_UPDATE;
     }
     return update || !backward ||
            ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be shared out");

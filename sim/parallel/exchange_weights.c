@@ -1,14 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
- * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
-#include "sim/parallel/exchange_parts.h"
-
-#include "sim/parallel/experts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ll_form *form_of(const struct ll_exchanging *x, uint32_t op)
+#include "sim/parallel/exchange_parts.h"
+#include "sim/parallel/experts.h"
+#include "sim/parallel/holding.h"
+#include "sim/parallel/recast.h"
+#include "sim/parallel/spread.h"
+#include "tracer/transform/rewrite.h"
+
+struct recasting {
+    const struct ll_trace *program;
+    struct ll_rewrite rewrite;
+    bool *of_cast; /* by op: it casts a weight, or looks at what does */
+    bool *again;   /* by op: it has been made again */
+};
+
+static const struct ll_form *form_of(const struct recasting *r, uint32_t op)
+{
+    return &r->program->forms[r->program->ops[op].form];
+}
+
+/* The op that made an input and has to do with casts; LL_NONE: another, or none. */
+static uint32_t cast_behind(const struct recasting *r, uint32_t op, uint32_t input)
+{
+    uint32_t from = r->program->tensors[ll_op_input(r->program, op, input)].producer;
+    return from != LL_NONE && r->of_cast[from] ? from : LL_NONE;
+}
+
+static bool find_casts(struct recasting *r)
+{
+    uint64_t ops = r->program->op_count;
+    r->of_cast = ll_alloc(&r->rewrite.arena, ops + 1, sizeof *r->of_cast);
+    r->again = ll_alloc(&r->rewrite.arena, ops + 1, sizeof *r->again);
+    for (uint32_t op = 0; r->of_cast && op < ops; op++) {
+        const struct ll_form *form = form_of(r, op);
+        r->of_cast[op] = ll_is_lasting_cast(r->program, form) ||
+                         (ll_is_look(&form->view) && cast_behind(r, op, 0) != LL_NONE);
+    }
+    return r->of_cast && r->again;
+}
+
+/* What it makes is an activation now, free behind the last reader of the pass. */
+static void put_cast(struct recasting *r, uint32_t op, enum ll_phase phase)
+{
+    struct ll_record record;
+    if (!ll_rewrite_record(&r->rewrite, op, &record))
+        return;
+    const struct ll_desc *old = &r->program->descs[form_of(r, op)->outputs[0]];
+    uint32_t desc =
+        ll_rewrite_new_desc(&r->rewrite, r->program->strings[old->name], &old->shape, LL_ACTIVATION);
+    record.phase = phase;
+    record.outputs = &desc;
+    ll_rewrite_put(&r->rewrite, op, &record);
+}
+
+static void make_again(struct recasting *r, uint32_t op)
+{
+    if (r->again[op])
+        return;
+    r->again[op] = true;
+    for (uint32_t i = 0; i < form_of(r, op)->view.input_count; i++)
+        if (cast_behind(r, op, i) != LL_NONE)
+            make_again(r, cast_behind(r, op, i));
+    put_cast(r, op, LL_PHASE_BACKWARD);
+}
+
+static void put(struct recasting *r, uint32_t op)
+{
+    enum ll_phase phase = form_of(r, op)->phase;
+    if (r->of_cast[op]) {
+        r->again[op] = phase == LL_PHASE_BACKWARD;
+        put_cast(r, op, phase);
+        return;
+    }
+    for (uint32_t i = 0; phase == LL_PHASE_BACKWARD && i < form_of(r, op)->view.input_count; i++)
+        if (cast_behind(r, op, i) != LL_NONE)
+            make_again(r, cast_behind(r, op, i));
+    ll_rewrite_keep(&r->rewrite, op);
+}
+
+bool ll_has_lasting_casts(const struct ll_trace *program)
+{
+    for (uint64_t i = 0; i < program->form_count; i++)
+        if (ll_is_lasting_cast(program, &program->forms[i]))
+            return true;
+    return false;
+}
+
+struct ll_trace *ll_recast(const struct ll_trace *program, const char **trouble)
+{
+    struct recasting r = {.program = program};
+    ll_rewrite_begin(&r.rewrite, program, NULL, 0);
+    if (!find_casts(&r))
+        ll_rewrite_trouble(&r.rewrite, ll_status_text(LL_NO_MEMORY));
+    for (uint32_t op = 0; op < program->op_count && !r.rewrite.trouble; op++) {
+        ll_rewrite_step(&r.rewrite, op);
+        put(&r, op);
+    }
+    return ll_rewrite_end(&r.rewrite, trouble);
+}
+
+/* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
+ * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
+
+static const struct ll_form *exchange_weights_form_of(const struct ll_exchanging *x, uint32_t op)
 {
     return &x->trace->forms[x->trace->ops[op].form];
 }
@@ -107,10 +203,10 @@ static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
 
 static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
 {
-    enum ll_phase phase = form_of(x, op)->phase;
+    enum ll_phase phase = exchange_weights_form_of(x, op)->phase;
     if (phase != LL_PHASE_FORWARD && phase != LL_PHASE_BACKWARD)
         return false;
-    for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < exchange_weights_form_of(x, op)->view.input_count; i++)
         if (is_sharded_weight(x, ll_op_input(x->trace, op, i)))
             return true;
     return false;
@@ -118,7 +214,7 @@ static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
 
 static bool updates_weights(const struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t o = 0; o < form_of(x, op)->view.output_count; o++)
+    for (uint32_t o = 0; o < exchange_weights_form_of(x, op)->view.output_count; o++)
         if (is_sharded_weight(x, ll_op_output(x->trace, op, o)))
             return true;
     return false;
@@ -158,13 +254,13 @@ bool ll_uses_find(struct ll_exchanging *x)
     uint32_t updates = 0;
     bool updated = false;
     for (uint32_t op = 0; op < ops; op++) {
-        updated |= form_of(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
+        updated |= exchange_weights_form_of(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
         if (!reads_weights(x, op))
             continue;
         updates += updated;
         updated = false;
         uint32_t layer = x->layers.owner[op] == LL_NONE ? x->layers.count : x->layers.owner[op];
-        bool backward = form_of(x, op)->phase == LL_PHASE_BACKWARD;
+        bool backward = exchange_weights_form_of(x, op)->phase == LL_PHASE_BACKWARD;
         add_to_use(x, op, updates, &latest[2 * (uint64_t)layer + backward]);
     }
     return true;
@@ -183,7 +279,7 @@ uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
 static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_gradient_bucket *bucket)
 {
     for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
-        for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < exchange_weights_form_of(x, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(x->trace, op, i);
             bool known = !is_sharded_weight(x, tensor);
             for (uint64_t k = 0; k < bucket->count && !known; k++)
@@ -211,7 +307,7 @@ static void gather_some(struct ll_exchanging *x, const struct ll_use *use,
         descs[some++] =
             ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
     }
-    const struct ll_form *form = form_of(x, use->first_op);
+    const struct ll_form *form = exchange_weights_form_of(x, use->first_op);
     const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
                                                   .phase = form->phase,
                                                   .scope = x->trace->strings[form->scope],
@@ -250,7 +346,7 @@ static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, co
     bool shares = !list_weights(x, use, &bucket);
     uint64_t count = bucket.count;
     for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])
-        for (uint32_t i = 0; i < form_of(x, op)->view.input_count; i++)
+        for (uint32_t i = 0; i < exchange_weights_form_of(x, op)->view.input_count; i++)
             for (uint64_t k = 0; k < count; k++)
                 shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
     free(bucket.tensors);

@@ -1,14 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First scopes are judged, each once: where in it a layer's name ends. Then one walk over the ops follows the
- * data for those whose scope names no layer. */
+/* A token is the kind of the op that begins a layer and the shape of its weight. The row of tokens is held
+ * against itself at every distance; the distance at which most agree, without a gap and on other weights, is
+ * that of layers. Time steps of a recurrent layer agree too, but on the same weights. */
 #include "sim/parallel/layers.h"
-
-#include "sim/parallel/layers_repeat.h"
-#include "tracer/base/map.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/parallel/spread.h"
+#include "tracer/base/map.h"
+#include "tracer/transform/rewrite.h"
+
+enum { MOST_TOKENS = 4096 }; /* the search takes their square */
+
+struct token {
+    uint32_t look, storage;
+};
+
+/* Packed: compared as bytes. */
+struct look {
+    uint64_t kind;
+    struct ll_shape shape;
+};
+
+struct repetition {
+    /* Tokens first ... first + agreeing - 1 agree with those at the distance. */
+    uint32_t first, distance, agreeing;
+};
+
+static bool read_token(const struct ll_trace *trace, uint32_t op, struct ll_map *looks, struct token *token)
+{
+    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    for (uint32_t i = 0; i < form->view.input_count; i++) {
+        const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
+        if (trace->descs[tensor->desc].memory != LL_WEIGHT)
+            continue;
+        struct look look = {form->view.kind, trace->descs[tensor->desc].shape};
+        *token = (struct token){ll_map_intern(looks, &look, sizeof look, NULL), tensor->storage};
+        return token->look != LL_NO_ID;
+    }
+    return true;
+}
+
+/* Of the ops that begin layers, as they first come. */
+static struct token *read_tokens(const struct ll_trace *trace, const struct ll_layers *layers,
+                                 struct ll_arena *arena)
+{
+    struct token *tokens = ll_alloc(arena, layers->count + 1u, sizeof *tokens);
+    struct ll_map looks = {0};
+    bool right = tokens;
+    uint32_t next = 0;
+    for (uint32_t op = 0; right && op < trace->op_count && next < layers->count; op++)
+        if (layers->named[op] == next)
+            right = read_token(trace, op, &looks, &tokens[next++]);
+    ll_map_release(&looks);
+    return right ? tokens : NULL;
+}
+
+/* The longest run of tokens that agree with those at this distance. */
+static struct repetition longest_run(const struct token *tokens, uint32_t count, uint32_t distance)
+{
+    struct repetition best = {0, distance, 0};
+    for (uint32_t i = 0, run = 0; i + distance < count; i++) {
+        const struct token *a = &tokens[i], *b = &tokens[i + distance];
+        run = a->look == b->look && a->storage != b->storage ? run + 1 : 0;
+        if (run > best.agreeing)
+            best = (struct repetition){i + 1 - run, distance, run};
+    }
+    return best;
+}
+
+/* The distance that covers most tokens, the least of equals. */
+static struct repetition find_repetition(const struct token *tokens, uint32_t count)
+{
+    struct repetition best = {0};
+    for (uint32_t distance = 1; distance <= count / 2; distance++) {
+        struct repetition run = longest_run(tokens, count, distance);
+        uint32_t times = run.agreeing / distance + 1;
+        if (times > 1 &&
+            times * distance > (best.agreeing ? (best.agreeing / best.distance + 1) * best.distance : 0))
+            best = run;
+    }
+    return best;
+}
+
+/* The layer of a token: before, one of the times, behind. */
+static uint32_t layer_of(const struct repetition *r, uint32_t token)
+{
+    uint32_t times = r->agreeing / r->distance + 1, before = r->first > 0;
+    if (token < r->first)
+        return 0;
+    uint32_t time = (token - r->first) / r->distance;
+    return before + (time < times ? time : times);
+}
+
+/* Joins layers of single weights, as far as a row of them comes several times with other weights of the same
+ * shapes: each time is a layer, what is before and behind are two more. Nothing changes when less than half
+ * repeats. False when memory ran out. */
+static bool layers_repeat(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers)
+{
+    if (layers->count > MOST_TOKENS || layers->count < 2)
+        return true;
+    const struct token *tokens = read_tokens(trace, layers, arena);
+    if (!tokens)
+        return false;
+    struct repetition r = find_repetition(tokens, layers->count);
+    if (r.agreeing == 0 || 2 * (r.agreeing / r.distance + 1) * r.distance < layers->count)
+        return true;
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (layers->named[op] != LL_NONE)
+            layers->named[op] = layer_of(&r, layers->named[op]);
+    layers->count = layer_of(&r, layers->count - 1) + 1;
+    return true;
+}
+
+/* First scopes are judged, each once: where in it a layer's name ends. Then one walk over the ops follows the
+ * data for those whose scope names no layer. */
 
 /* What begins with a numbered part of a scope. */
 struct prefix {
@@ -296,7 +404,7 @@ static bool find(struct finding *f, struct ll_layers *layers)
     if (layers->count < 2) {
         layers->count = 0;
         memset(layers->named, 0xff, f->trace->op_count * sizeof *layers->named);
-        if (!part_by_weights(f, layers) || !ll_layers_repeat(f->trace, f->arena, layers))
+        if (!part_by_weights(f, layers) || !layers_repeat(f->trace, f->arena, layers))
             return false;
     }
     layers->flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->flops);
@@ -313,4 +421,123 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
     ll_map_release(&finding.names);
     free(finding.prefix);
     return found;
+}
+
+enum { KEPT = 2 }; /* layers at either end of a run that stay */
+
+/* Lists the ops of each layer: counted, then put in their places. */
+static bool list_ops(const struct ll_trace *trace, struct ll_arena *arena, struct ll_alike *alike)
+{
+    uint32_t layers = alike->layers.count;
+    uint64_t *begin = ll_alloc(arena, layers + 2u, sizeof *begin);
+    alike->place = ll_alloc(arena, trace->op_count + 1, sizeof *alike->place);
+    alike->ops = ll_alloc(arena, trace->op_count + 1, sizeof *alike->ops);
+    if (!begin || !alike->place || !alike->ops)
+        return false;
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (alike->layers.owner[op] != LL_NONE)
+            alike->place[op] = (uint32_t)begin[alike->layers.owner[op] + 1]++;
+        else
+            alike->place[op] = LL_NONE;
+    for (uint32_t layer = 0; layer < layers; layer++)
+        begin[layer + 1] += begin[layer];
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (alike->place[op] != LL_NONE)
+            alike->ops[begin[alike->layers.owner[op]] + alike->place[op]] = op;
+    alike->begin = begin;
+    return true;
+}
+
+static uint32_t producer_of(const struct ll_trace *trace, uint32_t op, uint32_t input)
+{
+    return trace->tensors[ll_op_input(trace, op, input)].producer;
+}
+
+/* Whether an input comes from the same place, as far as it comes from the op's own layer. */
+static bool reads_alike(const struct ll_trace *trace, const struct ll_alike *alike, uint32_t a, uint32_t b,
+                        uint32_t input)
+{
+    uint32_t x = producer_of(trace, a, input), y = producer_of(trace, b, input);
+    bool own_x = x != LL_NONE && alike->layers.owner[x] == alike->layers.owner[a],
+         own_y = y != LL_NONE && alike->layers.owner[y] == alike->layers.owner[b];
+    return own_x == own_y && (!own_x || alike->place[x] == alike->place[y]);
+}
+
+static bool ops_alike(const struct ll_trace *trace, const struct ll_alike *alike, uint32_t a, uint32_t b)
+{
+    const struct ll_form *x = &trace->forms[trace->ops[a].form], *y = &trace->forms[trace->ops[b].form];
+    if (!ll_same_form(trace, x, trace, y))
+        return false;
+    for (uint32_t i = 0; i < x->view.input_count; i++)
+        if (!reads_alike(trace, alike, a, b, i))
+            return false;
+    return true;
+}
+
+static bool layers_alike(const struct ll_trace *trace, const struct ll_alike *alike, uint32_t a, uint32_t b)
+{
+    uint64_t count = alike->begin[a + 1] - alike->begin[a];
+    if (alike->begin[b + 1] - alike->begin[b] != count)
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!ops_alike(trace, alike, alike->ops[alike->begin[a] + i], alike->ops[alike->begin[b] + i]))
+            return false;
+    return true;
+}
+
+bool ll_alike_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_alike *alike)
+{
+    *alike = (struct ll_alike){0};
+    if (!ll_layers_find(trace, arena, &alike->layers) || !list_ops(trace, arena, alike))
+        return false;
+    for (uint32_t first = 0, next; first < alike->layers.count; first = next) {
+        for (next = first + 1; next < alike->layers.count && layers_alike(trace, alike, first, next);)
+            next++;
+        if (next - first > 1 && next - first > alike->count) {
+            alike->first = first;
+            alike->count = next - first;
+        }
+    }
+    return true;
+}
+
+uint32_t ll_thinned(const struct ll_alike *alike)
+{
+    return alike->count > 2 * KEPT ? alike->count - 2 * KEPT : 0;
+}
+
+static bool is_left_out(const struct ll_alike *alike, uint32_t op)
+{
+    uint32_t layer = op == LL_NONE ? LL_NONE : alike->layers.owner[op];
+    return layer != LL_NONE && layer >= alike->first + KEPT && layer < alike->first + alike->count - KEPT;
+}
+
+/* What a tensor of a layer that is left out becomes: going forward that of the last layer before, going
+ * backward that of the first one behind. */
+static void stand_in(struct ll_rewrite *rewrite, const struct ll_alike *alike, uint32_t op)
+{
+    const struct ll_form *form = &rewrite->old->forms[rewrite->old->ops[op].form];
+    bool forward = form->phase == LL_PHASE_FORWARD || form->phase == LL_PHASE_INPUT;
+    uint32_t layer = forward ? alike->first + KEPT - 1 : alike->first + alike->count - KEPT;
+    uint32_t other = alike->ops[alike->begin[layer] + alike->place[op]];
+    for (uint32_t i = 0; i < form->view.output_count; i++) {
+        uint32_t now = ll_rewrite_tensor(rewrite, ll_op_output(rewrite->old, other, i));
+        if (now != LL_NONE)
+            ll_rewrite_redirect(rewrite, ll_op_output(rewrite->old, op, i), now);
+    }
+}
+
+struct ll_trace *ll_thin(const struct ll_trace *trace, const struct ll_alike *alike, const char **trouble)
+{
+    struct ll_rewrite rewrite;
+    *trouble = NULL;
+    if (ll_thinned(alike) == 0)
+        return NULL;
+    ll_rewrite_begin(&rewrite, trace, NULL, 0);
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (is_left_out(alike, op))
+            stand_in(&rewrite, alike, op);
+        else
+            ll_rewrite_keep(&rewrite, op);
+    return ll_rewrite_end(&rewrite, trouble);
 }

@@ -6,7 +6,7 @@
 
 #include "sim/parallel/holding.h"
 #include "sim/parallel/layers.h"
-#include "sim/parallel/once.h"
+#include "sim/parallel/spread.h"
 #include "tracer/transform/rewrite.h"
 
 #include <string.h>

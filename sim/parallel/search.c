@@ -4,12 +4,11 @@
  * memory, buckets (a formula). */
 #include "sim/parallel/search.h"
 
-#include "sim/parallel/alike.h"
+#include "sim/parallel/layers.h"
 #include "sim/parallel/context.h"
 #include "sim/parallel/estimate.h"
 #include "sim/parallel/experts.h"
 #include "sim/parallel/gradients.h"
-#include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/shard.h"
 #include "sim/parallel/together.h"

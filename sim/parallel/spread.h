@@ -1,15 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether two programs ask the same of a device, whatever their scopes and tensors are called. */
+#ifndef LL_SIM_PARALLEL_SPREAD_H
+#define LL_SIM_PARALLEL_SPREAD_H
+
+#include "sim/parallel/plan_file.h"
+#include "sim/replay/replay.h"
+#include "tracer/ir/trace.h"
+
+/* Same ops on tensors of the same looks, with the same dependencies. Programs that do may be found to differ
+ * where names made the recorder number things otherwise. Pure. */
+bool ll_same_program(const struct ll_trace *a, const struct ll_trace *b);
+
+/* Whether two forms of ops say the same but for their scopes and the names of tensors. Pure. */
+bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struct ll_trace *b,
+                  const struct ll_form *y);
+
+/* What a program does once a step, not with every micro-batch. Private to sim/parallel. */
+
+/* Ops of the phases comm and update, and casts that serve a whole step. Pure. */
+bool ll_is_once(const struct ll_trace *program, const struct ll_form *form);
+
+/* Whether it casts a weight to memory of the class workspace, where the cast lies until the weight changes,
+ * as casts to the type of products do (tracer/products.h): several micro-batches read the same. Pure. */
+bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_form *form);
+
 /* What each device does: the programs that a plan makes of a recorded step.
  *
  * The step is taken to another batch, shared between the devices of a product and then between those of a
  * sequence, told what to compute again, cut into pieces and given the exchanges of replicas, in this order. A
  * program is what one device does with one micro-batch of one piece of the model, and what it does once a
  * step besides: ops of the phases comm and update. Devices that do the same have one program. */
-#ifndef LL_SIM_PARALLEL_SPREAD_H
-#define LL_SIM_PARALLEL_SPREAD_H
-
-#include "sim/parallel/plan_file.h"
-#include "sim/replay/replay.h"
 
 struct ll_device_program {
     const struct ll_trace *trace;

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of a trace of several ranks, each of which is a device with memory of its own. */
+#ifndef LL_SIM_PARALLEL_STAGE_MEMORY_H
+#define LL_SIM_PARALLEL_STAGE_MEMORY_H
+
+#include "sim/memory/footprint.h"
+#include "sim/parallel/schedule.h"
+
+/* Fills *footprint with that of the rank that needs most, the first of equals; ops of a thread are those of
+ * the rank of its number, below `ranks`, and a storage is of the rank whose op touches it first. Updates
+ * stand where they were recorded. In time linear in the trace. False when memory ran out. Pure otherwise,
+ * thread-safe. */
+bool ll_fullest_rank(const struct ll_trace *trace, uint32_t ranks, struct ll_footprint *footprint);
+
 /* What the memory of a stage holds while several micro-batches are under way.
  *
  *     weights, the optimizer's state and, with several micro-batches, the gradients that they add up
@@ -8,11 +21,6 @@
  *
  * Pieces of a stage differ in all of these, and not as many passes through each are in flight: the worst
  * moment is looked for along the slots of the schedule (sim/parallel/schedule.h). */
-#ifndef LL_SIM_PARALLEL_STAGE_MEMORY_H
-#define LL_SIM_PARALLEL_STAGE_MEMORY_H
-
-#include "sim/memory/footprint.h"
-#include "sim/parallel/schedule.h"
 
 /* Bytes by memory class. */
 struct ll_class_bytes {

@@ -1,4 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A result of several: what a device does in a step, when it does some things several times and waits between
+ * them. Private to sim/parallel. */
+#ifndef LL_SIM_PARALLEL_STEP_H
+#define LL_SIM_PARALLEL_STEP_H
+
+#include "sim/parallel/spread.h"
+#include "sim/replay/replay.h"
+
+/* A replay that comes so many times, each time with so many bytes more to and from the outermost memory,
+ * which take so long. */
+struct ll_term {
+    const struct ll_result *result;
+    double times, more_bytes, more_s;
+    const struct ll_exposure *handed; /* exchanges that come each time besides; NULL: none */
+};
+
+/* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared
+ * are those of the first term, the footprint is given; shares are of the step, waiting counts as dependency.
+ * NULL when memory ran out. */
+const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
+                                   const struct ll_footprint *footprint, struct ll_arena *arena);
+
 /* A step on many devices: how long, how much of it devices wait for one another, and what to change.
  *
  * Each program of a plan is replayed once (sim/replay), whatever number of devices has it. Of a stage with m
@@ -11,10 +33,6 @@
  * and stages hand micro-batches to one another in the order of the schedule (sim/parallel/pipeline.h). A plan
  * of one device and one micro-batch is the replay itself, to the last bit. Deterministic; spreads and
  * machines are only read and may be shared by threads. */
-#ifndef LL_SIM_PARALLEL_STEP_H
-#define LL_SIM_PARALLEL_STEP_H
-
-#include "sim/parallel/spread.h"
 
 /* What devices tell one another for. Word, name, what it is. */
 #define LL_TRAFFIC_LIST(X)                                                                                   \

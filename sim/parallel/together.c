@@ -2,7 +2,7 @@
 /* How long each op takes by itself a plain replay says; when it starts, the ranks. */
 #include "sim/parallel/together.h"
 
-#include "sim/parallel/rank_memory.h"
+#include "sim/parallel/stage_memory.h"
 #include "sim/parallel/ranks.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/remembered.h"

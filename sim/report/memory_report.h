@@ -6,7 +6,7 @@
 
 #include "sim/memory/allocators.h"
 #include "sim/memory/footprint.h"
-#include "sim/parallel/plan_cures.h"
+#include "sim/parallel/mitigations.h"
 #include "tracer/base/json.h"
 
 struct ll_memory_report {

@@ -3,8 +3,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/alike.h"
-#include "sim/parallel/same.h"
+#include "sim/parallel/layers.h"
 #include "sim/parallel/spread.h"
 
 enum { LAYERS = 10 };

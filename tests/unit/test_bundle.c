@@ -3,7 +3,7 @@
 #include "check.h"
 #include "dry_model.h"
 
-#include "sim/parallel/bundle.h"
+#include "sim/parallel/exchange.h"
 #include "sim/parallel/shard.h"
 #include "sim/parallel/spread.h"
 

@@ -6,7 +6,6 @@
 
 #include "known_models.h"
 #include "sim/parallel/context.h"
-#include "sim/parallel/same.h"
 #include "sim/parallel/spread.h"
 #include "toy_trace.h"
 #include "tracer/transform/rewrite.h"

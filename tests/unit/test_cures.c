@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/cures.h"
+#include "sim/parallel/mitigations.h"
 #include "toy_machine.h"
 #include "tracer/transform/rescale.h"
 

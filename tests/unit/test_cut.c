@@ -4,7 +4,6 @@
 
 #include "dry_model.h"
 #include "sim/parallel/cut.h"
-#include "sim/parallel/pieces.h"
 
 enum { MOST_PIECES = 16 };
 

@@ -14,7 +14,7 @@
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/experts.h"
 #include "sim/parallel/offload.h"
-#include "sim/parallel/rank_memory.h"
+#include "sim/parallel/stage_memory.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/shard.h"
 #include "starve.h"

@@ -3,11 +3,9 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/once.h"
+#include "sim/parallel/spread.h"
 #include "sim/parallel/recast.h"
 #include "sim/parallel/recompute.h"
-#include "sim/parallel/same.h"
-#include "sim/parallel/spread.h"
 #include "sim/parallel/stage_memory.h"
 #include "sim/replay/replay.h"
 #include "toy_machine.h"

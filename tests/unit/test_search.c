@@ -6,7 +6,7 @@
 #include "scene.h"
 #include "sim/parallel/context.h"
 #include "sim/parallel/recompute.h"
-#include "sim/parallel/same.h"
+#include "sim/parallel/spread.h"
 #include "sim/parallel/search.h"
 #include "sim/parallel/shard.h"
 #include "toy_trace.h"

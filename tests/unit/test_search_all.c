@@ -9,7 +9,6 @@
 #include "sim/parallel/context.h"
 #include "sim/parallel/estimate.h"
 #include "sim/parallel/experts.h"
-#include "sim/parallel/profile.h"
 #include "sim/parallel/recompute.h"
 #include "sim/parallel/search.h"
 #include "sim/parallel/shard.h"
