@@ -8,7 +8,7 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/sweeping.h"
 #include "sim/cli/ticker.h"
-#include "sim/explore/lock.h"
+#include "sim/explore/database.h"
 #include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/table.h"

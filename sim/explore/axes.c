@@ -1,4 +1,503 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges: {from: 8, to: 256, by: 8}, {from: 1MiB, to: 64MiB, times: 2}, {from: 100GB/s, to: 2TB/s, points:
+ * 10, log: true}. Each value is written as a machine file would have it, and read back from there. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/explore/space_parts.h"
+#include "sim/parallel/plan_file.h"
+#include "tracer/base/map.h"
+
+enum { MOST_VALUES = 100000 };
+
+/* What the map says; NaN where it says nothing. */
+struct range {
+    double from, to, by, times, points;
+    bool log, cycles; /* bytes per cycle */
+    const struct ll_field *field;
+    const struct ll_node *node;
+};
+
+static bool is_whole(const struct ll_field *field)
+{
+    return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE;
+}
+
+bool ll_space_counts_cycles(const char *text)
+{
+    return text && strstr(text, "/cycle");
+}
+
+/* Whether values are numbers of the key's own unit, if it has one. */
+static bool has_own_unit(const struct ll_field *field)
+{
+    return field &&
+           (field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS);
+}
+
+static bool is_number(const struct ll_field *field)
+{
+    return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE ||
+           field->type == LL_TYPE_QUANTITY || has_own_unit(field);
+}
+
+/* The number that a value of such a key is, in the base unit; NaN when it is none. */
+static double value_number(const struct ll_field *field, const char *text)
+{
+    struct ll_quantity quantity;
+    const char *unit;
+    double number;
+    if (!text || !*text)
+        return NAN;
+    if (field && (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE))
+        return ll_quantity_parse(text, &quantity, &unit) == LL_QUANTITY_FINE &&
+                       (quantity.dimension == field->dimension ||
+                        (field->dimension == LL_DIMENSION_BANDWIDTH &&
+                         quantity.dimension == LL_DIMENSION_PER_CYCLE))
+                   ? quantity.value
+                   : NAN;
+    if (!is_number(field))
+        return NAN;
+    return ll_number_parse(text, has_own_unit(field) && field->unit ? field->unit : "", &number) ? number
+                                                                                                 : NAN;
+}
+
+double ll_space_value_shown(const struct ll_field *field, const char *text)
+{
+    return value_number(field, text) * (field ? ll_expression_scale(ll_field_dimension(field)) : 1);
+}
+
+static const char *text_of(struct ll_space_reading *reading, const struct range *range, double value)
+{
+    const struct ll_field *field = range->field;
+    char text[32];
+    if (!field || field->type == LL_TYPE_WHOLE) {
+        ll_number_text(value, text);
+        return ll_copy_text(reading->arena, text, strlen(text));
+    }
+    if (field->type == LL_TYPE_QUANTITY && range->cycles)
+        return ll_format(reading->arena, "%.17gB/cycle", value);
+    struct ll_quantity_text words = field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE
+                                        ? ll_quantity_text(value, field->dimension)
+                                        : ll_number_in(value, field->unit ? field->unit : "");
+    return ll_copy_text(reading->arena, words.text, strlen(words.text));
+}
+
+/* One key of the map that is a number of the same kind as the values. */
+static bool read_end(struct ll_space_reading *reading, const struct range *range, const char *key,
+                     double *value)
+{
+    const struct ll_node *node = ll_node_get(range->node, key);
+    *value = NAN;
+    if (!node)
+        return true;
+    *value = value_number(range->field, node->text);
+    bool cycles = ll_space_counts_cycles(node->text);
+    if (!isnan(*value) && cycles != range->cycles)
+        return ll_complain(reading->diags, node->place, "`%s`: expected B/%s, as `from` has it",
+                           ll_node_shown(node).text, range->cycles ? "cycle" : "s");
+    if (!isnan(*value))
+        return true;
+    const struct ll_field *field = range->field;
+    if (!field || (field->type != LL_TYPE_QUANTITY && field->type != LL_TYPE_SIZE))
+        return ll_space_expected(reading, node, "a number");
+    return ll_complain(reading->diags, node->place, "`%s`: expected %s, as %s", ll_node_shown(node).text,
+                       ll_dimension_name(field->dimension), ll_dimension_example(field->dimension));
+}
+
+static bool read_times(struct ll_space_reading *reading, struct range *range)
+{
+    const struct ll_node *node = ll_node_get(range->node, "times");
+    range->times = NAN;
+    return !node || (node->text && ll_number_parse(node->text, "", &range->times) && range->times >= 1) ||
+           ll_complain(reading->diags, node->place, "`%s`: expected a number from 1",
+                       ll_node_shown(node).text);
+}
+
+static bool read_points(struct ll_space_reading *reading, struct range *range)
+{
+    const struct ll_node *node = ll_node_get(range->node, "points");
+    uint64_t count;
+    range->points = NAN;
+    if (!node)
+        return true;
+    if (!node->text || !ll_count_parse(node->text, &count) || count == 0)
+        return ll_space_expected(reading, node, "a whole number from 1");
+    range->points = (double)count;
+    return true;
+}
+
+static bool read_log(struct ll_space_reading *reading, struct range *range)
+{
+    const struct ll_node *node = ll_node_get(range->node, "log");
+    const char *text = node ? node->text : "false";
+    range->log = text && !strcmp(text, "true");
+    return range->log || (text && !strcmp(text, "false")) ||
+           ll_space_expected(reading, node, "true or false");
+}
+
+static bool read_keys(struct ll_space_reading *reading, struct range *range)
+{
+    static const char *const keys[] = {"from", "to", "by", "times", "points", "log"};
+    bool right = true;
+    for (const struct ll_node *child = range->node->first; child; child = child->next) {
+        size_t i = 0;
+        while (i < sizeof keys / sizeof *keys && strcmp(child->key, keys[i]))
+            i++;
+        if (i == sizeof keys / sizeof *keys)
+            right = ll_space_unknown_key(reading, child, "in a range", keys, i);
+    }
+    right &= read_end(reading, range, "from", &range->from);
+    right &= read_end(reading, range, "to", &range->to);
+    right &= read_end(reading, range, "by", &range->by);
+    right &= read_times(reading, range);
+    right &= read_points(reading, range);
+    return read_log(reading, range) && right;
+}
+
+static bool check(struct ll_space_reading *reading, const struct range *range)
+{
+    int steps = !isnan(range->by) + !isnan(range->times) + !isnan(range->points);
+    struct ll_place place = range->node->place;
+    if (isnan(range->from) || isnan(range->to))
+        return ll_complain(reading->diags, place, "a range needs `from` and `to`");
+    if (steps != 1)
+        return ll_complain(reading->diags, place,
+                           "a range needs one of `by` (a step), `times` (a factor) and `points` (how many)");
+    if (range->to < range->from)
+        return ll_complain(reading->diags, place,
+                           "the range ends before it begins: `to` is less than `from`");
+    if (range->by <= 0 || range->times == 1)
+        return ll_complain(reading->diags, place, "a range with such a step never ends");
+    if (range->points == 1 && range->to != range->from)
+        return ll_complain(reading->diags, place,
+                           "one point does not reach from `from` to `to`; expected 2 or more");
+    if (range->log && isnan(range->points))
+        return ll_complain(reading->diags, place, "`log` says how `points` are spaced; here are none");
+    if ((range->log || !isnan(range->times)) && range->from <= 0)
+        return ll_complain(reading->diags, place, "a range of equal ratios cannot begin at 0");
+    if (!isfinite(range->to - range->from) ||
+        ((range->log || !isnan(range->times)) && !isfinite(range->to / range->from)))
+        return ll_complain(reading->diags, place, "the range is wider than numbers are: from %g to %g",
+                           range->from, range->to);
+    return true;
+}
+
+/* How many values; more than MOST_VALUES count as one more. */
+static uint32_t count_of(const struct range *range)
+{
+    double span = range->to - range->from, count = range->points;
+    if (!isnan(range->by))
+        count = floor(span / range->by + 1e-9) + 1;
+    if (!isnan(range->times))
+        count = floor(log(range->to / range->from) / log(range->times) + 1e-9) + 1;
+    return count > MOST_VALUES ? MOST_VALUES + 1 : (uint32_t)count;
+}
+
+/* One of the points between the ends, to a thousandth of the distance to the next or somewhat finer: 25,
+ * 39.69, 63 GB/s are as evenly spread as anybody needs, and can be read and typed. */
+static double point_at(const struct range *range, double share, uint32_t count)
+{
+    double span = range->to - range->from, ratio = range->to / range->from;
+    double value = range->log ? range->from * pow(ratio, share) : range->from + span * share;
+    double distance = range->log ? value * (pow(ratio, 1.0 / (count - 1)) - 1) : span / (count - 1);
+    return is_whole(range->field) || !(distance > 0) ? value : ll_number_rounded(value, distance);
+}
+
+static double value_at(const struct range *range, uint32_t i, uint32_t count)
+{
+    double value;
+    if (!isnan(range->by))
+        value = range->from + i * range->by;
+    else if (!isnan(range->times))
+        value = range->from * pow(range->times, i);
+    else if (i == 0 || i + 1 == count)
+        value = i == 0 ? range->from : range->to;
+    else
+        value = point_at(range, i / (double)(count - 1), count);
+    return is_whole(range->field) ? round(value) : value;
+}
+
+static bool make(struct ll_space_reading *reading, const struct range *range, double number,
+                 struct ll_axis_value *value)
+{
+    struct ll_node *node = ll_node_new(reading->arena, LL_NODE_SCALAR, range->node->place);
+    value->text = text_of(reading, range, number);
+    value->node = node;
+    if (!node || !value->text)
+        return ll_space_no_memory(reading, range->node->place);
+    node->text = value->text;
+    value->number = ll_space_value_shown(range->field, value->text);
+    return true;
+}
+
+const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
+                                           const struct ll_node *node, uint32_t *count)
+{
+    const char *from = ll_node_get_text(node, "from");
+    struct range range = {.field = field, .node = node, .cycles = ll_space_counts_cycles(from)};
+    *count = 0;
+    if (!is_number(field)) {
+        ll_complain(reading->diags, node->place,
+                    "a range is of numbers, and `%s` takes none; list its values", field->key);
+        return NULL;
+    }
+    if (!read_keys(reading, &range) || !check(reading, &range))
+        return NULL;
+    uint32_t all = count_of(&range);
+    struct ll_axis_value *values = all <= MOST_VALUES ? ll_alloc(reading->arena, all, sizeof *values) : NULL;
+    if (all > MOST_VALUES)
+        ll_complain(reading->diags, node->place, "the range has more than %d values", MOST_VALUES);
+    for (uint32_t i = 0; values && i < all; i++) {
+        double number = value_at(&range, i, all);
+        if (*count && number == values[*count - 1].number) /* rounded to the same whole number */
+            continue;
+        if (!make(reading, &range, number, &values[(*count)++]))
+            return NULL;
+    }
+    return values;
+}
+
+/* What the names in a sweep file's expressions stand for. Two spellings of a path (hbm.bandwidth,
+ * memory.hbm.bandwidth) are told to be one by the place in the machine that they lead to. */
+
+struct scope {
+    struct ll_space_reading *reading;
+    bool coupling;
+    size_t until;
+};
+
+static bool located(const struct ll_space *space, const char *path, struct ll_location *location)
+{
+    return space->machine && ll_machine_locate(space->machine, path, location);
+}
+
+static bool same_place(const struct ll_space *space, const char *a, const char *b)
+{
+    struct ll_location left, right;
+    return !strcmp(a, b) ||
+           (located(space, a, &left) && located(space, b, &right) && left.offset == right.offset);
+}
+
+static bool keep(struct scope *scope, struct ll_named named, uint32_t *slot)
+{
+    struct ll_space *space = scope->reading->space;
+    struct ll_named *names =
+        ll_space_one_more(scope->reading, space->names, space->name_count, sizeof *names);
+    if (!names)
+        return false;
+    names[space->name_count] = named;
+    space->names = names;
+    *slot = (uint32_t)space->name_count++;
+    return true;
+}
+
+static bool all_numbers(const struct ll_space_axis *axis)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (isnan(axis->values[i].number))
+            return false;
+    return true;
+}
+
+static bool find_axis(const struct scope *scope, const char *name, struct ll_named *named)
+{
+    const struct ll_space *space = scope->reading->space;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (same_place(space, space->axes[i].path, name) && all_numbers(&space->axes[i])) {
+            *named = (struct ll_named){.kind = LL_NAMED_AXIS, .index = (uint32_t)i};
+            return scope->coupling || space->axes[i].target == LL_AXIS_MODEL ||
+                   space->axes[i].target == LL_AXIS_PLAN;
+        }
+    return false;
+}
+
+static bool find_rule(const struct scope *scope, const char *name, struct ll_named *named)
+{
+    const struct ll_space *space = scope->reading->space;
+    if (!scope->coupling) { /* all of them stand before */
+        uint32_t id = ll_map_find(&scope->reading->definition_names, name, strlen(name));
+        *named = (struct ll_named){.kind = LL_NAMED_DEFINITION, .index = id};
+        return id != LL_NO_ID;
+    }
+    for (size_t i = 0; i < scope->until; i++)
+        if (same_place(space, space->couplings[i].name, name)) {
+            *named = (struct ll_named){.kind = LL_NAMED_COUPLING, .index = (uint32_t)i};
+            return true;
+        }
+    return false;
+}
+
+static bool find_measure(const struct ll_space *space, const char *name, struct ll_named *named)
+{
+    for (uint32_t i = 0; i < LL_MEASURE_COUNT; i++)
+        if (!strcmp(ll_measure_name((enum ll_measure)i), name)) {
+            *named = (struct ll_named){.kind = LL_NAMED_MEASURE, .index = i};
+            return true;
+        }
+    size_t prefix = strlen(LL_SHARE_PREFIX);
+    uint64_t bounds = space->machine ? LL_BOUND_LEVEL + space->machine->level_count : 0;
+    for (uint32_t i = 0; i < bounds && !strncmp(name, LL_SHARE_PREFIX, prefix); i++)
+        if (!strcmp(ll_bound_name(space->machine, i), name + prefix)) {
+            *named = (struct ll_named){.kind = LL_NAMED_SHARE, .index = i};
+            return true;
+        }
+    return false;
+}
+
+/* A measure of the workload that is looked at, or of a certain one: resnet.time_s. */
+static bool find_result(const struct ll_space *space, const char *name, struct ll_named *named)
+{
+    if (find_measure(space, name, named)) {
+        named->workload = LL_THIS_WORKLOAD;
+        return true;
+    }
+    for (size_t i = 0; i < space->workload_count; i++) {
+        size_t length = strlen(space->workloads[i].name);
+        if (strncmp(name, space->workloads[i].name, length) || name[length] != '.' ||
+            !find_measure(space, name + length + 1, named))
+            continue;
+        named->workload = (uint32_t)i;
+        return true;
+    }
+    return false;
+}
+
+/* Whether two paths, one of which may leave out its list, are of the same part: memory.hbm and hbm. */
+static bool is_part(const char *path, const char *name, size_t length)
+{
+    const char *behind = strchr(path, '.'), *dot = memchr(name, '.', length);
+    size_t rest = dot ? (size_t)(name + length - dot - 1) : 0;
+    return (strlen(path) == length && !strncmp(path, name, length)) ||
+           (behind && strlen(behind + 1) == length && !strncmp(behind + 1, name, length)) ||
+           (dot && strlen(path) == rest && !strncmp(path, dot + 1, rest));
+}
+
+/* Whether some value of an axis of parts says the member that a name ends at. */
+static bool says(const struct ll_space_axis *axis, const char *member)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (ll_node_get(axis->values[i].node, member))
+            return true;
+    return false;
+}
+
+static bool varies_with_part(const struct ll_space_axis *axis, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return axis->target == LL_AXIS_PART && dot && is_part(axis->path, name, (size_t)(dot - name)) &&
+           says(axis, dot + 1);
+}
+
+static bool counts_cycles(const struct ll_space_axis *axis)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (ll_space_counts_cycles(axis->values[i].node->text))
+            return true;
+    return false;
+}
+
+/* What varies, but not as a number that is known before the machine is: a coupling would silently get what
+ * the base has instead. */
+static const char *hindrance(void *context, const char *name)
+{
+    const struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    for (size_t i = 0; scope->coupling && i < space->axis_count; i++) {
+        const struct ll_space_axis *axis = &space->axes[i];
+        if (varies_with_part(axis, name))
+            return "varies with the part that it belongs to; couplings know parts only as the base has them";
+        if (same_place(space, axis->path, name) && counts_cycles(axis))
+            return "has values in bytes per cycle; couplings count in B/s";
+    }
+    for (size_t i = scope->until + 1; scope->coupling && i < space->coupling_count; i++)
+        if (same_place(space, space->couplings[i].name, name))
+            return "follows from others further down; couplings know those that stand before them";
+    return NULL;
+}
+
+static bool find(void *context, const char *name, uint32_t *slot)
+{
+    struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    struct ll_named named = {0};
+    if (hindrance(context, name))
+        return false;
+    if (find_rule(scope, name, &named) || (!scope->coupling && find_result(space, name, &named)) ||
+        find_axis(scope, name, &named))
+        return keep(scope, named, slot);
+    named = (struct ll_named){.kind = LL_NAMED_MACHINE};
+    return located(space, name, &named.location) && keep(scope, named, slot);
+}
+
+const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name)
+{
+    const struct ll_space *space = reading->space;
+    struct ll_named named;
+    for (size_t i = 0; i < space->axis_count; i++)
+        if (same_place(space, space->axes[i].path, name))
+            return "something that varies";
+    for (size_t i = 0; i < space->coupling_count; i++)
+        if (same_place(space, space->couplings[i].name, name))
+            return "something that varies";
+    return find_result(space, name, &named) ? "a result" : NULL;
+}
+
+/* What could have been meant: rules, measures, axes, numbers of the machine in that order. */
+static const char *candidate(void *context, size_t i)
+{
+    const struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    const struct ll_rule *rules = scope->coupling ? space->couplings : space->definitions;
+    if (i < scope->until)
+        return rules[i].name;
+    i -= scope->until;
+    if (!scope->coupling && i < LL_MEASURE_COUNT)
+        return ll_measure_name((enum ll_measure)i);
+    i -= scope->coupling ? 0 : LL_MEASURE_COUNT;
+    if (i < space->axis_count)
+        return space->axes[i].path;
+    i -= space->axis_count;
+    return i < scope->reading->number_count ? scope->reading->numbers[i].path : NULL;
+}
+
+/* A rule that was complained of has no expression. */
+static enum ll_dimension dimension_of_rule(const struct ll_rule *rule)
+{
+    return rule->expression ? ll_expression_dimension(rule->expression) : LL_DIMENSION_NUMBER;
+}
+
+static enum ll_dimension dimension_of(const void *context, uint32_t slot)
+{
+    const struct scope *scope = context;
+    const struct ll_space *space = scope->reading->space;
+    const struct ll_named *named = &space->names[slot];
+    switch (named->kind) {
+    case LL_NAMED_MEASURE:
+        return ll_measure_dimension((enum ll_measure)named->index);
+    case LL_NAMED_MACHINE:
+        return named->location.dimension;
+    case LL_NAMED_COUPLING:
+        return dimension_of_rule(&space->couplings[named->index]);
+    case LL_NAMED_DEFINITION:
+        return dimension_of_rule(&space->definitions[named->index]);
+    case LL_NAMED_AXIS:
+    case LL_NAMED_SHARE:
+        break;
+    }
+    return LL_DIMENSION_NUMBER;
+}
+
+struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
+                                          struct ll_place place, bool coupling, size_t until)
+{
+    struct scope scope = {reading, coupling, until};
+    struct ll_names names = {find, candidate, &scope, dimension_of, hindrance};
+    return ll_expression_parse(reading->arena, text, place, &names, reading->diags);
+}
+
 /* The section `vary`: a path and its values, each of which is tried on the base alone, so that a wrong one is
  * complained of where it stands.
  *
@@ -7,12 +506,6 @@
  *     memory.hbm: {HBM2: {size: 16GiB}, GDDR6: {size: 8GiB}}  parts with names; a list of maps: parts without
  *     units.array.cols: = units.array.rows                    a coupling
  *     model.batch: [16, 32]                                   of the models that are recorded */
-#include "sim/explore/space_parts.h"
-#include "sim/parallel/plan_file.h"
-#include "tracer/base/map.h"
-
-#include <math.h>
-#include <string.h>
 
 #define MODEL_PREFIX "model."
 #define PLAN_PREFIX "plan."
@@ -178,7 +671,7 @@ static bool is_of_plan(const char *path)
     return !strncmp(path, PLAN_PREFIX, strlen(PLAN_PREFIX));
 }
 
-static bool is_number(const struct ll_field *field)
+static bool axes_is_number(const struct ll_field *field)
 {
     return field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE || field->type == LL_TYPE_QUANTITY ||
            field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS;
@@ -195,7 +688,7 @@ static bool read_coupling(struct ll_space_reading *reading, const struct ll_node
                            node->key);
     if (!bind(&m))
         return false;
-    if (!is_number(m.field))
+    if (!axes_is_number(m.field))
         return ll_complain(reading->diags, node->key_place, "`%s` is no number: no expression can set it",
                            node->key);
     space->couplings[space->coupling_count++] =

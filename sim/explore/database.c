@@ -1,18 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers are hashed by a width that is written here, so that no machine's sizes or order of bytes enter a
+ * key. */
+#define _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include "sim/explore/database.h"
 
-#include "tracer/base/plain.h"
-#include "tracer/base/diag.h"
-#include "tracer/base/str.h"
-
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sim/explore/store.h"
+#include "sim/machine/node.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
+
+bool ll_hash_file(const char *path, uint64_t *hash)
+{
+    unsigned char bytes[1 << 14];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    *hash = LL_HASH_START;
+    for (size_t length; (length = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        *hash = ll_hash_bytes(*hash, bytes, length);
+    bool whole = !ferror(file);
+    fclose(file);
+    return whole;
+}
+
+static uint64_t hash_rules(uint64_t hash, const struct ll_rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash = ll_hash_text(hash, rules[i].name ? rules[i].name : "");
+        hash = ll_hash_text(hash, rules[i].text);
+    }
+    return ll_hash_number(hash, count, 8);
+}
+
+static uint64_t hash_objectives(uint64_t hash, const struct ll_space *space)
+{
+    for (size_t i = 0; i < space->objective_count; i++)
+        hash = ll_hash_text(hash, space->objectives[i].text);
+    return hash;
+}
+
+bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, uint64_t *key)
+{
+    struct ll_str machine = {0};
+    struct ll_json json = {.out = &machine};
+    ll_machine_json(space->machine, &json);
+    bool whole = !machine.failed;
+    uint64_t hash = ll_hash_text(LL_HASH_START, ll_code_mark);
+    hash = ll_hash_bytes(hash, machine.text, whole ? machine.length : 0);
+    for (size_t w = 0; w < space->workload_count; w++)
+        hash = ll_hash_number(hash, workload_hashes[w], 8);
+    hash = hash_rules(hash, space->couplings, space->coupling_count);
+    hash = hash_rules(hash, space->definitions, space->definition_count);
+    hash = hash_rules(hash, space->constraints, space->constraint_count);
+    *key = hash_objectives(hash, space);
+    ll_str_release(&machine);
+    return whole;
+}
+
+/* A named part is what it says, not how it is called. */
+static uint64_t hash_node(uint64_t hash, const struct ll_node *node)
+{
+    if (node->key)
+        hash = ll_hash_text(hash, node->key);
+    if (node->text)
+        return ll_hash_text(hash, node->text);
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        hash = hash_node(hash, child);
+    return ll_hash_number(hash, node->count, 8);
+}
+
+uint64_t ll_point_key(const struct ll_space *space, uint64_t base_key, uint64_t number)
+{
+    uint32_t point[LL_MOST_AXES];
+    uint64_t hash = base_key;
+    ll_space_point(space, number, point);
+    for (size_t a = 0; a < space->axis_count; a++) {
+        hash = ll_hash_text(hash, space->axes[a].path);
+        hash = hash_node(hash, space->axes[a].values[point[a]].node);
+    }
+    return hash;
+}
+
+uint64_t ll_space_hash(const struct ll_space *space)
+{
+    uint64_t hash = LL_HASH_START;
+    for (size_t a = 0; a < space->axis_count; a++) {
+        hash = ll_hash_text(hash, space->axes[a].path);
+        for (uint32_t i = 0; i < space->axes[a].value_count; i++) {
+            hash = ll_hash_text(hash, space->axes[a].values[i].text);
+            if (space->axes[a].target == LL_AXIS_PART)
+                hash = hash_node(hash, space->axes[a].values[i].node);
+        }
+        hash = ll_hash_number(hash, space->axes[a].value_count, 4);
+    }
+    for (size_t w = 0; w < space->workload_count; w++)
+        hash = ll_hash_text(hash, space->workloads[w].name);
+    hash = hash_objectives(hash, space);
+    hash = ll_hash_number(hash, space->search.kind, 4);
+    hash = space->search.prune ? ll_hash_text(hash, "prune") : hash;
+    if (space->search.kind == LL_SEARCH_LATIN) /* its points depend on how many there are */
+        hash = ll_hash_number(hash, space->search.points, 8);
+    return space->search.kind == LL_SEARCH_GRID ? hash : ll_hash_number(hash, space->search.seed, 8);
+}
+
+/* An empty file beside the database, and an advisory lock on it: not on the database itself, whose locks
+ * SQLite keeps, and which --fresh makes anew. Who gives the lock back removes the file; so who has got one
+ * looks whether it is still that of the path, and else tries again. */
+
+struct ll_lock {
+    struct ll_str path; /* of the lock */
+    int file;
+};
+
+static bool is_of_the_path(const struct ll_lock *lock)
+{
+    struct stat ours, there;
+    return fstat(lock->file, &ours) == 0 && stat(lock->path.text, &there) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+/* 0, or the number of the error. A file system without such locks is one where nobody has one. */
+static int take(struct ll_lock *lock)
+{
+    for (;;) {
+        lock->file = open(lock->path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (lock->file < 0)
+            return errno;
+        if (flock(lock->file, LOCK_EX | LOCK_NB) != 0)
+            return errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
+        if (is_of_the_path(lock))
+            return 0;
+        close(lock->file);
+    }
+}
+
+struct ll_lock *ll_lock_take(const char *path, enum ll_status *status, struct ll_diags *diags)
+{
+    struct ll_lock *lock = calloc(1, sizeof *lock);
+    int error = ENOMEM;
+    if (lock) {
+        lock->file = -1;
+        ll_str_addf(&lock->path, "%s.lock", path);
+        error = lock->path.failed ? ENOMEM : take(lock);
+    }
+    *status = error == 0 || error == EWOULDBLOCK ? LL_OK : ll_status_of(error, LL_CANNOT_WRITE);
+    if (error == 0)
+        return lock;
+    ll_complain(diags, (struct ll_place){.file = path}, "%s",
+                *status == LL_OK ? "another sweep is writing to it" : ll_status_text(*status));
+    if (lock && lock->file >= 0)
+        close(lock->file);
+    if (lock)
+        ll_str_release(&lock->path);
+    free(lock);
+    return NULL;
+}
+
+void ll_lock_release(struct ll_lock *lock)
+{
+    if (!lock)
+        return;
+    unlink(lock->path.text);
+    close(lock->file);
+    ll_str_release(&lock->path);
+    free(lock);
+}
 
 struct ll_query {
     sqlite3_stmt *statement;
@@ -203,7 +368,7 @@ bool ll_database_busy(struct ll_database *database)
     return sqlite3_errcode(database->handle) == SQLITE_BUSY;
 }
 
-bool ll_database_keeps_out(struct ll_database *database)
+static bool database_keeps_out(struct ll_database *database)
 {
     switch (sqlite3_errcode(database->handle) & PRIMARY) {
     case SQLITE_OK:
@@ -327,4 +492,79 @@ uint64_t ll_cell_count(const struct ll_query *query, int column)
     if (type != SQLITE_INTEGER && type != SQLITE_NULL)
         refuse_cell(query, column);
     return (uint64_t)sqlite3_column_int64(query->statement, column);
+}
+
+/* What a file is, before anybody takes it for a database of ours. */
+
+static enum ll_status try_reading(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return ll_status_of(errno, LL_CANNOT_OPEN);
+    errno = 0;
+    getc(file);
+    enum ll_status status = ferror(file) ? ll_status_of(errno, LL_CANNOT_READ) : LL_OK;
+    fclose(file);
+    return status;
+}
+
+/* How many of our names there are; and whether they are ordinary tables, each with its key, and nothing runs
+ * beside what is asked: then every question ends, in a time that follows from the size of the file. */
+#define LL_TABLES                                                                                            \
+    "('provenance', 'workloads', 'parameters', 'choices', 'objectives', 'points', 'results', 'base')"
+static const char tables_sql[] =
+    "SELECT (SELECT count(*) FROM sqlite_master WHERE name IN " LL_TABLES "),"
+    " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name IN " LL_TABLES
+    ") = 8"
+    " AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'trigger')"
+    " AND (SELECT count(*) FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table'"
+    " AND (m.name, c.name, c.pk) IN (VALUES ('provenance', 'name', 1), ('workloads', 'id', 1),"
+    " ('parameters', 'id', 1), ('choices', 'parameter', 1), ('choices', 'id', 2), ('objectives', 'id', 1),"
+    " ('points', 'number', 1), ('results', 'point', 1), ('results', 'workload', 2), ('base', 'workload', 1)))"
+    " = 10";
+
+bool ll_store_check(const char *path, struct ll_diags *diags)
+{
+    enum { TABLES = 8 };
+    struct ll_place place = {.file = path};
+    enum ll_status status = try_reading(path);
+    if (status != LL_OK)
+        return ll_complain(diags, place, "%s", ll_status_text(status));
+    struct ll_database *database = ll_database_open(path, false);
+    struct ll_query *query = database ? ll_query_new(database, tables_sql) : NULL;
+    bool read = query && ll_query_next(query);
+    bool ours = read && ll_cell_count(query, 0) == TABLES, right = ours && ll_cell_count(query, 1);
+    bool kept_out = !database || database_keeps_out(database);
+    const char *trouble = database ? ll_database_trouble(database) : "memory ran out";
+    if (!read && kept_out)
+        ll_complain(diags, place, "%s", trouble);
+    else if (!ours)
+        ll_complain(diags, place, "this is not the database of a sweep%s%s", trouble ? ": " : "",
+                    trouble ? trouble : "");
+    else if (!right)
+        ll_complain(diags, place, "the database is damaged: its tables are not those that a sweep makes");
+    ll_database_close(database);
+    return right;
+}
+
+bool ll_store_discardable(const char *path, struct ll_diags *diags)
+{
+    struct stat there;
+    if (lstat(path, &there) != 0)
+        return true;
+    struct ll_database *database = ll_database_open(path, false);
+    struct ll_query *query =
+        database ? ll_query_new(database, "SELECT count(*) = 0 OR total(name = 'provenance') > 0"
+                                          " FROM sqlite_master")
+                 : NULL;
+    bool discardable = query && ll_query_next(query) && ll_cell_count(query, 0) == 1;
+    const char *trouble = !database                      ? "memory ran out"
+                          : database_keeps_out(database) ? ll_database_trouble(database)
+                                                         : NULL;
+    if (!discardable)
+        ll_complain(diags, (struct ll_place){.file = path}, "%s",
+                    trouble ? trouble
+                            : "no database of a sweep, and nothing else is discarded; -o names another file");
+    ll_database_close(database);
+    return discardable;
 }

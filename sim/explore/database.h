@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: as much of SQLite as is needed. database.c is the one file that includes it. A database
- * and its queries belong to one thread. */
+/* Inside the room: hashes by which results are known again. */
 #ifndef LL_SIM_EXPLORE_DATABASE_H
 #define LL_SIM_EXPLORE_DATABASE_H
 
@@ -8,6 +7,43 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sim/explore/space.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/hash.h"
+
+/* Of the whole content of a file; false when it cannot be read. */
+bool ll_hash_file(const char *path, uint64_t *hash);
+
+/* Of the sources of all that results come out of, 16 hex digits (cmake/mark.cmake): the same in every program
+ * of these sources. */
+extern const char ll_code_mark[];
+
+/* Of everything that results depend on beside the values of a point: code, base machine, workloads (by
+ * their own hashes), couplings, definitions, constraints and objectives. False when memory ran out. */
+bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, uint64_t *key);
+
+/* That and the values of a point. Pure. */
+uint64_t ll_point_key(const struct ll_space *space, uint64_t base_key, uint64_t number);
+
+/* Of what points mean: axes and their values with what parts say, names of workloads, objectives, the kind of
+ * search and its seed. Pure. */
+uint64_t ll_space_hash(const struct ll_space *space);
+
+/* One sweep at a time writes to a database; others may read it. */
+
+struct ll_lock;
+
+/* Takes what only one can have of this path at a time; the system gives it back when the process ends,
+ * however that is. NULL after a complaint: another has it, then *status is LL_OK, or its file
+ * PATH.lock cannot be made, then it says why. */
+struct ll_lock *ll_lock_take(const char *path, enum ll_status *status, struct ll_diags *diags);
+
+/* NULL is fine. */
+void ll_lock_release(struct ll_lock *lock);
+
+/* Inside the room: as much of SQLite as is needed. database.c is the one file that includes it. A database
+ * and its queries belong to one thread. */
 
 struct ll_database;
 struct ll_query;
@@ -32,7 +68,6 @@ const char *ll_database_trouble(struct ll_database *database);
 /* Whether the last call failed because others read or write; or else for what the world does (no memory, a
  * disk that cannot be read), not for what stands in the file. */
 bool ll_database_busy(struct ll_database *database);
-bool ll_database_keeps_out(struct ll_database *database);
 
 /* Runs statements without results. False on trouble; those before it stay done, but for a transaction. */
 bool ll_database_run(struct ll_database *database, const char *sql);

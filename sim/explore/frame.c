@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A database back in memory. Rows are points by number; columns are, in this order, the axes, the objectives,
  * the means of all results over the workloads, and where there are several workloads each one's results. */
-#include "sim/explore/database.h"
-#include "sim/explore/store.h"
-
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "sim/explore/database.h"
+#include "sim/explore/expression.h"
+#include "sim/explore/findings.h"
+#include "sim/explore/pareto.h"
+#include "sim/explore/sensitivity.h"
+#include "sim/explore/store.h"
 
 enum { FIRST_POINT_COLUMN = 5, FIRST_RESULT_COLUMN = 2 };
 
@@ -419,4 +424,360 @@ const char *ll_data_frame_fact(const struct ll_data_frame *frame, const char *ke
         if (strcmp(frame->facts[i].key, key) == 0)
             return frame->facts[i].value;
     return NULL;
+}
+
+/* Other frames of the same sweep: fewer rows, other objectives. Names in expressions are columns. */
+
+struct view {
+    const struct ll_data_frame *frame;
+    uint64_t row; /* that is looked at */
+};
+
+/* An axis of words, or of parts, is none. */
+static bool frame_view_is_number(const struct ll_data_column *column)
+{
+    for (uint32_t i = 0; column->is_axis && i < column->value_count; i++)
+        if (isnan(column->values[i].number))
+            return false;
+    return true;
+}
+
+/* The parameter whose path ends so, as headings have it; NULL where there is none, or several. */
+static const struct ll_data_column *ending(const struct ll_data_frame *frame, const char *name)
+{
+    const struct ll_data_column *found = NULL;
+    size_t length = strlen(name), count = 0;
+    for (size_t a = 0; a < frame->axis_count; a++) {
+        const struct ll_data_column *column = &frame->columns[a];
+        size_t whole = strlen(column->name);
+        if (whole <= length || column->name[whole - length - 1] != '.' ||
+            strcmp(column->name + whole - length, name) != 0)
+            continue;
+        found = column;
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+static bool find(void *context, const char *name, uint32_t *slot)
+{
+    const struct view *view = context;
+    const struct ll_data_column *column = ll_data_frame_column(view->frame, name);
+    column = column ? column : ending(view->frame, name);
+    if (!column || !frame_view_is_number(column))
+        return false;
+    *slot = (uint32_t)(column - view->frame->columns);
+    return true;
+}
+
+/* The measure that a column is of: time_s, or alexnet.time_s; LL_MEASURE_COUNT: of none. */
+static enum ll_measure measure_of(const char *column)
+{
+    unsigned m = 0;
+    for (size_t whole = strlen(column); m < LL_MEASURE_COUNT; m++) {
+        size_t length = strlen(ll_measure_name((enum ll_measure)m));
+        if (whole >= length && !strcmp(column + whole - length, ll_measure_name((enum ll_measure)m)) &&
+            (whole == length || column[whole - length - 1] == '.'))
+            break;
+    }
+    return (enum ll_measure)m;
+}
+
+/* Of an axis as its values were written. */
+static enum ll_dimension dimension_of(const void *context, uint32_t slot)
+{
+    const struct view *view = context;
+    const struct ll_data_column *column = &view->frame->columns[slot];
+    enum ll_measure measure = measure_of(column->name);
+    struct ll_quantity quantity;
+    const char *unit;
+    if (!column->is_axis)
+        return measure < LL_MEASURE_COUNT ? ll_measure_dimension(measure) : LL_DIMENSION_NUMBER;
+    return column->value_count &&
+                   ll_quantity_parse(column->values[0].text, &quantity, &unit) == LL_QUANTITY_FINE
+               ? quantity.dimension
+               : LL_DIMENSION_NUMBER;
+}
+
+static const char *name_at(void *context, size_t i)
+{
+    const struct view *view = context;
+    return i < view->frame->column_count ? view->frame->columns[i].name : NULL;
+}
+
+static double value_of(const void *context, uint32_t slot)
+{
+    const struct view *view = context;
+    return view->frame->columns[slot].numbers[view->row];
+}
+
+static double base_of(const void *context, uint32_t slot)
+{
+    const struct view *view = context;
+    return view->frame->columns[slot].base;
+}
+
+static struct ll_expression *parse(struct view *view, const char *text, struct ll_arena *arena,
+                                   struct ll_diags *diags)
+{
+    struct ll_names names = {find, name_at, view, dimension_of, NULL};
+    return ll_expression_parse(arena, text, (struct ll_place){0}, &names, diags);
+}
+
+static struct ll_data_frame *copy_frame(const struct ll_data_frame *frame, size_t more,
+                                        struct ll_arena *arena)
+{
+    struct ll_data_frame *copy = ll_copy(arena, frame, sizeof *frame);
+    struct ll_data_column *columns = ll_alloc(arena, frame->column_count + more, sizeof *columns);
+    if (!copy || !columns)
+        return NULL;
+    memcpy(columns, frame->columns, frame->column_count * sizeof *columns);
+    copy->columns = columns;
+    return copy;
+}
+
+/* The items of an array at these rows; NULL stays NULL. */
+static bool pick(const void *from, size_t size, const uint64_t *rows, uint64_t count, struct ll_arena *arena,
+                 const void **picked)
+{
+    unsigned char *items = from ? ll_alloc(arena, count, size) : NULL;
+    for (uint64_t i = 0; items && i < count; i++)
+        memcpy(items + i * size, (const unsigned char *)from + rows[i] * size, size);
+    *picked = items;
+    return !from || items;
+}
+
+static bool pick_rows(struct ll_data_frame *frame, const uint64_t *rows, uint64_t count,
+                      struct ll_arena *arena)
+{
+    struct ll_data_column *columns = (struct ll_data_column *)frame->columns; /* this copy's own */
+    const void *numbers, *verdicts, *choices = NULL;
+    bool right = pick(frame->numbers, sizeof *frame->numbers, rows, count, arena, &numbers) &&
+                 pick(frame->verdicts, sizeof *frame->verdicts, rows, count, arena, &verdicts);
+    if (right) {
+        frame->numbers = numbers;
+        frame->verdicts = verdicts;
+    }
+    for (size_t c = 0; right && c < frame->column_count; c++) {
+        right = pick(columns[c].numbers, sizeof *columns[c].numbers, rows, count, arena, &numbers) &&
+                pick(columns[c].choices, sizeof *columns[c].choices, rows, count, arena, &choices);
+        columns[c].numbers = numbers;
+        columns[c].choices = choices;
+    }
+    frame->row_count = count;
+    return right;
+}
+
+const struct ll_data_frame *ll_data_frame_where(const struct ll_data_frame *frame, const char *condition,
+                                                struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct view view = {frame, 0};
+    const struct ll_expression *expression = parse(&view, condition, arena, diags);
+    if (!expression)
+        return NULL;
+    struct ll_data_frame *copy = copy_frame(frame, 0, arena);
+    uint64_t *rows = ll_alloc(arena, frame->row_count, sizeof *rows), count = 0;
+    for (; rows && view.row < frame->row_count; view.row++)
+        if (ll_expression_violation(expression, value_of, &view) == 0)
+            rows[count++] = view.row;
+    if (rows && copy && pick_rows(copy, rows, count, arena))
+        return copy;
+    ll_complain(diags, (struct ll_place){0}, "memory ran out");
+    return NULL;
+}
+
+/* A column of an expression's values; that of a column alone is there already. */
+static bool frame_view_add_column(struct ll_data_frame *frame, const char *name, struct ll_arena *arena,
+                                  struct ll_diags *diags)
+{
+    struct view view = {frame, 0};
+    const struct ll_data_column *column = ll_data_frame_column(frame, name);
+    if (column && frame_view_is_number(column))
+        return true;
+    const struct ll_expression *expression = parse(&view, name, arena, diags);
+    if (!expression)
+        return false;
+    double *numbers = ll_alloc(arena, frame->row_count, sizeof *numbers);
+    if (!numbers)
+        return ll_complain(diags, (struct ll_place){0}, "memory ran out");
+    for (; view.row < frame->row_count; view.row++)
+        numbers[view.row] = ll_expression_value(expression, value_of, &view);
+    ((struct ll_data_column *)frame->columns)[frame->column_count++] = (struct ll_data_column){
+        .name = name, .numbers = numbers, .base = ll_expression_value(expression, base_of, &view)};
+    return true;
+}
+
+const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame, const char *name, bool most,
+                                               bool first, struct ll_arena *arena, struct ll_diags *diags)
+{
+    struct ll_data_frame *copy = copy_frame(frame, 1, arena);
+    const char *text = ll_format(arena, "%s %s", most ? "max" : "min", name);
+    if (!copy || !text) {
+        ll_complain(diags, (struct ll_place){0}, "memory ran out");
+        return NULL;
+    }
+    if (first)
+        copy->objective_count = 0;
+    if (copy->objective_count == LL_MOST_OBJECTIVES) {
+        ll_complain(diags, (struct ll_place){0}, "more than %d objectives", LL_MOST_OBJECTIVES);
+        return NULL;
+    }
+    if (!frame_view_add_column(copy, name, arena, diags))
+        return NULL;
+    copy->objectives[copy->objective_count].text = text;
+    copy->objectives[copy->objective_count].name = name;
+    copy->objectives[copy->objective_count++].most = most;
+    return copy;
+}
+
+static bool has_all(const struct ll_findings *findings, uint64_t row)
+{
+    for (size_t k = 0; k < findings->frame->objective_count; k++)
+        if (!isfinite(findings->objectives[k]->numbers[row]))
+            return false;
+    return findings->frame->verdicts[row] == LL_VERDICT_VALID;
+}
+
+static bool find_valid(struct ll_findings *findings, struct ll_arena *arena)
+{
+    const struct ll_data_frame *frame = findings->frame;
+    size_t objectives = frame->objective_count;
+    uint64_t *valid = ll_alloc(arena, frame->row_count, sizeof *valid);
+    for (uint64_t row = 0; valid && row < frame->row_count; row++)
+        if (has_all(findings, row))
+            valid[findings->valid_count++] = row;
+    double *values = ll_alloc(arena, findings->valid_count * objectives, sizeof *values);
+    for (uint64_t v = 0; valid && values && v < findings->valid_count; v++)
+        for (size_t k = 0; k < objectives; k++) {
+            double value = findings->objectives[k]->numbers[valid[v]];
+            values[v * objectives + k] = frame->objectives[k].most ? -value : value;
+        }
+    findings->valid = valid;
+    findings->values = values;
+    return valid && values;
+}
+
+static bool find_front(struct ll_findings *findings, struct ll_arena *arena)
+{
+    uint64_t *front = ll_alloc(arena, findings->valid_count, sizeof *front), count = 0;
+    uint64_t *scratch = ll_alloc(arena, findings->valid_count, sizeof *scratch);
+    size_t objectives = findings->frame->objective_count;
+    if (!front || !scratch ||
+        ll_pareto_front(findings->values, findings->valid_count, objectives, front, &count) != LL_OK)
+        return false;
+    ll_pareto_sort(findings->values, objectives, 0, front, scratch, count);
+    for (uint64_t i = 0; i < count; i++)
+        front[i] = findings->valid[front[i]];
+    findings->front = front;
+    findings->front_count = count;
+    return true;
+}
+
+/* Whether a is better in one objective or, at equality, in the first of the others that tells them apart: so
+ * who wins is on the front. */
+static bool is_better(const double *a, const double *b, size_t objectives, size_t first)
+{
+    if (a[first] != b[first])
+        return a[first] < b[first];
+    for (size_t k = 0; k < objectives; k++)
+        if (a[k] != b[k])
+            return a[k] < b[k];
+    return false;
+}
+
+static void find_winners(struct ll_findings *findings)
+{
+    size_t objectives = findings->frame->objective_count;
+    for (size_t k = 0; k < objectives; k++) {
+        uint64_t best = 0;
+        for (uint64_t v = 1; v < findings->valid_count; v++)
+            if (is_better(&findings->values[v * objectives], &findings->values[best * objectives], objectives,
+                          k))
+                best = v;
+        findings->winners[k] = findings->valid_count ? findings->valid[best] : LL_NO_ROW;
+    }
+}
+
+static bool is_numeric(const struct ll_data_column *axis)
+{
+    for (uint32_t i = 0; i < axis->value_count; i++)
+        if (isnan(axis->values[i].number))
+            return false;
+    return true;
+}
+
+/* The values, or their logarithms where these are wanted and all values that are finite have some. NULL: no
+ * memory. */
+static const double *perhaps_logs(const double *values, uint64_t count, bool logs, struct ll_arena *arena)
+{
+    for (uint64_t i = 0; i < count && logs; i++)
+        logs = !(values[i] <= 0);
+    if (!logs)
+        return values;
+    double *changed = ll_alloc(arena, count, sizeof *changed);
+    for (uint64_t i = 0; changed && i < count; i++)
+        changed[i] = log(values[i]);
+    return changed;
+}
+
+static bool find_weights(struct ll_findings *findings, struct ll_arena *arena)
+{
+    const struct ll_data_frame *frame = findings->frame;
+    struct ll_predictor *parameters = ll_alloc(arena, frame->axis_count, sizeof *parameters);
+    double *weights = ll_alloc(arena, frame->axis_count * frame->objective_count, sizeof *weights);
+    bool done = parameters && weights;
+    for (size_t a = 0; done && a < frame->axis_count; a++) {
+        const struct ll_data_column *axis = &frame->columns[a];
+        if (!is_numeric(axis))
+            parameters[a] =
+                (struct ll_predictor){.choices = axis->choices, .choice_count = axis->value_count};
+        else
+            parameters[a].numbers = perhaps_logs(axis->numbers, frame->row_count, findings->logs, arena);
+        done = parameters[a].numbers || parameters[a].choices;
+    }
+    for (size_t k = 0; done && k < frame->objective_count; k++) {
+        const double *target =
+            perhaps_logs(findings->objectives[k]->numbers, frame->row_count, findings->logs, arena);
+        done = target && ll_regress(parameters, frame->axis_count, target, frame->row_count,
+                                    &weights[k * frame->axis_count], &findings->r2[k]) == LL_OK;
+    }
+    findings->weights = weights;
+    return done;
+}
+
+const struct ll_findings *ll_findings_new(const struct ll_data_frame *frame, bool logs,
+                                          struct ll_arena *arena)
+{
+    struct ll_findings *findings = ll_alloc(arena, 1, sizeof *findings);
+    if (!findings)
+        return NULL;
+    findings->frame = frame;
+    findings->logs = logs;
+    for (size_t k = 0; k < frame->objective_count; k++)
+        findings->objectives[k] = ll_data_frame_column(frame, frame->objectives[k].name);
+    if (!find_valid(findings, arena) || !find_front(findings, arena) || !find_weights(findings, arena))
+        return NULL;
+    find_winners(findings);
+    return findings;
+}
+
+static double heaviest(const struct ll_findings *findings, size_t axis)
+{
+    const struct ll_data_frame *frame = findings->frame;
+    double most = frame->columns[axis].value_count > 1 ? 0 : -1;
+    for (size_t k = 0; k < frame->objective_count && most >= 0; k++)
+        most = fmax(most, fabs(findings->weights[k * frame->axis_count + axis]));
+    return most;
+}
+
+const size_t *ll_findings_axes(const struct ll_findings *findings, struct ll_arena *arena)
+{
+    size_t count = findings->frame->axis_count, *order = ll_alloc(arena, count, sizeof *order);
+    for (size_t i = 0; order && i < count; i++) {
+        size_t at = i;
+        for (; at > 0 && heaviest(findings, i) > heaviest(findings, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
 }

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/arena.h"
+
 enum { FEW = 512 }; /* pairs that are quicker compared than divided */
 
 struct search {
@@ -255,4 +257,191 @@ enum ll_status ll_pareto_front(const double *values, uint64_t count, size_t obje
     free(search.struck);
     free(lists);
     return status;
+}
+
+/* Sorted by the first objective: whoever dominates a point stands before it, whom it dominates behind it.
+ * With two objectives the second one falls all along, so that only the last point before is to be asked. */
+
+static const double *archive_point(const struct ll_archive *archive, uint64_t i)
+{
+    return &archive->values[i * archive->objectives];
+}
+
+/* How many points have a first objective of at most this. */
+static uint64_t place_of(const struct ll_archive *archive, double first)
+{
+    uint64_t low = 0, high = archive->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (archive_point(archive, middle)[0] <= first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool as_good(const double *a, const double *b, size_t objectives)
+{
+    size_t k = 0;
+    while (k < objectives && a[k] <= b[k])
+        k++;
+    return k == objectives;
+}
+
+/* The least of those before `end` that can have something to say. */
+static uint64_t first_asked(const struct ll_archive *archive, uint64_t end)
+{
+    return archive->objectives <= 2 && end > 0 ? end - 1 : 0;
+}
+
+bool ll_archive_beats(const struct ll_archive *archive, const double *bound)
+{
+    uint64_t end = place_of(archive, bound[0]);
+    for (uint64_t i = end, first = first_asked(archive, end); i-- > first;)
+        if (ll_dominates(archive_point(archive, i), bound, archive->objectives))
+            return true;
+    return false;
+}
+
+/* Takes out the points from `begin` on that the values dominate. */
+static void clear_behind(struct ll_archive *archive, uint64_t begin, const double *values)
+{
+    uint64_t kept = begin;
+    size_t row = archive->objectives * sizeof *values;
+    for (uint64_t i = begin; i < archive->count; i++)
+        if (!as_good(values, archive_point(archive, i), archive->objectives))
+            memmove(&archive->values[kept++ * archive->objectives], archive_point(archive, i), row);
+    archive->count = kept;
+}
+
+bool ll_archive_add(struct ll_archive *archive, const double *values)
+{
+    size_t k = archive->objectives;
+    for (size_t j = 0; j < k; j++)
+        if (isnan(values[j]))
+            return true;
+    uint64_t at = place_of(archive, values[0]), begin = at;
+    for (uint64_t i = at, first = first_asked(archive, at); i-- > first;)
+        if (as_good(archive_point(archive, i), values, k))
+            return true;
+    if (!ll_grow(&archive->values, &archive->capacity, (archive->count + 1) * k, sizeof *values))
+        return false;
+    while (begin > 0 && archive_point(archive, begin - 1)[0] == values[0])
+        begin--;
+    clear_behind(archive, begin, values);
+    at = place_of(archive, values[0]);
+    memmove(&archive->values[(at + 1) * k], &archive->values[at * k],
+            (archive->count - at) * k * sizeof *values);
+    memcpy(&archive->values[at * k], values, k * sizeof *values);
+    archive->count++;
+    return true;
+}
+
+void ll_archive_release(struct ll_archive *archive)
+{
+    free(archive->values);
+    *archive = (struct ll_archive){.objectives = archive->objectives};
+}
+
+/* Non-dominated sorting and crowding, as NSGA-II has them. Every point counts how many dominate it; the front
+ * is those with none; taking it away lowers the counts of whom it dominates, which gives the next front. */
+
+struct field {
+    const double *values, *violations;
+    size_t objectives;
+};
+
+static double value_or_infinite(double value)
+{
+    return isnan(value) ? INFINITY : value;
+}
+
+static bool beats(const struct field *field, uint64_t a, uint64_t b)
+{
+    if (field->violations && field->violations[a] != field->violations[b])
+        return field->violations[a] < field->violations[b];
+    bool better = false;
+    for (size_t k = 0; k < field->objectives; k++) {
+        double x = value_or_infinite(field->values[a * field->objectives + k]);
+        double y = value_or_infinite(field->values[b * field->objectives + k]);
+        if (x > y)
+            return false;
+        better |= x < y;
+    }
+    return better;
+}
+
+/* members: those whose counts are zero at last; each front lies behind the one before. */
+static void rank_all(const struct field *field, uint64_t count, uint64_t *beaten_by, uint64_t *members,
+                     uint32_t *ranks)
+{
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        for (uint64_t j = 0; j < count; j++)
+            beaten_by[i] += beats(field, j, i);
+        if (beaten_by[i] == 0)
+            members[end++] = i;
+    }
+    uint32_t rank = 0;
+    for (uint64_t begin = 0; begin < end; rank++) {
+        uint64_t front_end = end;
+        for (; begin < front_end; begin++) {
+            ranks[members[begin]] = rank;
+            for (uint64_t j = 0; j < count; j++)
+                if (beats(field, members[begin], j) && --beaten_by[j] == 0)
+                    members[end++] = j;
+        }
+    }
+}
+
+enum ll_status ll_pareto_ranks(const double *values, const double *violations, uint64_t count,
+                               size_t objectives, uint32_t *ranks)
+{
+    struct field field = {values, violations, objectives};
+    uint64_t *lists = calloc(count ? 2 * count : 1, sizeof *lists);
+    if (!lists)
+        return LL_NO_MEMORY;
+    rank_all(&field, count, lists, lists + count, ranks);
+    free(lists);
+    return LL_OK;
+}
+
+struct neighbour {
+    double value;
+    uint64_t member;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct neighbour *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return (x->member > y->member) - (x->member < y->member);
+}
+
+static void add_objective(struct neighbour *sorted, uint64_t count, double *distances)
+{
+    qsort(sorted, count, sizeof *sorted, by_value);
+    double extent = sorted[count - 1].value - sorted[0].value;
+    distances[sorted[0].member] = distances[sorted[count - 1].member] = INFINITY;
+    for (uint64_t i = 1; i + 1 < count && extent > 0 && isfinite(extent); i++)
+        distances[sorted[i].member] += (sorted[i + 1].value - sorted[i - 1].value) / extent;
+}
+
+enum ll_status ll_pareto_crowding(const double *values, size_t objectives, const uint64_t *members,
+                                  uint64_t count, double *distances)
+{
+    struct neighbour *sorted = calloc(count ? count : 1, sizeof *sorted);
+    if (!sorted)
+        return LL_NO_MEMORY;
+    for (uint64_t m = 0; m < count; m++)
+        distances[m] = 0;
+    for (size_t k = 0; k < objectives && count; k++) {
+        for (uint64_t m = 0; m < count; m++)
+            sorted[m] = (struct neighbour){value_or_infinite(values[members[m] * objectives + k]), m};
+        add_objective(sorted, count, distances);
+    }
+    free(sorted);
+    return LL_OK;
 }

@@ -10,12 +10,12 @@
 #ifndef LL_SIM_EXPLORE_PARETO_H
 #define LL_SIM_EXPLORE_PARETO_H
 
-#include "tracer/base/arena.h"
-#include "tracer/base/diag.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
 
 /* Whether a dominates b; neither has a NaN. */
 bool ll_dominates(const double *a, const double *b, size_t objectives);
@@ -44,5 +44,32 @@ enum ll_status ll_pareto_crowding(const double *values, size_t objectives, const
  * equal ones stay as they were. scratch has room for count / 2. NaN may not occur. */
 void ll_pareto_sort(const double *values, size_t objectives, size_t first, uint64_t *order, uint64_t *scratch,
                     uint64_t count);
+
+/* The front of what is known so far, and what it proves about points that were not tried.
+ *
+ * A bound of a point gives for each objective a value that the point cannot get below. When a known point
+ * dominates the bound, it dominates the point, whatever its values are: at least as good as the bound in all
+ * objectives and better in one, so it is than the point. Such a point is on no front, and trying it is a
+ * waste; leaving it out never changes a front.
+ *
+ * An archive starts as {.objectives = k} and belongs to one thread at a time; asking changes nothing, so many
+ * may ask while nobody adds. */
+
+struct ll_archive {
+    size_t objectives;
+    double *values; /* of the points on the front, one after the other, the least first objective first */
+    uint64_t count, capacity;
+};
+
+/* Adds a point unless one that is there is as good in all objectives; those that it dominates go. One with a
+ * NaN is never added. False when memory ran out: the archive is then as it was, and proves less. */
+bool ll_archive_add(struct ll_archive *archive, const double *values);
+
+/* Whether some point that is there dominates every point with this bound. A bound that knows nothing of an
+ * objective says -INFINITY. */
+bool ll_archive_beats(const struct ll_archive *archive, const double *bound);
+
+/* Frees the points; the archive is empty and usable afterwards. */
+void ll_archive_release(struct ll_archive *archive);
 
 #endif

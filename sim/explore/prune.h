@@ -8,7 +8,7 @@
 #ifndef LL_SIM_EXPLORE_PRUNE_H
 #define LL_SIM_EXPLORE_PRUNE_H
 
-#include "sim/explore/archive.h"
+#include "sim/explore/pareto.h"
 #include "sim/explore/variants.h"
 
 /* Whether all objectives of the space have a bound. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/explore/sweep.h"
 
-#include "sim/explore/archive.h"
+#include "sim/explore/pareto.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/random.h"
 #include "tracer/base/diag.h"

@@ -3,7 +3,7 @@
  * of a point. Recordings have an index of model axes alone, so that plans share them. */
 #include "sim/explore/variants.h"
 
-#include "sim/explore/key.h"
+#include "sim/explore/database.h"
 #include "sim/parallel/together.h"
 #include "tracer/base/json.h"
 

@@ -5,7 +5,7 @@
 #define LL_SIM_EXPLORE_VARIANTS_H
 
 #include "sim/explore/evaluate.h"
-#include "sim/explore/least.h"
+#include "sim/explore/bound.h"
 #include "sim/parallel/spread.h"
 #include "sim/replay/replay.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/archive.h"
 #include "sim/explore/pareto.h"
 
 enum { MOST = 400, MOST_OBJECTIVES = 5 };

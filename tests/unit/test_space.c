@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/key.h"
+#include "sim/explore/database.h"
 #include "sim/explore/search.h"
 #include "sim/explore/space.h"
 #include "sim/explore/sweep.h"

@@ -12,8 +12,8 @@
  *
  * Convolutions count neither way on machines whose software convolves in a transformed domain: that needs
  * fewer products. */
-#ifndef LL_SIM_EXPLORE_LEAST_H
-#define LL_SIM_EXPLORE_LEAST_H
+#ifndef LL_SIM_EXPLORE_BOUND_H
+#define LL_SIM_EXPLORE_BOUND_H
 
 #include "sim/replay/replay.h"
 
