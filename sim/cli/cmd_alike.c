@@ -5,7 +5,6 @@
  * saw. */
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/paths.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
 #include "sim/study/statistics.h"

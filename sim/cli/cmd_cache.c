@@ -1,19 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline cache: one op's loops, address by address, through a machine's caches and its DRAM. */
-#include "sim/cli/accesses.h"
-#include "sim/cli/bursts.h"
-#include "sim/cli/command.h"
-#include "sim/cli/interrupt.h"
-#include "sim/cli/load.h"
-#include "sim/cli/paths.h"
-#include "sim/cli/ticker.h"
-#include "sim/replay/cached.h"
-#include "sim/report/table.h"
-#include "tracer/base/json.h"
-
+/* What is asked of memory as a file: for each 64 bytes of an access a line with LD or ST and the address, as
+ * load-store traces of Ramulator 2 have it. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/cli/bursts.h"
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
+#include "sim/replay/cached.h"
+#include "sim/report/table.h"
+#include "tracer/base/arena.h"
+#include "tracer/base/file.h"
+#include "tracer/base/json.h"
+
+struct ll_access_file;
+
+enum { LINE_BYTES = 64 };
+
+struct ll_access_file {
+    const char *path, *part;
+    FILE *stream;
+    int error; /* the first one, as errno */
+};
+
+/* One that takes the place of `path` when it is closed; in the arena. NULL after saying what is wrong. */
+static struct ll_access_file *access_file_open(const char *path, struct ll_arena *arena)
+{
+    if (!ll_may_replace(path))
+        return NULL;
+    struct ll_access_file *file = ll_alloc(arena, 1, sizeof *file);
+    const char *part = file ? ll_path_beside(arena, path) : NULL;
+    FILE *stream = part ? fopen(part, "w") : NULL;
+    if (!stream) {
+        ll_failed("%s: %s", path, part ? strerror(errno) : "memory ran out");
+        return NULL;
+    }
+    *file = (struct ll_access_file){.path = path, .part = part, .stream = stream};
+    return file;
+}
+
+/* Adds an access to the file; an ll_cache_listener. */
+static void access_file_add(void *context, uint64_t address, uint64_t bytes, bool write)
+{
+    struct ll_access_file *file = context;
+    for (uint64_t at = address; at < address + bytes && !file->error; at += LINE_BYTES)
+        if (fprintf(file->stream, "%s 0x%" PRIx64 "\n", write ? "ST" : "LD", at) < 0)
+            file->error = errno;
+}
+
+/* Whether nothing was lost so far. */
+static bool access_file_is_well(const struct ll_access_file *file)
+{
+    return !file->error;
+}
+
+/* Ends the file, which is kept if it is done and all of it could be written; what was there stays otherwise.
+ * False after saying what could not be written. */
+static bool access_file_close(struct ll_access_file *file, bool done)
+{
+    if (fclose(file->stream) != 0 && !file->error)
+        file->error = errno;
+    enum ll_status kept = ll_path_keep(file->part, file->path, done && !file->error);
+    if (file->error)
+        ll_failed("%s: %s", file->path, strerror(file->error));
+    else if (kept != LL_OK)
+        ll_failed("%s: %s", file->path, ll_status_text(kept));
+    return !file->error && kept == LL_OK;
+}
+
+/* leadline cache: one op's loops, address by address, through a machine's caches and its DRAM. */
 
 /* Sizes of a level's shape for the table: "64 x 8 x 64 B". */
 static const char *shape_text(struct ll_arena *arena, const struct ll_cache_level *shape)
@@ -301,7 +361,7 @@ static bool goes_on(void *context, uint64_t accesses)
         fprintf(stderr, "%s accesses", ll_grouped(&text, accesses));
         fflush(stderr);
     }
-    return !*watch->interrupted && (!watch->file || ll_access_file_is_well(watch->file));
+    return !*watch->interrupted && (!watch->file || access_file_is_well(watch->file));
 }
 
 /* Runs it, and shows what it gave, of a part if it was interrupted. */
@@ -310,7 +370,7 @@ static int run_and_show(struct shown *shown, uint64_t level, uint64_t most)
     struct ll_cached_op cached;
     const char *path = ll_value(shown->args, "accesses", NULL);
     struct watch watch = {.ticker = ll_ticker_new(true)};
-    if (path && !(watch.file = ll_access_file_open(path, shown->args->arena)))
+    if (path && !(watch.file = access_file_open(path, shown->args->arena)))
         return LL_FAILED;
     watch.interrupted = ll_catch_interrupts();
     bool done = ll_run_cached(shown->prepared, shown->machine,
@@ -319,11 +379,11 @@ static int run_and_show(struct shown *shown, uint64_t level, uint64_t most)
                                                           .most = most,
                                                           .progress = goes_on,
                                                           .progress_context = &watch,
-                                                          .listener = path ? ll_access_file_add : NULL,
+                                                          .listener = path ? access_file_add : NULL,
                                                           .listener_context = watch.file},
                               &cached);
     ll_ticker_clear(&watch.ticker);
-    if (watch.file && !ll_access_file_close(watch.file, done))
+    if (watch.file && !access_file_close(watch.file, done))
         return LL_FAILED;
     if (!done)
         return ll_failed("memory ran out");

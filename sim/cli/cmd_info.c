@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline info T.llt: what a trace holds. */
-#include "sim/cli/accounts.h"
+#include "sim/cli/options.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/rebatch.h"
 #include "sim/machine/quantity.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/table.h"

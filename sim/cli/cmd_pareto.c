@@ -1,18 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline pareto: the best designs of a sweep, and why they are the best. */
-#include "sim/cli/command.h"
-#include "sim/cli/designs.h"
-#include "sim/cli/pareto_files.h"
-#include "sim/explore/findings.h"
-#include "sim/report/table.h"
-#include "tracer/base/file.h"
-#include "tracer/base/json.h"
-
+/* What `leadline pareto` draws: figures and the page. */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/cli/cmd_sweep.h"
+#include "sim/cli/command.h"
+#include "sim/cli/outputs.h"
+#include "sim/explore/chart.h"
+#include "sim/explore/findings.h"
+#include "sim/explore/store.h"
+#include "sim/explore/sweep_page.h"
+#include "sim/report/table.h"
+#include "tracer/base/file.h"
+#include "tracer/base/json.h"
+
+/* Whether --figure or --html ask for files. */
+static bool pareto_draws(const struct ll_args *args)
+{
+    return ll_value(args, "figure", NULL) || ll_value(args, "html", NULL);
+}
+
+/* The command as it was typed, options first; NULL when memory ran out. */
+static const char *command_line(const struct ll_args *args)
+{
+    struct ll_str line = {0};
+    ll_str_addf(&line, "leadline pareto %s", args->words[0]);
+    for (size_t i = 0; i < args->given_count; i++) {
+        const char *value = args->given[i].value;
+        bool quoted = value && strpbrk(value, " <>()|&;*");
+        ll_str_addf(&line, " --%s", args->given[i].option->name);
+        if (value)
+            ll_str_addf(&line, quoted ? " \"%s\"" : " %s", value);
+    }
+    const char *copy = line.failed ? NULL : ll_copy_text(args->arena, line.text, line.length);
+    ll_str_release(&line);
+    return copy;
+}
+
+static bool find_chart(const char *name, enum ll_chart *chart)
+{
+    const char *names[LL_CHART_COUNT];
+    for (unsigned c = 0; c < LL_CHART_COUNT; c++) {
+        names[c] = ll_chart_name(c);
+        *chart = c;
+        if (strcmp(name, names[c]) == 0)
+            return true;
+    }
+    ll_unknown("figure", name, names, LL_CHART_COUNT, "leadline pareto --help");
+    return false;
+}
+
+/* Whether the figure shows what is asked of it; --log may be for the page beside it. */
+static bool is_heeded(const struct ll_args *args, enum ll_chart chart)
+{
+    static const char *const axes[] = {"across", "up", NULL}, *const objective[] = {"of", NULL},
+                             *const logs[] = {"log", NULL};
+    unsigned heeds = ll_chart_heeds(chart);
+    return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --figure front and heat")) &&
+           (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --figure heat")) &&
+           (heeds & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
+            ll_without(args, logs, "is for weights, which --figure sensitivity and --html show"));
+}
+
+static int draw_figure(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
+{
+    const char *output = ll_value(args, "output", NULL);
+    const struct ll_chart_wish wish = {.x = ll_value(args, "across", NULL),
+                                       .y = ll_value(args, "up", NULL),
+                                       .objective = ll_value(args, "of", NULL)};
+    enum ll_chart chart;
+    struct ll_str svg = {0};
+    if (!find_chart(ll_value(args, "figure", NULL), &chart) || !is_heeded(args, chart))
+        return LL_WRONG;
+    if (!output)
+        return ll_wrong("--figure: no file to write; name one with -o");
+    if (!ll_chart_draw(chart, findings, &wish, &svg, diags)) {
+        ll_str_release(&svg);
+        return diags->count ? LL_WRONG : ll_failed("memory ran out");
+    }
+    return ll_write_file(output, &svg) ? LL_DONE : LL_FAILED;
+}
+
+static int write_page(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
+{
+    const char *sweep = ll_data_frame_fact(findings->frame, "sweep");
+    const struct ll_sweep_page page = {
+        .title = sweep ? sweep : args->words[0], .command = command_line(args), .version = LL_VERSION};
+    struct ll_str text = {0};
+    if (!page.command || !ll_sweep_page(findings, &page, &text, diags)) {
+        ll_str_release(&text);
+        return ll_failed("memory ran out");
+    }
+    return ll_write_file(ll_value(args, "html", NULL), &text) ? LL_DONE : LL_FAILED;
+}
+
+/* Writes the figure and the page that the options ask for. An exit status; complaints go to diags. */
+static int pareto_draw(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
+{
+    int status = ll_value(args, "figure", NULL) ? draw_figure(args, findings, diags) : LL_DONE;
+    if (status == LL_DONE && ll_value(args, "html", NULL))
+        status = write_page(args, findings, diags);
+    return status;
+}
+
+/* leadline merge: joins the databases of a sweep's shards. */
+
+static int tell(const struct ll_args *args, const char *output, uint64_t points)
+{
+    struct ll_str out = {0};
+    struct ll_human count;
+    const char *missing = ll_store_missing(output, args->arena);
+    if (missing)
+        fprintf(stderr, "%s: %s\n", output, missing);
+    if (ll_flag(args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_json_open_object(&json);
+        ll_json_put_text(&json, "database", output);
+        ll_json_put_count(&json, "files", args->word_count);
+        ll_json_put_count(&json, "points", points);
+        ll_json_put_text(&json, "missing", missing);
+        ll_json_close_object(&json);
+    } else
+        ll_str_addf(&out, "%s points of %zu files -> %s\n", ll_grouped(&count, points), args->word_count,
+                    output);
+    return ll_print(&out);
+}
+
+static int run(const struct ll_args *args)
+{
+    const char *output = ll_value(args, "output", NULL);
+    struct ll_diags diags = {0};
+    uint64_t points;
+    if (!output)
+        return ll_wrong("no file to write; name one with -o");
+    const volatile sig_atomic_t *interrupted = ll_catch_interrupts();
+    bool merged = ll_store_merge(output, args->words, args->word_count, interrupted, &points, &diags);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    if (merged)
+        return tell(args, output, points);
+    return *interrupted ? LL_INTERRUPTED : LL_WRONG;
+}
+
+static const struct ll_option options[] = {
+    {"output", 'o', "R.db", "the database to write; it must not exist yet"},
+    {0},
+};
+
+const struct ll_command ll_command_merge = {
+    .name = "merge",
+    .synopsis = "R.1of8.db R.2of8.db... -o R.db",
+    .summary = "join the databases of a sweep's shards",
+    .examples = "  leadline merge arrays.?of8.db -o arrays.db\n"
+                "  leadline merge monday.db tuesday.db -o both.db --json\n",
+    .options = options,
+    .writes = (const char *const[]){"output", NULL},
+    .least_words = 1,
+    .most_words = 10000,
+    .run = run,
+};
+
+/* leadline pareto: the best designs of a sweep, and why they are the best. */
 
 enum { SHOWN = 20 };
 
@@ -486,7 +638,7 @@ static bool is_one_answer(const struct ll_args *args)
         ll_wrong("--csv and --json exclude each other");
         return false;
     }
-    return (!ll_pareto_draws(args) ||
+    return (!pareto_draws(args) ||
             ll_without(args, printed, "is for what is printed, not for --figure and --html")) &&
            (ll_value(args, "figure", NULL) || ll_without(args, of_figures, "is for --figure")) &&
            (csv || ll_without(args, of_csv, "is for --csv")) &&
@@ -495,7 +647,7 @@ static bool is_one_answer(const struct ll_args *args)
             ll_without(args, of_text, "is for people; --csv and --json print the whole front"));
 }
 
-static int run(const struct ll_args *args)
+static int pareto_run(const struct ll_args *args)
 {
     struct answer *a = calloc(1, sizeof *a);
     if (!a)
@@ -503,7 +655,7 @@ static int run(const struct ll_args *args)
     a->args = args;
     int status = is_one_answer(args) ? read_frame(a) : LL_WRONG;
     if (status == LL_DONE)
-        status = ll_pareto_draws(args)   ? ll_pareto_draw(args, a->found, &a->diags)
+        status = pareto_draws(args)      ? pareto_draw(args, a->found, &a->diags)
                  : ll_flag(args, "csv")  ? (ll_flag(args, "weights") ? print_weights_csv : print_csv)(a)
                  : ll_flag(args, "json") ? print_json(a)
                                          : show(a);
@@ -513,7 +665,7 @@ static int run(const struct ll_args *args)
     return status;
 }
 
-static const struct ll_option options[] = {
+static const struct ll_option pareto_options[] = {
     {"min", 0, "A,B",
      "minimize these instead of the sweep's objectives: results, parameters, or expressions of them"},
     {"max", 0, "A,B", "maximize these, likewise"},
@@ -544,9 +696,9 @@ const struct ll_command ll_command_pareto = {
                 "-o heat.svg\n",
     .details = "A point is on the front when no other valid point is at least as good in every objective and "
                "better in one.\n",
-    .options = options,
+    .options = pareto_options,
     .writes = (const char *const[]){"output", "html", NULL},
     .least_words = 1,
     .most_words = 1,
-    .run = run,
+    .run = pareto_run,
 };

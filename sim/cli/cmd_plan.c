@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline plan: how to spread a step over devices. */
-#include "sim/cli/changes.h"
+#include "sim/cli/options.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/paths.h"
-#include "sim/cli/rebatch.h"
-#include "sim/cli/ticker.h"
+#include "sim/cli/outputs.h"
 #include "sim/parallel/search.h"
 #include "sim/report/table.h"
 #include "sim/report/warnings.h"

@@ -1,17 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline record MODEL: runs a reference workload here, recording every op. */
-#include "sim/cli/command.h"
-#include "sim/cli/foreign.h"
-#include "sim/cli/foreign_plan.h"
-#include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
-#include "sim/cli/workload.h"
-#include "sim/report/table.h"
-#include "tracer/base/json.h"
+#define _POSIX_C_SOURCE 200809L
+#include "sim/cli/cmd_record.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
+#include "sim/cli/record_program.h"
+#include "sim/cli/record_setup.h"
+#include "sim/report/table.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/json.h"
+
+static bool read_settings(const struct ll_args *args, struct ll_run_options *options)
+{
+    struct ll_setting *settings = ll_alloc(args->arena, args->given_count + 1, sizeof *settings);
+    const char *given;
+    for (size_t i = 0; settings && (given = ll_value_at(args, "param", i)); i++) {
+        const char *equals = strchr(given, '=');
+        if (!equals || equals == given) {
+            ll_wrong("-p %s: expected key=value", given);
+            return false;
+        }
+        settings[i].key = ll_copy_text(args->arena, given, (size_t)(equals - given));
+        settings[i].value = equals + 1;
+        options->setting_count = i + 1;
+    }
+    options->settings = settings;
+    return settings != NULL;
+}
+
+bool ll_read_run_options(const struct ll_args *args, struct ll_run_options *options)
+{
+    uint64_t threads;
+    if (!ll_value_count(args, "batch", 1, 1 << 30, 0, &options->batch) ||
+        !ll_value_count(args, "seed", 0, UINT64_MAX - 1, 1, &options->seed) ||
+        !ll_value_count(args, "threads", 1, 4096, 0, &threads) || !read_settings(args, options))
+        return false;
+    options->threads = (unsigned)threads;
+    return true;
+}
+
+/* Where lines stay, as in a file, no more of them than a page, however many steps. */
+enum { MOST_LINES = 40 };
+
+/* Tells a step on standard error, as the progress function of a run. */
+static void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
+{
+    const struct ll_progress *progress = context;
+    struct ll_human time, left;
+    if (!progress->terminal && step < steps && step % (steps / MOST_LINES + 1) != 0)
+        return;
+    fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64, progress->terminal ? "\r\033[K" : "", step, steps);
+    if (step_s > 0)
+        fprintf(stderr, "  %s", ll_si(&time, step_s, "s"));
+    if (isfinite(loss))
+        fprintf(stderr, "  loss %.4g", loss);
+    if (progress->terminal && step < steps && step_s > 0)
+        fprintf(stderr, "  %s left", ll_si(&left, step_s * (double)(steps - step), "s"));
+    if (!progress->terminal || step == steps)
+        fputc('\n', stderr);
+    fflush(stderr);
+}
+
+/* Once: a study runs many workloads. */
+static void say_better_core(const struct ll_run_report *report)
+{
+    static bool said;
+    if (report->better_core && !said)
+        fprintf(stderr,
+                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
+                report->blas_core, report->better_core);
+    said = said || report->better_core;
+}
+
+int ll_run_workload(const struct ll_model *model, const struct ll_run_options *options,
+                    struct ll_run_report *report)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    int64_t *values = calloc(model->param_count + 1, sizeof *values);
+    *report = (struct ll_run_report){0};
+    if (!diags || !values) {
+        free(diags);
+        free(values);
+        return ll_failed("memory ran out");
+    }
+    bool right = ll_model_settings(model, options->settings, options->setting_count, values, diags);
+    if (options->data && !model->data)
+        right = ll_complain(diags, (struct ll_place){0}, "%s makes its own data; there is none to read",
+                            model->name);
+    else if (options->data && access(options->data, F_OK) != 0)
+        right = ll_complain(diags, (struct ll_place){.file = options->data}, "%s",
+                            ll_status_text(ll_status_of(errno, LL_CANNOT_OPEN)));
+    bool done = right && (!options->samples || ll_make_folder(options->samples)) &&
+                ll_model_run(model, options, report, diags);
+    ll_print_diags(diags);
+    ll_diags_release(diags);
+    free(diags);
+    free(values);
+    if (done)
+        say_better_core(report);
+    return done ? LL_DONE : right && !report->refused ? LL_FAILED : LL_WRONG;
+}
+
+/* leadline record MODEL: runs a reference workload here, recording every op. */
 
 static bool read_options(const struct ll_args *args, const struct ll_model *model,
                          struct ll_run_options *options)
@@ -184,4 +283,149 @@ const struct ll_command ll_command_record = {
     .least_words = 1,
     .most_words = SIZE_MAX,
     .run = run,
+};
+
+/* leadline train MODEL: does a reference workload learn? Its scores on unseen samples before and after. */
+
+/* The model's lesson, then what the user set: of two values of a key the last one counts. */
+static bool read_lesson(const struct ll_args *args, const struct ll_model *model,
+                        struct ll_run_options *train_options)
+{
+    static const char *const of_shows[] = {"output", NULL};
+    const struct ll_lesson *lesson = &model->lesson;
+    size_t known = 0;
+    if (lesson->steps == 0) {
+        ll_wrong("%s has nothing to learn; leadline record %s runs it", model->name, model->name);
+        return false;
+    }
+    if (!model->shows &&
+        !ll_without(args, of_shows, "is for what a network produces; this one has only scores"))
+        return false;
+    while (known < LL_MOST_LESSON_SETTINGS && lesson->settings[known].key)
+        known++;
+    struct ll_setting *all = ll_alloc(args->arena, known + train_options->setting_count + 1, sizeof *all);
+    if (!all)
+        return false;
+    memcpy(all, lesson->settings, known * sizeof *all);
+    memcpy(all + known, train_options->settings, train_options->setting_count * sizeof *all);
+    train_options->settings = all;
+    train_options->setting_count += known;
+    train_options->train = train_options->evaluate = true;
+    train_options->batch = train_options->batch ? train_options->batch : lesson->batch;
+    train_options->data = ll_value(args, "data", NULL);
+    train_options->samples = ll_value(args, "output", NULL);
+    return ll_value_count(args, "steps", 1, 1 << 30, lesson->steps, &train_options->steps);
+}
+
+static void show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
+{
+    const struct ll_progress *progress = context;
+    uint64_t every = progress->terminal ? 1 : (steps + 9) / 10;
+    if (step % every == 0 || step == steps)
+        ll_show_step(context, step, steps, loss, step_s);
+}
+
+static void scores_json(const struct ll_run_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "scores");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < report->after.count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_text(json, "name", report->after.at[i].name);
+        ll_json_put_text(json, "meaning", report->after.at[i].doc);
+        ll_json_put_number(json, "before", report->before.at[i].value);
+        ll_json_put_number(json, "after", report->after.at[i].value);
+        ll_json_put_text(json, "better", report->after.at[i].falls ? "lower" : "higher");
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static int train_summarise_json(const struct ll_run_options *train_options, const struct ll_model *model,
+                                const struct ll_run_report *report)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "model", model->name);
+    ll_json_put_count(&json, "steps", report->steps);
+    ll_json_put_count(&json, "batch", train_options->batch);
+    ll_json_key(&json, "settings");
+    ll_json_open_object(&json);
+    for (size_t i = 0; i < train_options->setting_count; i++)
+        ll_json_put_text(&json, train_options->settings[i].key, train_options->settings[i].value);
+    ll_json_close_object(&json);
+    ll_json_put_count(&json, "parameters", report->parameters);
+    ll_json_put_number(&json, "median_step_s", report->median_step_s);
+    ll_json_put_number(&json, "first_loss", report->first_loss);
+    ll_json_put_number(&json, "last_loss", report->last_loss);
+    scores_json(report, &json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static int train_summarise(const struct ll_run_options *train_options, const struct ll_model *model,
+                           const struct ll_run_report *report)
+{
+    struct ll_human parameters, time;
+    struct ll_str out = {0};
+    ll_str_addf(&out, "%s  %s parameters, %" PRIu64 " steps of %" PRIu64 ", %s a step", model->name,
+                ll_grouped(&parameters, report->parameters), report->steps, train_options->batch,
+                ll_si(&time, report->median_step_s, "s"));
+    for (size_t i = 0; i < train_options->setting_count; i++)
+        ll_str_addf(&out, "%s -p %s=%s", i ? "" : ", with", train_options->settings[i].key,
+                    train_options->settings[i].value);
+    ll_str_addf(&out, "\n\n");
+    struct ll_table *table = ll_table_new("score|>before|>after|what it is");
+    ll_table_row(table, "loss|%.4g|%.4g|of the first and of the last step", report->first_loss,
+                 report->last_loss);
+    for (size_t i = 0; i < report->after.count; i++)
+        ll_table_row(table, "%s|%.4g|%.4g|%s", report->after.at[i].name, report->before.at[i].value,
+                     report->after.at[i].value, report->after.at[i].doc);
+    ll_table_print(table, ll_screen_width(), &out);
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+static int train_run(const struct ll_args *args)
+{
+    const struct ll_model *model = ll_find_model(args->words[0]);
+    struct ll_run_options train_options = {0};
+    if (!model || !ll_read_run_options(args, &train_options) || !read_lesson(args, model, &train_options))
+        return LL_WRONG;
+    struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
+    struct ll_run_report report;
+    train_options.progress = show_step;
+    train_options.context = &progress;
+    int status = ll_run_workload(model, &train_options, &report);
+    if (status != LL_DONE)
+        return status;
+    return (ll_flag(args, "json") ? train_summarise_json : train_summarise)(&train_options, model, &report);
+}
+
+static const struct ll_option train_options[] = {
+    {"output", 'o', "FOLDER", "folder for samples of what the trained network produces; created if missing"},
+    {"steps", 0, "N", "training steps (default: as the model's lesson says)"},
+    {"batch", 0, "N", "samples per step (default: the lesson's)"},
+    {"param", 'p', "KEY=VALUE",
+     "set a parameter of the model, in place of the lesson's; leadline models NAME lists them"},
+    {"data", 0, "PATH", "real data to learn from; leadline models NAME says which (default: generated)"},
+    {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
+    {"seed", 0, "N", "seed of weights and data (default: 1)"},
+    {0},
+};
+
+const struct ll_command ll_command_train = {
+    .name = "train",
+    .synopsis = "MODEL",
+    .summary = "train a small version of a reference workload and score it on unseen samples",
+    .examples = "  leadline train memnet\n"
+                "  leadline train autoenc -o digits --steps 2000\n",
+    .options = train_options,
+    .repeated = (const char *const[]){"param", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"data", NULL},
+    .least_words = 1,
+    .most_words = 1,
+    .run = train_run,
 };

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline sim: replays traces on machines and shows how long, why, and what to change. */
-#include "sim/cli/changes.h"
+#include "sim/cli/options.h"
 #include "sim/cli/command.h"
 #include "sim/cli/compat.h"
 #include "sim/cli/load.h"
-#include "sim/cli/paths.h"
-#include "sim/cli/plan.h"
-#include "sim/cli/rebatch.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 #include "sim/report/warnings.h"

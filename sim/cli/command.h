@@ -6,13 +6,13 @@
 #ifndef LL_SIM_CLI_COMMAND_H
 #define LL_SIM_CLI_COMMAND_H
 
-#include "tracer/base/arena.h"
-#include "tracer/base/diag.h"
-#include "tracer/base/str.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/str.h"
 
 /* Exit statuses of the program. */
 enum { LL_DONE = 0, LL_FAILED = 1, LL_WRONG = 2, LL_INTERRUPTED = 130 };
@@ -113,5 +113,11 @@ bool ll_write_file(const char *path, struct ll_str *text);
 
 /* Width of the terminal or of COLUMNS, 120 when neither is known. */
 unsigned ll_screen_width(void);
+
+/* A command line, taken apart by the rows of its command. */
+
+/* Runs the command, or says what is wrong with the command line, or prints the command's page. argv[0] is the
+ * command's name. An exit status. */
+int ll_command_run(const struct ll_command *command, int argc, char **argv);
 
 #endif

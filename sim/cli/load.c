@@ -1,17 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
+ * was made: all follows from where the running program lies. */
+#define _XOPEN_SOURCE 700
 #include "sim/cli/load.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sim/cli/command.h"
 #include "sim/machine/quantity.h"
 #include "sim/report/table.h"
+#include "tracer/base/file.h"
+#include "tracer/format/reader.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/scale.h"
-#include "tracer/format/reader.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* The build puts the program into BUILD/sim/cli, and makes BUILD/source a link to the source tree. */
+static const char build_folder[] = "/sim/cli";
+enum { FROM_BIN = 2, FROM_TREE = 3 }; /* names to drop from the program's path */
+
+static size_t colons(const char *path)
+{
+    size_t count = 0;
+    for (; (path = strchr(path, ':')); path++)
+        count++;
+    return count;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t end_length = strlen(end);
+    return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
+/* The path without its last names, then `rest`: plain to read in messages, unlike "..". */
+static const char *climb(struct ll_arena *arena, const char *path, unsigned names, const char *rest)
+{
+    size_t length = strlen(path);
+    while (names && length)
+        names -= path[--length] == '/';
+    return ll_format(arena, "%.*s/%s", (int)length, path, rest);
+}
+
+const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *program, const char *path)
+{
+    path = path ? path : "";
+    const char **folders = ll_alloc(arena, colons(path) + 4, sizeof *folders);
+    if (!folders)
+        return NULL;
+    size_t count = 0;
+    for (size_t length; *path; path += length + (path[length] == ':')) {
+        length = strcspn(path, ":");
+        if (length && !(folders[count++] = ll_copy_text(arena, path, length)))
+            return NULL;
+    }
+    const char *slash = program ? strrchr(program, '/') : NULL;
+    if (!slash)
+        return folders;
+    if (!(folders[count++] = climb(arena, program, FROM_BIN, "share/leadline/hwconfigs")))
+        return NULL;
+    if (ends_with(program, (size_t)(slash - program), build_folder)) {
+        const char *linked = climb(arena, program, FROM_TREE, "source/hwconfigs");
+        char plain[PATH_MAX]; /* how messages name it */
+        if (!linked)
+            return NULL;
+        if (realpath(linked, plain) && !(folders[count++] = ll_copy_text(arena, plain, strlen(plain))))
+            return NULL;
+    }
+    return folders;
+}
+
+/* Where this program lies; false when the system does not tell. */
+static bool find_program(char program[static PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    if (length > 0)
+        program[length] = '\0';
+    return length > 0;
+}
+
+const char *const *ll_machine_folders(struct ll_arena *arena)
+{
+    char program[PATH_MAX];
+    bool found = find_program(program);
+    return ll_machine_folders_of(arena, found ? program : NULL, getenv("LEADLINE_PATH"));
+}
+
+const char *const *ll_folders_before(struct ll_arena *arena, const char *folder, const char *const *folders)
+{
+    size_t count = 0;
+    while (folders[count])
+        count++;
+    const char **all = ll_alloc(arena, count + 2, sizeof *all);
+    for (size_t i = 0; all && i < count; i++)
+        all[i + 1] = folders[i];
+    if (all)
+        all[0] = folder;
+    return all;
+}
+
+const char *ll_preload_library(struct ll_arena *arena)
+{
+    char program[PATH_MAX];
+    if (!find_program(program))
+        return NULL;
+    const char *const places[] = {
+        climb(arena, program, FROM_BIN, "lib/leadline/libleadline-preload.so"),
+        climb(arena, program, FROM_TREE, "tracer/interpose/preload/libleadline-preload.so")};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (places[i] && access(places[i], R_OK) == 0)
+            return places[i];
+    return NULL;
+}
+
+enum { MOST_BYTES = 1 << 30 }; /* of a data file */
+
+static bool add_file(const char *path, struct ll_arena *arena, struct ll_diags *diags,
+                     struct ll_measured_rows *rows)
+{
+    struct ll_contents text = {0};
+    size_t count = 0;
+    enum ll_status status = ll_read_whole(path, MOST_BYTES, arena, &text);
+    if (status != LL_OK)
+        return ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    const struct ll_measured *more = ll_measured_read(text.bytes, text.length, path, arena, diags, &count);
+    if (!more)
+        return false;
+    if (!ll_grow(&rows->at, &rows->capacity, rows->count + count, sizeof *rows->at))
+        return ll_complain(diags, (struct ll_place){.file = path}, "memory ran out");
+    memcpy(rows->at + rows->count, more, count * sizeof *more);
+    rows->count += count;
+    return true;
+}
+
+bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *arena,
+                  struct ll_measured_rows *rows)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    bool good = diags != NULL;
+    for (size_t i = 0; diags && i < path_count; i++)
+        good &= add_file(paths[i], arena, diags, rows);
+    if (diags) {
+        ll_print_diags(diags);
+        ll_diags_release(diags);
+    }
+    free(diags);
+    return good;
+}
 
 struct ll_trace *ll_read_trace(const char *path, int *status)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: finds the command and runs it. */
 #include "sim/cli/command.h"
-#include "sim/cli/parse.h"
 
 #include <signal.h>
 #include <stdio.h>

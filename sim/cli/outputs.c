@@ -2,14 +2,56 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/outputs.h"
 
-#include "sim/machine/quantity.h"
-#include "tracer/base/file.h"
-
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/machine/quantity.h"
+#include "tracer/base/clock.h"
+#include "tracer/base/file.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+const volatile sig_atomic_t *ll_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}
+
+enum { EVERY_NS = 200000000 };
+
+struct ll_ticker ll_ticker_new(bool tells)
+{
+    return (struct ll_ticker){.terminal = tells && isatty(STDERR_FILENO) == 1};
+}
+
+void ll_ticker_clear(const struct ll_ticker *ticker)
+{
+    if (ticker->terminal)
+        fputs("\r\033[K", stderr);
+}
+
+bool ll_ticker_due(struct ll_ticker *ticker, bool at_end)
+{
+    uint64_t now_ns = ticker->terminal ? ll_now_ns() : 0;
+    if (!ticker->terminal || (!at_end && now_ns - ticker->told_ns < EVERY_NS))
+        return false;
+    ticker->told_ns = now_ns;
+    ll_ticker_clear(ticker);
+    return true;
+}
 
 static bool is_one_of(const char *const *names, const char *name)
 {

@@ -1,9 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that a command writes: none of them may be one that it reads, or be written twice. */
+/* Being stopped by the user, for commands that end what they are at first. */
 #ifndef LL_SIM_CLI_OUTPUTS_H
 #define LL_SIM_CLI_OUTPUTS_H
 
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "sim/cli/command.h"
+
+/* From now on SIGINT and SIGTERM set what is returned, which is 0 until then; the second time either ends
+ * the program as ever. Static storage. */
+const volatile sig_atomic_t *ll_catch_interrupts(void);
+
+/* How far long work is: one line on standard error that overwrites itself, where that is a terminal. A log
+ * gets nothing. */
+
+struct ll_ticker {
+    bool terminal;
+    uint64_t told_ns;
+};
+
+/* One that tells if `tells` and standard error is a terminal. */
+struct ll_ticker ll_ticker_new(bool tells);
+
+/* Whether it is time for another line, five times a second or when the work is at its end: then the line is
+ * empty, and whoever asks writes it on standard error. */
+bool ll_ticker_due(struct ll_ticker *ticker, bool at_end);
+
+/* Takes the line away. */
+void ll_ticker_clear(const struct ll_ticker *ticker);
+
+/* Files that a command writes: none of them may be one that it reads, or be written twice. */
 
 /* Whether two paths are of one ordinary file, one that is there or one that both would make. What is no such
  * file, a pipe or /dev/null, can be named as often as one likes. */

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "sim/cli/command.h"
-#include "sim/cli/foreign_child.h"
+#include "sim/cli/record_program.h"
 
 #include <time.h>
 

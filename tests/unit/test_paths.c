@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/cli/paths.h"
+#include "sim/cli/load.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

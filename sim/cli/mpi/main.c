@@ -6,8 +6,8 @@
  * database of its own, and rank 0 joins them at the end. This is the one file that includes MPI. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "sim/cli/parse.h"
-#include "sim/cli/sweeping.h"
+#include "sim/cli/command.h"
+#include "sim/cli/cmd_sweep.h"
 
 #include <fcntl.h>
 #include <mpi.h>

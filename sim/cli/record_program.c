@@ -1,26 +1,349 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two processes: the program, into which the loader puts our library (LD_PRELOAD), and this one, which reads
- * what the library writes into a folder of rings and makes traces of it. The folder is gone in the end. */
 #define _GNU_SOURCE
-#include "sim/cli/foreign.h"
+#include "sim/cli/record_program.h"
 
-#include "sim/cli/foreign_child.h"
-#include "sim/cli/foreign_folder.h"
-#include "sim/cli/foreign_plan.h"
-#include "sim/cli/foreign_sites.h"
-#include "sim/cli/foreign_torch.h"
-#include "sim/cli/outputs.h"
-#include "sim/cli/paths.h"
-#include "sim/report/table.h"
-#include "tracer/base/clock.h"
-#include "tracer/base/json.h"
-#include "tracer/capture/session.h"
-
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/outputs.h"
+#include "sim/cli/record_setup.h"
+#include "sim/report/table.h"
+#include "tracer/base/clock.h"
+#include "tracer/base/json.h"
+#include "tracer/binary/callsite.h"
+#include "tracer/capture/session.h"
+
+/* As shells answer. */
+enum { CANNOT_RUN = 126, NOT_FOUND = 127, BY_SIGNAL = 128 };
+
+static volatile sig_atomic_t forward_to;
+
+static void forward(int number)
+{
+    int error = errno;
+    if (forward_to)
+        kill((pid_t)forward_to, number);
+    errno = error;
+}
+
+/* A terminal sends its own signals to both of us; what is sent to us alone goes on to the program. */
+static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+static const int ignored[] = {SIGINT, SIGQUIT};
+
+void ll_child_hold_signals(struct ll_child *child)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+        sigaddset(&held, passed[i]);
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        sigaddset(&held, ignored[i]);
+    sigprocmask(SIG_BLOCK, &held, &child->usual);
+}
+
+static void child_let_go_signals(const struct ll_child *child)
+{
+    sigprocmask(SIG_SETMASK, &child->usual, NULL);
+}
+
+/* One that a terminal sent before the program was there, it has not got: ignored now, it would be lost. */
+static void forward_signals(pid_t pid)
+{
+    struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
+    sigset_t waiting;
+    sigpending(&waiting);
+    forward_to = (sig_atomic_t)pid;
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+        sigaction(passed[i], &action, NULL);
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+        if (sigismember(&waiting, ignored[i]) == 1)
+            kill(pid, ignored[i]);
+        signal(ignored[i], SIG_IGN);
+    }
+}
+
+/* Both lists, one behind the other, ended by NULL; the caller frees it. NULL when memory ran out. */
+static char **joined(const char *const *first, const char *const *second)
+{
+    size_t before = 0, count = 0;
+    while (first[before])
+        before++;
+    while (second[count])
+        count++;
+    char **all = calloc(before + count + 1, sizeof *all);
+    if (!all)
+        return NULL;
+    memcpy(all, first, before * sizeof *all);
+    memcpy(all + before, second, count * sizeof *all);
+    return all;
+}
+
+static bool same_variable(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "=");
+    return strncmp(a, b, length + 1) == 0;
+}
+
+/* The environment, in which the launch's settings take the place of what was set. */
+static char **environment_with(const struct ll_launch *launch)
+{
+    char **all = joined(launch->settings, (const char *const *)environ);
+    size_t settings = 0, kept;
+    while (launch->settings[settings])
+        settings++;
+    kept = settings;
+    for (size_t i = settings; all && all[i]; i++) {
+        bool replaced = false;
+        for (size_t s = 0; s < settings; s++)
+            replaced |= same_variable(all[s], all[i]);
+        if (!replaced)
+            all[kept++] = all[i];
+    }
+    if (all)
+        all[kept] = NULL;
+    return all;
+}
+
+/* Starts it with the signal of a full disk, and those that are held, as they would be without us; an errno, 0
+ * on success. */
+static int spawn(struct ll_child *child, char **words, char **environment)
+{
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGXFSZ);
+    int error = posix_spawnattr_init(&attributes);
+    if (error)
+        return error;
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setsigmask(&attributes, &child->usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    error = posix_spawnp(&child->pid, words[0], NULL, &attributes, words, environment);
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+int ll_child_start(struct ll_child *child, const char *const *words, const struct ll_launch *launch)
+{
+    char **all = joined(launch->prefix, words), **environment = environment_with(launch);
+    fflush(NULL);
+    int error = all && environment ? spawn(child, all, environment) : ENOMEM;
+    free(all);
+    free(environment);
+    if (error) {
+        child->pid = 0;
+        ll_failed("%s cannot be run: %s", words[0], strerror(error));
+        return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    }
+    forward_signals(child->pid);
+    child_let_go_signals(child);
+    return LL_DONE;
+}
+
+bool ll_child_ended(struct ll_child *child, int *status)
+{
+    int how;
+    pid_t ended = waitpid(child->pid, &how, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR))
+        return false;
+    *status = ended < 0 ? LL_FAILED : WIFEXITED(how) ? WEXITSTATUS(how) : BY_SIGNAL + WTERMSIG(how);
+    child->ended_by = ended > 0 && WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+    forward_to = 0;
+    return true;
+}
+
+/* A recorder holds the lock of its folder until it ends, however it ends. So a folder whose lock is free is
+ * nobody's: what still runs of a program whose recorder was killed has its rings mapped and needs no names. A
+ * lock gets its name when it is held, so a folder in the making has none and is left alone. */
+
+#define PREFIX "leadline-"
+#define UNIQUE "XXXXXX"
+#define LOCK "recorder.lock"
+
+/* A folder of this user's own, never what a link of somebody else leads to; -1 otherwise. */
+static int open_own(int place, const char *name)
+{
+    struct stat about;
+    int folder = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0 && (fstat(folder, &about) != 0 || about.st_uid != geteuid())) {
+        close(folder);
+        folder = -1;
+    }
+    return folder;
+}
+
+/* Removes the folder and closes its descriptor. */
+static void remove_all(int place, const char *name, int folder)
+{
+    DIR *all = fdopendir(folder);
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(folder, entry->d_name, 0);
+    unlinkat(place, name, AT_REMOVEDIR);
+    if (all)
+        closedir(all);
+    else
+        close(folder);
+}
+
+/* Descriptor of the lock, -1 when there is none or somebody holds it. */
+static int take_lock(int folder, const char *name, int flags)
+{
+    int lock = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        close(lock);
+        lock = -1;
+    }
+    return lock;
+}
+
+static void remove_if_abandoned(int place, const char *name)
+{
+    int folder = open_own(place, name);
+    int lock = folder >= 0 ? take_lock(folder, LOCK, 0) : -1;
+    if (lock >= 0)
+        remove_all(place, name, folder);
+    else if (folder >= 0)
+        close(folder);
+    if (lock >= 0)
+        close(lock);
+}
+
+static void remove_abandoned(const char *place)
+{
+    DIR *all = opendir(place);
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
+            strlen(entry->d_name) == strlen(PREFIX UNIQUE))
+            remove_if_abandoned(dirfd(all), entry->d_name);
+    if (all)
+        closedir(all);
+}
+
+/* Without a lock, where the file system has none, the folder is as good, but nobody will clear it away. */
+static int hold(const char *path)
+{
+    int folder = open_own(AT_FDCWD, path);
+    int lock = folder >= 0 ? take_lock(folder, LOCK ".new", O_CREAT) : -1;
+    if (lock >= 0)
+        renameat(folder, LOCK ".new", folder, LOCK);
+    if (folder >= 0)
+        close(folder);
+    return lock;
+}
+
+/* Whether a process that runs was started with the folder in its environment, as far as we may read that, and
+ * is no tool of ours. */
+static bool knows(const char *process, const char *path)
+{
+    static const char tool[] = "/leadline-probe";
+    char name[64], program[4096], text[1 << 16];
+    snprintf(name, sizeof name, "/proc/%.20s/environ", process);
+    FILE *file = fopen(name, "re");
+    size_t got = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    snprintf(name, sizeof name, "/proc/%.20s/exe", process);
+    ssize_t length = readlink(name, program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    return memmem(text, got, path, strlen(path) + 1) && !(slash && strcmp(slash, tool) == 0);
+}
+
+/* How many processes run that were started to be recorded, or by such ones. */
+static size_t foreign_folder_users(const struct ll_foreign_folder *folder)
+{
+    size_t count = 0;
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry; all && (entry = readdir(all));)
+        count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && knows(entry->d_name, folder->path);
+    if (all)
+        closedir(all);
+    return count;
+}
+
+/* Makes one, and removes those of recorders that were killed. False after saying why not. */
+static bool foreign_folder_make(struct ll_foreign_folder *folder, struct ll_arena *arena)
+{
+    const char *temporary = getenv("TMPDIR");
+    const char *const places[] = {"/dev/shm", temporary ? temporary : "/tmp", "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char *path = ll_format(arena, "%s/" PREFIX UNIQUE, places[i]);
+        if (!path || !mkdtemp(path))
+            continue;
+        *folder = (struct ll_foreign_folder){.path = path, .lock = hold(path)};
+        remove_abandoned(places[i]);
+        return true;
+    }
+    ll_failed("there is no place for temporary files: neither /dev/shm nor %s can be written", places[1]);
+    return false;
+}
+
+static void foreign_folder_remove(struct ll_foreign_folder *folder)
+{
+    int opened = open_own(AT_FDCWD, folder->path);
+    if (opened >= 0)
+        remove_all(AT_FDCWD, folder->path, opened);
+    if (folder->lock >= 0)
+        close(folder->lock);
+}
+
+struct ll_library_sites {
+    const char *path;
+    uint64_t base;
+    struct ll_callsites *sites; /* NULL: the file cannot be read */
+    struct ll_library_sites *next;
+};
+
+/* NULL when memory ran out. */
+static struct ll_library_sites *sites_of(struct ll_foreign_sites *all, const struct ll_ring_library *library)
+{
+    for (struct ll_library_sites *at = all->first; at; at = at->next)
+        if (at->base == library->base && strcmp(at->path, library->path) == 0)
+            return at;
+    struct ll_library_sites *added = ll_alloc(&all->arena, 1, sizeof *added);
+    const char *path = ll_copy_text(&all->arena, library->path, strlen(library->path));
+    if (!added || !path)
+        return NULL;
+    const struct ll_module module = {.path = path, .bias = library->base};
+    *added = (struct ll_library_sites){.path = path, .base = library->base, .next = all->first};
+    if (ll_callsites_open(&module, 1, &added->sites) != LL_OK)
+        added->sites = NULL;
+    return all->first = added;
+}
+
+/* As struct ll_session_settings wants it; the context is the sites. Lives until they are released. */
+static const char *foreign_site(void *sites, const struct ll_ring_library *library, uint64_t address)
+{
+    struct ll_foreign_sites *all = sites;
+    struct ll_library_sites *of = sites_of(all, library);
+    const struct ll_callsite *site = of && of->sites ? ll_callsite_find(of->sites, address) : NULL;
+    return site ? ll_callsite_text(&all->arena, site) : NULL;
+}
+
+/* Frees what was read of the libraries; the struct is not used again. */
+static void foreign_sites_release(struct ll_foreign_sites *sites)
+{
+    for (struct ll_library_sites *at = sites->first; at; at = at->next)
+        if (at->sites)
+            ll_callsites_release(at->sites);
+    ll_arena_release(&sites->arena);
+}
+
+/* Two processes: the program, into which the loader puts our library (LD_PRELOAD), and this one, which reads
+ * what the library writes into a folder of rings and makes traces of it. The folder is gone in the end. */
 
 #define LOOK_NS 10000000u         /* between looks at whether the program still runs */
 #define LONG_WAIT_NS 10000000u    /* shorter waits for the recorder are nothing to tell */
@@ -317,7 +640,7 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     struct ll_session_settings settings = {.folder = folder,
                                            .output = output_of(args),
                                            .command = torch->command,
-                                           .site = ll_foreign_site,
+                                           .site = foreign_site,
                                            .context = &sites,
                                            .warning = ll_flag(args, "calls") ? NULL : ll_torch_warning,
                                            .warning_context = torch};
@@ -344,7 +667,7 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     size_t count;
     uint64_t refused = ll_session_refused(session), unreadable = ll_session_unreadable(session);
     bool told = ll_session_close(session, args->arena, &traces, &count);
-    ll_foreign_sites_release(&sites);
+    foreign_sites_release(&sites);
     if (told && !ll_flag(args, "calls"))
         told = ll_torch_join(torch, settings.output, &traces, &count);
     if (!told)
@@ -352,7 +675,7 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     if (child->pid == 0)
         return status;
     tell_signal(child->ended_by, args->words[0]);
-    size_t running = ll_foreign_folder_users(rings_folder);
+    size_t running = foreign_folder_users(rings_folder);
     tell(traces, count, torch, refused, unreadable, running, folder);
     int printed = ll_flag(args, "json") ? print_json(traces, count, torch, running, status) : LL_DONE;
     if (status == LL_DONE && printed != LL_DONE)
@@ -380,13 +703,13 @@ int ll_record_foreign(const struct ll_args *args)
     ll_child_hold_signals(&child);
     struct ll_foreign_folder folder;
     int status = LL_FAILED;
-    if (ll_foreign_folder_make(&folder, args->arena)) {
+    if (foreign_folder_make(&folder, args->arena)) {
         struct ll_torch torch = {.arena = args->arena, .folder = folder.path, .command = command_text(args)};
         ll_tell_plan(&plan);
         status = record_in(&folder, library, &plan, args, &torch, &child);
         ll_torch_release(&torch);
-        ll_foreign_folder_remove(&folder);
+        foreign_folder_remove(&folder);
     }
-    ll_child_let_go_signals(&child);
+    child_let_go_signals(&child);
     return status;
 }

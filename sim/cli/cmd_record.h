@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands that run a reference workload have in common: options, progress, complaints. */
-#ifndef LL_SIM_CLI_WORKLOAD_H
-#define LL_SIM_CLI_WORKLOAD_H
+#ifndef LL_SIM_CLI_CMD_RECORD_H
+#define LL_SIM_CLI_CMD_RECORD_H
 
 #include "models/model.h"
 #include "sim/cli/command.h"
@@ -13,9 +13,6 @@ bool ll_read_run_options(const struct ll_args *args, struct ll_run_options *opti
 struct ll_progress {
     bool terminal; /* standard error is one: steps overwrite each other in one line */
 };
-
-/* Tells a step on standard error, as the progress function of a run. */
-void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s);
 
 /* Checks the settings, makes the folder for samples, runs, prints complaints and what there is to say about
  * OpenBLAS; an exit status. */

@@ -1,20 +1,221 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline import FORMAT FILE...: a file of others becomes a trace. */
+/* leadline dump T.llt: one JSON object an op, a line each; `leadline export jsonl` by its everyday name. */
 #define _POSIX_C_SOURCE 200809L
-#include "sim/cli/choices.h"
-#include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
-#include "sim/report/table.h"
-#include "sim/report/warnings.h"
-#include "tracer/base/json.h"
-#include "tracer/ir/profile.h"
-
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/options.h"
+#include "sim/cli/outputs.h"
+#include "sim/report/table.h"
+#include "sim/report/warnings.h"
+#include "tracer/base/file.h"
+#include "tracer/base/json.h"
+#include "tracer/ir/profile.h"
+
+static int run(const struct ll_args *args)
+{
+    int status;
+    struct ll_trace *trace = ll_load_trace(args->words[0], &status);
+    if (!trace)
+        return status;
+    struct ll_export request = {.trace = trace, .file = STDOUT_FILENO};
+    status = ll_run_export(ll_find_format("jsonl", false), &request, "standard output");
+    ll_trace_free(trace);
+    return status;
+}
+
+static const struct ll_option options[] = {
+    {"json", 0, NULL, "the same: a dump is JSON, an object a line"},
+    {0},
+};
+
+const struct ll_command ll_command_dump = {
+    .name = "dump",
+    .synopsis = "TRACE",
+    .summary = "print every op of a trace as a line of JSON",
+    .examples =
+        "  leadline dump alexnet.llt | head -3\n  leadline dump alexnet.llt | grep '\"kind\":\"conv2d\"'\n",
+    .details = "The dump is always JSON, one object per line.\n",
+    .options = options,
+    .least_words = 1,
+    .most_words = 1,
+    .run = run,
+};
+
+/* leadline verify T.llt: whole, or how much is. */
+
+static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str *out)
+{
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {{"ops", trace->op_count},
+                  {"complete_steps", ll_complete_steps(trace)},
+                  {"file_bytes", trace->file_bytes},
+                  {"lost_bytes", trace->lost_bytes},
+                  {"lost_frames", trace->lost_frames},
+                  {"lost_ops", trace->lost_ops},
+                  {"dropped_events", ll_dropped_events(trace)}};
+    struct ll_json json = {.out = out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_bool(&json, "whole", whole);
+    ll_json_put_bool(&json, "closed", trace->closed);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        ll_json_put_count(&json, counts[i].key, counts[i].count);
+    }
+    ll_json_close_object(&json);
+}
+
+static int verify_run(const struct ll_args *args)
+{
+    int status;
+    struct ll_trace *trace = ll_read_trace(args->words[0], &status);
+    if (!trace)
+        return status;
+    struct ll_str out = {0};
+    ll_str_addf(&out, "%s: ", args->words[0]);
+    bool whole = ll_add_condition(trace, &out);
+    ll_str_add(&out, "\n");
+    if (ll_flag(args, "json")) {
+        ll_str_release(&out);
+        verdict_json(trace, whole, &out);
+    }
+    ll_trace_free(trace);
+    status = ll_print(&out);
+    return status != LL_DONE ? status : whole ? LL_DONE : LL_FAILED;
+}
+
+const struct ll_command ll_command_verify = {
+    .name = "verify",
+    .synopsis = "TRACE",
+    .summary = "check whether a trace is whole, or how much of it can be used",
+    .examples = "  leadline verify alexnet.llt\n  leadline verify alexnet.llt --json\n",
+    .details =
+        "Exit status: 0 when the trace is whole; 1 when it is damaged or cut off, or events of the "
+        "recorded program found no room, but the rest can be used; 2 when nothing of it can be used.\n",
+    .least_words = 1,
+    .most_words = 1,
+    .run = verify_run,
+};
+
+/* leadline export FORMAT T.llt: a trace becomes a file of others. */
+
+static int export_to(const struct ll_format *format, struct ll_export *request, const char *path,
+                     struct ll_arena *arena)
+{
+    if (strcmp(path, "-") == 0) {
+        request->file = STDOUT_FILENO;
+        return ll_run_export(format, request, "standard output");
+    }
+    const char *part = ll_path_beside(arena, path);
+    request->file = part ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    if (request->file < 0)
+        return ll_failed("%s: %s", path, part ? strerror(errno) : "memory ran out");
+    int status = ll_run_export(format, request, path);
+    if (close(request->file) != 0 && status == LL_DONE)
+        status = ll_failed("%s: %s", path, strerror(errno));
+    enum ll_status kept = ll_path_keep(part, path, status == LL_DONE);
+    return kept == LL_OK ? status : ll_failed("%s: %s", path, ll_status_text(kept));
+}
+
+/* What --json tells of a file that was written. */
+static int tell(const struct ll_format *format, const struct ll_trace *trace, const char *name,
+                const char *path)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "format", format->name);
+    ll_json_put_text(&json, "trace", name);
+    ll_json_put_text(&json, "file", path);
+    ll_json_put_count(&json, "ops", trace->op_count);
+    ll_json_put_count(&json, "steps", trace->step_count);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static int export_run(const struct ll_args *args)
+{
+    const struct ll_format *format = ll_find_format(args->words[0], false);
+    struct ll_export request = {0};
+    const char *machine = ll_value(args, "machine", NULL), *path = ll_value(args, "output", "-");
+    bool as_json = ll_flag(args, "json");
+    int status = LL_WRONG;
+    if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
+        return status;
+    if (as_json && strcmp(path, "-") == 0)
+        return ll_wrong("--json: the export itself goes to standard output; name a file with -o");
+    if (machine && !format->scheduled)
+        return ll_wrong("-c %s: %s does not tell when ops run", machine, format->name);
+    if (!machine && !ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c"))
+        return status;
+    struct ll_trace *trace = ll_load_trace(args->words[1], &status);
+    if (!trace)
+        return status;
+    request.trace = trace;
+    struct ll_simulated simulated = {0};
+    status = machine ? ll_simulate(args, machine, trace, &simulated) : LL_DONE;
+    request.schedule = simulated.schedule;
+    if (status == LL_DONE)
+        status = export_to(format, &request, path, args->arena);
+    if (status == LL_DONE && as_json)
+        status = tell(format, trace, args->words[1], path);
+    ll_simulated_release(&simulated);
+    ll_trace_free(trace);
+    return status;
+}
+
+static const struct ll_option export_options[] = {
+    {"output", 'o', "FILE", "the file to write (default: standard output)"},
+    {"machine", 'c', "MACHINE", "simulate on this machine and write its times instead of the recorded ones"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
+    {"param", 'p', "KEY=VALUE",
+     "set an option of the format; timeline has flows=all, cross or none: dependencies to draw as "
+     "arrows, all (default), between tracks alone, or none"},
+    {0},
+};
+
+#define READ_HELP(name, doc)
+#define WRITE_HELP(name, doc) "  " name ": " doc "\n"
+#define BOTH_HELP(name, doc) WRITE_HELP(name, doc)
+#define TIMED_HELP(name, doc) WRITE_HELP(name, doc)
+#define TIMED_BOTH_HELP(name, doc) WRITE_HELP(name, doc)
+#define LL_FORMAT(word, name, ways, doc) ways##_HELP(name, doc)
+
+const struct ll_command ll_command_export = {
+    .name = "export",
+    .synopsis = "FORMAT TRACE",
+    .summary = "write a trace in another tool's format",
+    .examples = "  leadline export chakra alexnet.llt -o alexnet.0.et\n"
+                "  leadline export timeline alexnet.llt -c v100_sxm2_16gb -o v100.json\n",
+    .details = "Formats:\n"
+#include "tracer/convert/formats.def"
+    ,
+    .options = export_options,
+    .repeated = (const char *const[]){"set", "param", NULL},
+    .writes = (const char *const[]){"output", NULL},
+    .reads = (const char *const[]){"machine", NULL},
+    .least_words = 2,
+    .most_words = 2,
+    .run = export_run,
+};
+#undef LL_FORMAT
+
+#undef READ_HELP
+#undef WRITE_HELP
+#undef BOTH_HELP
+#undef TIMED_HELP
+#undef TIMED_BOTH_HELP
+
+/* leadline import FORMAT FILE...: a file of others becomes a trace. */
 
 /* FLOPs of products of matrices and of convolutions, which are what most others count. */
 static double product_flops(const struct ll_profile *profile)
@@ -195,7 +396,7 @@ static const char *default_output(const struct ll_args *args)
     return ll_format(args->arena, "%.*s.llt", (int)ll_stem_length(base), base);
 }
 
-static int run(const struct ll_args *args)
+static int import_run(const struct ll_args *args)
 {
     struct ll_input_file *inputs;
     const struct ll_format *format = ll_find_format(args->words[0], true);
@@ -211,7 +412,7 @@ static int run(const struct ll_args *args)
     return opened ? import(args, format, &request) : LL_WRONG;
 }
 
-static const struct ll_option options[] = {
+static const struct ll_option import_options[] = {
     {"output", 'o', "TRACE", "the trace to write (default: the first file's name, ending in .llt)"},
     {"batch", 0, "N", "samples per step, where the file leaves this open; the same as -p batch=N"},
     {"param", 'p', "KEY=VALUE",
@@ -241,11 +442,11 @@ const struct ll_command ll_command_import = {
     .details = "Formats:\n"
 #include "tracer/convert/formats.def"
     ,
-    .options = options,
+    .options = import_options,
     .repeated = (const char *const[]){"param", NULL},
     .writes = (const char *const[]){"output", NULL},
     .least_words = 2,
     .most_words = 4096,
-    .run = run,
+    .run = import_run,
 };
 #undef LL_FORMAT

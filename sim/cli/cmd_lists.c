@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadline explain [TERM]: what a word in our output means. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/cli/cmd_record.h"
+#include "sim/cli/command.h"
+#include "sim/cli/load.h"
+#include "sim/cli/options.h"
+#include "sim/machine/machine.h"
+#include "sim/report/table.h"
+#include "tracer/base/json.h"
+#include "tracer/ir/ops.h"
+
+static const struct {
+    const char *term, *meaning;
+} terms[] = {
+#define LL_TERM(term, meaning) {term, meaning},
+#include "sim/cli/terms.def"
+#undef LL_TERM
+};
+enum { TERM_COUNT = sizeof terms / sizeof terms[0] };
+
+static void add_term(size_t i, struct ll_json *json, struct ll_str *out)
+{
+    if (json) {
+        ll_json_put_text(json, terms[i].term, terms[i].meaning);
+        return;
+    }
+    ll_str_addf(out, "%s\n", terms[i].term);
+    ll_wrap(out, terms[i].meaning, ll_screen_width());
+}
+
+static int find_term(const char *word, size_t *found)
+{
+    const char *names[TERM_COUNT];
+    for (size_t i = 0; i < TERM_COUNT; i++) {
+        names[i] = terms[i].term;
+        if (strcmp(word, names[i]) == 0) {
+            *found = i;
+            return LL_DONE;
+        }
+    }
+    return ll_unknown("word", word, names, TERM_COUNT, "leadline explain");
+}
+
+static int run(const struct ll_args *args)
+{
+    size_t first = 0, end = TERM_COUNT;
+    if (args->word_count) {
+        int status = find_term(args->words[0], &first);
+        if (status != LL_DONE)
+            return status;
+        end = first + 1;
+    }
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    bool as_json = ll_flag(args, "json");
+    if (as_json)
+        ll_json_open_object(&json);
+    for (size_t i = first; i < end; i++)
+        add_term(i, as_json ? &json : NULL, &out);
+    if (as_json)
+        ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+const struct ll_command ll_command_explain = {
+    .name = "explain",
+    .synopsis = "[TERM]",
+    .summary = "say what a word in the output means",
+    .examples = "  leadline explain\n  leadline explain dependency\n",
+    .most_words = 1,
+    .run = run,
+};
+
+/* leadline machines [NAME]: the machines at hand; one of them, checked and resolved. */
+
+/* A rate, or a dash where no unit computes such a type. */
+static const char *rate(struct ll_human *human, double flops)
+{
+    return flops > 0 ? ll_si(human, flops, "FLOP/s") : "-";
+}
+
+static void machine_row(const struct ll_machine *machine, struct ll_table *table)
+{
+    struct ll_human f32, f16, int8, bandwidth, size;
+    double half = fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16));
+    half = fmax(half, ll_machine_peak_flops(machine, LL_I16));
+    ll_table_row(
+        table, "%s|%s|%s|%s|%s|%s|%s", machine->stem, rate(&f32, ll_machine_peak_flops(machine, LL_F32)),
+        rate(&f16, half), rate(&int8, ll_machine_peak_flops(machine, LL_INT8)),
+        ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
+        ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
+}
+
+/* With the name by which it is found, which its file does not say. */
+static void machine_object(const struct ll_machine *machine, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_text(json, "machine", machine->stem);
+    ll_machine_json_keys(machine, json);
+    ll_json_close_object(json);
+}
+
+static int list(const struct ll_args *args, const char *const *folders)
+{
+    const char **stems;
+    size_t count;
+    if (!ll_machine_list(folders, args->arena, &stems, &count))
+        return ll_failed("memory ran out");
+    if (count == 0)
+        return ll_no_machines(folders);
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    struct ll_table *table = ll_table_new("machine|>peak f32|>16-bit|>?8-bit|>memory|>?size|name");
+    bool as_json = ll_flag(args, "json");
+    int status = LL_DONE;
+    if (as_json) {
+        ll_json_open_object(&json);
+        ll_json_key(&json, "machines");
+        ll_json_open_list(&json);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ll_machine *machine = ll_load_machine(stems[i], folders, NULL, 0);
+        if (!machine)
+            status = LL_WRONG;
+        else if (as_json)
+            machine_object(machine, &json);
+        else
+            machine_row(machine, table);
+        ll_machine_free(machine);
+    }
+    if (as_json) {
+        ll_json_close_list(&json);
+        ll_json_close_object(&json);
+    } else {
+        ll_table_print(table, ll_screen_width(), &out);
+    }
+    ll_table_free(table);
+    int printed = ll_print(&out);
+    return status == LL_DONE ? printed : status;
+}
+
+/* What one looks for first, as a comment before the file: each type that something computes. */
+static void verdict(const struct ll_machine *machine, struct ll_str *out)
+{
+    const struct ll_level *memory = &machine->levels[machine->level_count - 1];
+    double bandwidth = ll_machine_memory_Bps(machine);
+    struct ll_human rate_text, bandwidth_text;
+    ll_str_addf(out, "# no mistakes; %s sustains %s", memory->name, ll_si(&bandwidth_text, bandwidth, "B/s"));
+    for (int d = 0; d < LL_DTYPE_COUNT; d++) {
+        double peak = ll_machine_peak_flops(machine, (enum ll_dtype)d);
+        if (peak > 0)
+            ll_str_addf(out, "\n#   %-5s %s at most, ridge at %.3g FLOP/B", ll_dtype_name((enum ll_dtype)d),
+                        ll_si(&rate_text, peak, "FLOP/s"), peak / bandwidth);
+    }
+    ll_str_add(out, "\n\n");
+}
+
+static int show(const struct ll_args *args, const char *const *folders)
+{
+    size_t override_count;
+    const struct ll_override *overrides = ll_read_overrides(args, &override_count);
+    struct ll_machine *machine =
+        overrides ? ll_load_machine(args->words[0], folders, overrides, override_count) : NULL;
+    if (!machine)
+        return LL_WRONG;
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    if (ll_flag(args, "json")) {
+        ll_machine_json(machine, &json);
+    } else {
+        verdict(machine, &out);
+        ll_machine_yaml(machine, &out);
+    }
+    ll_machine_free(machine);
+    return ll_print(&out);
+}
+
+static int machines_run(const struct ll_args *args)
+{
+    const char *const *folders = ll_machine_folders(args->arena);
+    if (!folders)
+        return ll_failed("memory ran out");
+    if (ll_flag(args, "keys") && (ll_flag(args, "json") || ll_flag(args, "set") || args->word_count))
+        return ll_wrong("--keys stands alone; it prints a page of text");
+    if (ll_flag(args, "set") && !args->word_count)
+        return ll_wrong(
+            "--set changes one machine; name it, as in leadline machines custom_example --set ...");
+    if (ll_flag(args, "keys")) {
+        struct ll_str out = {0};
+        ll_machine_reference(&out);
+        return ll_print(&out);
+    }
+    return args->word_count ? show(args, folders) : list(args, folders);
+}
+
+static const struct ll_option options[] = {
+    {"keys", 0, NULL, "print the key reference: every key with its unit, bounds and meaning"},
+    {"set", 0, "PATH=VALUE", "change a value of the machine before it is shown"},
+    {0},
+};
+
+const struct ll_command ll_command_machines = {
+    .name = "machines",
+    .synopsis = "[NAME | FILE]",
+    .summary = "list the machines; check one and show it resolved",
+    .examples = "  leadline machines\n  leadline machines mine.yaml\n"
+                "  leadline machines custom_example --set units.array.rows=128\n",
+    .options = options,
+    .repeated = (const char *const[]){"set", NULL},
+    .most_words = 1,
+    .run = machines_run,
+};
+
+/* leadline models [NAME]: the reference workloads, their size and parameters. */
+
+static void words_json(const struct ll_model *model, size_t param, struct ll_json *json)
+{
+    ll_json_put_text(json, "default", ll_model_word(model, param, model->params[param].standard));
+    ll_json_key(json, "words");
+    ll_json_open_list(json);
+    for (const char *const *word = model->words[param]; *word; word++)
+        ll_json_text(json, *word);
+    ll_json_close_list(json);
+}
+
+static void params_json(const struct ll_model *model, struct ll_json *json)
+{
+    ll_json_key(json, "params");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < model->param_count; i++) {
+        const struct ll_model_param *param = &model->params[i];
+        ll_json_open_object(json);
+        ll_json_put_text(json, "key", param->name);
+        if (ll_model_word(model, i, 0)) {
+            words_json(model, i, json);
+        } else {
+            ll_json_put_integer(json, "default", param->standard);
+            ll_json_put_integer(json, "min", param->min);
+            ll_json_put_integer(json, "max", param->max);
+        }
+        ll_json_put_text(json, "meaning", param->doc);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void model_json(const struct ll_model *model, const struct ll_model_size *size, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_text(json, "name", model->name);
+    ll_json_put_text(json, "suite", model->suite);
+    ll_json_put_text(json, "doc", model->doc);
+    ll_json_put_count(json, "parameters", size->parameters);
+    ll_json_put_count(json, "forward_flops", size->forward_flops);
+    ll_json_put_count(json, "batch", model->default_batch);
+    if (model->data)
+        ll_json_put_text(json, "data", model->data);
+    params_json(model, json);
+    ll_json_close_object(json);
+}
+
+static void model_row(const struct ll_model *model, const struct ll_model_size *size, struct ll_table *table)
+{
+    struct ll_human count, flops;
+    ll_table_row(table, "%s|%s|%s|%s|%" PRIu64 "|%s", model->name, model->suite,
+                 ll_grouped(&count, size->parameters), ll_si(&flops, (double)size->forward_flops, "FLOP"),
+                 model->default_batch, model->doc);
+}
+
+/* Words have no bounds: they stand behind what the parameter means. */
+static void word_row(const struct ll_model *model, size_t i, struct ll_table *table)
+{
+    const struct ll_model_param *param = &model->params[i];
+    struct ll_str words = {0};
+    for (const char *const *word = model->words[i]; *word; word++)
+        ll_str_addf(&words, "%s%s", word == model->words[i] ? "" : ", ", *word);
+    ll_table_row(table, "%s|%s|||%s; one of: %s", param->name, ll_model_word(model, i, param->standard),
+                 param->doc, words.failed ? "" : words.text);
+    ll_str_release(&words);
+}
+
+static void param_rows(const struct ll_model *model, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("-p key|>default|>from|>to|meaning");
+    for (size_t i = 0; i < model->param_count; i++) {
+        const struct ll_model_param *param = &model->params[i];
+        if (ll_model_word(model, i, 0))
+            word_row(model, i, table);
+        else
+            ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,
+                         param->min, param->max, param->doc);
+    }
+    ll_str_add(out, "\n");
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+}
+
+static void data_row(const struct ll_model *model, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("option|what it is to name");
+    ll_table_row(table, "--data PATH|%s", model->data);
+    ll_str_add(out, "\n");
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+}
+
+static void model_page(const struct ll_model *model, struct ll_str *out)
+{
+    if (model->param_count > 0)
+        param_rows(model, out);
+    if (model->data)
+        data_row(model, out);
+}
+
+static bool wanted(const struct ll_args *args, const struct ll_model *model)
+{
+    const char *suite = ll_value(args, "suite", NULL);
+    return (!suite || strcmp(suite, model->suite) == 0) &&
+           (args->word_count == 0 || strcmp(args->words[0], model->name) == 0);
+}
+
+static int models_list(const struct ll_args *args)
+{
+    struct ll_str out = {0};
+    struct ll_diags diags = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    struct ll_table *table = ll_table_new("model|suite|>parameters|>forward a sample|>batch|what it is");
+    bool as_json = ll_flag(args, "json"), measured = true;
+    if (as_json) {
+        ll_json_open_object(&json);
+        ll_json_key(&json, "models");
+        ll_json_open_list(&json);
+    }
+    for (size_t i = 0; i < ll_model_count(); i++) {
+        const struct ll_model *model = ll_model_at(i);
+        struct ll_model_size size;
+        if (!wanted(args, model) || !(measured &= ll_model_measure(model, NULL, 0, &size, &diags)))
+            continue;
+        if (as_json)
+            model_json(model, &size, &json);
+        else
+            model_row(model, &size, table);
+    }
+    if (as_json) {
+        ll_json_close_list(&json);
+        ll_json_close_object(&json);
+    } else {
+        ll_table_print(table, ll_screen_width(), &out);
+        if (args->word_count)
+            model_page(ll_model_find(args->words[0]), &out);
+    }
+    ll_table_free(table);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    int status = ll_print(&out);
+    return measured ? status : LL_FAILED;
+}
+
+static int check_suite(const char *suite)
+{
+    enum { MOST = 64 };
+    const char *suites[MOST];
+    size_t count = 0;
+    for (; count < ll_model_count() && count < MOST; count++) {
+        suites[count] = ll_model_at(count)->suite;
+        if (strcmp(suite, suites[count]) == 0)
+            return LL_DONE;
+    }
+    return ll_unknown("suite", suite, suites, count, "leadline models");
+}
+
+/* A dry step of a training, counted as others do. */
+static int account(const struct ll_args *args)
+{
+    struct ll_trace *trace = NULL;
+    struct ll_run_report report;
+    struct ll_run_options models_options = {.train = true, .dry_run = true, .steps = 1, .trace = &trace};
+    if (args->word_count == 0)
+        return ll_wrong("--accounting counts one model: name it");
+    if (!ll_read_run_options(args, &models_options))
+        return LL_WRONG;
+    int status = ll_run_workload(ll_model_find(args->words[0]), &models_options, &report);
+    if (status == LL_DONE)
+        status = ll_show_accounts(args, trace);
+    ll_trace_free(trace);
+    return status;
+}
+
+static int models_run(const struct ll_args *args)
+{
+    const char *suite = ll_value(args, "suite", NULL);
+    bool accounting;
+    if (ll_read_accounting(args, &accounting) != LL_DONE)
+        return LL_WRONG;
+    if (args->word_count && !ll_find_model(args->words[0]))
+        return LL_WRONG;
+    if (suite && check_suite(suite) != LL_DONE)
+        return LL_WRONG;
+    if (!accounting && (ll_value(args, "param", NULL) || ll_value(args, "batch", NULL)))
+        return ll_wrong("--batch and -p say what --accounting counts");
+    if ((accounting || args->word_count) &&
+        !ll_without(args, (const char *const[]){"suite", NULL}, "chooses what to list, not one model"))
+        return LL_WRONG;
+    return accounting ? account(args) : models_list(args);
+}
+
+static const struct ll_option models_options[] = {
+    {"suite", 0, "SUITE", "list only this suite"},
+    LL_ACCOUNTING_OPTION,
+    {"batch", 0, "N", "with --accounting: samples per step (default: the model's own)"},
+    {"param", 'p', "KEY=VALUE", "with --accounting: set a parameter of the model"},
+    {0},
+};
+
+const struct ll_command ll_command_models = {
+    .name = "models",
+    .synopsis = "[NAME]",
+    .summary = "list the reference workloads and their parameters",
+    .examples = "  leadline models\n  leadline models alexnet --json\n"
+                "  leadline models word_lm --accounting catamount --batch 64 -p hidden=2004\n",
+    .options = models_options,
+    .repeated = (const char *const[]){"param", NULL},
+    .most_words = 1,
+    .run = models_run,
+};
+
+/* leadline ops [NAME]: the rows of the op table. */
+
+static void row_json(struct ll_json *json, enum ll_op_kind kind)
+{
+    struct ll_op_words words = ll_op_words(kind);
+    const char *const fields[][2] = {
+        {"name", words.name},         {"class", ll_class_name(ll_op_class(kind))},
+        {"shape", words.shape},       {"flops", words.flops},
+        {"bytes", words.bytes},       {"work", words.work},
+        {"gradient", words.gradient}, {"runs", words.runs}};
+    ll_json_open_object(json);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        ll_json_put_text(json, fields[i][0], fields[i][1]);
+    }
+    ll_json_put_count(json, "special_functions", ll_op_specials(kind));
+    ll_json_close_object(json);
+}
+
+static int list_json(enum ll_op_kind first, enum ll_op_kind last)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_key(&json, "ops");
+    ll_json_open_list(&json);
+    for (enum ll_op_kind kind = first; kind <= last; kind++)
+        row_json(&json, kind);
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static int list_text(enum ll_op_kind first, enum ll_op_kind last)
+{
+    struct ll_table *table = ll_table_new("op|class|?shape|flops|?bytes|work|?gradient|runs");
+    for (enum ll_op_kind kind = first; kind <= last; kind++) {
+        struct ll_op_words words = ll_op_words(kind);
+        ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", words.name, ll_class_name(ll_op_class(kind)),
+                     words.shape, words.flops, words.bytes, words.work, words.gradient, words.runs);
+    }
+    struct ll_str out = {0};
+    ll_table_print(table, ll_screen_width(), &out);
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+static int ops_run(const struct ll_args *args)
+{
+    enum ll_op_kind first = 0, last = LL_OP_COUNT - 1;
+    if (args->word_count) {
+        first = last = ll_op_find(args->words[0]);
+        const char *names[LL_OP_COUNT];
+        for (enum ll_op_kind kind = 0; kind < LL_OP_COUNT; kind++)
+            names[kind] = ll_op_name(kind);
+        if (first == LL_OP_COUNT)
+            return ll_unknown("op", args->words[0], names, LL_OP_COUNT, "leadline ops");
+    }
+    return ll_flag(args, "json") ? list_json(first, last) : list_text(first, last);
+}
+
+const struct ll_command ll_command_ops = {
+    .name = "ops",
+    .synopsis = "[NAME]",
+    .summary = "list the op kinds and the rules of each",
+    .examples = "  leadline ops\n  leadline ops conv2d --json\n",
+    .details = "Each op kind names its rules: how outputs follow from inputs (shape), what is counted "
+               "(flops, bytes), what a machine is asked to do (work), how it is differentiated (gradient), "
+               "and whether Leadline itself can compute it (runs).\n",
+    .most_words = 1,
+    .run = ops_run,
+};
