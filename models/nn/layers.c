@@ -323,7 +323,6 @@ struct ll_value *ll_causal_bias(struct ll_nn *nn, uint64_t length)
 
 struct ll_value *ll_layer_norm(struct ll_nn *nn, const char *name, struct ll_value *x, double epsilon)
 {
-    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
     static const enum ll_role role = LL_ROLE_HIDDEN;
     struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_EPSILON, epsilon);
@@ -342,7 +341,6 @@ struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t in
                                  struct ll_init init)
 {
     static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
-    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
     struct ll_shape weights = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
     struct ll_shape biases = ll_nn_shape(nn, 1, &units, roles);
     ll_nn_push(nn, name);
