@@ -7,29 +7,32 @@ here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
 
 cat >"$here/law" <<'END'
 tracer/base
-tracer         tracer/base
-tracer/convert tracer tracer/base
-tracer/interpose tracer tracer/base
-tracer/capture tracer/interpose tracer tracer/base
-tracer/binary  tracer/interpose tracer tracer/base
-models/nn      tracer tracer/base
-models/data    tracer tracer/base
-models/games   tracer tracer/base
-models         models/nn models/data models/games tracer tracer/base
-sim/machine    tracer tracer/base
-sim/cost       sim/machine tracer tracer/base
-sim/memory     sim/machine tracer tracer/base
-sim/net        sim/machine tracer tracer/base
-sim/scalesim   sim/machine tracer/convert tracer tracer/base
-sim/replay     sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/parallel   sim/replay sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/report     sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/validate   sim/parallel sim/replay sim/cost sim/memory sim/net sim/machine tracer/convert tracer tracer/base
-sim/calibrate  sim/cost sim/memory sim/machine tracer tracer/base
-models/micro   models/nn tracer tracer/base
-sim/explore    sim/report sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer tracer/base
-sim/study      sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/machine tracer/convert tracer tracer/base
-sim/cli        sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/net sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert tracer tracer/base
+tracer/ir      tracer/base
+tracer/format  tracer/ir tracer/base
+tracer/record  tracer/format tracer/ir tracer/base
+tracer/transform tracer/record tracer/ir tracer/base
+tracer/convert T
+tracer/interpose T
+tracer/capture tracer/interpose T
+tracer/binary  tracer/interpose T
+models/nn      T
+models/data    T
+models/games   T
+models         models/nn models/data models/games T
+sim/machine    T
+sim/cost       sim/machine T
+sim/memory     sim/machine T
+sim/network    sim/machine T
+sim/scalesim   sim/machine tracer/convert T
+sim/replay     sim/cost sim/memory sim/network sim/machine T
+sim/parallel   sim/replay sim/cost sim/memory sim/network sim/machine T
+sim/report     sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
+sim/validate   sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine tracer/convert T
+sim/calibrate  sim/cost sim/memory sim/machine T
+models/micro   models/nn T
+sim/explore    sim/report sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
+sim/study      sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine tracer/convert T
+sim/cli        sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |
@@ -42,6 +45,7 @@ find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |
         return ""
     }
     NR == FNR {
+        sub(/ T$/, " tracer/transform tracer/record tracer/format tracer/ir tracer/base")
         split($0, word, " ")
         allowed[word[1]] = $0 " "
         next
