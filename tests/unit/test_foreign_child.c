@@ -7,13 +7,6 @@
 
 #include <time.h>
 
-/* What the program says where it cannot run something: here nothing. */
-int ll_failed(const char *format, ...)
-{
-    (void)format;
-    return LL_FAILED;
-}
-
 /* The exit status of a program before whose start a signal came to us (0: none). */
 static int status_after(int number, const char *const *words)
 {
