@@ -18,7 +18,7 @@
 struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, const struct ll_images *images);
 struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, const struct ll_images *images);
 
-/* Batches of sentences of one bucket, as models/data/buckets.h lays them out: word numbers [steps, batch] of
+/* Batches of sentences of one bucket, as models/data/text.h lays them out: word numbers [steps, batch] of
  * the sentences and of their translations, i32, and which of the latter count, real, [steps, batch]. Those
  * are bucket.source, bucket.target + 1 and bucket.target steps. The batch's step is that of the network,
  * whatever the batch says. */

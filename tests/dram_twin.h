@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A channel of dynamic memory the plain way: cycle after cycle, every command that could come is held against
- * every command that came. Slow, and of the same mind as sim/memory/dram_timed.h. */
+ * every command that came. Slow, and of the same mind as sim/memory/dram.h. */
 #ifndef LL_TESTS_DRAM_TWIN_H
 #define LL_TESTS_DRAM_TWIN_H
 

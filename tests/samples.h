@@ -177,7 +177,7 @@ static inline void random_turns(struct dice *dice, struct ll_machine *machine)
 }
 
 /* Software that brings tiles in an order of its own, and keeps tiles of its own in the innermost level:
- * given to one further out, a larger one can make more tiles further in (sim/cost/mapping.h). */
+ * given to one further out, a larger one can make more tiles further in (sim/cost/cost_parts.h). */
 static inline void random_tiles(struct dice *dice, struct ll_machine *machine)
 {
     static const char *const orders[] = {"mnk", "mkn", "nmk", "nkm", "kmn", "knm"};

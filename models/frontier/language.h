@@ -51,7 +51,7 @@ void ll_count_step(struct ll_nn *nn, struct ll_value *counter);
  * follow out, and between them layers whose steps are loops of a TensorFlow graph.
  *
  * Their graphs are TensorFlow's, op for op where anything of size is moved or computed (nn.h, as_tensorflow):
- * what Catamount counts of them follows from what is recorded (tracer/accounting.h). */
+ * what Catamount counts of them follows from what is recorded (tracer/ir/profile.h). */
 
 enum { LL_LANGUAGE_MOST_STATES = 32 };
 struct ll_language_sizes {

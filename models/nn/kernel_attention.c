@@ -217,7 +217,7 @@ LL_KERNEL(CAUSAL_SOFTMAX_GRAD)
     over_lines(call, causal_back);
 }
 
-/* Attention to what came before, row by row, as tracer/ops_attention.c describes the op:
+/* Attention to what came before, row by row, as tracer/ir/ops_count.c describes the op:
  *
  *     p_j = exp(s q k_j - l)        l = log sum_j exp(s q k_j)        y = sum_j p_j v_j
  *     dp_j = dy v_j                 g_j = s p_j (dp_j - dy y)

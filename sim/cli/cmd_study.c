@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a survey (sim/study/survey.h): every point is recorded dry, once for platforms that ask for the
+/* Running a survey (sim/study/study.h): every point is recorded dry, once for platforms that ask for the
  * same, and replayed on each platform, by all CPUs at hand. */
 #include <inttypes.h>
 #include <stdio.h>

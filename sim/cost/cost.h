@@ -140,7 +140,7 @@ bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
                    const struct ll_leftovers *found);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
- * by tile (sim/cost/tiles.h), which is never less, and takes a search of its own. */
+ * by tile (sim/cost/cost_parts.h), which is never less, and takes a search of its own. */
 struct ll_bounds {
     double bound_s, pipelined_s;
 };

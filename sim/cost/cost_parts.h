@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From work to task: the product behind it, the bytes of its elements, the overlap of its windows. */
+/* The types that the files of this room share, and what each of them offers to the others, in the order in which a
+ * cost is found: the task behind a work, algorithms, tiles and tilings, traffic, stages, timing. One file because
+ * these types refer to each other; a reader of one chapter looks up its words here. */
 #ifndef LL_SIM_COST_COST_PARTS_H
 #define LL_SIM_COST_COST_PARTS_H
 
@@ -504,7 +506,7 @@ double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dt
  * They are the lanes of the unit that would run such an op alone, in 32 bits where results are narrower, as
  * sums are. A machine without such a unit does it on the unit of the products, at their rate.
  *
- * And what special functions (tracer/ops_special.c) take where lanes have hardware of their own for them,
+ * And what special functions (tracer/ir/ops_count.c) take where lanes have hardware of their own for them,
  * which works while lanes do the rest: of gates and softmax as above, with special functions for operations,
  * the slower of the two; of elements ceil(elements / lanes) times those of an element. Pure. */
 
@@ -844,7 +846,7 @@ double ll_largest_of(uint64_t count);
 
 /* The tiles of a task done in a way, one unit after the other where the level belongs to units: of a
  * product those that a search has found, or, where nothing was searched (NULL), the blocks of
- * sim/cost/tiling.h, cut along the operands that stream past into pieces that fill the rest of the room.
+ * sim/cost/cost_parts.h, cut along the operands that stream past into pieces that fill the rest of the room.
  * False when there is one level only; then nothing is cut. Pure. */
 bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                     const struct ll_mapping_loops *searched, struct ll_tile_nest *nest,
@@ -860,7 +862,7 @@ double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
 
 /* Bytes between each level and what lies further in, all instances together: both directions, and of these
  * what comes back, results and partial sums. The price is what takes the level's bandwidth as long: more than
- * the bytes where a port is slower (sim/cost/tiling.h). */
+ * the bytes where a port is slower (sim/cost/cost_parts.h). */
 struct ll_traffic {
     double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
     double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's bytes, each operand's; of other work 0 */

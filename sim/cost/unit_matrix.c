@@ -21,7 +21,7 @@
  *       rounds = ceil(tiles of the unit / tiles in progress)
  *       cycles = steps * (max(tiles * (multiply + feed), rounds * step) + tiles * waits) + rounds * fill
  *
- * Where the lines of an operand run along k, steps also wait for them (sim/cost/lines.h).
+ * Where the lines of an operand run along k, steps also wait for them (sim/cost/cost_parts.h).
  *
  * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
  * (`most_parts`) on different units, as long as all fit in one wave; the partial sums then meet in the memory

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spatial units: processing elements that run some loops of a convolution side by side, the others in turn.
  *
- * What a convolution, its gradients and a product are as loops is told in sim/cost/loop_nest.h.
+ * What a convolution, its gradients and a product are as loops is told in sim/cost/cost_parts.h.
  *
  * Loops side by side leave steps, the last of each loop with idle elements. Of these an element may do some
  * with what it has in its registers, a block of them:

@@ -32,7 +32,7 @@ struct ll_cache_level {
     bool write_around;   /* a write that misses fetches nothing and goes on outward */
     double admission;    /* share of the lines that come that it lets in; 0: all */
     uint64_t seed;       /* of RANDOM, and of admission */
-    bool misses_in_turn; /* what it does not have comes instead of what it has (sim/cost/turns.h) */
+    bool misses_in_turn; /* what it does not have comes instead of what it has (sim/cost/cost_parts.h) */
     /* For what ops find of earlier ones alone (sim/memory/residency.h): */
     bool affinity;         /* it stands for the units' own caches, taken together */
     double invalidation_s; /* to have other units drop their copies of a line that is overwritten */

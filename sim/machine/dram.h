@@ -4,7 +4,7 @@
  * A memory has channels that know nothing of each other. A channel has banks in groups; a bank has one open
  * row at a time, and another one costs precharge and activation, which other banks hide if they have work.
  * Here is the simple mode: a closed form of averages. The timed mode, which plays every command, is
- * sim/memory/dram_timed.h; tests/property/prop_dram.c says how well they agree.
+ * sim/memory/dram.h; tests/property/prop_dram.c says how well they agree.
  *
  * Both lay addresses out alike: blocks of LL_DRAM_BLOCK_BYTES go to the channels in turn, atoms of
  * LL_DRAM_ATOM_BYTES within a channel to the bank groups in turn, then come the columns of a row, the banks

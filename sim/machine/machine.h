@@ -43,7 +43,7 @@ enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
  * wrote them. */
 enum ll_placement { LL_PLACEMENT_INTERLEAVED, LL_PLACEMENT_LOCAL };
 
-/* A memory in nodes, each beside as many of the units (sim/cost/numa.h). */
+/* A memory in nodes, each beside as many of the units (sim/cost/cost_parts.h). */
 struct ll_numa {
     uint64_t nodes;   /* at least 2 */
     double link_Bps;  /* between any two, one direction */
@@ -94,11 +94,11 @@ enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
 
 /* How products are blocked for the memories: each level by formula, or by a search over nested tiles
- * (sim/cost/mapping.h) that minimizes an objective. */
+ * (sim/cost/cost_parts.h) that minimizes an objective. */
 enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
 enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
 
-/* Algorithms of collective communication (sim/net). */
+/* Algorithms of collective communication (sim/network). */
 enum ll_algorithm {
 #define LL_ALGORITHM(word, ...) LL_ALGORITHM_##word,
 #include "sim/machine/algorithms.def"
@@ -106,7 +106,7 @@ enum ll_algorithm {
     LL_ALGORITHM_COUNT /* stands for the fastest of all, the first among equals */
 };
 
-/* A correction of a kernel (sim/cost/seen.h): how many times as long as its other figures say work of a shape
+/* A correction of a kernel (sim/cost/cost_parts.h): how many times as long as its other figures say work of a shape
  * took, near the unit (the start included) and in the outermost memory. */
 struct ll_seen {
     uint64_t shape[3];
@@ -126,7 +126,7 @@ struct ll_kernel {
     double serial;     /* share of the time of all but the slowest part that does not overlap with it */
     double work;       /* machine operations per algorithmic FLOP, at least 1; not of products */
     double index;      /* further operations per element of the result */
-    double rewrites;   /* further times that the result is moved (sim/cost/layout.h) */
+    double rewrites;   /* further times that the result is moved (sim/cost/cost_parts.h) */
     unsigned dtype;    /* 1 + the only element type of its ops; others go to the next kernel; 0: any */
     uint64_t units;    /* the most units that it can use; 0: all */
     double grain;      /* replaces the software's; 0: does not */
@@ -152,7 +152,7 @@ struct ll_kernel {
     uint64_t channels; /* of the result, given to a unit as one piece; 0: any number */
     double strided;    /* share of compute that is left with a stride above one; 0: all */
 
-    /* Of products on ordinary cores (sim/cost/layout.h). */
+    /* Of products on ordinary cores (sim/cost/cost_parts.h). */
     uint64_t slice; /* lines of the result given to a unit as one piece; 0: divided evenly */
     /* More of them, as hold so many elements of the operand that is cut, in such steps, at most so many (0: any
      * number). */
@@ -165,7 +165,7 @@ struct ll_kernel {
     uint64_t seen_count;
 };
 
-/* A way to convolve in a transformed domain, offered beside the direct product (sim/cost/transform.h). The
+/* A way to convolve in a transformed domain, offered beside the direct product (sim/cost/cost_parts.h). The
  * fastest is used. */
 struct ll_transform {
     const char *name;
@@ -185,7 +185,7 @@ struct ll_transform {
 };
 
 /* What a library of collectives expects an all-reduce between nodes to take in one of its ways; it takes the
- * way that it expects to be the fastest (sim/net/tuned.c has the formulas). */
+ * way that it expects to be the fastest (sim/network/collective.c has the formulas). */
 enum ll_expected_algorithm { LL_EXPECTED_RING, LL_EXPECTED_CHAINED_TREES, LL_EXPECTED_ALGORITHM_COUNT };
 struct ll_expected_way {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace's memory takes once it has addresses.
  *
- * Storages are asked for when they are born and given back when they die (tracer/lives.h), in the order of
+ * Storages are asked for when they are born and given back when they die (tracer/ir/trace.h), in the order of
  * the ops; what the model brought comes first. Fragmentation is what was taken at most over what lived at
  * most. */
 #ifndef LL_SIM_MEMORY_ALLOCATORS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory a trace needs: what lives at the worst moment (tracer/lives.h). */
+/* How much memory a trace needs: what lives at the worst moment (tracer/ir/trace.h). */
 #ifndef LL_SIM_MEMORY_FOOTPRINT_H
 #define LL_SIM_MEMORY_FOOTPRINT_H
 
@@ -65,7 +65,7 @@ struct ll_chains {
 bool ll_chain(const struct ll_trace *trace, const struct ll_life *lives, bool deaths,
               struct ll_chains *chains, struct ll_arena *arena);
 
-/* Memory as it is held while a trace runs, op by op (tracer/lives.h): how much of each class, and by what at
+/* Memory as it is held while a trace runs, op by op (tracer/ir/trace.h): how much of each class, and by what at
  * one moment. Both live in the arena; NULL when memory ran out. Pure otherwise, thread-safe. */
 
 /* What lives while an op runs. */
@@ -131,7 +131,7 @@ static inline bool ll_footprint_of(const struct ll_trace *trace, bool early, str
  *     A loop is what lies in a scope `while`. What its steps hand on from one to the next goes as it
  *     is read, and so does what its forward steps leave for its backward steps. */
 
-/* Of the typical step (tracer/profile.h); LL_NO_FIT past 64 bits. False when memory ran out. Pure otherwise,
+/* Of the typical step (tracer/ir/profile.h); LL_NO_FIT past 64 bits. False when memory ran out. Pure otherwise,
  * thread-safe. */
 bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes);
 

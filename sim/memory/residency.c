@@ -370,7 +370,7 @@ static bool is_product(const struct ll_op_view *view)
 }
 
 /* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the
- * result's longer side (sim/cost/layout.c), of a convolution its filter, or both that a filter's gradient is
+ * result's longer side (sim/cost/gemm_work.c), of a convolution its filter, or both that a filter's gradient is
  * made of. */
 static unsigned read_by_all(const struct ll_op_view *view)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long devices take to exchange data together.
  *
- * An algorithm is a list of steps, each a set of messages that start at once (sim/net/flow.h); a step begins
+ * An algorithm is a list of steps, each a set of messages that start at once (sim/network/flow.h); a step begins
  * when the one before has ended everywhere. On a network where nobody waits for anybody that gives the closed
  * forms of the literature (Thakur, Rabenseifner, Gropp, 2005; Sanders, Speck, Traeff, 2009): a ring's
  * all-reduce takes
@@ -73,12 +73,12 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
                                                  struct ll_exchanged *exchanged);
 
 /* Says why an exchange that came out like this takes its time, in lines for a pocket calculator
- * (sim/cost/explain.h), each ending in a line break: what was compared or expected where there was a choice;
+ * (sim/cost/cost.h), each ending in a line break: what was compared or expected where there was a choice;
  * then messages, links and latencies, so that the last line has the time, without what starting costs. */
 enum ll_exchange_trouble ll_exchange_tell(struct ll_solver *solver, const struct ll_exchange *exchange,
                                           const struct ll_exchanged *exchanged, struct ll_str *lines);
 
-/* What the steps of an exchange say of themselves: lines for a pocket calculator, as sim/cost/explain.h has
+/* What the steps of an exchange say of themselves: lines for a pocket calculator, as sim/cost/cost.h has
  * them, each ending in a line break. Every function does nothing where nobody listens (NULL). */
 
 struct ll_told_message {

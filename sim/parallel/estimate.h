@@ -39,10 +39,10 @@ struct ll_layer_costs {
  * in the arena. False when memory ran out. */
 bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, struct ll_layer_costs *costs);
 
-/* What a plan takes, put together from what layers take (sim/parallel/profile.h), without its programs.
+/* What a plan takes, put together from what layers take (sim/parallel/estimate.h), without its programs.
  *
  * A pass of a micro-batch comes from going along a stage's layers with a clock for the device and one for the
- * network (sim/parallel/beside.h), the step from stages that take turns (sim/parallel/turns.h); exchange and
+ * network (sim/parallel/schedule.h), the step from stages that take turns (sim/parallel/schedule.h); exchange and
  * update come behind, less what the last backward pass hides. */
 
 /* One after the other for many plans; what it needs lives in an arena. */

@@ -378,7 +378,7 @@ static void exchange(struct beside_pass *pass, enum ll_op_kind kind, double byte
 }
 
 /* What is computed from start_s on, of which units hold back units_s, ends later beside exchanges: as
- * sim/replay/op_time.c has it of an op. */
+ * sim/replay/engine.c has it of an op. */
 static double beside_end_s(const struct beside_pass *pass, double start_s, double alone_s, double units_s)
 {
     double longer_s = alone_s + units_s * pass->taken / (1 - pass->taken);

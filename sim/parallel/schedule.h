@@ -77,7 +77,7 @@ struct ll_pipeline_result {
 /* False when memory ran out. Deterministic. */
 bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_result *result);
 
-/* How long a pipeline's step takes, for the many plans of a search: what sim/parallel/pipeline.h computes of
+/* How long a pipeline's step takes, for the many plans of a search: what sim/parallel/schedule.h computes of
  * pieces that hand what they make to the next one alone, without a task for each slot.
  *
  * From so many micro-batches on that the pipeline has long been full, further ones are taken to take what the

@@ -7,7 +7,7 @@
  * other sizes of buckets. Numbers of devices that share sequences grow until two in a row are no better than
  * smaller ones; products are shared within the innermost level of the network. A program of one device is
  * made and replayed once for each way to share products and sequences and each micro-batch; what its layers
- * take (sim/parallel/profile.h) gives the time and the memory of every plan built on it
+ * take (sim/parallel/estimate.h) gives the time and the memory of every plan built on it
  * (sim/parallel/estimate.h). What cannot fit is left out, whole branches of it at a time. The best by this
  * estimate are then simulated in full, as many as take a second or two, in a small space all, and at least
  * those that are wanted and the best of each stage of ZeRO, of which other sizes of buckets are tried.

@@ -254,7 +254,7 @@ static uint8_t axis_of_op(struct ll_sharding *s)
 }
 
 /* One walk over the ops in their order. Of each op: along which of its axes (sim/parallel/axes.h) is it
- * divided, if any (sim/parallel/shard_axis.h)? Then its inputs are brought into the states that this wants,
+ * divided, if any (sim/parallel/shard.h)? Then its inputs are brought into the states that this wants,
  * and the op is written with the shapes that follow. */
 
 /* Terms of sums. */

@@ -30,7 +30,7 @@ const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, do
  *       once         the same with what a step has besides: gradients that are exchanged, weights that are
  *                    updated,
  *
- * and stages hand micro-batches to one another in the order of the schedule (sim/parallel/pipeline.h). A plan
+ * and stages hand micro-batches to one another in the order of the schedule (sim/parallel/schedule.h). A plan
  * of one device and one micro-batch is the replay itself, to the last bit. Deterministic; spreads and
  * machines are only read and may be shared by threads. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One op's loops through the caches of a machine, beside what the formulas say.
  *
- * sim/cost/tiling.h promises how often a product's operands pass between a level and the next one outward
+ * sim/cost/cost_parts.h promises how often a product's operands pass between a level and the next one outward
  * when it is blocked for half of that level, or for all of one without double buffering. Here one unit
  * does the op alone in just these blocks, element by element, and every address goes through the caches
  * that the machine describes: what set conflicts, lines and policies add to the promise, and what

@@ -19,7 +19,7 @@
 /* An exchange as an op asks for it. Plain data, compared as bytes. */
 struct ll_asked {
     uint64_t kind;  /* enum ll_op_kind, of class communication */
-    uint64_t bytes; /* M of sim/net/collectives.def: what the op reads or makes, the larger of both */
+    uint64_t bytes; /* M of sim/network/collectives.def: what the op reads or makes, the larger of both */
     uint64_t part;  /* 1: these are of one device's part, all is as often as many as there are devices */
     uint64_t devices, stride; /* of a group; 0 devices: all, a stride apart */
     int64_t peer;             /* of sends and receives alone: the other device's number less the own one */
@@ -59,7 +59,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op);
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
 
 /* Says why an exchange with this price goes the way it does, and how messages, links and latencies make up
- * its time without what starting it costs: sim/net's ll_exchange_tell. */
+ * its time without what starting it costs: sim/network's ll_exchange_tell. */
 void ll_exchanges_tell(struct ll_exchanges *exchanges, const struct ll_asked *asked,
                        const struct ll_price *price, struct ll_explain *why);
 

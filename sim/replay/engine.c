@@ -159,7 +159,7 @@ double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, dou
  *       late[k] = max(0, started[k] - behind[k] + more[k] - start[k])
  *
  * where `behind` is what the software still does once the device has begun, and `more` what a way of several
- * kernels takes until it begins (sim/cost/start.h); all is over when both have done. Without a queue an op
+ * kernels takes until it begins (sim/cost/cost_parts.h); all is over when both have done. Without a queue an op
  * ends when both have done with it:
  *
  *       late[k] = overhead[k] + more[k] - min(behind[k], more[k] + time[k])
@@ -170,7 +170,7 @@ double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, dou
  *       S(u) = the op's time with compute / (1 - u) in place of compute
  *       time = T + sum of V (1 - T / S(u)),   T = S(0)
  *
- * where V is how much of the op's time goes by while u is taken (sim/replay/op_time.c). So what memory holds
+ * where V is how much of the op's time goes by while u is taken (sim/replay/engine.c). So what memory holds
  * back waits for units only where these become the slower ones. Ops are placed in recorded order: an op knows
  * the exchanges before it in that order alone, and a level counts as busy from where the op begins until the
  * last of these is over. All that they waited for on the device has ended by then; what one of them still

@@ -12,7 +12,7 @@
 #include "sim/memory/residency.h"
 #include "tracer/ir/trace.h"
 
-struct ll_exchanges;  /* sim/replay/exchanges.h */
+struct ll_exchanges;  /* sim/replay/communication.h */
 struct ll_price;      /* there too */
 struct ll_memo;       /* sim/cost/memo.h */
 struct ll_remembered; /* sim/replay/remembered.h */

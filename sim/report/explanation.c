@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why an op takes its time: the lines of sim/cost/explain.h, for people and for programs. */
+/* Why an op takes its time: the lines of sim/cost/cost.h, for people and for programs. */
 #include "sim/replay/communication.h"
 #include "sim/report/sim_report.h"
 

@@ -47,7 +47,7 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
  * ran out. */
 bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct ll_str *out);
 
-/* How the time of one op comes about: a headline and the lines of sim/cost/explain.h for each report. seq is
+/* How the time of one op comes about: a headline and the lines of sim/cost/cost.h for each report. seq is
  * an op of every report: from result->prepared->first_op up to, not including, end_op. out->failed when
  * memory ran out. */
 void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out);

@@ -441,7 +441,7 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     *some = true;
 }
 
-/* The type that the figures of arithmetic are of, when the trace's own has none: sim/machine/energy.c takes
+/* The type that the figures of arithmetic are of, when the trace's own has none: sim/machine/parts.c takes
  * that of another one. The trace's own when it has one, or nothing has. */
 static enum ll_dtype type_of_figure(const double figures[LL_DTYPE_COUNT], enum ll_dtype dtype, double taken)
 {

@@ -379,7 +379,7 @@ static void judge_C10(const struct ll_evidence *evidence, struct ll_outcome *out
                  "%s: memory grows with parameters", ll_catamount_domains[d].name);
     }
     ll_note(outcome, "Catamount goes over its graph in an order that differs from run to run; ours is fixed "
-                     "(sim/memory/minimal.h). The level line of the figure at 80 %% of 12 GB is what an "
+                     "(sim/memory/footprint.h). The level line of the figure at 80 %% of 12 GB is what an "
                      "allocator swaps out, which no count shows.");
 }
 

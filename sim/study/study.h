@@ -133,9 +133,9 @@ const char *ll_verdict_name(enum ll_verdict verdict);
  * meanwhile. So
  *
  *     device = replay of a replica's step + exchange of each weight's gradient
- *     step   = max(device, host)                    of many steps (sim/replay/infeed.h)
+ *     step   = max(device, host)                    of many steps (sim/replay/replay.h)
  *
- * Plain data. Who can record workloads runs it (sim/cli/surveyor.h). */
+ * Plain data. Who can record workloads runs it (sim/cli/cmd_study.c). */
 
 enum {
     LL_MOST_FAMILY_AXES = 5,
@@ -241,7 +241,7 @@ struct ll_recording {
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
     bool lesson; /* in the small version in which it learns (leadline train), its batch and settings, too */
-    const char *products; /* the type that products of weights read (tracer/products.h); NULL: their own */
+    const char *products; /* the type that products of weights read (tracer/transform/dtype.h); NULL: their own */
     uint64_t batch;       /* 0: the model's own */
     uint64_t steps;
     unsigned threads; /* 0: one for each CPU; of no meaning in a dry run */

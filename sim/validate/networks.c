@@ -388,7 +388,7 @@ static void layer_a(struct ll_row_walk *w, const struct ll_layer *l)
     part_mean(w);
 }
 
-/* Over five channels: a square, five sums, scale, power, product (tracer/op_table.def). */
+/* Over five channels: a square, five sums, scale, power, product (tracer/ir/op_table.def). */
 static void layer_n(struct ll_row_walk *w, const struct ll_layer *l)
 {
     (void)l;

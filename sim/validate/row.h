@@ -3,7 +3,7 @@
  * work. Private to sim/validate.
  *
  * Trouble sticks: the first thing found wrong stays, and what is read after it is harmless.
- * Counts are algorithmic, as in tracer/op_table.def: what a library does beyond them is the machine
+ * Counts are algorithmic, as in tracer/ir/op_table.def: what a library does beyond them is the machine
  * model's business. */
 #ifndef LL_SIM_VALIDATE_ROW_H
 #define LL_SIM_VALIDATE_ROW_H

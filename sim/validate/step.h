@@ -20,7 +20,7 @@ struct ll_dry_workload {
     char model[LL_DRY_TEXT];
     uint64_t batch;
     uint64_t train;             /* 1 or 0 */
-    char products[LL_DRY_TEXT]; /* the type that products of weights read (tracer/products.h) */
+    char products[LL_DRY_TEXT]; /* the type that products of weights read (tracer/transform/dtype.h) */
     struct {
         char key[LL_DRY_TEXT], value[LL_DRY_TEXT];
     } settings[LL_MOST_DRY_SETTINGS]; /* ended by an empty key */

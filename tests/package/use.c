@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Somebody else's program: the FLOPs of a product, asked of the installed library. */
 #include <stdio.h>
-#include <tracer/ops.h>
+#include <tracer/ir/ops.h>
 
 int main(void)
 {

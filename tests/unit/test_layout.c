@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expected numbers follow from the formulas at the head of sim/cost/layout.c, by hand. */
+/* Expected numbers follow from the formulas at the head of sim/cost/gemm_work.c, by hand. */
 #include "check.h"
 
 #include "sim/cost/cost_parts.h"

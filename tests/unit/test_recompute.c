@@ -78,7 +78,7 @@ static void full_recomputation_repeats_each_layer_once(void **state)
 
 /* Twelve layers of the base Transformer with sentences of 32 words: 18 attentions (6 read, 6 write, 6 read
  * what was read), each with two products of 2 b s s h FLOPs; between them the mask (1 an element), the
- * softmax (5) and the dropout (5) on b a s s elements (tracer/op_table.def). */
+ * softmax (5) and the dropout (5) on b a s s elements (tracer/ir/op_table.def). */
 static void selective_recomputation_repeats_the_middle_of_attention(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expected numbers follow from the formulas at the head of sim/cost/rows.h, by hand. */
+/* Expected numbers follow from the formulas at the head of sim/cost/cost_parts.h, by hand. */
 #include "check.h"
 
 #include "sim/cost/cost_parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which tiles a product passes into the level before the outermost: the block that sim/cost/tiling.h
+/* In which tiles a product passes into the level before the outermost: the block that sim/cost/cost_parts.h
  * found, and pieces of what streams past it, grown here one line at a time until the level is full. */
 #include "check.h"
 #include "samples.h"

@@ -34,6 +34,7 @@ const char *ll_mechanism_name(enum ll_mechanism mechanism);
 /* Whether there is a mechanism of this name. */
 bool ll_mechanism_find(const char *name, enum ll_mechanism *mechanism);
 
+/* Its name in output, as reach.def has it. */
 const char *ll_reach_word(enum ll_reach reach);
 
 /* Whether the mechanism sees calls that are made so. */

@@ -72,7 +72,7 @@ void ll_capture_unreturned(struct ll_capture *capture, const struct ll_unreturne
 /* What was seen so far; valid until the next event. */
 struct ll_capture_summary ll_capture_summary(struct ll_capture *capture);
 
-/* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/trace.h) to
+/* No event follows: finds the steps and writes them and the summary's facts (summary.*, tracer/ir/trace.h) to
  * the recorder, which its owner then closes. `nested` calls within others were counted and gave no event. The
  * process ended at end_ns, by ll_now_ns; 0 where nobody saw it. */
 void ll_capture_finish(struct ll_capture *capture, uint64_t nested, uint64_t end_ns);

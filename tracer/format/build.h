@@ -5,7 +5,7 @@
  * lost op made is taken for one that the model brought, on a storage of its own, and its looks follow from
  * the first op that reads it. Ops close ranks: those that are left are numbered anew. A lost definition takes
  * with it the definitions and ops that refer to it, nothing else. One thread at a time; private to
- * tracer/reader.c and tracer/build*.c. */
+ * tracer/format/reader.c and tracer/build*.c. */
 #ifndef LL_TRACER_FORMAT_BUILD_H
 #define LL_TRACER_FORMAT_BUILD_H
 

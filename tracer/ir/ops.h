@@ -199,7 +199,7 @@ uint64_t ll_op_flops(const struct ll_op_view *op);
 uint64_t ll_op_bytes_read(const struct ll_op_view *op);
 uint64_t ll_op_bytes_written(const struct ll_op_view *op);
 
-/* Of the operations on an element, those that are special functions (tracer/ops_special.c). Pure. */
+/* Of the operations on an element, those that are special functions (tracer/ir/ops_count.c). Pure. */
 uint64_t ll_op_specials(enum ll_op_kind kind);
 
 /* What the op asks of a machine. False when a size does not fit in 64 bits. */

@@ -130,6 +130,7 @@ struct ll_gemm ll_matmul_dims(const struct ll_op_view *op);
 /* The same for products of stacks of matrices: the leading dimensions are the batch. */
 struct ll_gemm ll_batch_matmul_dims(const struct ll_op_view *op);
 
+/* Bytes of the elements of a shape in the dtype of the op. */
 uint64_t ll_stack_bytes(const struct ll_op_view *op, const struct ll_shape *shape);
 
 /* The extents of a convolution: image [batch, h, w, c], filter [kh, kw, c / groups, k], result [batch, oh,

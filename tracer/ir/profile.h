@@ -59,7 +59,7 @@ struct ll_accounts {
     uint64_t parameters, flops, bytes, footprint_bytes, io_bytes;
 };
 
-/* Of the typical step of a trace (tracer/profile.h). False when memory ran out. Pure, thread-safe. */
+/* Of the typical step of a trace (tracer/ir/profile.h). False when memory ran out. Pure, thread-safe. */
 bool ll_catamount(const struct ll_trace *trace, struct ll_accounts *accounts);
 
 #endif

@@ -13,7 +13,7 @@
  * and memory is not counted twice. Numbers of tensors, storages and ops count from zero in the order of
  * recording.
  *
- * A trace is built by the reader (tracer/reader.h), immutable afterwards, and may be shared by threads.
+ * A trace is built by the reader (tracer/format/reader.h), immutable afterwards, and may be shared by threads.
  * It owns all it points to. */
 #ifndef LL_TRACER_IR_TRACE_H
 #define LL_TRACER_IR_TRACE_H
@@ -30,7 +30,7 @@ struct ll_desc {
     struct ll_shape shape;
 };
 
-/* What repeats of an op. `view` is ready for the rules of tracer/ops.h. */
+/* What repeats of an op. `view` is ready for the rules of tracer/ir/ops.h. */
 struct ll_form {
     struct ll_op_view view;
     enum ll_phase phase;

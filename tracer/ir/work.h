@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work: what an op asks of a machine, stripped of what the op is for.
  *
- * Every op lowers to one of these few shapes (tracer/ops.h); the simulator costs work and never asks
+ * Every op lowers to one of these few shapes (tracer/ir/ops.h); the simulator costs work and never asks
  * for the op. Counts are exact and algorithmic: multiply and add are two FLOPs, every input is read
  * once and every output written once. Plain data, compared and hashed as bytes: unused fields are zero. */
 #ifndef LL_TRACER_IR_WORK_H

@@ -52,7 +52,7 @@ uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *recor
 /* Adds count tensors, false when memory ran out or there are too many. */
 bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint32_t count, uint32_t brought);
 
-/* What a recorder holds as the content of frames (tracer/format.h): pure, no I/O.
+/* What a recorder holds as the content of frames (tracer/format/format.h): pure, no I/O.
  *
  * Each function adds one content to `out` (kind, then columns) and returns its weight (LL_WEIGHT_*). When
  * memory runs out `out` is marked failed. */

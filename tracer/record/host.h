@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of facts in the making: the header of a trace (the keys stand in tracer/trace.h). */
+/* A list of facts in the making: the header of a trace (the keys stand in tracer/ir/trace.h). */
 #ifndef LL_TRACER_RECORD_HOST_H
 #define LL_TRACER_RECORD_HOST_H
 
