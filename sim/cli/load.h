@@ -59,8 +59,9 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out);
 /* How many steps have all their ops. */
 uint64_t ll_complete_steps(const struct ll_trace *trace);
 
-/* Takes the products of weights of a trace to a type (tracer/transform/dtype.h), in its place; LL_DTYPE_COUNT: to
- * none. False and *trouble, a part of a sentence: why not, as when no product is known to read a weight. */
+/* Takes the products of weights of a trace to a type (tracer/transform/dtype.h), in its place;
+ * LL_DTYPE_COUNT: to none. False and *trouble, a part of a sentence: why not, as when no product is known to
+ * read a weight. */
 bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
 
 /* Stores the weights of a trace in a type (tracer/transform/dtype.h); LL_DTYPE_COUNT: as they are. False and
@@ -68,8 +69,9 @@ bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char
  * out. The trace is of no use then. */
 bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
 
-/* Prunes the weights of a trace (tracer/transform/scale.h); 0 of 0: none. False and *trouble, a part of a sentence: why
- * not, as when no weight is what the pattern wants; NULL when memory ran out. The trace is of no use then. */
+/* Prunes the weights of a trace (tracer/transform/scale.h); 0 of 0: none. False and *trouble, a part of a
+ * sentence: why not, as when no weight is what the pattern wants; NULL when memory ran out. The trace is of
+ * no use then. */
 bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, const char **trouble);
 
 /* The model of this name; NULL after saying that there is none, and which is near. */

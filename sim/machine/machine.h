@@ -106,8 +106,8 @@ enum ll_algorithm {
     LL_ALGORITHM_COUNT /* stands for the fastest of all, the first among equals */
 };
 
-/* A correction of a kernel (sim/cost/cost_parts.h): how many times as long as its other figures say work of a shape
- * took, near the unit (the start included) and in the outermost memory. */
+/* A correction of a kernel (sim/cost/cost_parts.h): how many times as long as its other figures say work of a
+ * shape took, near the unit (the start included) and in the outermost memory. */
 struct ll_seen {
     uint64_t shape[3];
     double near, far;
@@ -154,8 +154,8 @@ struct ll_kernel {
 
     /* Of products on ordinary cores (sim/cost/cost_parts.h). */
     uint64_t slice; /* lines of the result given to a unit as one piece; 0: divided evenly */
-    /* More of them, as hold so many elements of the operand that is cut, in such steps, at most so many (0: any
-     * number). */
+    /* More of them, as hold so many elements of the operand that is cut, in such steps, at most so many (0:
+     * any number). */
     uint64_t slice_elements, slice_step, slice_most;
     double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
     uint64_t small; /* multiply-adds of a slice up to which nothing is copied, unless lines of B go along k */
@@ -213,8 +213,8 @@ struct ll_software {
     double scattering; /* share of its rate that a product reaches while it scatters */
     enum ll_convolving convolving;
     uint64_t join_groups; /* channels up to which groups are joined, zeros between; 0: none are */
-    /* By dtype, for kernels that want channels last: share of the bandwidth that the passes reach in which the
-     * operands of a convolution are laid out anew; 0: they are taken as they are. */
+    /* By dtype, for kernels that want channels last: share of the bandwidth that the passes reach in which
+     * the operands of a convolution are laid out anew; 0: they are taken as they are. */
     double relaid[LL_DTYPE_COUNT];
     double relaid_start_s; /* to start these passes */
     double one_channel; /* share of their rate that lanes reach where a group is one channel; 0: as others */

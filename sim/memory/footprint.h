@@ -65,8 +65,8 @@ struct ll_chains {
 bool ll_chain(const struct ll_trace *trace, const struct ll_life *lives, bool deaths,
               struct ll_chains *chains, struct ll_arena *arena);
 
-/* Memory as it is held while a trace runs, op by op (tracer/ir/trace.h): how much of each class, and by what at
- * one moment. Both live in the arena; NULL when memory ran out. Pure otherwise, thread-safe. */
+/* Memory as it is held while a trace runs, op by op (tracer/ir/trace.h): how much of each class, and by what
+ * at one moment. Both live in the arena; NULL when memory ran out. Pure otherwise, thread-safe. */
 
 /* What lives while an op runs. */
 struct ll_memory_held {
@@ -131,8 +131,8 @@ static inline bool ll_footprint_of(const struct ll_trace *trace, bool early, str
  *     A loop is what lies in a scope `while`. What its steps hand on from one to the next goes as it
  *     is read, and so does what its forward steps leave for its backward steps. */
 
-/* Of the typical step (tracer/ir/profile.h); LL_NO_FIT past 64 bits. False when memory ran out. Pure otherwise,
- * thread-safe. */
+/* Of the typical step (tracer/ir/profile.h); LL_NO_FIT past 64 bits. False when memory ran out. Pure
+ * otherwise, thread-safe. */
 bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes);
 
 /* The same of a device with a part of the network: ops whose scope, and weights whose name, `part` has true,

@@ -369,9 +369,9 @@ static bool is_product(const struct ll_op_view *view)
     return view->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind));
 }
 
-/* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the
- * result's longer side (sim/cost/gemm_work.c), of a convolution its filter, or both that a filter's gradient is
- * made of. */
+/* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the result's
+ * longer side (sim/cost/gemm_work.c), of a convolution its filter, or both that a filter's gradient is made
+ * of. */
 static unsigned read_by_all(const struct ll_op_view *view)
 {
     enum { FIRST = 1, SECOND = 2 };

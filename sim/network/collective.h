@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long devices take to exchange data together.
  *
- * An algorithm is a list of steps, each a set of messages that start at once (sim/network/flow.h); a step begins
- * when the one before has ended everywhere. On a network where nobody waits for anybody that gives the closed
- * forms of the literature (Thakur, Rabenseifner, Gropp, 2005; Sanders, Speck, Traeff, 2009): a ring's
+ * An algorithm is a list of steps, each a set of messages that start at once (sim/network/flow.h); a step
+ * begins when the one before has ended everywhere. On a network where nobody waits for anybody that gives the
+ * closed forms of the literature (Thakur, Rabenseifner, Gropp, 2005; Sanders, Speck, Traeff, 2009): a ring's
  * all-reduce takes
  *
  *       2 (n - 1) (latency + M / (n B))

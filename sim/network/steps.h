@@ -6,10 +6,10 @@
 #include "sim/network/collective.h"
 #include "sim/network/flow.h"
 
-/* What flows make of the messages of a step (sim/network/flow.h), remembered: a program exchanges the same way
- * with other bytes again and again, and flows take as long as there are bytes. So each pattern of messages is
- * solved once, for one byte in the first of them, and what comes out does not depend on what was solved
- * before. Belongs to one thread at a time; deterministic. */
+/* What flows make of the messages of a step (sim/network/flow.h), remembered: a program exchanges the same
+ * way with other bytes again and again, and flows take as long as there are bytes. So each pattern of
+ * messages is solved once, for one byte in the first of them, and what comes out does not depend on what was
+ * solved before. Belongs to one thread at a time; deterministic. */
 
 /* The number of an exchange's groups; LL_NO_ID when memory ran out. Members are copied. */
 uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *exchange);

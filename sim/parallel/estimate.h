@@ -42,8 +42,8 @@ bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, stru
 /* What a plan takes, put together from what layers take (sim/parallel/estimate.h), without its programs.
  *
  * A pass of a micro-batch comes from going along a stage's layers with a clock for the device and one for the
- * network (sim/parallel/schedule.h), the step from stages that take turns (sim/parallel/schedule.h); exchange and
- * update come behind, less what the last backward pass hides. */
+ * network (sim/parallel/schedule.h), the step from stages that take turns (sim/parallel/schedule.h); exchange
+ * and update come behind, less what the last backward pass hides. */
 
 /* One after the other for many plans; what it needs lives in an arena. */
 struct ll_estimator {

@@ -278,10 +278,10 @@ uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_st
     return keep_copy(holding, tensor, wanted, slice(holding, tensor, now, wanted, place), phase);
 }
 
-/* One walk over the forms, as tracer/transform/rescale.c: what no op makes goes by the roles of its dimensions, what an
- * op makes follows from what it reads. A view of queries has so many heads more, and leaves so many of the
- * group that one of them answers. What copies of a head add to the gradient of a weight is summed before the
- * update. */
+/* One walk over the forms, as tracer/transform/rescale.c: what no op makes goes by the roles of its
+ * dimensions, what an op makes follows from what it reads. A view of queries has so many heads more, and
+ * leaves so many of the group that one of them answers. What copies of a head add to the gradient of a weight
+ * is summed before the update. */
 
 struct copying {
     struct ll_trace *trace; /* the copy; its descs and forms are new as far as `known` and the walk are */

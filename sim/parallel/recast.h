@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights that are whole only while a pass uses them (ZeRO 3, or on the host) are cast to the type of
- * products (tracer/transform/dtype.h) in each pass anew: nobody has the room to keep what is cast of all of them. */
+ * products (tracer/transform/dtype.h) in each pass anew: nobody has the room to keep what is cast of all of
+ * them. */
 #ifndef LL_SIM_PARALLEL_RECAST_H
 #define LL_SIM_PARALLEL_RECAST_H
 

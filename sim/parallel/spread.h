@@ -21,7 +21,8 @@ bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struc
 bool ll_is_once(const struct ll_trace *program, const struct ll_form *form);
 
 /* Whether it casts a weight to memory of the class workspace, where the cast lies until the weight changes,
- * as casts to the type of products do (tracer/transform/dtype.h): several micro-batches read the same. Pure. */
+ * as casts to the type of products do (tracer/transform/dtype.h): several micro-batches read the same. Pure.
+ */
 bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_form *form);
 
 /* What each device does: the programs that a plan makes of a recorded step.

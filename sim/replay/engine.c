@@ -159,8 +159,8 @@ double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, dou
  *       late[k] = max(0, started[k] - behind[k] + more[k] - start[k])
  *
  * where `behind` is what the software still does once the device has begun, and `more` what a way of several
- * kernels takes until it begins (sim/cost/cost_parts.h); all is over when both have done. Without a queue an op
- * ends when both have done with it:
+ * kernels takes until it begins (sim/cost/cost_parts.h); all is over when both have done. Without a queue an
+ * op ends when both have done with it:
  *
  *       late[k] = overhead[k] + more[k] - min(behind[k], more[k] + time[k])
  *
@@ -175,8 +175,8 @@ double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, dou
  * the exchanges before it in that order alone, and a level counts as busy from where the op begins until the
  * last of these is over. All that they waited for on the device has ended by then; what one of them still
  * waits for from the host, or from another level, counts as if it were busy. That is why nothing gets slower
- * when a network gets faster: an exchange that begins sooner takes from no op that it would have missed.
- * Of several ways to do an op (algorithms of a convolution) it goes the one by which it ends first, here and
+ * when a network gets faster: an exchange that begins sooner takes from no op that it would have missed. Of
+ * several ways to do an op (algorithms of a convolution) it goes the one by which it ends first, here and
  * now, with what earlier ops left on chip and what the software hides.
  *
  * Costs depend on the op's form only and are asked once (forms.h); what earlier ops left on chip is taken

@@ -241,8 +241,9 @@ struct ll_recording {
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
     bool lesson; /* in the small version in which it learns (leadline train), its batch and settings, too */
-    const char *products; /* the type that products of weights read (tracer/transform/dtype.h); NULL: their own */
-    uint64_t batch;       /* 0: the model's own */
+    const char
+        *products;  /* the type that products of weights read (tracer/transform/dtype.h); NULL: their own */
+    uint64_t batch; /* 0: the model's own */
     uint64_t steps;
     unsigned threads; /* 0: one for each CPU; of no meaning in a dry run */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The traffic that sim/cost/cost_parts.h promises for a blocked product is that of a cache which runs its loops.
+/* The traffic that sim/cost/cost_parts.h promises for a blocked product is that of a cache which runs its
+ * loops.
  *
  * A block P x Q of one operand stays, a step streams P elements of one operand and Q of another past it, one
  * element a line. Between two uses of an element that stays, others are touched: P Q - 1 that stay too, P of

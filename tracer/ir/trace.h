@@ -8,13 +8,12 @@
  *   ops      form + links + step + time
  *   tensors  desc + storage + producer
  *
- * A training loop repeats itself, so forms and links are few and ops are small. A tensor is written
- * once; an in-place op or a view makes a new tensor on the same storage, so that dependencies are exact
- * and memory is not counted twice. Numbers of tensors, storages and ops count from zero in the order of
- * recording.
+ * A training loop repeats itself, so forms and links are few and ops are small. A tensor is written once; an
+ * in-place op or a view makes a new tensor on the same storage, so that dependencies are exact and memory is
+ * not counted twice. Numbers of tensors, storages and ops count from zero in the order of recording.
  *
- * A trace is built by the reader (tracer/format/reader.h), immutable afterwards, and may be shared by threads.
- * It owns all it points to. */
+ * A trace is built by the reader (tracer/format/reader.h), immutable afterwards, and may be shared by
+ * threads. It owns all it points to. */
 #ifndef LL_TRACER_IR_TRACE_H
 #define LL_TRACER_IR_TRACE_H
 

@@ -145,8 +145,8 @@ static void meter_renew(struct ll_meter *meter)
     meter->sampled_ns = meter->samples = 0;
 }
 
-/* An op is first noted as it came (tracer/record/recorder.h) and made sense of later, between steps or when there are
- * many: then the tables are warm, and the op that was recorded does not wait for them.
+/* An op is first noted as it came (tracer/record/recorder.h) and made sense of later, between steps or when
+ * there are many: then the tables are warm, and the op that was recorded does not wait for them.
  *
  * A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
  * that came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor
