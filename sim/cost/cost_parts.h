@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types that the files of this room share, and what each of them offers to the others, in the order in
- * which a cost is found: the task behind a work, algorithms, tiles and tilings, traffic, stages, timing. One
- * file because these types refer to each other; a reader of one chapter looks up its words here. */
+/* The types that the files of this room share, and what each file offers to the others, in the order in which
+ * a cost is found: the task behind a work, algorithms, tiles and tilings, traffic, stages, timing.
+ *
+ * One file because these types refer to each other: a reader of one chapter looks up its words here. */
 #ifndef LL_SIM_COST_COST_PARTS_H
 #define LL_SIM_COST_COST_PARTS_H
 
