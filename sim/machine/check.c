@@ -333,15 +333,13 @@ static bool check_software_names(struct ll_reading *reading)
     return check_distinct(reading, &expected) && right;
 }
 
-/* Only a search minimizes anything, and the least energy cannot be looked for where nothing has any. */
+/* The least energy cannot be looked for where nothing has any. */
 static bool check_objective(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
     struct ll_place place = check_place_of(ll_node_get(reading->root, "software"), "objective");
     if (machine->software.objective == LL_OBJECTIVE_TIME)
         return true;
-    if (machine->software.mapping != LL_MAPPED_SEARCH)
-        return ll_complain(reading->diags, place, "nothing is minimized without `mapping: search`");
     return machine->energy_given || ll_complain(reading->diags, place,
                                                 "energy cannot be made least without figures; give the "
                                                 "machine an `energy` section");

@@ -625,7 +625,8 @@ static const struct ll_field software_fields[] = {
      .help = "how matrix products are blocked for the memory levels: each level on its own by formula, or "
              "by a search over nested tiles"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
-     .help = "what the search minimizes: time, energy, or their product"},
+     .help = "by what algorithms, tiles and blockings are chosen, and what `mapping: search` minimizes: time, energy, or their "
+             "product"},
     {.key = "past", .type = LL_TYPE_SIZE, AT(past_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
      .max = MOST_BYTES, .otherwise = "0B",
      .help = "results of `past_ops` with at least so many bytes are written past all caches, which keep nothing of "
