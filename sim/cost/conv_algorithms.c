@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The convolution algorithms of a software stack: implicit GEMM, depthwise, Winograd and FFT transforms,
+ * strided data gradients.
+ *
+ * For each algorithm that applies to a convolution, ll_variants gives the work as that algorithm does it and
+ * the traffic of its transforms. The cost model then costs all of them and takes the best. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From work to a cost: which unit computes it, by which algorithm and kernel configuration, and what dtype
+ * casts, skipped zeros and transfers from the host add.
+ *
+ * ll_cost_op chooses a unit, lowers the work to a GEMM (gemm_work.c), tries every convolution algorithm
+ * (conv_algorithms.c) and lets kernel_model.c find the best configuration of each; it keeps the fastest.
+ * cost_parts.h has the types that pass between these chapters. */
 #include "sim/cost/cost.h"
 
 #include <assert.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The GEMM that work comes down to: its dimensions, the bytes per element of each operand, its dtype on a
+ * unit, and how a library packs and partitions it.
+ *
+ * A convolution becomes an implicit GEMM whose operands have fewer bytes than elements, since neighbouring
+ * windows overlap. The last section is the epilogue: vector work between and behind an op's GEMMs. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

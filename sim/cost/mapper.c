@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles that nest in several memories, found by search (`software.mapping: search`).
+ *
+ * The first section describes a convolution, its gradients and a GEMM as loop nests. The second evaluates the
+ * traffic of a given tiling at each level. The third searches tile sizes and loop orders, with bounds that
+ * cut off what cannot beat the best so far. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The mapper's scope: of which memory levels the tilings nest, and by what objective the search compares
+ * them.
+ *
+ * A unit's private levels are searched for the unit's share of the work, the shared levels for the whole. All
+ * stages that the tiling does not change are part of the time that is minimized. */
 #include <math.h>
 
 #include "sim/cost/cost_parts.h"

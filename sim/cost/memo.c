@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The costs of ops that were already computed, keyed by kind and work, and the lines of an explanation. A
+ * cost is kept from machine to machine as long as the signature of its unit is the same. */
 #include "sim/cost/memo.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The residual table: ratios of measured to modelled time for shapes that were measured on a machine. A shape
+ * between measured ones takes over the ratios of its neighbours, the more the nearer they are. */
 #include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each of the three blockings is the same small problem. Two dimensions P and Q are cut into blocks of p
+/* The best tiling of a GEMM for one memory in closed form, its traffic, and how the operands' halos and
+ * partial sums count.
+ *
+ * Each of the three blockings is the same small problem. Two dimensions P and Q are cut into blocks of p
  * and q; the third streams. With i = ceil(P / p), j = ceil(Q / q) blocks and weights from the table in
  * tiling.h:
  *

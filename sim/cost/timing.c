@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recurrence only takes maxima and adds, so a tile is a matrix over (max, +) that turns the times of the
- * tiles before it into those with it (Baccelli, Cohen, Olsder and Quadrat, "Synchronization and Linearity",
- * 1992, chapter 2). What repeats is a power of a matrix, found by squaring: a loop of n equal rounds costs
- * log n products, edges are matrices of their own. */
+/* From stages to seconds: the time of a pipeline of tiles, memory in several NUMA nodes, the clock that a
+ * power limit allows, energy, and ll_cost_time, which puts them together. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +10,11 @@
 #include "sim/cost/cost_parts.h"
 #include "tracer/base/num.h"
 #include "tracer/base/plain.h"
+
+/* The recurrence only takes maxima and adds, so a tile is a matrix over (max, +) that turns the times of the
+ * tiles before it into those with it (Baccelli, Cohen, Olsder and Quadrat, "Synchronization and Linearity",
+ * 1992, chapter 2). What repeats is a power of a matrix, found by squaring: a loop of n equal rounds costs
+ * log n products, edges are matrices of their own. */
 
 /* What the next tile may have to wait for. */
 enum { LOADED, WORKED, WORKED_BEFORE, STORED, STORED_BEFORE, TIMES };

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The traffic out of each memory level: which level catches an operand, how large the blocks are that it
+ * holds, and how often each operand crosses it.
+ *
+ * Private levels, which a single unit has, come first; then shared levels, for all units; then the levels
+ * whose tiles a search chose (mapper.c). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Vector units: lanes that do one operation per element and cycle, for element-wise ops, reductions and
+ * gathers.
+ *
+ * The later sections are row reductions (softmax, norms), which keep their rows in registers or read them
+ * again, and gather access, which fetches whole lines or bursts for parts of them. */
 #include <inttypes.h>
 #include <math.h>
 
