@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who sends how much to whom. n devices, M bytes; closed forms are those on a network where each device can
+/* The collective algorithms of a single network level: rings, trees, recursive doubling and halving, direct
+ * sends, reduction in the switch.
+ *
+ * Who sends how much to whom. n devices, M bytes; closed forms are those on a network where each device can
  * send and receive B bytes a second at once, whoever it is with. */
 #include <math.h>
 #include <stdlib.h>

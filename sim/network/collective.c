@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What an exchange takes: the algorithm is chosen, by the fastest time or as the software's tuner would, and
+ * its steps are summed up.
+ *
+ * The first section is the NCCL tuner model, the second the choice and the derivation of an exchange. */
+#include "sim/network/collective.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/network/steps.h"
+#include "tracer/base/num.h"
+
 /* The choice between rings and trees that NCCL makes, which is not always the better one; and within a node
  * between rings and switches that add up, which is.
  *
@@ -13,15 +27,6 @@
  * Not followed: what it expects of a channel, and that small messages have no plateau, of which it makes no
  * difference.
  */
-#include "sim/network/collective.h"
-
-#include <assert.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "sim/network/steps.h"
-#include "tracer/base/num.h"
 
 struct situation {
     double devices, nodes, cards, links_Bps;

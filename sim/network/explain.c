@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a step are those of its messages, and a message is a part of all that is exchanged. What they
+/* The derivation of an exchange's time, line by line.
+ *
+ * The bytes of a step are those of its messages, and a message is a part of all that is exchanged. What they
  * take is what the fullest link takes for those that cross it, but where they hold each other back on several
  * links in turn (sim/network/flow.h). A latency is as many links as a message crosses in each level. */
 #include <inttypes.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collective algorithms of networks with several levels: NCCL's chained double binary trees, and exchanges in
+ * two phases, within blocks of devices and between them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/network/steps.h"
+#include "tracer/base/num.h"
+
 /* Trees as NCCL builds them (Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019):
  * within a node the devices are a chain, whose head is a place in two binary trees of nodes, each for half of
  * the data. A chain and its trees are a channel, and each device of a node heads one for its share:
@@ -9,12 +18,6 @@
  *
  * All goes up and down again as one stream of small pieces: 2 (k - 1) hops along a chain of k, 2 floor(log2
  * n) between n nodes. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "sim/network/steps.h"
-#include "tracer/base/num.h"
 
 /* The nodes of a tree that are looked at: enough for one that takes from two and hands to a third. Between
  * further ones it goes the same way where a switch joins them. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What need not be looked at twice. Groups that lie alike in blocks which share no link take as long as those
- * of one block; groups on rails of their own as long as those of the fullest rail. On a ring whose devices
- * are joined by a switch, or each with each, all pieces move alike: a short ring tells how long a step takes.
- */
+/* The steps of an algorithm: messages are collected, groups that behave alike are simulated once, and the
+ * flows of each distinct step are solved and remembered.
+ *
+ * Three sections: symmetry, how a step is sent (chunks in halves, streams, hops), and the solver that
+ * remembers the times of message patterns. */
 #include "sim/network/steps.h"
 
 #include <math.h>
@@ -11,6 +12,11 @@
 
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
+
+/* What need not be looked at twice. Groups that lie alike in blocks which share no link take as long as those
+ * of one block; groups on rails of their own as long as those of the fullest rail. On a ring whose devices
+ * are joined by a switch, or each with each, all pieces move alike: a short ring tells how long a step takes.
+ */
 
 /* The outermost level in which members of the first group have different places; and the innermost. */
 struct span {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Topologies of a network level and the network that joins all levels.
+ *
+ * Each row of sim/machine/topologies.def binds three functions here: `prepare` counts the links, `width`
+ * gives the share of a link's bandwidth, `route` the links that a message crosses. The last section numbers
+ * the links of all levels, with their rails and ports, and routes messages through them. */
 #include "sim/network/topology.h"
 
 #include <assert.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One level of a network by itself: its links, and which of them a message crosses.
- *
- * Devices are numbered from 0, links from 0; what a link's number means only its topology knows. Routes are
- * minimal and always the same. A fabric is immutable once prepared and may be shared by threads. */
+/* Networks as graphs of links: one level by itself (ll_fabric), and all levels of a machine together
+ * (ll_net). */
 #ifndef LL_SIM_NETWORK_TOPOLOGY_H
 #define LL_SIM_NETWORK_TOPOLOGY_H
 
 #include "sim/machine/machine.h"
+
+/* One level of a network by itself: its links, and which of them a message crosses.
+ *
+ * Devices are numbered from 0, links from 0; what a link's number means only its topology knows. Routes are
+ * minimal and always the same. A fabric is immutable once prepared and may be shared by threads. */
 
 /* The links of a message, in their order; grows as needed, is freed by its owner. */
 struct ll_route {
