@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Memory allocators on the storages of a trace: ideal, a best-fit arena, and PyTorch's caching allocator.
+ *
+ * The first section is a heap of blocks that are taken, given back, split and joined (heap.h). Each allocator
+ * then is a function that places every storage and reports its peak. */
 #include "sim/memory/allocators.h"
 
 #include <assert.h>

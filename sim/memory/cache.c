@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A hierarchy of set-associative caches, simulated address by address.
+ *
+ * The replacement policies come first, four short functions each. The loops that run accesses follow,
+ * compiled once for each policy. The last section puts levels together: misses, evictions, inclusion and
+ * write-backs. */
+#include "sim/memory/cache.h"
+
+#include <assert.h>
+
+#include "tracer/base/num.h"
+#include "tracer/base/random.h"
+
 /* What a level is made of, and the policies: four short functions each, named in
  * sim/machine/cache_policies.def. Private to
  * cache.c, which puts them into its loops.
@@ -7,12 +19,6 @@
  * newest first: up to 16 of them as the digits of one word, the newest lowest, so that nothing is decided
  * where none can be foreseen; more as a ring, where the oldest stands just before the newest, so that a set
  * which is swept turns its ring and moves nothing. */
-#include "sim/memory/cache.h"
-
-#include <assert.h>
-
-#include "tracer/base/num.h"
-#include "tracer/base/random.h"
 
 #define NO_LINE UINT64_MAX
 

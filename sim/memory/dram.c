@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One channel. Each bank for which something waits has one candidate: a column access, if a burst wants the
- * open row; else closing that row; else opening the row of the burst that came first. Of all candidates the
- * one goes that can go earliest; of several in the same cycle a column access before the others, then the one
- * whose burst came first. Nothing is stepped: the cycle of each candidate is the largest of a few numbers
- * that the commands before it left behind. */
+/* The timed mode of DRAM. A controller maps addresses to channels, banks and rows (second section) and plays
+ * access patterns on them; a channel issues one command after the other (first section). */
 #include "sim/memory/dram.h"
 
 #include <assert.h>
@@ -11,6 +8,12 @@
 #include <stdlib.h>
 
 #include "tracer/base/random.h"
+
+/* One channel. Each bank for which something waits has one candidate: a column access, if a burst wants the
+ * open row; else closing that row; else opening the row of the burst that came first. Of all candidates the
+ * one goes that can go earliest; of several in the same cycle a column access before the others, then the one
+ * whose burst came first. Nothing is stepped: the cycle of each candidate is the largest of a few numbers
+ * that the commands before it left behind. */
 
 /* So often may younger bursts to the open row go before an older one to another row of the bank: first ready,
  * first come, first served (Rixner et al., ISCA 2000), with the cap that Ramulator has (Kim et al., 2015). */

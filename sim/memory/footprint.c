@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The memory footprint of a trace, from the births and deaths of its storages: the peak and its classes, live
+ * bytes over time, the footprint with fused updates, and Catamount's minimal footprint. */
 #include "sim/memory/footprint.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory a trace needs: what lives at the worst moment (tracer/ir/trace.h). */
+/* How much memory a trace needs: the peak of its live storages (tracer/ir/trace.h), its classes, live bytes
+ * over time, and smaller footprints of the same step under other orders of execution. */
 #ifndef LL_SIM_MEMORY_FOOTPRINT_H
 #define LL_SIM_MEMORY_FOOTPRINT_H
 

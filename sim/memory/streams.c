@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops and operands of op-like work. A dimension that a loop would walk in a single trip gets no loop:
+/* The address streams of ops: builders make loop nests of work, a stream walks them.
+ *
+ * The loops and operands of op-like work. A dimension that a loop would walk in a single trip gets no loop:
  * what does not move is then held further out. */
 #include "sim/memory/streams.h"
 
