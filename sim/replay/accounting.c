@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who held it back: from the op that ended last we walk back along the ops that were waited for. Each op on
- * this chain began the moment the one before it ended, so their times add up to the whole, and what each
- * was spent on is a share of it. Ops off the chain held nobody back. */
+/* What a finished replay adds up to. Sections in this order: bottlenecks along the critical path, energy and
+ * area, ops by kind, exposed communication, the wait for input, and TBD's metrics. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +11,10 @@
 #include "sim/cost/memo.h"
 #include "sim/replay/replay.h"
 #include "sim/replay/replay_parts.h"
+
+/* Who held it back: from the op that ended last we walk back along the ops that were waited for. Each op on
+ * this chain began the moment the one before it ended, so their times add up to the whole, and what each
+ * was spent on is a share of it. Ops off the chain held nobody back. */
 
 static uint32_t last_to_end(const struct ll_result *result)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One op's loops, element by element, through the simulated caches and DRAM of a machine
+ * (sim/memory/cache.h).
+ *
+ * The blocks are those that the cost model found; the result stands beside the traffic that the model
+ * expects. */
 #include "sim/replay/cached.h"
 
 #include "sim/cost/cost_parts.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The price of each exchange of a trace, asked of sim/network once and remembered from machine to machine. */
 #include "sim/replay/communication.h"
 
 #include <assert.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The replay: every op starts when its inputs are ready, its stream is free and the host has launched it.
+ *
+ * The first section is the time of a single op, alone and beside communication. The second walks the ops in
+ * recorded order. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/memory/footprint.h"
+#include "sim/replay/remembered.h"
+#include "sim/replay/replay.h"
+#include "sim/replay/replay_parts.h"
+
 /* How long an op takes on the device's stream: alone, and while exchanges keep some of the units busy.
  *
  * The levels of the network fall still one after the other, so the share u that is taken goes down in steps.
@@ -14,13 +26,6 @@
  * (Isaev et al., "Calculon: a Methodology and Tool for High-Level Codesign of Systems and Large Language
  * Models", SC 2023). Of exchanges over different levels that go on at once the largest share counts, not the
  * sum: one that passes several levels is one kernel for all of them, and that is what is common. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "sim/memory/footprint.h"
-#include "sim/replay/remembered.h"
-#include "sim/replay/replay.h"
-#include "sim/replay/replay_parts.h"
 
 /* What residency and fusion take off the op's traffic. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,

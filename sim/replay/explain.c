@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why an op took its time in a replay: what its work takes, what exchanges beside it add, what it waited for
+/* The derivation of one op's time in a replay, and what-if: how much faster the step is with one knob
+ * turned.
+ *
+ * Why an op took its time in a replay: what its work takes, what exchanges beside it add, what it waited for
  * the software. */
 #include <inttypes.h>
 #include <math.h>

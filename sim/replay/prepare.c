@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is found out once: ll_prepare derives from a trace its dependencies, liveness, reuse distances and the
+ * work of each form, which hold for every machine; ll_forms_cost asks a machine for the cost of each form.
+ *
+ * The section between them is the fusion of element-wise ops. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

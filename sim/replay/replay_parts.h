@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a replay that come after the ops have their times. Private to sim/replay. */
+/* What the files of this room offer to each other: the time of an op, the steps that follow once all ops have
+ * their times, and the costs of a trace's forms. Private to sim/replay. */
 #ifndef LL_SIM_REPLAY_REPLAY_PARTS_H
 #define LL_SIM_REPLAY_REPLAY_PARTS_H
 
