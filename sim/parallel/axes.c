@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Axes of what goes elsewhere, is regrouped, or is picked by index. */
+/* The axes of every op: rules by shape word (tracer/ir/op_table.def) for which dimensions of inputs and
+ * results are one index.
+ *
+ * The first section has the rules of ops that move, regroup or pick elements, the second those of sequence
+ * positions (context parallelism), the third all others and the table that binds words to rules. */
 #include <string.h>
 
 #include "sim/parallel/axes_rules.h"
+
+/* Axes of what goes elsewhere, is regrouped, or is picked by index. */
 
 /* The stretch of dimensions around `dim` of one shape that is as long as a stretch of the other's. */
 struct stretch {

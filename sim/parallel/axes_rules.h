@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules behind the shape words of tracer/ir/op_table.def, a function a word. Private to
- * sim/parallel/axes*.c, but for what makes axes, which context.c does too. A new word of the table wants a
- * line in axes.c. */
+/* The rules behind the shape words of tracer/ir/op_table.def, one function per word, and the functions that
+ * make axes. Private to axes.c and context.c. A new word in the table needs a line in axes.c. */
 #ifndef LL_SIM_PARALLEL_AXES_RULES_H
 #define LL_SIM_PARALLEL_AXES_RULES_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers are divided among pieces; ops follow their layers; ties are found among the weights. */
+/* Pipeline partition: the layers are divided among pieces by their FLOPs, each op follows its layer, and
+ * weights that several pieces read are tied. ll_cut then writes one piece as a program of its own, with sends
+ * and receives where tensors cross between pieces. */
 #include "sim/parallel/cut.h"
 
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One piece of a model that is cut between layers: what a stage of a pipeline does with a micro-batch.
+/* Pipeline partition: which op belongs to which piece of a model (ll_pieces), and the program of a piece
+ * (ll_cut).
+ *
+ * One piece of a model that is cut between layers: what a stage of a pipeline does with a micro-batch.
  *
  * With `stages` devices in a row and `chunks` pieces on each there are stages x chunks pieces of neighbouring
  * layers; piece i lies on stage i modulo stages. Where all layers do the same work pieces have equally many

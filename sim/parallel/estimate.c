@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time is what the end of all moves on with each op, so that the layers' times add up to the step's. */
+/* The plan estimator. The first section measures what each layer of a replayed program costs, in time and in
+ * memory. The second combines these costs into the step time and the peak memory of any plan with the same
+ * shares, without making its programs. */
 #include "sim/parallel/estimate.h"
 
 #include <math.h>
@@ -11,6 +13,8 @@
 #include "sim/parallel/schedule.h"
 #include "sim/parallel/stage_memory.h"
 #include "tracer/ir/trace.h"
+
+/* Time is what the end of all moves on with each op, so that the layers' times add up to the step's. */
 
 /* Activations that are not kept for the backward pass; that are, come what may; that a layer which is
  * computed again makes anew. */

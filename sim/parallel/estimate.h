@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each layer of a program costs: the parts of which times of other plans are put together. */
+/* What each layer of a program costs, and the estimate of a plan's step time and memory that is put together
+ * from these costs. */
 #ifndef LL_SIM_PARALLEL_ESTIMATE_H
 #define LL_SIM_PARALLEL_ESTIMATE_H
 

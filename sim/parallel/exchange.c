@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gradient exchange of data parallelism: gradients are collected in buckets and exchanged in the backward
+ * pass; with ZeRO, each replica keeps a part of states, gradients or weights and gathers what it needs.
+ *
+ * The first section joins the small all-reduces of an update into one. */
 #include "sim/parallel/exchange.h"
 
 #include <inttypes.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums that an update waits for, made by one exchange: gradients of weights that each rank has whole and of
- * which each has made a part, norms' and biases' above all where sequences are divided (Megatron-core,
- * _allreduce_non_tensor_model_parallel_grads, flattens them into one buffer). */
+/* Exchanges of gradients: all-reduces of an update joined into one (ll_bundle_sums), and what replicas
+ * exchange (ll_exchange_gradients). */
 #ifndef LL_SIM_PARALLEL_EXCHANGE_H
 #define LL_SIM_PARALLEL_EXCHANGE_H
 
 #include "sim/parallel/plan.h"
 #include "tracer/ir/trace.h"
+
+/* Sums that an update waits for, made by one exchange: gradients of weights that each rank has whole and of
+ * which each has made a part, norms' and biases' above all where sequences are divided (Megatron-core,
+ * _allreduce_non_tensor_model_parallel_grads, flattens them into one buffer). */
 
 /* A program in which the all_reduces of a step's update among the same devices are one op, where the first of
  * them was, as far as their inputs are there by then; others are left for a later one. Free with

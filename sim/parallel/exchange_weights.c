@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sharded weights of ZeRO 3: each layer's weights are gathered before a pass uses them and dropped after it.
+ * The first section repeats the casts of such weights in each pass. */
 #include <stdlib.h>
 #include <string.h>
 

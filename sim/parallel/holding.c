@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*              whole          share along a      share along b         term of a sum
+/* In which state a rank holds each tensor (whole, a share along a dimension, a term of a sum), and the
+ * collectives that convert one state to another. The last section repeats key heads for grouped queries on
+ * more ranks than there are key heads.
+ *
+ * whole          share along a      share along b         term of a sum
  *  to whole    -              all_gather         all_gather            all_reduce
  *  to share    a slice        -                  all_gather, a slice   reduce_scatter along time; else
  *                                                                      all_reduce, a slice

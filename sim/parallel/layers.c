@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A token is the kind of the op that begins a layer and the shape of its weight. The row of tokens is held
- * against itself at every distance; the distance at which most agree, without a gap and on other weights, is
- * that of layers. Time steps of a recurrent layer agree too, but on the same weights. */
+/* The layers of a workload: by the numbers in scopes, else by what repeats, else one per weight. The first
+ * section finds repetition; the last finds runs of equal layers, most of which need not be simulated. */
 #include "sim/parallel/layers.h"
 
 #include <ctype.h>
@@ -11,6 +10,10 @@
 #include "sim/parallel/spread.h"
 #include "tracer/base/map.h"
 #include "tracer/transform/rewrite.h"
+
+/* A token is the kind of the op that begins a layer and the shape of its weight. The row of tokens is held
+ * against itself at every distance; the distance at which most agree, without a gap and on other weights, is
+ * that of layers. Time steps of a recurrent layer agree too, but on the same weights. */
 
 enum { MOST_TOKENS = 4096 }; /* the search takes their square */
 

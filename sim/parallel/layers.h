@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers of a workload, and to which of them each op belongs.
+/* The layers of a workload, and runs of layers that do the same.
+ *
+ * The layers of a workload, and to which of them each op belongs.
  *
  * A layer is what models number in their scopes: all of `encoder/layer3/...` is one, of `stage2/unit1/...`
  * as well where a stage consists of units alone. Where nothing is numbered a layer is what repeats with other

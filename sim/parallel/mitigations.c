@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cure makes another trace; all that follows is the same for each. */
+/* Memory mitigations. Each one of cures.def rewrites the trace of a device that runs alone, each one of
+ * plan_cures.def changes a plan; the result is replayed, and its time and peak memory are reported. The first
+ * half is for one device, the second for plans. */
 #include "sim/parallel/mitigations.h"
 
 #include <inttypes.h>

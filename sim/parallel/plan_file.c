@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans as text: reading a plan from YAML or options, checking it, writing it as JSON or as options. A key is
+ * a row of plan_keys.def, a type of value three functions here. */
 #include "sim/parallel/plan_file.h"
 
 #include "sim/machine/node.h"

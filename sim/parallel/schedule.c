@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pipeline schedules and the time of a pipeline's step.
+ *
+ * The sections: the order of passes on a stage (GPipe, 1F1B, interleaved), the time of that order for the
+ * many plans of a search, the same as tasks of ranks that wait for each other (ranks.c), and exchanges among
+ * replicas beside the passes. */
 #include "sim/parallel/schedule.h"
 
 #include <assert.h>

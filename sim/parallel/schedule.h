@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order a stage of a pipeline takes up micro-batches.
+/* Pipeline schedules: the order of a stage's passes and how long a step in that order takes.
+ *
+ * In which order a stage of a pipeline takes up micro-batches.
  *
  * A slot is one pass of one micro-batch through one piece of the model. With p stages of v chunks each, piece
  * c p + s lies on stage s. GPipe (Huang et al., 2019) has all forward slots before all backward ones; 1F1B

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops, from what is dear to what is cheap: ways to share a product, micro-batches (a program and a replay
+/* The search for the best plans: all combinations are estimated, the best by estimate are simulated in
+ * full.
+ *
+ * Loops, from what is dear to what is cheap: ways to share a product, micro-batches (a program and a replay
  * each), stages and chunks (the layers are divided), kinds of recomputation, stages of ZeRO, the host's
  * memory, buckets (a formula). */
 #include "sim/parallel/search.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A product whose weight nobody has divided yet decides for it; one that makes the gradient of a divided
+/* Tensor and sequence parallelism: op by op, the axis along which a rank's share is cut, and the shares and
+ * collectives that follow.
+ *
+ * A product whose weight nobody has divided yet decides for it; one that makes the gradient of a divided
  * weight makes the share of it. Any other op takes the axis that costs the fewest bytes over links, given
  * what its inputs are already; of equals one along which something is divided, so that less is left to do. */
 #include "sim/parallel/shard.h"

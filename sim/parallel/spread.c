@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Op by op. Forms and links are compared once for each pair of numbers that meet, remembered by one of them:
- * in programs that are the same, a number of one meets few of the other. */
+/* From a recorded step and a plan to the programs of the devices: the transformations of a plan, one after
+ * the other (ll_spread_trace). The first section compares programs, so that equal ones are simulated once;
+ * the second finds the ops that run once per step. */
 #include "sim/parallel/spread.h"
 
 #include <inttypes.h>
@@ -19,6 +20,9 @@
 #include "sim/parallel/shard.h"
 #include "sim/parallel/together.h"
 #include "tracer/transform/rescale.h"
+
+/* Op by op. Forms and links are compared once for each pair of numbers that meet, remembered by one of them:
+ * in programs that are the same, a number of one meets few of the other. */
 
 static bool same_shape(const struct ll_shape *a, const struct ll_shape *b)
 {

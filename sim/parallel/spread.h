@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two programs ask the same of a device, whatever their scopes and tensors are called. */
+/* The programs that a plan makes of a recorded step, and how programs are compared. */
 #ifndef LL_SIM_PARALLEL_SPREAD_H
 #define LL_SIM_PARALLEL_SPREAD_H
 

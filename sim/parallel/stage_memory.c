@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One walk over the ops, on which each rank has its own sum of what lives; then the footprint of the rank
- * whose sum was largest, as if nobody else had any storage. */
+/* Peak memory of a pipeline stage with several micro-batches in flight. The first section finds the rank that
+ * needs most in a trace of several ranks. */
 #include "sim/parallel/stage_memory.h"
 
 #include <string.h>
 
 #include "sim/memory/footprint.h"
 #include "sim/parallel/spread.h"
+
+/* One walk over the ops, on which each rank has its own sum of what lives; then the footprint of the rank
+ * whose sum was largest, as if nobody else had any storage. */
 
 struct ranks {
     const struct ll_trace *trace;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a trace of several ranks, each of which is a device with memory of its own. */
+/* Peak memory where a trace is not all of what a device holds: the fullest of several ranks, and a stage with
+ * several micro-batches in flight. */
 #ifndef LL_SIM_PARALLEL_STAGE_MEMORY_H
 #define LL_SIM_PARALLEL_STAGE_MEMORY_H
 

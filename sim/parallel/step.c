@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A step on many devices: each distinct program is replayed, a schedule combines the replays into the
+ * pipeline's time, and the exposed communication is attributed to the kinds of parallelism.
+ *
+ * The first section sums replays into the result of one device over the whole step. */
 #include "sim/parallel/step.h"
 
 #include <inttypes.h>

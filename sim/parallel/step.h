@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A result of several: what a device does in a step, when it does some things several times and waits between
- * them. Private to sim/parallel. */
+/* A step on many devices: its time, what it exposes of communication, its pipeline bubble, its memory; and
+ * the sums of replays that its result consists of. The sums are private to sim/parallel. */
 #ifndef LL_SIM_PARALLEL_STEP_H
 #define LL_SIM_PARALLEL_STEP_H
 
