@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges: {from: 8, to: 256, by: 8}, {from: 1MiB, to: 64MiB, times: 2}, {from: 100GB/s, to: 2TB/s, points:
- * 10, log: true}. Each value is written as a machine file would have it, and read back from there. */
+/* The section `vary` of a sweep file: axes, their ranges, and expressions over them.
+ *
+ * The first section expands ranges, the second resolves the names in expressions, the third reads the axes
+ * and checks every value against the schema. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +11,9 @@
 #include "sim/explore/space_parts.h"
 #include "sim/parallel/plan_file.h"
 #include "tracer/base/map.h"
+
+/* Ranges: {from: 8, to: 256, by: 8}, {from: 1MiB, to: 64MiB, times: 2}, {from: 100GB/s, to: 2TB/s, points:
+ * 10, log: true}. Each value is written as a machine file would have it, and read back from there. */
 
 enum { MOST_VALUES = 100000 };
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that must come from outside. An op moves each of its operands at least once, less what is still on
- * chip; and a memory of C bytes has nothing left of an operand whose reuse distance is C or more
- * (sim/memory/residency.h). So each operand gives an event: from its distance on, its bytes need not be
- * moved. Sorted by distance, with sums from the end, all capacities are one search away.
- *
- * A cache counts otherwise than a memory that software fills: it spares also what is written over what it
- * has, and what the host has just written into it. One that evicts by chance may have something of all that
- * was ever used. */
+/* Lower bounds on a design's results, and pruning: a point is skipped when the bounds of its objectives are
+ * already dominated. */
 #include "sim/explore/bound.h"
 
 #include <assert.h>
@@ -16,6 +10,15 @@
 
 #include "sim/cost/cost_parts.h"
 #include "sim/explore/prune.h"
+
+/* Bytes that must come from outside. An op moves each of its operands at least once, less what is still on
+ * chip; and a memory of C bytes has nothing left of an operand whose reuse distance is C or more
+ * (sim/memory/residency.h). So each operand gives an event: from its distance on, its bytes need not be
+ * moved. Sorted by distance, with sums from the end, all capacities are one search away.
+ *
+ * A cache counts otherwise than a memory that software fills: it spares also what is written over what it
+ * has, and what the host has just written into it. One that evicts by chance may have something of all that
+ * was ever used. */
 
 /* Rounding in sums of millions of terms, here and in the replay. */
 #define SLACK (1 - 1e-9)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What figures of sweeps share. Private to sim/explore/chart*.c. */
+/* Figures of a sweep as SVG: the Pareto front of two objectives, a heat map of two parameters, parallel
+ * coordinates, and sensitivities. The first section has what they share: choosing axes and objectives by
+ * name, scales, captions. */
 #include "sim/explore/chart.h"
 
 #include <assert.h>

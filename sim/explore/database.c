@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers are hashed by a width that is written here, so that no machine's sizes or order of bytes enter a
- * key. */
+/* What lies under a sweep's database: hashes that identify results, the lock of the only writer, SQLite
+ * behind a narrow interface, and the check that a file is a database of ours. */
 #define _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include "sim/explore/database.h"
@@ -21,6 +21,9 @@
 #include "tracer/base/diag.h"
 #include "tracer/base/plain.h"
 #include "tracer/base/str.h"
+
+/* Numbers are hashed by a width that is written here, so that no machine's sizes or order of bytes enter a
+ * key. */
 
 bool ll_hash_file(const char *path, uint64_t *hash)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: hashes by which results are known again. */
+/* Inside the room: hashes by which results are known again, the lock of a sweep's only writer, and the part
+ * of SQLite that the room needs. */
 #ifndef LL_SIM_EXPLORE_DATABASE_H
 #define LL_SIM_EXPLORE_DATABASE_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Evaluating points: a worker thread sets a point's values in its own copy of the machine, replays the
+ * workloads on it, and judges constraints and objectives.
+ *
+ * The first section has the names and dimensions of results and which of them a machine can have. */
 #include "sim/explore/evaluate.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep found: the front, who wins what, and which parameter moved what. */
+/* What a sweep found: the Pareto front, the winner of each objective, and the sensitivity of objectives to
+ * parameters. */
 #ifndef LL_SIM_EXPLORE_FINDINGS_H
 #define LL_SIM_EXPLORE_FINDINGS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A database back in memory. Rows are points by number; columns are, in this order, the axes, the objectives,
+/* A sweep's results in memory as columns, views of them with further conditions and columns, and the
+ * findings: front, winners, sensitivities.
+ *
+ * A database back in memory. Rows are points by number; columns are, in this order, the axes, the objectives,
  * the means of all results over the workloads, and where there are several workloads each one's results. */
 #include <math.h>
 #include <stdlib.h>

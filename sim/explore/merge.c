@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Joining databases: those of processes that swept together, and those of shards. Points that several
+ * databases have must agree to the last bit. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Searches, one function per row of searches.def: grid, random, Latin hypercube, NSGA-II evolution,
+ * refinement.
+ *
+ * The first section draws points without repetition; the second breeds generations; the third adapts both to
+ * a space. */
 #include "sim/explore/search.h"
 
 #include <assert.h>

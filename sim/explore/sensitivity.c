@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Least squares by the correlations of all variables: those of a parameter with choices are one for each
+/* Sensitivity as standardised regression weights.
+ *
+ * Least squares by the correlations of all variables: those of a parameter with choices are one for each
  * choice but the first. Elimination in order leaves out a variable of which nothing remains once those before
  * it are known. */
 #include "sim/explore/sensitivity.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sections `traces` and `models`: what the designs are to run.
- *
- *     traces: [alexnet.llt, gpt.llt]                    beside the sweep file, or where the program runs
- *     models: [resnet, {name: seq2seq, mode: infer, batch: 8, as: translator, units: 512}] */
+/* Reading a sweep file section by section. The first section reads the workloads; axes.c reads what varies;
+ * the rest reads constraints, objectives and the search. */
 #include "sim/explore/space.h"
 
 #include <assert.h>
@@ -19,6 +17,11 @@
 #include "tracer/base/file.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/scale.h"
+
+/* The sections `traces` and `models`: what the designs are to run.
+ *
+ *     traces: [alexnet.llt, gpt.llt]                    beside the sweep file, or where the program runs
+ *     models: [resnet, {name: seq2seq, mode: infer, batch: 8, as: translator, units: 512}] */
 
 static bool add(struct ll_space_reading *reading, struct ll_space_workload workload)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a database says of itself beside its points. */
+/* The results of a sweep in a database: its tables are made from the space, rows are added batch by batch,
+ * and a database whose results rest on something else is refused. The first section reports what a database
+ * lacks. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/explore/store.h"
 

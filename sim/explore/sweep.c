@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A sweep: the search proposes points, the store answers those that it has, the evaluator the others; batches
+ * are committed as they are done, in shards or among processes. */
 #include "sim/explore/sweep.h"
 
 #include "sim/explore/pareto.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The block of data of a sweep's page. Private to sim/explore/sweep_*.c. */
+/* A sweep as one HTML page. The first section writes the data block (a JSON head and typed arrays), the
+ * second packs it as text, the third fills the words of sweep_page.html in. */
 #include "sim/explore/sweep_page.h"
 
 #include <inttypes.h>
