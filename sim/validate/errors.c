@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of predictions by hardware, machine and family: MAPE, median, bias, share within 20 %. The second
+ * section writes and reads residuals and takes error bars from them. */
 #include "sim/validate/errors.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From a measured row to work. The first section reads a row's dims and adds GEMMs, convolutions and vector
+ * work; then follows one function per rule of measured_ops.def. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whole networks as work: the parts that layers are made of (convolution, norm, attention, optimizer update),
+ * one function per layer letter of networks.def, and the walk over a network's layers. */
 #include "sim/validate/networks.h"
 
 #include <stdlib.h>

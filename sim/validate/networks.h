@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The networks of networks.def, and their layers one by one. Private to sim/validate. */
+/* The networks of networks.def, their layers one by one, and the parts that layers are made of. Private to
+ * sim/validate. */
 #ifndef LL_SIM_VALIDATE_NETWORKS_H
 #define LL_SIM_VALIDATE_NETWORKS_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The predicted time of a measured row's work on a machine, as the row was measured: repeated on the same
+ * operands, on several devices, with so many threads; beside it the time of a plain roofline. */
 #include "sim/validate/predict.h"
 
 #include "sim/cost/cost.h"

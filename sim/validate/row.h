@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A measured row being taken apart: its dims by name, and the parts of work that come out, where it is one of
- * work. Private to sim/validate.
+/* What a measured row asks of a machine: its dims by name, the pieces of work that it consists of, and the
+ * helpers with which the rules of measured_ops.def are written. Helpers are private to sim/validate.
  *
- * Trouble sticks: the first thing found wrong stays, and what is read after it is harmless.
- * Counts are algorithmic, as in tracer/ir/op_table.def: what a library does beyond them is the machine
- * model's business. */
+ * The first trouble of a row is kept, and what is read after it is harmless. Counts are algorithmic, as in
+ * tracer/ir/op_table.def; what a library does beyond them is the machine model's business. */
 #ifndef LL_SIM_VALIDATE_ROW_H
 #define LL_SIM_VALIDATE_ROW_H
 

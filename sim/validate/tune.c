@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fitting numbers of a machine on measured rows by coordinate search, with cross-validation. The last section
+ * writes the fitted machine as a YAML file. */
 #include "sim/validate/tune.h"
 
 #include <inttypes.h>

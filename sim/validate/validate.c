@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scoring measured rows: each row finds its machine, becomes work or a recorded step, and is predicted;
+ * errors are summed up by family and machine. The first section fits rooflines to the measured times
+ * themselves, for comparison. */
 #include "sim/validate/validate.h"
 
 #include <math.h>
