@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions refer only backwards, so each is complete or lost at once: a string by its frame, a desc by its
+/* A trace from the frames of a file: definitions, facts, steps, and the end, where what was lost is accounted
+ * for (build_ops.c takes the ops).
+ *
+ * Definitions refer only backwards, so each is complete or lost at once: a string by its frame, a desc by its
  * strings, a form by its strings and descs. Names that this program does not know cost exactly what needs
  * them; only the kind of an op may be unknown. */
 #include "tracer/format/build.h"

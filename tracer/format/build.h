@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace in the making: the contents of whole frames go in, in order, holes and all.
+/* The trace builder of the reader.
+ *
+ * A trace in the making: the contents of whole frames go in, in order, holes and all.
  *
  * What a hole takes with it is decided here. Numbers of tensors stay as they were recorded; a tensor that a
  * lost op made is taken for one that the model brought, on a storage of its own, and its looks follow from

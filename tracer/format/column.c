@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The encoder makes room for the worst case once and then writes unchecked; the decoder runs unchecked while
+/* Columns of numbers as bytes and back, and the block of columns in a frame.
+ *
+ * The encoder makes room for the worst case once and then writes unchecked; the decoder runs unchecked while
  * a whole varint certainly fits into what is left, eight values at a time where all are of one byte, and
  * checks each byte of the rest. Differences wrap around in 64 bits, hence nothing is out of range. */
 #include "tracer/format/column.h"

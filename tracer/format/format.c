@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight bytes at a time: table[k][b] is what byte b does to the sum when k more bytes follow it, and the sum
- * is linear, so eight look-ups are xored together (Kounavis and Berry, 2005). The tables are computed once,
- * by whichever thread comes first. */
+/* The bytes of a trace file: CRC-32C, zstd frames, and the skippable frames (header, head, padding, index).
+ * The only file that includes zstd. */
 #include "tracer/format/format.h"
 
 #include <stdlib.h>
@@ -12,6 +11,10 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/num.h"
+
+/* Eight bytes at a time: table[k][b] is what byte b does to the sum when k more bytes follow it, and the sum
+ * is linear, so eight look-ups are xored together (Kounavis and Berry, 2005). The tables are computed once,
+ * by whichever thread comes first. */
 
 enum { SLICES = 8 };
 

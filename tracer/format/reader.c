@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At each place stands a head, padding, the index, or something wrong. After something wrong the next whole
- * head is searched byte by byte: its CRC makes it unmistakable. Frame numbers then tell how many frames lay
- * in the hole, and the index, where there is one, what they held. */
+/* Reading a trace file. The first section walks from frame to frame through a file that may be damaged; the
+ * second gives each frame to the builder. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/format/reader.h"
 
@@ -19,6 +18,10 @@
 #include "tracer/base/plain.h"
 #include "tracer/format/build.h"
 #include "tracer/format/format.h"
+
+/* At each place stands a head, padding, the index, or something wrong. After something wrong the next whole
+ * head is searched byte by byte: its CRC makes it unmistakable. Frame numbers then tell how many frames lay
+ * in the hole, and the index, where there is one, what they held. */
 
 bool ll_walk_complain(struct ll_walk *walk, const char *format, ...)
 {

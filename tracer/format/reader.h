@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a trace file: everything that is whole, and an account of what is not.
+/* The reader of trace files, and the walk over frames below it.
+ *
+ * Reading a trace file: everything that is whole, and an account of what is not.
  *
  * Nothing in a file can make the reader crash, hang or allocate more than a small multiple of the
  * file's size. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writing a trace file: frames are collected, appended with one write, and cut off again where the disk is
+ * full. At the end the index is added, and the file replaces the one before. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/format/writer.h"
 

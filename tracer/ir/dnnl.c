@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* oneDNN's element-wise functions (dnnl.def) by number and by name, and stacks of matrices as its matmul sees
+ * them. */
 #include "tracer/ir/dnnl.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A computation of which only the size is known: so many FLOPs (attribute `flops`, 0) on the bytes of its
- * inputs and outputs. Who tells no more usually means products, so it is costed as one of three equal
- * extents, m = n = k with 2 m n k as near to the FLOPs as whole numbers come. */
+/* How a row of the op table is asked: names, classes and attributes, shape inference, FLOPs, bytes, lowering.
+ *
+ * The first section has the rules of `computation`; the second passes the roles of dimensions on from inputs
+ * to outputs. */
 #include "tracer/ir/ops.h"
 
 #include <assert.h>
@@ -9,6 +10,10 @@
 #include <string.h>
 
 #include "tracer/ir/ops_rules.h"
+
+/* A computation of which only the size is known: so many FLOPs (attribute `flops`, 0) on the bytes of its
+ * inputs and outputs. Who tells no more usually means products, so it is costed as one of three equal
+ * extents, m = n = k with 2 m n k as near to the FLOPs as whole numbers come. */
 
 uint64_t ll_flops_COMPUTATION(const struct ll_op_view *op)
 {

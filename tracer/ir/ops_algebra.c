@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of linear algebra beside GEMM. The first section has matrices of which a part is stored (bands,
+ * packed triangles), the second the other routines of BLAS and oneDNN's RNN primitives, the third the
+ * lowering of ops whose steps wait for each other. */
+#include <math.h>
+
+#include "tracer/ir/ops_rules.h"
+
 /* Rules for the parts of matrices that BLAS keeps apart: bands [rows, diagonals], a row's elements side by
  * side, and triangles [n (n + 1) / 2], packed row after row. What counts is the elements that the matrix has:
  * two operations for each, as LAPACK Working Note 41 (Blackford and Dongarra, 1999, appendix C) counts; the
  * corners of a band's storage that lie outside of the matrix count as bytes alone. */
-#include <math.h>
-
-#include "tracer/ir/ops_rules.h"
 
 static const char wants_part[] =
     "this op takes a band or a packed triangle, and vectors as long as its sides";

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of an op's operations, those that no adder or multiplier does: exponentials, logarithms, roots, quotients,
- * sines. A logistic function is an exponential and a quotient, and so is a hyperbolic tangent or an error
- * function; a power is a logarithm and an exponential. Those of whole rows or channels, as a norm's root, are
- * too few to count. What is not here has none, or nobody knows. */
+/* Count rules: FLOPs, bytes and special functions of an op. The last section has attention as one op, with
+ * its lowering. */
 #include <assert.h>
 #include <string.h>
 
 #include "tracer/ir/attended.h"
 #include "tracer/ir/ops.h"
 #include "tracer/ir/ops_rules.h"
+
+/* Of an op's operations, those that no adder or multiplier does: exponentials, logarithms, roots, quotients,
+ * sines. A logistic function is an exponential and a quotient, and so is a hyperbolic tangent or an error
+ * function; a power is a logarithm and an exponential. Those of whole rows or channels, as a norm's root, are
+ * too few to count. What is not here has none, or nobody knows. */
 
 enum { LOGISTIC = 2, TANGENT = 2, POWER = 2 };
 

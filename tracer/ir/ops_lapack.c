@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Direct algorithms count as LAPACK Working Note 41 (Blackford and Dongarra, 1999, appendix C) has them,
+/* FLOPs of LAPACK's direct solvers and factorizations.
+ *
+ * Direct algorithms count as LAPACK Working Note 41 (Blackford and Dongarra, 1999, appendix C) has them,
  * multiplications and additions apart, for a complex multiplication is six operations and a complex addition
  * two. Formulas with thirds are written in sixths, so that all stays in whole numbers. */
 #include "tracer/ir/ops_lapack.h"

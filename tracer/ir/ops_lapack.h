@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of LAPACK's building blocks, of which the FLOP rules of its drivers are made. Private to
- * tracer/ops_lapack*.c; pure. m are rows, n columns, r right-hand sides; sizes past 64 bits are LL_NO_FIT. */
+/* Operation counts of LAPACK's building blocks, of which the FLOP rules of its drivers are made. Private to
+ * tracer/ir/ops_*.c; pure. Matrices have m rows and n columns, r is the number of right-hand sides; sizes
+ * past 64 bits are LL_NO_FIT. */
 #ifndef LL_TRACER_IR_OPS_LAPACK_H
 #define LL_TRACER_IR_OPS_LAPACK_H
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape rules of what goes elsewhere, is picked by index, or is multiplied in stacks. An axis counts from 0.
- */
+/* Shape rules of ops that move, index or stack: slices and concatenations, gathers, sorting, batched GEMM;
+ * then shape and count rules of detectors. */
 #include <string.h>
 
 #include "tracer/ir/ops_rules.h"
+
+/* Shape rules of what goes elsewhere, is picked by index, or is multiplied in stacks. An axis counts from 0.
+ */
 
 static const char wants_inputs[] = "the number of inputs is not what this op takes";
 static const char no_axis[] = "there is no such dimension";

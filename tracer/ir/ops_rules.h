@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules behind the words of op_table.def: one function a word. Private to tracer/ops*.c.
+/* The rules behind the words of op_table.def: one function per word. Private to tracer/ir/ops*.c.
  *
- * A new word is one line here and one function ll_COLUMN_WORD: shape rules in ops_shape.c, or the
- * ops_shape_*.c of such ops, FLOP and byte rules in ops_count.c, lowering in ops_work.c. What one kind of op
- * has to itself is together in a file: attention in ops_attention.c, detectors in ops_detect.c, algebra in
- * ops_algebra.c, ... */
+ * A new word is one line here and one function ll_COLUMN_WORD: a shape rule in ops_shape.c or ops_move.c,
+ * FLOP and byte rules in ops_count.c, lowering in ops_work.c. Linear algebra has all its rules in
+ * ops_algebra.c and ops_lapack*.c. */
 #ifndef LL_TRACER_IR_OPS_RULES_H
 #define LL_TRACER_IR_OPS_RULES_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace holds, summed over its complete steps. The second section counts as Catamount does, with its
+ * own rules of FLOPs and bytes per op kind. */
 #include "tracer/ir/profile.h"
 
 #include <stdlib.h>

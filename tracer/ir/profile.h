@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace holds, summed: totals a step, and a row for each op kind and phase. */
+/* Sums over a trace, by our count rules and by Catamount's.
+ *
+ * What a trace holds, summed: totals a step, and a row for each op kind and phase. */
 #ifndef LL_TRACER_IR_PROFILE_H
 #define LL_TRACER_IR_PROFILE_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Element types, dimension roles and memory classes by name; sizes of tensors in elements and bytes, also of
+ * sparse ones. */
 #include "tracer/ir/tensor.h"
 
 #include <assert.h>

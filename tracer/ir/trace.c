@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A trace in memory: its facts, the inputs and outputs of an op, dependencies between ops, liveness of
+ * storages, and forms whose counts are computed anew after a change. */
 #include "tracer/ir/trace.h"
 
 #include <math.h>

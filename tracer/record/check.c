@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ll_trace_check: every sentence that trace.h says of a trace, asked of this one. */
+/* ll_trace_check: whether a trace is sound, that is, whether everything that trace.h promises holds. */
 #include <inttypes.h>
 #include <string.h>
 

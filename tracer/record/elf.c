@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dynamic table says where the rest is, in addresses of the running program; the load segments turn them
+/* Reading ELF files: build ids, symbols, relocations, what a program needs. The only file that includes
+ * libelf.
+ *
+ * The dynamic table says where the rest is, in addresses of the running program; the load segments turn them
  * into places of the file. Every piece is taken only where it lies within the file, and counts are bounded by
  * the bytes that can hold so many. */
 #define _GNU_SOURCE

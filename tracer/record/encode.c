@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A form and its links are interned as packed keys. The comparisons read a key and the record side by side,
- * which is much cheaper than packing and hashing the record: a training loop is guessed right nearly always.
- */
+/* Interning and encoding: the first section gives each distinct form and links a number, the second turns
+ * tables and waiting ops into the columns of frames. */
 #include "tracer/record/encode.h"
 
 #include <assert.h>
@@ -10,6 +9,10 @@
 
 #include "tracer/format/format.h"
 #include "tracer/ir/trace.h"
+
+/* A form and its links are interned as packed keys. The comparisons read a key and the record side by side,
+ * which is much cheaper than packing and hashing the record: a training loop is guessed right nearly always.
+ */
 
 void ll_tables_release(struct ll_tables *tables)
 {

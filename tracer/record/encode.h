@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorder remembers: the strings, descs, forms and links that repeat, each with its number, and of
- * every tensor what it looks like. One thread at a time; {0} to begin with. */
+/* Behind the recorder: tables that intern what repeats (ll_tables), and their encoding as the content of
+ * frames. */
 #ifndef LL_TRACER_RECORD_ENCODE_H
 #define LL_TRACER_RECORD_ENCODE_H
 
@@ -23,6 +23,8 @@ struct ll_links_key {
 /* In the word of a tensor beside its desc: no op made it. */
 #define LL_BROUGHT 0x80000000u
 
+/* The strings, descs, forms and links that repeat, each with its number, and the desc of every tensor. One
+ * thread at a time; starts as {0}. */
 struct ll_tables {
     struct ll_map strings, descs, forms, links; /* keys: text, struct ll_desc, the two above */
     struct ll_form_counts *counts;              /* by form */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about the host that a trace's header holds: processor, cores, caches, memory, NUMA nodes, loaded
+ * libraries. The values come from files in /proc and /sys; what is not found is left out. */
 #define _GNU_SOURCE
 #include "tracer/record/host.h"
 

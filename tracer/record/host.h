@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of facts in the making: the header of a trace (the keys stand in tracer/ir/trace.h). */
+/* The header of a trace: a list of facts (ll_facts; the keys stand in tracer/ir/trace.h), and the facts about
+ * the host that a recording adds. */
 #ifndef LL_TRACER_RECORD_HOST_H
 #define LL_TRACER_RECORD_HOST_H
 

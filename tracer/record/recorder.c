@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Recording ops. The first section takes notes of ops as they come, the second measures what recording costs,
+ * the third digests the notes between steps: it interns, encodes and writes. */
 #include "tracer/record/recorder.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops as they were told, one after the other, until there is time to make sense of them.
+/* The recorder: how models, importers and the interposer make a trace.
  *
- * Taking a note is a copy to where the last one ended: it touches memory that nobody has to fetch, however
- * cold the op that was just computed has left the caches. One thread at a time; starts as {0}. */
+ * Recording an op only takes a note of it (ll_notes); the notes are digested between steps, and a meter keeps
+ * what all of it costs. One thread at a time. */
 #ifndef LL_TRACER_RECORD_RECORDER_H
 #define LL_TRACER_RECORD_RECORDER_H
 
@@ -148,6 +148,10 @@ enum ll_status ll_recorder_close(struct ll_recorder *recorder);
  * *status when there was trouble. */
 struct ll_trace *ll_recorder_take(struct ll_recorder *recorder, enum ll_status *status);
 
+/* Ops as they were recorded, in order, until they are digested.
+ *
+ * Taking a note is a copy to where the last one ended. It touches memory that is in the caches anyway,
+ * however cold the op that was just computed has left them. One thread at a time; starts as {0}. */
 struct ll_notes {
     unsigned char *bytes;
     uint64_t size, capacity, count;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Traces in other dtypes: all floating-point tensors (ll_trace_retype), weights alone
+ * (ll_trace_store_weights), or the GEMMs of weights with casts around them (ll_trace_products_as). */
 #include "tracer/transform/dtype.h"
 
 #include <stdlib.h>

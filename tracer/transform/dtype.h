@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace as if its workload had run in another type of number: what a network of f32 would ask of a machine
- * in bf16, or quantised to int8. */
+/* Traces as if their workload had run in other dtypes: as a whole, in its weights, or in its GEMMs. */
 #ifndef LL_TRACER_TRANSFORM_DTYPE_H
 #define LL_TRACER_TRANSFORM_DTYPE_H
 
 #include "tracer/ir/trace.h"
+
+/* A trace as if its workload had run in another type of number: what a network of f32 would ask of a machine
+ * in bf16, or quantised to int8. */
 
 /* Makes all tensors of a floating type tensors of this type, and counts flops and bytes of all forms anew.
  * Integers stay what they are, and so do counts of kinds that this program does not know. To be called before

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms stand in the order in which they were first met, so one walk carries roles from what comes in to all
- * that is made of it: the shape rules carry them. */
+/* A trace at another batch size. The first section finds out which dimensions are the batch where the trace
+ * does not say it, the second scales them. */
 #include "tracer/transform/rescale.h"
 
 #include <errno.h>
@@ -11,6 +11,9 @@
 
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rewrite.h"
+
+/* Forms stand in the order in which they were first met, so one walk carries roles from what comes in to all
+ * that is made of it: the shape rules carry them. */
 
 struct search {
     struct ll_trace *trace;

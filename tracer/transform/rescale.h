@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the batch in a trace whose maker did not say which dimensions it is: one that was imported, or
- * recorded from a foreign program. */
+/* A trace at another batch size, and finding the batch where the trace does not name it. */
 #ifndef LL_TRACER_TRANSFORM_RESCALE_H
 #define LL_TRACER_TRANSFORM_RESCALE_H
 
 #include "tracer/ir/trace.h"
+
+/* Finding the batch in a trace whose maker did not say which dimensions it is: one that was imported, or
+ * recorded from a foreign program. */
 
 /* Whether a dimension of what comes in has the role of the batch. */
 bool ll_trace_knows_batch(const struct ll_trace *trace);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The big tables are blocks of their own, as the reader makes them; what they point to goes into the arena.
- */
+/* Rewriting traces: the first section copies a trace or writes it as a file, the second follows tensors and
+ * ops from an old trace to a new one. */
 #include "tracer/transform/rewrite.h"
 
 #include <assert.h>
@@ -10,6 +10,9 @@
 #include "tracer/base/file.h"
 #include "tracer/ir/trace.h"
 #include "tracer/record/recorder.h"
+
+/* The big tables are blocks of their own, as the reader makes them; what they point to goes into the arena.
+ */
 
 /* A copy of a table on the heap: *to is NULL only when memory ran out. */
 static bool copy_table(void *to, const void *from, uint64_t count, size_t size)

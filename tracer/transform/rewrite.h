@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace written anew: how one workload is made from another.
+/* Copying a trace, and rewriting it op by op.
+ *
+ * A trace written anew: how one workload is made from another.
  *
  * Whoever rewrites goes through the old ops in order and says what becomes of each: it stays, it changes, it
  * goes; new ones come between. Old numbers of tensors, ops, descs and strings are followed to new ones, and

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two changes that scale a trace in place: the recorded time of gaps and opaque calls, and the weights that
+ * pruning leaves. */
 #include "tracer/transform/scale.h"
 
 #include <math.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of recorded time that no machine makes shorter: gaps, in which a program did something that
- * was not recorded, and opaque calls. */
+/* Changes that scale a trace in place: recorded time that no machine makes shorter, and pruned weights. */
 #ifndef LL_TRACER_TRANSFORM_SCALE_H
 #define LL_TRACER_TRANSFORM_SCALE_H
 
 #include "tracer/ir/trace.h"
+
+/* What becomes of recorded time that no machine makes shorter: gaps, in which a program did something that
+ * was not recorded, and opaque calls. */
 
 #define LL_GAPS_WANTED "keep, drop, or a factor such as 0.1"
 
