@@ -389,7 +389,7 @@ double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, do
 }
 
 /* The order of a cost: which unit, which variant of the work, which of the unit's ways; the rest follows
- * (sized.c). */
+ * (kernel_model.c). */
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
 static double steps_s(const struct ll_sized *s, struct ll_explain *why)

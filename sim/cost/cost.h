@@ -18,7 +18,7 @@
  * A level without double buffering holds one block at a time, so that filling it and what happens further in
  * do not overlap: it parts the stages into groups, each with a maximum of its own, and these add up.
  *
- * Of caches whose misses are waited for in turn, and the level behind them, one stage is made (turns.h).
+ * Of caches whose misses are waited for in turn, and the level behind them, one stage is made (cost_parts.h).
  *
  * So an op takes at least as long as its slowest stage and at most as long as all of them in a row.
  *

@@ -688,7 +688,7 @@ struct ll_boundary {
     struct ll_toll toll;      /* counts both directions, and all operands */
     double s_per_byte;        /* what moving takes, by the price of the bytes, */
     struct ll_intake intake;  /* but for what does not depend on how many they are */
-    uint32_t group;           /* of stages that overlap (stage.h) */
+    uint32_t group;           /* of stages that overlap (timing.c) */
     struct ll_tile tile;      /* that software keeps in that memory, in ll_mapping_search; m 0: any */
     const enum ll_dim *loops; /* the order, outermost first, in which its tiles pass there; NULL: any */
     double j_per_byte;
@@ -734,7 +734,7 @@ struct ll_mapping {
     double energy_j;                                /* of all boundaries */
     double objective;
     uint64_t evaluations; /* tiles of one boundary that were looked at to find it */
-    bool complete;        /* nothing was left out; false where a memory is too small for that (mapping.c) */
+    bool complete;        /* nothing was left out; false where a memory is too small for that (mapper.c) */
 };
 
 /* What given nests cost: nests[0..count) of *mapping are read, the rest is filled. Whether tiles fit is not
@@ -746,7 +746,7 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
  * the least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For products,
  * when it is complete, it is the optimum over all whole tile sizes and loop orders; so more capacity or
  * bandwidth never makes it worse, and it is never worse than blocking each memory on its own within the
- * block of the next one further out. For convolutions tiles are cut evenly (see mapping.c), which need not
+ * block of the next one further out. For convolutions tiles are cut evenly (see mapper.c), which need not
  * hold the optimum. In a memory too small for anything, each product fetches its own operands. */
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
 
@@ -904,7 +904,7 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
 
 /* Which levels of a machine a search nests tiles for, and the search with all else that goes on
- * (mapping.h). */
+ * (mapper.c). */
 
 /* A problem that is done so many times, and the tiling of all memories of a scope that hold its operands: of
  * those behind levels [first, end). */

@@ -378,7 +378,7 @@ static void keep_traffic(const struct ll_traffic *traffic, uint64_t levels, stru
     memcpy(cost->level_of, traffic->of, levels * sizeof *traffic->of);
 }
 
-/* By group of stages (stage.h): how long moving may take, behind a first piece, before it counts. */
+/* By group of stages (cost_parts.h): how long moving may take, behind a first piece, before it counts. */
 struct ll_spare {
     double s[LL_MAX_LEVELS + 1];
 };

@@ -4,7 +4,7 @@
  *
  * Each of the three blockings is the same small problem. Two dimensions P and Q are cut into blocks of p
  * and q; the third streams. With i = ceil(P / p), j = ceil(Q / q) blocks and weights from the table in
- * tiling.h:
+ * cost_parts.h:
  *
  *       minimise  wp i + wq j     where   p q stay + p line_p + q line_q <= capacity
  *

@@ -356,7 +356,7 @@ static void take_turns(const struct ll_machine *machine, const struct ll_cost *c
 }
 
 /* Stages to seconds: the first piece passes alone, then the slowest stage sets the pace (see cost.h). What
- * earlier ops saved shortens a level's stage in proportion (stage.h). */
+ * earlier ops saved shortens a level's stage in proportion (cost_parts.h). */
 
 enum { COMPUTE, FIRST_LEVEL, MAX_STAGES = FIRST_LEVEL + LL_MAX_LEVELS };
 

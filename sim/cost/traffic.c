@@ -134,13 +134,13 @@ static void tell_weights_again(double again, double b, uint64_t steps, double we
  *   that it keeps: a unit without tiles says nothing of that.
  *
  * With `mapping: search` the blockings of levels of scope unit, and those of shared levels, come from one
- * tiling whose tiles nest (mapping.h). Levels of clusters, and those that operands pass by, keep their own.
+ * tiling whose tiles nest (mapper.c). Levels of clusters, and those that operands pass by, keep their own.
  *
  * Each sum is the least over blockings, of which more memory only adds some: so more memory never gives more.
  * What is least is what it takes the level's ports to move, or within a budget of that, the bytes.
  *
  * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
- * whole accesses (scatter.h). */
+ * whole accesses (unit_vector.c). */
 
 /* Operands that go the same way: out of one level, into one catcher. */
 struct group {

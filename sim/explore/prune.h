@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the room: points that need not be evaluated, because what is known beats whatever they could be.
  *
- * A point's bound (least.h, area as it is) is compared with the front of the points known before its batch
- * (archive.h). Objectives that have a bound are time_s, energy_j, edp, area_mm2 and price_usd, to be least;
+ * A point's bound (bound.h, area as it is) is compared with the front of the points known before its batch
+ * (pareto.h). Objectives that have a bound are time_s, energy_j, edp, area_mm2 and price_usd, to be least;
  * a space with another one cannot be pruned. Steps that are spread over devices have no bound, nor have
  * traces of several ranks, and none of them is left out. */
 #ifndef LL_SIM_EXPLORE_PRUNE_H

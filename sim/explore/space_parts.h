@@ -42,36 +42,36 @@ bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node
  */
 bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *vary);
 
-/* range.c: the values of a range {from: 1, to: 10, by: 1}, an array in the arena. A field of the machine's
+/* axes.c: the values of a range {from: 1, to: 10, by: 1}, an array in the arena. A field of the machine's
  * schema says how its numbers are written; NULL: whole numbers. NULL after complaints. */
 const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
                                            const struct ll_node *range, uint32_t *count);
 
-/* range.c: whether a value is one in bytes per cycle, of which only a machine's clock makes B/s. NULL: no. */
+/* axes.c: whether a value is one in bytes per cycle, of which only a machine's clock makes B/s. NULL: no. */
 bool ll_space_counts_cycles(const char *text);
 
-/* range.c: the same as expressions have it (expression.h). */
+/* axes.c: the same as expressions have it (expression.h). */
 double ll_space_value_shown(const struct ll_field *field, const char *text);
 
-/* names.c: reads an expression of the section; `until` rules of the couplings or definitions may be named.
+/* axes.c: reads an expression of the section; `until` rules of the couplings or definitions may be named.
  * NULL after complaints. */
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
                                           struct ll_place place, bool coupling, size_t until);
 
-/* described.c: whether some design may have a value of a constraint or an objective, which stands at the
+/* evaluate.c: whether some design may have a value of a constraint or an objective, which stands at the
  * node. False after complaining that the machines do not describe what it asks for. */
 bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
                            bool constraint, const struct ll_node *node);
 
-/* described.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
+/* evaluate.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
  * Each definition knows what it lacks already. */
 const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression);
 
-/* names.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.
+/* axes.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.
  */
 const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name);
 
-/* workloads.c: the sections `traces` and `models`, into the space. False after complaints. */
+/* space.c: the sections `traces` and `models`, into the space. False after complaints. */
 bool ll_space_read_traces(struct ll_space_reading *reading, const struct ll_node *traces);
 bool ll_space_read_models(struct ll_space_reading *reading, const struct ll_node *models);
 

@@ -3,7 +3,7 @@
  *
  * Reading, checking, "did you mean", --set paths, the key reference and the dumps are all walks over these
  * rows (schema_rows.c). A key is added by adding a row; a type of value by adding a row to LL_TYPE_LIST and
- * its verbs in schema_types.c. Rows are constant and may be shared by threads. */
+ * its verbs in schema_values.c. Rows are constant and may be shared by threads. */
 #ifndef LL_SIM_MACHINE_SCHEMA_H
 #define LL_SIM_MACHINE_SCHEMA_H
 

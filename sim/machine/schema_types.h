@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: the verbs of the types of value (schema_scalars.c, schema_lists.c), and what they share.
+/* Inside the room: the verbs of the types of value (schema_values.c, schema_lists.c), and what they share.
  */
 #ifndef LL_SIM_MACHINE_SCHEMA_TYPES_H
 #define LL_SIM_MACHINE_SCHEMA_TYPES_H

@@ -204,7 +204,7 @@ static void tell_way(const struct ll_expected_way *way, const struct situation *
                     way->plateau, bytes, Bps, time_s);
 }
 
-/* What the software expects of each of its ways (tuned.c). False where it has no choice. */
+/* What the software expects of each of its algorithms, as drawn above. False where it has no choice. */
 static bool tell_expected(const struct ll_steps *steps)
 {
     const struct ll_software *software = &ll_net_machine(steps->net)->software;

@@ -7,7 +7,7 @@
 
 #include "tracer/ir/trace.h"
 
-/* Whether a program keeps casts of weights for a whole step (once.h). Pure. */
+/* Whether a program keeps casts of weights for a whole step (spread.h). Pure. */
 bool ll_has_lasting_casts(const struct ll_trace *program);
 
 /* A trace whose casts of weights, and looks at them, last for one pass: going backward they are made again

@@ -82,7 +82,8 @@ uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stag
 }
 
 /* Stages take turns: each goes on with its slots as long as what they need has come. A stage has three
- * clocks, as it has streams in pipeline.c: when it is done computing, and when each of its links is free. */
+ * clocks, as it has streams in ll_pipeline_run: when it is done computing, and when each of its
+ * links is free. */
 
 enum { FULL = 4 }; /* micro-batches for each stage, of which the last ones tell what further ones take */
 

@@ -17,7 +17,7 @@
  * where the places of an expert are no multiple of the ranks these are whole).
  *
  * Where grouped queries have fewer key heads than there are ranks, each is copied to as many as it takes
- * (key_heads.h); what these add to the gradients of its weights is summed among them once a step.
+ * (holding.h); what these add to the gradients of its weights is summed among them once a step.
  *
  * What cannot be divided evenly stays whole, which is right but gains nothing, except heads and inner
  * features, and steps of time none of which come out even, which are complained about; words are divided

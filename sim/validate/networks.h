@@ -23,7 +23,7 @@ struct ll_layer {
 /* The network that a row names; NULL when it is none of ours. Static storage. */
 const struct ll_row_layers *ll_row_layers(const struct ll_row_works *r);
 
-/* What the layers of network.c are made of: each part asks a machine for some ops, in the passes that are
+/* What the layers of networks.c are made of: each part asks a machine for some ops, in the passes that are
  * wanted, on an image that is on its way through a network. Private to sim/validate.
  *
  * A part adds its ops to the row's works, and leaves the walk with the image that comes out of it. The order
