@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pool consists of. Internal to the pool: its jobs (pool.c), where its threads are (pool_spread.c),
+/* What a pool consists of. Internal to the pool: its jobs and where its threads are (pool.c),
  * what is seen from these places (pool_look.c), and making the best of it (pool_settle.c). */
 #ifndef LL_BASE_POOL_PARTS_H
 #define LL_BASE_POOL_PARTS_H

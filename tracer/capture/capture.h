@@ -5,7 +5,7 @@
  * in the memory it touched (memory.h); a call from within another counts as nested and is part of that one.
  * Where a thread does something else between its calls, an op `gap` takes that time. Each op waits for what
  * made its inputs, for those whose memory it overwrites, and for what its thread did before. Steps are those
- * that the program marks; a program that marks none is searched for what it repeats (repeat.h).
+ * that the program marks; a program that marks none is searched for what it repeats (steps.h).
  *
  * One capture is one process, and belongs to one thread at a time. */
 #ifndef LL_TRACER_CAPTURE_CAPTURE_H

@@ -13,7 +13,7 @@ enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };
 /* How an operand takes part. */
 enum ll_operand_part { LL_PART_ADDS, LL_PART_BOTH, LL_PART_IN, LL_PART_OUT, LL_PART_BEHIND };
 
-/* How an operand's shape is seen; ll_look_NAME in meaning_looks.c. */
+/* How an operand's shape is seen; a function look_NAME each. */
 #define LL_LOOK_LIST(X)                                                                                      \
     X(PLAIN, "as it is")                                                                                     \
     X(PARTS, "complex numbers are two real ones each")                                                       \
@@ -50,7 +50,7 @@ struct ll_meaning_row {
 typedef void ll_meaning_fix(const struct ll_call *call, struct ll_meant *meant);
 ll_meaning_fix ll_fix_SIDES, ll_fix_TURNED, ll_fix_VECTORS, ll_fix_LEFT_RIGHT, ll_fix_TRANSPOSED,
     ll_fix_REFLECTORS, ll_fix_ONE_FOR_ALL, ll_fix_FACTORS, ll_fix_BATCH;
-/* Of primitives: meaning_primitives.c. */
+/* Of primitives. */
 ll_meaning_fix ll_fix_DEPTH, ll_fix_FIRST_TURNED, ll_fix_SECOND_TURNED, ll_fix_STACK, ll_fix_AXIS,
     ll_fix_PLACES, ll_fix_FUNCTION, ll_fix_CHANNELS, ll_fix_CHANNELS_BACK, ll_fix_RADIUS, ll_fix_RESAMPLING;
 

@@ -37,7 +37,7 @@ struct ll_repetition {
     uint64_t first, period, count;
 };
 
-/* Where the steps of a program are: at its marks, or at what it repeats (repeat.h).
+/* Where the steps of a program are: at its marks, or at what it repeats (below).
  *
  * What is before the first step and behind the last one is a step that is not complete; so is that of the
  * last mark, of which nobody has said where it ends. Times are ns from the process's start. One thread at a

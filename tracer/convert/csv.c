@@ -483,7 +483,7 @@ static const char *ll_csv_WAIT(struct csv_row *r)
 
 enum { MOST_SHAPES = 256 };
 
-/* `3x5:f32+5x7:bf16`, as csv_export.c writes it, up to the next `;`; how many they are, or none where the
+/* `3x5:f32+5x7:bf16`, as the export below writes it, up to the next `;`; how many they are, or none where the
  * text is no such list. */
 static uint32_t read_shapes(const char *text, struct ll_shape *shapes)
 {

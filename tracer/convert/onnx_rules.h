@@ -13,7 +13,7 @@ onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_SWISH, onnx_rule_DROPOUT, o
     onnx_rule_CAST, onnx_rule_QUANTIZE, onnx_rule_DEQUANTIZE, onnx_rule_CAST_LIKE, onnx_rule_REDUCE,
     onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K;
 
-/* Seen otherwise, and constants: onnx_view.c. */
+/* Seen otherwise, and constants: onnx_move.c. */
 onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,
     onnx_rule_CONSTANT, onnx_rule_CONSTANT_OF_SHAPE, onnx_rule_SHAPE, onnx_rule_SIZE, onnx_rule_RANGE;
 
@@ -27,7 +27,7 @@ onnx_rule onnx_rule_CONV, onnx_rule_QLINEAR_CONV, onnx_rule_CONV_INTEGER, onnx_r
     onnx_rule_POOL, onnx_rule_GLOBAL_POOL, onnx_rule_RESIZE, onnx_rule_BATCH_NORM, onnx_rule_LAYER_NORM,
     onnx_rule_SKIP_NORM, onnx_rule_GROUP_NORM, onnx_rule_GROUP_NORM_LAST, onnx_rule_LRN;
 
-/* Products: onnx_product.c, onnx_recurrent.c. */
+/* GEMMs: onnx_product.c. */
 onnx_rule onnx_rule_GEMM, onnx_rule_MATMUL, onnx_rule_QLINEAR_MATMUL, onnx_rule_MATMUL_INTEGER,
     onnx_rule_QGEMM, onnx_rule_MATMUL_TO_FLOAT, onnx_rule_EINSUM, onnx_rule_RECURRENT;
 

@@ -81,7 +81,7 @@ ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_CHANNELS, ll_
 ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
 ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
-/* Of what devices exchange: ops_shape_collective.c. */
+/* Of what devices exchange: ops_shape.c. */
 ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED, ll_shape_TOKEN;
 ll_work_rule ll_work_SWAP;
 /* Of BLAS, LAPACK and oneDNN, and of programs seen from outside: ops_algebra.c, ops_lapack.c. */
@@ -104,7 +104,7 @@ ll_count_rule ll_flops_SYGV, ll_flops_SYGVD, ll_flops_SYGVX, ll_flops_SBEV, ll_f
     ll_flops_SBGV, ll_flops_SBGVD, ll_flops_SBGVX, ll_flops_STEV, ll_flops_STEVD, ll_flops_STEVR,
     ll_flops_GEES, ll_flops_QZ, ll_flops_GESVDX, ll_flops_GESVJ, ll_flops_GEJSV, ll_flops_GESVDQ,
     ll_flops_GGSVD;
-/* Of bands and packed triangles: ops_bands.c. */
+/* Of bands and packed triangles: ops_algebra.c. */
 ll_shape_rule ll_shape_GEMMT, ll_shape_GEMMT_ADD;
 ll_count_rule ll_flops_GEMMT, ll_flops_GEMMT_ADD;
 ll_shape_rule ll_shape_GBMV, ll_shape_GBMV_ADD, ll_shape_PART_MV, ll_shape_PART_MV_ADD,

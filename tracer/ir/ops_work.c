@@ -425,7 +425,7 @@ static bool is_one_line(const struct ll_shape *wide)
     return wide->rank == 0 || ll_elements(wide) == 0 || !ll_fits(ll_elements(wide));
 }
 
-/* In how many unbroken runs the op's loops go along so many elements (ops_lines.c says what breaks them). */
+/* In how many unbroken runs the op's loops go along so many elements (Lines, above). */
 static uint64_t op_lines(const struct ll_op_view *op, uint64_t elements)
 {
     if (op->input_count == 0 || is_one_line(widest(op)))
