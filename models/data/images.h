@@ -33,7 +33,7 @@ bool ll_idx_parse(const void *bytes, size_t size, const char *name, struct ll_id
 bool ll_idx_load(const char *folder, const char *const *names, struct ll_arena *arena, struct ll_idx *idx,
                  struct ll_diags *diags);
 
-/* Labelled images that somebody took, from IDX files (idx.h), in two parts (part.h). A set is made by one
+/* Labelled images that somebody took, from IDX files (above), in two parts (part.h). A set is made by one
  * thread; then any may read it. */
 
 struct ll_image_set {

@@ -261,7 +261,7 @@ void ll_tones_speak(const struct ll_tones *tones, uint64_t sample, const struct 
 
 enum { SPECTRA_LEAST_FRAMES = 10, SPECTRA_TONES_A_SIDE = 8 };
 
-/* Streams of an utterance's chances, beside those of tones.h. */
+/* Streams of an utterance's chances, beside those of tones. */
 enum spectra_stream { HOLD = 100, PLACE, SPECTRA_LOUDNESS, SPECTRA_NOISE };
 
 static uint64_t spectra_bits(const struct ll_tones *tones, uint64_t sample, enum spectra_stream stream,

@@ -14,7 +14,7 @@
 #include "tracer/base/diag.h"
 
 struct ll_sound {
-    uint64_t rate_Hz; /* from LL_LEAST_RATE_HZ to LL_MOST_RATE_HZ of cepstra.h */
+    uint64_t rate_Hz; /* from LL_LEAST_RATE_HZ to LL_MOST_RATE_HZ below */
     uint64_t count;
     const float *samples; /* from -1 to 1 */
 };
@@ -59,7 +59,7 @@ void ll_cepstra_of(const struct ll_cepstra *cepstra, const float *samples, uint6
 void ll_fourier(double *real, double *imaginary, uint64_t count);
 
 /* Speech that nobody spoke: a phoneme is a pair of tones, held for 50 to 95 ms, its pitch and loudness never
- * quite the same, with noise around it; what it sounds like goes through cepstra.h as speech would. Utterance
+ * quite the same, with noise around it; its sound goes through the cepstra below as speech would. Utterance
  * i of a seed is always the same one. Thread-safe. */
 
 /* Frames of 5 ms for each phoneme that an utterance may have, so that all of them fit; different pairs of
@@ -84,9 +84,9 @@ uint64_t ll_tones_frames(const struct ll_tones *tones, uint64_t sample);
 void ll_tones_speak(const struct ll_tones *tones, uint64_t sample, const struct ll_cepstra *cepstra,
                     float *sound, float *features);
 
-/* Spectrograms of speech that nobody spoke: utterances of tones.h as loudness over frequency bins, a frame
- * every 10 ms. A label is two bumps among the bins, one in each half, held for 100 to 160 ms, never quite in
- * place, with noise around; silence goes before and behind. Utterance i of a part is always the same one.
+/* Spectrograms of speech that nobody spoke: utterances as loudness over frequency bins, a frame every
+ * 10 ms. A label is two bumps among the bins, one in each half, held for 100 to 160 ms, never quite in place,
+ * with noise around; silence goes before and behind. Utterance i of a part is always the same one.
  * Thread-safe. */
 
 /* Frames of silence on each side; the most that a label is held. */

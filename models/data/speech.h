@@ -32,7 +32,7 @@ bool ll_phonemes_parse(const struct ll_text *text, struct ll_map *names, struct 
 uint64_t ll_phonemes_frames(const struct ll_phonemes *phonemes);
 
 /* Speech that somebody spoke, as TIMIT lays it out (Garofolo et al., 1993): a folder, and folders in it, of
- * sounds X.wav (sound.h) and what is said in them, X.phn beside (phonemes.h). Endings may be in capitals, a
+ * sounds X.wav (spectra.h) and what is said in them, X.phn beside (above). Endings may be in capitals, a
  * sound without phonemes is left alone, a link to a folder is not followed.
  *
  * Utterances come in the order of their names, in two parts (part.h), whatever order the file system has. A
@@ -41,7 +41,7 @@ uint64_t ll_phonemes_frames(const struct ll_phonemes *phonemes);
 struct ll_utterance {
     const char *name;      /* of the sound's file */
     uint64_t frames;       /* of 5 ms, at least as many as it takes to say the phonemes */
-    const float *features; /* [frames, LL_FEATURES] of cepstra.h */
+    const float *features; /* [frames, LL_FEATURES] of spectra.h */
     struct ll_phonemes said;
 };
 
@@ -57,8 +57,8 @@ struct ll_utterances {
 bool ll_utterances_read(struct ll_utterances *set, const char *folder, struct ll_arena *arena,
                         struct ll_diags *diags);
 
-/* Speech to recognise, utterance after utterance without end: spoken (utterances.h) or made of tones
- * (tones.h). Utterance i of a part and a seed is always the same one. One thread at a time. */
+/* Speech to recognise, utterance after utterance without end: spoken (above) or made of tones
+ * (spectra.h). Utterance i of a part and a seed is always the same one. One thread at a time. */
 
 struct ll_speech {
     uint64_t seed, most_labels;         /* the latter of an utterance */
@@ -81,7 +81,7 @@ bool ll_speech_of_tones(struct ll_speech *speech, uint64_t kinds, uint64_t most_
 uint64_t ll_speech_labels(const struct ll_speech *speech, enum ll_data_part part, uint64_t i,
                           int32_t *labels);
 
-/* How many frames of 5 ms it takes, and features[frames, LL_FEATURES] of cepstra.h, which the second writes.
+/* How many frames of 5 ms it takes, and features[frames, LL_FEATURES] of spectra.h, which the second writes.
  */
 uint64_t ll_speech_frames(const struct ll_speech *speech, enum ll_data_part part, uint64_t i);
 void ll_speech_features(const struct ll_speech *speech, enum ll_data_part part, uint64_t i, float *features);

@@ -121,7 +121,7 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *decoder, const char *name, 
 struct ll_value *ll_decoder_attend(struct ll_decoder *decoder, struct ll_value *queries,
                                    struct ll_value *keys, struct ll_value *values);
 
-/* The mean cross entropy (loss.h) of logits, in 32 bits where they are of 16. */
+/* The mean cross entropy (models/nn/layers.h) of logits, in 32 bits where they are of 16. */
 struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
 
 /* Rows with a share of their elements dropped where the decoder trains with that. */

@@ -130,7 +130,7 @@ struct ll_player {
 };
 
 /* Begins the first game; its frame is there to be seen. Whatever the player was before is forgotten. The
- * rules are copied, and within the bounds of breakout.h. */
+ * rules are copied, and within the bounds of struct ll_rules. */
 void ll_player_begin(struct ll_player *player, const struct ll_rules *rules, uint64_t seed);
 
 /* The newest frame, LL_SCREEN_PIXELS shades of grey, and all that are seen, NULL before a game's first. They

@@ -280,8 +280,8 @@ void LL_REAL(ll_thin_product)(const struct ll_blas_product *product, struct ll_p
 }
 
 /* C = op(A) op(B), cut into slices of rows or columns of C, whichever are more. A slice's size depends on the
- * shapes alone, so does then every bit of the result. Few rows go another way (kernel_skinny.c), and so do
- * sums of few terms (kernel_thin.c).
+ * shapes alone, so does then every bit of the result. Few rows go another way (see below), and so do
+ * sums of few terms (see below).
  *
  * A transposed B is packed by OpenBLAS a few columns at a time out of many rows side by side. Where these lie
  * a page apart they all meet in one set of the first-level cache, which holds fewer, and a product of 32 rows

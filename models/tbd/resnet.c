@@ -3,7 +3,7 @@
  * ImageNet, trained by momentum 0.9 with a decay of 1e-4, rate 0.1. Depths 18, 34, 101 and 152 by -p depth.
  *
  *   images 224x224x3, normalised (shifted only)
- *   stem of resnet_trunk.h                               56x56    64 channels
+ *   stem of vision/resnet.h                               56x56    64 channels
  *   stages of 3, 4, 6, 3 bottlenecks                     56, 28, 14, 7 pixels; 256, 512, 1024, 2048 channels
  *   normalise, ReLU, mean over the image, dense 1000
  *

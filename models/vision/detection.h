@@ -88,7 +88,7 @@ struct ll_proposal_options {
 struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct ll_value *scores,
                               struct ll_value *deltas, const struct ll_proposal_options *options);
 
-/* What a step learns from them; see kernel_box_sample.c. */
+/* What a step learns from them; see kernel_detect.c. */
 struct ll_box_lesson {
     struct ll_value *boxes;          /* [batch, size, 4] */
     struct ll_value *labels;         /* [batch size], 0 being the background */
