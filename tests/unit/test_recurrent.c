@@ -51,7 +51,7 @@ static double gate_of(const double *x, const double *h, const double *weights, c
     return sum;
 }
 
-/* The formula of recurrent.h, unit by unit; gates: input, candidate, forget, output. */
+/* The formula of models/nn/layers.h, unit by unit; gates: input, candidate, forget, output. */
 static void a_step_of_lstm_is_its_formula(void **state)
 {
     (void)state;

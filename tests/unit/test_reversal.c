@@ -35,7 +35,7 @@ static void as_few_words_as_there_may_be_are_one_a_sentence(void **state)
         assert_int_equal(lengths[i], 1);
 }
 
-/* The rule of buckets.c: by the words alone. */
+/* The rule of models/data/text.c: by the words alone. */
 static bool is_held_back(const int32_t *words, uint64_t length)
 {
     uint64_t hash = 0;

@@ -14,8 +14,8 @@ static double beside(double block, double size, double blocks, double bytes)
     return block > 0 ? fmax(0, blocks - fmax(1, size / block)) * bytes : 0;
 }
 
-/* The dumb twin: every block size of every operand that stays, its streamed lines as in tiling.h, within what
- * operands that pass by leave. */
+/* The dumb twin: every block size of every operand that stays, its streamed lines as in cost_parts.h, within
+ * what operands that pass by leave. */
 static double all_blockings(const struct ll_problem *p, double capacity)
 {
     double a = p->element[0], b = p->element[1], c = p->element[2];
