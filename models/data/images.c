@@ -427,7 +427,7 @@ enum { IMAGES_LABELS, PATTERNS, IMAGES_NOISE, TAKEN, CROPS, IMAGES_HELD_BACK }; 
 enum { CELLS = 8 }; /* a pattern is CELLS x CELLS patches of one colour */
 
 /* The key of a stream of this part. */
-static uint64_t images_key_of(const struct ll_images *images, uint64_t stream)
+static uint64_t image_key_of(const struct ll_images *images, uint64_t stream)
 {
     uint64_t seed =
         images->part == LL_HELD_BACK ? ll_random_key(images->seed, IMAGES_HELD_BACK) : images->seed;
@@ -436,14 +436,14 @@ static uint64_t images_key_of(const struct ll_images *images, uint64_t stream)
 
 static uint64_t chosen(const struct ll_images *images, uint64_t sample)
 {
-    return ll_data_part_choose(images->part, images->taken->count, images_key_of(images, TAKEN), sample);
+    return ll_data_part_choose(images->part, images->taken->count, image_key_of(images, TAKEN), sample);
 }
 
 static int32_t label_of(const struct ll_images *images, uint64_t sample)
 {
     if (images->taken)
         return images->taken->labels[chosen(images, sample)];
-    return (int32_t)(ll_random_bits(images_key_of(images, IMAGES_LABELS), sample) % images->classes);
+    return (int32_t)(ll_random_bits(image_key_of(images, IMAGES_LABELS), sample) % images->classes);
 }
 
 void ll_image_labels(const struct ll_images *images, uint64_t first, uint64_t count, int32_t *labels)
@@ -453,11 +453,11 @@ void ll_image_labels(const struct ll_images *images, uint64_t first, uint64_t co
 }
 
 /* Half pattern, half noise. */
-static void images_draw(const struct ll_images *images, uint64_t sample, float *pixel)
+static void draw_image(const struct ll_images *images, uint64_t sample, float *pixel)
 {
     uint64_t class_key =
         ll_random_key(ll_random_key(images->seed, PATTERNS), (uint64_t)label_of(images, sample));
-    uint64_t noise_key = ll_random_key(images_key_of(images, IMAGES_NOISE), sample), drawn = 0;
+    uint64_t noise_key = ll_random_key(image_key_of(images, IMAGES_NOISE), sample), drawn = 0;
     for (uint64_t y = 0; y < images->height; y++)
         for (uint64_t x = 0; x < images->width; x++) {
             uint64_t cell = y * CELLS / images->height * CELLS + x * CELLS / images->width;
@@ -477,7 +477,7 @@ static void show(const struct ll_images *images, uint64_t sample, float *pixel)
 {
     const struct ll_image_set *set = images->taken;
     const uint8_t *image = image_set_at(set, chosen(images, sample));
-    uint64_t key = ll_random_key(images_key_of(images, CROPS), sample);
+    uint64_t key = ll_random_key(image_key_of(images, CROPS), sample);
     uint64_t top = crop(images, ll_random_bits(key, 0), set->height, images->height);
     uint64_t left = crop(images, ll_random_bits(key, 1), set->width, images->width);
     for (uint64_t y = 0; y < images->height; y++)
@@ -491,6 +491,6 @@ static void show(const struct ll_images *images, uint64_t sample, float *pixel)
 void ll_image_pixels(const struct ll_images *images, uint64_t first, uint64_t count, float *pixels)
 {
     for (uint64_t i = 0; i < count; i++)
-        (images->taken ? show : images_draw)(images, first + i,
-                                             pixels + i * images->height * images->width * images->channels);
+        (images->taken ? show : draw_image)(images, first + i,
+                                            pixels + i * images->height * images->width * images->channels);
 }

@@ -264,16 +264,16 @@ enum { SPECTRA_LEAST_FRAMES = 10, SPECTRA_TONES_A_SIDE = 8 };
 /* Streams of an utterance's chances, beside those of tones. */
 enum spectra_stream { HOLD = 100, PLACE, SPECTRA_LOUDNESS, SPECTRA_NOISE };
 
-static uint64_t spectra_bits(const struct ll_tones *tones, uint64_t sample, enum spectra_stream stream,
-                             uint64_t i)
+static uint64_t spectrum_bits(const struct ll_tones *tones, uint64_t sample, enum spectra_stream stream,
+                              uint64_t i)
 {
     return ll_random_bits(ll_random_key(ll_random_key(tones->seed, sample), stream), i);
 }
 
-static double spectra_jitter(const struct ll_tones *tones, uint64_t sample, enum spectra_stream stream,
-                             uint64_t i)
+static double spectrum_jitter(const struct ll_tones *tones, uint64_t sample, enum spectra_stream stream,
+                              uint64_t i)
 {
-    return 2 * ll_random_fine_unit(spectra_bits(tones, sample, stream, i)) - 1;
+    return 2 * ll_random_fine_unit(spectrum_bits(tones, sample, stream, i)) - 1;
 }
 
 uint64_t ll_spectra_most_labels(uint64_t frames)
@@ -295,7 +295,7 @@ struct ll_spectra ll_spectra_of(uint64_t kinds, uint64_t frames, uint64_t bins, 
 static uint64_t held_frames(const struct ll_tones *tones, uint64_t sample, uint64_t i)
 {
     return SPECTRA_LEAST_FRAMES +
-           spectra_bits(tones, sample, HOLD, i) % (LL_SPECTRUM_FRAMES_A_TONE - SPECTRA_LEAST_FRAMES + 1);
+           spectrum_bits(tones, sample, HOLD, i) % (LL_SPECTRUM_FRAMES_A_TONE - SPECTRA_LEAST_FRAMES + 1);
 }
 
 uint64_t ll_spectra_labels(const struct ll_spectra *spectra, enum ll_data_part part, uint64_t i,
@@ -340,7 +340,7 @@ static double middle_of(const struct ll_spectra *spectra, const struct ll_tones 
 {
     double half = (double)spectra->bins / 2,
            place = (double)(side ? kind / SPECTRA_TONES_A_SIDE : kind % SPECTRA_TONES_A_SIDE);
-    double off = 0.025 * spectra_jitter(tones, sample, PLACE, 2 * i + (uint64_t)side);
+    double off = 0.025 * spectrum_jitter(tones, sample, PLACE, 2 * i + (uint64_t)side);
     return half * (side + (place + 0.5) / SPECTRA_TONES_A_SIDE + off);
 }
 
@@ -354,7 +354,7 @@ void ll_spectra_features(const struct ll_spectra *spectra, enum ll_data_part par
     features += LL_SILENT_FRAMES * bins;
     for (uint64_t label = 0; label < count; label++) {
         uint64_t frames = held_frames(tones, i, label);
-        double loud = 1 + 0.3 * spectra_jitter(tones, i, SPECTRA_LOUDNESS, label);
+        double loud = 1 + 0.3 * spectrum_jitter(tones, i, SPECTRA_LOUDNESS, label);
         kind = tones_after(tones, i, label, kind);
         for (int side = 0; side < 2; side++)
             add_bump(features, frames, bins, middle_of(spectra, tones, i, label, kind, side), loud);

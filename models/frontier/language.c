@@ -166,7 +166,7 @@ static struct ll_value *weight(struct ll_nn *nn, const char *name, unsigned rank
 }
 
 /* Begins a network: the inputs, and embeddings of the words, [batch, steps, hidden]. */
-static struct ll_value *language_begin(struct ll_language *language, struct ll_nn *nn,
+static struct ll_value *begin_language(struct ll_language *language, struct ll_nn *nn,
                                        struct ll_language_sizes sizes)
 {
     nn->as_tensorflow = true;
@@ -348,7 +348,7 @@ static struct ll_value *layers(struct ll_language *language, uint64_t count, str
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     struct ll_language language;
-    struct ll_value *x = language_begin(&language, nn,
+    struct ll_value *x = begin_language(&language, nn,
                                         (struct ll_language_sizes){
                                             .batch = build->batch,
                                             .steps = (uint64_t)build->params[SEQUENCE],
@@ -418,7 +418,7 @@ static struct highway begin(struct ll_nn *nn, uint64_t hidden, uint64_t depth)
     return highway;
 }
 
-static void char_lm_step(struct ll_nn *nn, const void *layer, struct ll_value *x, struct ll_value **states)
+static void step_char_lm(struct ll_nn *nn, const void *layer, struct ll_value *x, struct ll_value **states)
 {
     const struct highway *highway = layer;
     for (unsigned i = 0; i < highway->depth; i++) {
@@ -434,23 +434,22 @@ static void char_lm_step(struct ll_nn *nn, const void *layer, struct ll_value *x
     }
 }
 
-static struct ll_value *char_lm_build(struct ll_nn *nn, const struct ll_build *char_lm_build)
+static struct ll_value *build_char_lm(struct ll_nn *nn, const struct ll_build *build)
 {
     struct ll_language language;
-    struct ll_value *x = language_begin(&language, nn,
+    struct ll_value *x = begin_language(&language, nn,
                                         (struct ll_language_sizes){
-                                            .batch = char_lm_build->batch,
-                                            .steps = (uint64_t)char_lm_build->params[CHAR_LM_SEQUENCE],
-                                            .vocabulary = (uint64_t)char_lm_build->params[CHAR_LM_VOCABULARY],
-                                            .hidden = (uint64_t)char_lm_build->params[CHAR_LM_HIDDEN],
+                                            .batch = build->batch,
+                                            .steps = (uint64_t)build->params[CHAR_LM_SEQUENCE],
+                                            .vocabulary = (uint64_t)build->params[CHAR_LM_VOCABULARY],
+                                            .hidden = (uint64_t)build->params[CHAR_LM_HIDDEN],
                                             .states = 1,
                                         });
-    const struct highway highway = begin(nn, language.sizes.hidden, (uint64_t)char_lm_build->params[DEPTH]);
-    x = ll_language_loop(&language, &(struct ll_language_loop){"highway", 1, char_lm_step, &highway}, x);
+    const struct highway highway = begin(nn, language.sizes.hidden, (uint64_t)build->params[DEPTH]);
+    x = ll_language_loop(&language, &(struct ll_language_loop){"highway", 1, step_char_lm, &highway}, x);
     struct ll_value *scores = language_scores(&language, x);
-    return char_lm_build->train
-               ? language_learn(&language, scores, (double)char_lm_build->params[CHAR_LM_RATE] / 1000)
-               : scores;
+    return build->train ? language_learn(&language, scores, (double)build->params[CHAR_LM_RATE] / 1000)
+                        : scores;
 }
 
 const struct ll_model ll_model_char_lm = {
@@ -460,5 +459,5 @@ const struct ll_model ll_model_char_lm = {
     .default_batch = 96,
     .params = char_lm_params,
     .param_count = sizeof char_lm_params / sizeof *char_lm_params,
-    .build = char_lm_build,
+    .build = build_char_lm,
 };

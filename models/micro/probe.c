@@ -405,7 +405,7 @@ LL_FAST static void fill(float *x, uint64_t count, float value)
         x[i] = value;
 }
 
-static void probe_shared_read_part(void *context, uint64_t begin, uint64_t end, uint64_t part)
+static void read_shared_part(void *context, uint64_t begin, uint64_t end, uint64_t part)
 {
     struct block *b = context;
     uint64_t threads = ll_pool_threads(b->pool), first = b->whole ? 0 : begin;
@@ -430,7 +430,7 @@ static double written_s(struct block *b, bool whole)
     b->whole = whole;
     ll_pool_settle(b->pool, ll_now_ns());
     ll_pool_run(b->pool, threads, 1, write_part, b);
-    ll_pool_run(b->pool, threads, 1, probe_shared_read_part, b);
+    ll_pool_run(b->pool, threads, 1, read_shared_part, b);
     uint64_t begin_ns = ll_now_ns();
     ll_pool_run(b->pool, threads, 1, write_part, b);
     return (double)(ll_now_ns() - begin_ns) * 1e-9;

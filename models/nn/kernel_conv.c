@@ -226,7 +226,7 @@ static real *pixel_of(const struct data_grad *d, uint64_t row)
     return d->dx + pixel * d->in_c + d->group * (d->in_c / d->groups);
 }
 
-static void conv_data_gather_rows(const struct data_grad *d, uint64_t begin, uint64_t end, real *block)
+static void gather_gradient_rows(const struct data_grad *d, uint64_t begin, uint64_t end, real *block)
 {
     uint64_t image_elements = d->window.height * d->window.width * d->window.channels;
     for (uint64_t row = begin; row < end; row++, block += d->columns) {
@@ -246,7 +246,7 @@ static void data_rows(void *context, uint64_t begin, uint64_t end, uint64_t chun
     bool in_place = d->h.stride == 1 && d->w.stride == 1; /* the pixels lie one after the other */
     real *block = d->scratch + ll_pool_worker() * d->rows * (d->columns + channels);
     real *product = block + d->rows * d->columns;
-    conv_data_gather_rows(d, begin, end, block);
+    gather_gradient_rows(d, begin, end, block);
     LL_REAL(ll_blas_gemm)
     (&(struct ll_blas_product){
         .transpose_b = true,

@@ -414,7 +414,7 @@ static double share_of_far(const struct shapes *s, const struct ll_seen *seen)
 }
 
 /* How far off all passes over a shape are, when only its own ratios count. */
-static double fit_shapes_loss_of(const struct shapes *s, const struct ll_seen *seen)
+static double loss_of_shapes(const struct shapes *s, const struct ll_seen *seen)
 {
     double near = log(seen->near), far = log(seen->far);
     double loss = s->hold_near * near * near + s->hold_far * far * far;
@@ -436,7 +436,7 @@ static bool try_ratios(const struct shapes *s, struct ll_seen *seen, double near
     struct ll_seen other = *seen;
     other.near = fmin(fmax(near, 1 / most), most);
     other.far = fmin(fmax(far, 1 / most), most);
-    double now = fit_shapes_loss_of(s, &other);
+    double now = loss_of_shapes(s, &other);
     if (now >= *loss)
         return false;
     *loss = now;
@@ -449,7 +449,7 @@ static void fit_shape(struct shapes *s, struct ll_seen *seen)
     static const double least_share = 0.01;
     s->hold_near = hold_near_of(s, seen);
     s->hold_far = s->hold_near / fmax(share_of_far(s, seen), least_share);
-    double loss = fit_shapes_loss_of(s, seen), factor = 2;
+    double loss = loss_of_shapes(s, seen), factor = 2;
     while (factor > 1.005) {
         bool any = try_ratios(s, seen, seen->near * factor, seen->far, &loss);
         any |= try_ratios(s, seen, seen->near / factor, seen->far, &loss);

@@ -523,7 +523,7 @@ static void say_disturbed(const struct ll_trace *trace, const struct ll_calibrat
     say_crowded(ll_trace_number(trace, "host.crowded", 0));
 }
 
-static int calibrate_report(const struct ll_calibration *c)
+static int report_machine(const struct ll_calibration *c)
 {
     struct ll_str out = {0};
     struct ll_table *table =
@@ -541,7 +541,7 @@ static int calibrate_report(const struct ll_calibration *c)
     return ll_print(&out);
 }
 
-static int calibrate_report_json(const struct ll_calibration *c)
+static int report_machine_json(const struct ll_calibration *c)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -563,12 +563,12 @@ static int calibrate_report_json(const struct ll_calibration *c)
     return ll_print(&out);
 }
 
-static const char *calibrate_output_of(const struct ll_args *args)
+static const char *machine_output_of(const struct ll_args *args)
 {
     return ll_value(args, "output", "host.yaml");
 }
 
-static int calibrate_write_machine(const struct ll_args *args, const struct ll_trace *trace,
+static int write_described_machine(const struct ll_args *args, const struct ll_trace *trace,
                                    struct ll_diags *diags)
 {
     const char *model = ll_trace_fact(trace, "model");
@@ -581,9 +581,9 @@ static int calibrate_write_machine(const struct ll_args *args, const struct ll_t
         return LL_WRONG;
     struct ll_str yaml = {0};
     ll_calibration_yaml(&calibration, &yaml);
-    int status = ll_write_file(calibrate_output_of(args), &yaml) ? LL_DONE : LL_FAILED;
+    int status = ll_write_file(machine_output_of(args), &yaml) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE)
-        status = (ll_flag(args, "json") ? calibrate_report_json : calibrate_report)(&calibration);
+        status = (ll_flag(args, "json") ? report_machine_json : report_machine)(&calibration);
     say_disturbed(trace, &calibration);
     say_nodes(ll_trace_number(trace, "host.memory_nodes", 0));
     ll_machine_free(calibration.machine);
@@ -612,16 +612,16 @@ static int run(const struct ll_args *args)
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
     const char *kept = ll_value(args, "keep", NULL);
-    if (!ll_spares_inputs(args, "the machine", calibrate_output_of(args)))
+    if (!ll_spares_inputs(args, "the machine", machine_output_of(args)))
         return LL_WRONG;
-    if (!ll_can_write(calibrate_output_of(args)) || (kept && !ll_can_write(kept)))
+    if (!ll_can_write(machine_output_of(args)) || (kept && !ll_can_write(kept)))
         return LL_FAILED;
     struct ll_trace *trace = measured(args, &status);
     if (trace)
         say_core(trace);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (trace)
-        status = diags ? calibrate_write_machine(args, trace, diags) : ll_failed("memory ran out");
+        status = diags ? write_described_machine(args, trace, diags) : ll_failed("memory ran out");
     if (diags) {
         ll_print_diags(diags);
         ll_diags_release(diags);

@@ -179,7 +179,7 @@ static int show(const struct ll_args *args, const char *const *folders)
     return ll_print(&out);
 }
 
-static int machines_run(const struct ll_args *args)
+static int run_machines(const struct ll_args *args)
 {
     const char *const *folders = ll_machine_folders(args->arena);
     if (!folders)
@@ -212,7 +212,7 @@ const struct ll_command ll_command_machines = {
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
     .most_words = 1,
-    .run = machines_run,
+    .run = run_machines,
 };
 
 /* leadline models [NAME]: the reference workloads, their size and parameters. */
@@ -323,7 +323,7 @@ static bool wanted(const struct ll_args *args, const struct ll_model *model)
            (args->word_count == 0 || strcmp(args->words[0], model->name) == 0);
 }
 
-static int models_list(const struct ll_args *args)
+static int list_models(const struct ll_args *args)
 {
     struct ll_str out = {0};
     struct ll_diags diags = {0};
@@ -390,7 +390,7 @@ static int account(const struct ll_args *args)
     return status;
 }
 
-static int models_run(const struct ll_args *args)
+static int run_models(const struct ll_args *args)
 {
     const char *suite = ll_value(args, "suite", NULL);
     bool accounting;
@@ -405,7 +405,7 @@ static int models_run(const struct ll_args *args)
     if ((accounting || args->word_count) &&
         !ll_without(args, (const char *const[]){"suite", NULL}, "chooses what to list, not one model"))
         return LL_WRONG;
-    return accounting ? account(args) : models_list(args);
+    return accounting ? account(args) : list_models(args);
 }
 
 static const struct ll_option models_options[] = {
@@ -425,7 +425,7 @@ const struct ll_command ll_command_models = {
     .options = models_options,
     .repeated = (const char *const[]){"param", NULL},
     .most_words = 1,
-    .run = models_run,
+    .run = run_models,
 };
 
 /* leadline ops [NAME]: the rows of the op table. */
@@ -474,7 +474,7 @@ static int list_text(enum ll_op_kind first, enum ll_op_kind last)
     return ll_print(&out);
 }
 
-static int ops_run(const struct ll_args *args)
+static int run_ops(const struct ll_args *args)
 {
     enum ll_op_kind first = 0, last = LL_OP_COUNT - 1;
     if (args->word_count) {
@@ -497,5 +497,5 @@ const struct ll_command ll_command_ops = {
                "(flops, bytes), what a machine is asked to do (work), how it is differentiated (gradient), "
                "and whether Leadline itself can compute it (runs).\n",
     .most_words = 1,
-    .run = ops_run,
+    .run = run_ops,
 };

@@ -647,7 +647,7 @@ static bool is_one_answer(const struct ll_args *args)
             ll_without(args, of_text, "is for people; --csv and --json print the whole front"));
 }
 
-static int pareto_run(const struct ll_args *args)
+static int run_pareto(const struct ll_args *args)
 {
     struct answer *a = calloc(1, sizeof *a);
     if (!a)
@@ -700,5 +700,5 @@ const struct ll_command ll_command_pareto = {
     .writes = (const char *const[]){"output", "html", NULL},
     .least_words = 1,
     .most_words = 1,
-    .run = pareto_run,
+    .run = run_pareto,
 };

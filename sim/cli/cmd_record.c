@@ -341,8 +341,8 @@ static void scores_json(const struct ll_run_report *report, struct ll_json *json
     ll_json_close_list(json);
 }
 
-static int train_summarise_json(const struct ll_run_options *train_options, const struct ll_model *model,
-                                const struct ll_run_report *report)
+static int summarise_training_json(const struct ll_run_options *train_options, const struct ll_model *model,
+                                   const struct ll_run_report *report)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -364,8 +364,8 @@ static int train_summarise_json(const struct ll_run_options *train_options, cons
     return ll_print(&out);
 }
 
-static int train_summarise(const struct ll_run_options *train_options, const struct ll_model *model,
-                           const struct ll_run_report *report)
+static int summarise_training(const struct ll_run_options *train_options, const struct ll_model *model,
+                              const struct ll_run_report *report)
 {
     struct ll_human parameters, time;
     struct ll_str out = {0};
@@ -387,7 +387,7 @@ static int train_summarise(const struct ll_run_options *train_options, const str
     return ll_print(&out);
 }
 
-static int train_run(const struct ll_args *args)
+static int run_train(const struct ll_args *args)
 {
     const struct ll_model *model = ll_find_model(args->words[0]);
     struct ll_run_options train_options = {0};
@@ -400,7 +400,8 @@ static int train_run(const struct ll_args *args)
     int status = ll_run_workload(model, &train_options, &report);
     if (status != LL_DONE)
         return status;
-    return (ll_flag(args, "json") ? train_summarise_json : train_summarise)(&train_options, model, &report);
+    return (ll_flag(args, "json") ? summarise_training_json : summarise_training)(&train_options, model,
+                                                                                  &report);
 }
 
 static const struct ll_option train_options[] = {
@@ -427,5 +428,5 @@ const struct ll_command ll_command_train = {
     .reads = (const char *const[]){"data", NULL},
     .least_words = 1,
     .most_words = 1,
-    .run = train_run,
+    .run = run_train,
 };

@@ -341,7 +341,7 @@ static void take_lesson(const struct ll_lesson *lesson, struct ll_run_options *o
 }
 
 /* Losses have room for all steps, or are NULL. */
-static int evidence_record(const struct ll_model *model, const struct ll_recording *recording, double *losses,
+static int record_workload(const struct ll_model *model, const struct ll_recording *recording, double *losses,
                            struct ll_trace **trace)
 {
     struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
@@ -399,7 +399,7 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     if (model && !recording->dry_run && !(entry->losses = calloc(recording->steps, sizeof *entry->losses)))
         return ll_failed("memory ran out");
     if (model)
-        status = evidence_record(model, recording, entry->losses, &entry->trace);
+        status = record_workload(model, recording, entry->losses, &entry->trace);
     else
         fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;

@@ -74,7 +74,7 @@ static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str
     ll_json_close_object(&json);
 }
 
-static int verify_run(const struct ll_args *args)
+static int run_verify(const struct ll_args *args)
 {
     int status;
     struct ll_trace *trace = ll_read_trace(args->words[0], &status);
@@ -103,7 +103,7 @@ const struct ll_command ll_command_verify = {
         "recorded program found no room, but the rest can be used; 2 when nothing of it can be used.\n",
     .least_words = 1,
     .most_words = 1,
-    .run = verify_run,
+    .run = run_verify,
 };
 
 /* leadline export FORMAT T.llt: a trace becomes a file of others. */
@@ -142,7 +142,7 @@ static int tell(const struct ll_format *format, const struct ll_trace *trace, co
     return ll_print(&out);
 }
 
-static int export_run(const struct ll_args *args)
+static int run_export(const struct ll_args *args)
 {
     const struct ll_format *format = ll_find_format(args->words[0], false);
     struct ll_export request = {0};
@@ -205,7 +205,7 @@ const struct ll_command ll_command_export = {
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = 2,
-    .run = export_run,
+    .run = run_export,
 };
 #undef LL_FORMAT
 
@@ -396,7 +396,7 @@ static const char *default_output(const struct ll_args *args)
     return ll_format(args->arena, "%.*s.llt", (int)ll_stem_length(base), base);
 }
 
-static int import_run(const struct ll_args *args)
+static int run_import(const struct ll_args *args)
 {
     struct ll_input_file *inputs;
     const struct ll_format *format = ll_find_format(args->words[0], true);
@@ -447,6 +447,6 @@ const struct ll_command ll_command_import = {
     .writes = (const char *const[]){"output", NULL},
     .least_words = 2,
     .most_words = 4096,
-    .run = import_run,
+    .run = run_import,
 };
 #undef LL_FORMAT

@@ -144,7 +144,7 @@ struct scattered {
 };
 
 /* A gather reads its rows; what changes rows of a table reads and writes them. */
-static struct scattered scatter_rows_of(const struct ll_work *work)
+static struct scattered gathered_rows(const struct ll_work *work)
 {
     if (work->kind == LL_WORK_GATHER)
         return (struct scattered){(double)work->gather.rows, (double)work->gather.row_bytes, 0};
@@ -176,7 +176,7 @@ double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *
 /* Rows that come out of a level. */
 static struct scattered rows_out_of(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
 {
-    struct scattered s = scatter_rows_of(work);
+    struct scattered s = gathered_rows(work);
     if (s.row_bytes > 0)
         s.rows -= ll_scatter_again(machine, work, l, NULL) / s.row_bytes;
     return s;
@@ -329,7 +329,7 @@ double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_wor
     struct ll_dram_estimate e;
     ll_dram_estimate(dram, level->channels, &pattern, &e);
     double stream = ll_dram_stream_efficiency(dram), scattered = s.rows * (double)moved;
-    double others = ll_work_bytes(work) - scatter_rows_of(work).rows * s.row_bytes, all = others + scattered;
+    double others = ll_work_bytes(work) - gathered_rows(work).rows * s.row_bytes, all = others + scattered;
     double slowdown = 1 + scattered / all * fmax(0, stream / e.efficiency - 1);
     if (why)
         tell(&(struct told){level->name, dram, level->channels, moved, s.write_share, &e}, stream, why);

@@ -676,7 +676,7 @@ static bool is_of_plan(const char *path)
     return !strncmp(path, PLAN_PREFIX, strlen(PLAN_PREFIX));
 }
 
-static bool axes_is_number(const struct ll_field *field)
+static bool is_numeric_axis(const struct ll_field *field)
 {
     return field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE || field->type == LL_TYPE_QUANTITY ||
            field->type == LL_TYPE_NUMBER || field->type == LL_TYPE_DTYPES || field->type == LL_TYPE_LEVELS;
@@ -693,7 +693,7 @@ static bool read_coupling(struct ll_space_reading *reading, const struct ll_node
                            node->key);
     if (!bind(&m))
         return false;
-    if (!axes_is_number(m.field))
+    if (!is_numeric_axis(m.field))
         return ll_complain(reading->diags, node->key_place, "`%s` is no number: no expression can set it",
                            node->key);
     space->couplings[space->coupling_count++] =

@@ -437,7 +437,7 @@ struct view {
 };
 
 /* An axis of words, or of parts, is none. */
-static bool frame_view_is_number(const struct ll_data_column *column)
+static bool is_numeric_cell(const struct ll_data_column *column)
 {
     for (uint32_t i = 0; column->is_axis && i < column->value_count; i++)
         if (isnan(column->values[i].number))
@@ -467,7 +467,7 @@ static bool find(void *context, const char *name, uint32_t *slot)
     const struct view *view = context;
     const struct ll_data_column *column = ll_data_frame_column(view->frame, name);
     column = column ? column : ending(view->frame, name);
-    if (!column || !frame_view_is_number(column))
+    if (!column || !is_numeric_cell(column))
         return false;
     *slot = (uint32_t)(column - view->frame->columns);
     return true;
@@ -590,12 +590,12 @@ const struct ll_data_frame *ll_data_frame_where(const struct ll_data_frame *fram
 }
 
 /* A column of an expression's values; that of a column alone is there already. */
-static bool frame_view_add_column(struct ll_data_frame *frame, const char *name, struct ll_arena *arena,
-                                  struct ll_diags *diags)
+static bool add_view_column(struct ll_data_frame *frame, const char *name, struct ll_arena *arena,
+                            struct ll_diags *diags)
 {
     struct view view = {frame, 0};
     const struct ll_data_column *column = ll_data_frame_column(frame, name);
-    if (column && frame_view_is_number(column))
+    if (column && is_numeric_cell(column))
         return true;
     const struct ll_expression *expression = parse(&view, name, arena, diags);
     if (!expression)
@@ -625,7 +625,7 @@ const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame
         ll_complain(diags, (struct ll_place){0}, "more than %d objectives", LL_MOST_OBJECTIVES);
         return NULL;
     }
-    if (!frame_view_add_column(copy, name, arena, diags))
+    if (!add_view_column(copy, name, arena, diags))
         return NULL;
     copy->objectives[copy->objective_count].text = text;
     copy->objectives[copy->objective_count].name = name;

@@ -452,7 +452,7 @@ struct drawn {
 };
 
 /* False when memory ran out. */
-static bool search_drawn_take(struct drawn *drawn, uint64_t number)
+static bool take_drawn(struct drawn *drawn, uint64_t number)
 {
     bool fresh = false;
     uint32_t id = ll_map_intern(&drawn->seen, &number, sizeof number, &fresh);
@@ -477,8 +477,8 @@ static bool ask_for(const struct ll_space *space, drawing *draw, ll_ask *ask, vo
     struct drawn *drawn = calloc(1, sizeof *drawn);
     bool going = drawn != NULL;
     for (uint64_t i = 0; going && i < count + all && drawn->seen.count < count; i++) {
-        going = search_drawn_take(drawn, i < count ? draw(space, &shuffle, count, i)
-                                                   : by_lot(space, &shuffle, all, i - count));
+        going = take_drawn(drawn, i < count ? draw(space, &shuffle, count, i)
+                                            : by_lot(space, &shuffle, all, i - count));
         if (going && drawn->count == BATCH)
             going = ask_now(drawn, ask, context);
     }

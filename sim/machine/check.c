@@ -240,7 +240,7 @@ const struct ll_node *ll_item_node(const struct ll_reading *reading, const char 
 }
 
 /* Where a member of an item stands, or the item itself. */
-static struct ll_place check_place_of(const struct ll_node *item, const char *key)
+static struct ll_place place_of_item(const struct ll_node *item, const char *key)
 {
     const struct ll_node *node = ll_node_get(item, key);
     return node ? node->place : item ? item->place : (struct ll_place){0};
@@ -275,12 +275,12 @@ static bool check_names(struct ll_reading *reading)
         for (size_t j = 0; j < i; j++) {
             if (!all[i].name || !all[j].name || strcmp(all[i].name, all[j].name))
                 continue;
-            struct ll_place first = check_place_of(ll_item_node(reading, all[j].list, all[j].index), "name");
+            struct ll_place first = place_of_item(ll_item_node(reading, all[j].list, all[j].index), "name");
             char where[40] = "by --set";
             if (first.line)
                 snprintf(where, sizeof where, "in line %" PRIu64, first.line);
             right = ll_complain(reading->diags,
-                                check_place_of(ll_item_node(reading, all[i].list, all[i].index), "name"),
+                                place_of_item(ll_item_node(reading, all[i].list, all[i].index), "name"),
                                 "the name `%s` is taken by one of `%s` %s", all[i].name, all[j].list, where);
             break;
         }
@@ -310,9 +310,9 @@ static bool check_distinct(struct ll_reading *reading, const struct named_items 
     for (uint64_t i = 1; i < items->count; i++)
         for (uint64_t j = 0; j < i; j++)
             if (items->names[i] && items->names[j] && !strcmp(items->names[i], items->names[j]))
-                right = ll_complain(reading->diags,
-                                    check_place_of(software_node(reading, items->list, i), "name"),
-                                    "the name `%s` is taken by another %s", items->names[i], items->what);
+                right =
+                    ll_complain(reading->diags, place_of_item(software_node(reading, items->list, i), "name"),
+                                "the name `%s` is taken by another %s", items->names[i], items->what);
     return right;
 }
 
@@ -337,7 +337,7 @@ static bool check_software_names(struct ll_reading *reading)
 static bool check_objective(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
-    struct ll_place place = check_place_of(ll_node_get(reading->root, "software"), "objective");
+    struct ll_place place = place_of_item(ll_node_get(reading->root, "software"), "objective");
     if (machine->software.objective == LL_OBJECTIVE_TIME)
         return true;
     return machine->energy_given || ll_complain(reading->diags, place,
@@ -346,11 +346,11 @@ static bool check_objective(struct ll_reading *reading)
 }
 
 /* A wafer is divided into dies. */
-static bool check_check_price(struct ll_reading *reading)
+static bool check_pricing(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
     struct ll_priced priced;
-    struct ll_place place = check_place_of(ll_node_get(reading->root, "price"), "wafer_usd");
+    struct ll_place place = place_of_item(ll_node_get(reading->root, "price"), "wafer_usd");
     if (machine->pricing.wafer_usd == 0 || ll_machine_price(machine, &priced))
         return true;
     double area_mm2 = ll_machine_area_m2(machine) * 1e6;
@@ -367,7 +367,7 @@ static bool check_power(struct ll_reading *reading)
     double limit_w = reading->machine->energy.limit_w, static_w = ll_machine_static_w(reading->machine);
     if (limit_w == 0 || limit_w > static_w)
         return true;
-    return ll_complain(reading->diags, check_place_of(ll_node_get(reading->root, "energy"), "limit_w"),
+    return ll_complain(reading->diags, place_of_item(ll_node_get(reading->root, "energy"), "limit_w"),
                        "a limit of %.10g W leaves nothing to work with beside %s of %.10g W; give more",
                        limit_w, reading->machine->energy.static_w > 0 ? "static_w" : "leakage", static_w);
 }
@@ -378,7 +378,7 @@ static bool name_is_free(struct ll_reading *reading, const char *list, uint64_t 
 {
     for (size_t i = 0; i < count; i++)
         if (name && !strcmp(name, reserved[i]))
-            return ll_complain(reading->diags, check_place_of(ll_item_node(reading, list, index), "name"),
+            return ll_complain(reading->diags, place_of_item(ll_item_node(reading, list, index), "name"),
                                "`%s` means something else in reports; give this %s another name", name,
                                strcmp(list, "units") == 0 ? "unit" : "memory level");
     return true;
@@ -422,11 +422,11 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
             "expected one or the other",
             level->name);
     if (level->read_share > 0 && level->read_Bps > 0)
-        return ll_complain(reading->diags, check_place_of(item, "read_share"),
+        return ll_complain(reading->diags, place_of_item(item, "read_share"),
                            "`%s` has `read_share` and `read_bandwidth`; expected one or the other",
                            level->name);
     if (level->turnaround > 0 && (ll_level_has_ports(level) || level->read_share > 0))
-        return ll_complain(reading->diags, check_place_of(item, "turnaround"),
+        return ll_complain(reading->diags, place_of_item(item, "turnaround"),
                            "`%s` has `turnaround` and %s; expected one or the other", level->name,
                            level->read_share > 0 ? "`read_share`"
                                                  : "ports of its own (`read_bandwidth`, `write_bandwidth`)");
@@ -444,19 +444,19 @@ static bool check_level(struct ll_reading *reading, uint64_t index)
     const struct ll_node *item = ll_item_node(reading, "memory", index);
     bool right = settle_bandwidth(reading, index);
     if (level->scope == LL_SCOPE_CLUSTER && level->share == 0)
-        right = ll_complain(reading->diags, check_place_of(item, "scope"),
+        right = ll_complain(reading->diags, place_of_item(item, "scope"),
                             "`%s` is of a cluster: `share` must say of how many units", level->name);
     if (level->numa_given && ll_level_has_ports(level))
-        right = ll_complain(reading->diags, check_place_of(item, "numa"),
+        right = ll_complain(reading->diags, place_of_item(item, "numa"),
                             "`%s` has `numa` and ports of its own (`read_bandwidth`, `write_bandwidth`); "
                             "expected one or the other",
                             level->name);
     if (level->scope != LL_SCOPE_DEVICE && level->numa_given)
-        right = ll_complain(reading->diags, check_place_of(item, "numa"),
+        right = ll_complain(reading->diags, place_of_item(item, "numa"),
                             "`%s` has `numa`, but there are several of it: its scope must be device",
                             level->name);
     if (level->scope != LL_SCOPE_CLUSTER && level->share > 0)
-        right = ll_complain(reading->diags, check_place_of(item, "share"),
+        right = ll_complain(reading->diags, place_of_item(item, "share"),
                             "`%s` is not of a cluster: `share` means nothing here", level->name);
     return right;
 }
@@ -476,7 +476,7 @@ static bool check_tiles(struct ll_reading *reading)
     for (uint64_t i = 0; i < machine->level_count; i++) {
         const struct ll_level *level = &machine->levels[i];
         const char *key = level->tile.m > 0 ? "tile" : "loops";
-        struct ll_place place = check_place_of(ll_item_node(reading, "memory", i), key);
+        struct ll_place place = place_of_item(ll_item_node(reading, "memory", i), key);
         if (level->tile.m == 0 && !level->loops)
             continue;
         if (machine->software.mapping != LL_MAPPED_SEARCH)
@@ -524,13 +524,11 @@ static bool check_levels(struct ll_reading *reading)
     bool right = true;
     if (outermost->scope != LL_SCOPE_DEVICE)
         right = ll_complain(
-            reading->diags,
-            check_place_of(ll_item_node(reading, "memory", machine->level_count - 1), "scope"),
+            reading->diags, place_of_item(ll_item_node(reading, "memory", machine->level_count - 1), "scope"),
             "`%s` is the outermost level and holds all tensors: its scope must be device", outermost->name);
     if (!ll_level_holds_all(outermost))
         right = ll_complain(
-            reading->diags,
-            check_place_of(ll_item_node(reading, "memory", machine->level_count - 1), "holds"),
+            reading->diags, place_of_item(ll_item_node(reading, "memory", machine->level_count - 1), "holds"),
             "`%s` is the outermost level and holds all tensors: nothing can pass by it", outermost->name);
     for (uint64_t i = 0; i < machine->level_count; i++)
         right &= check_level(reading, i);
@@ -539,16 +537,16 @@ static bool check_levels(struct ll_reading *reading)
         const struct ll_level *fed = largest_fed(machine, i);
         if (fed && levels[i].size_bytes < fed->size_bytes)
             right = ll_complain(
-                reading->diags, check_place_of(item, "size"),
+                reading->diags, place_of_item(item, "size"),
                 "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
                 levels[i].name, fed->name);
         if (width_of(&levels[i]) < width_of(&levels[i - 1]))
-            right = ll_complain(reading->diags, check_place_of(item, "scope"),
+            right = ll_complain(reading->diags, place_of_item(item, "scope"),
                                 "`%s` is of %s, but `%s` further in is of %s", levels[i].name,
                                 whose(&levels[i]), levels[i - 1].name, whose(&levels[i - 1]));
         if (levels[i].scope == LL_SCOPE_CLUSTER && levels[i - 1].scope == LL_SCOPE_CLUSTER &&
             levels[i].share % ll_max(levels[i - 1].share, 1))
-            right = ll_complain(reading->diags, check_place_of(item, "share"),
+            right = ll_complain(reading->diags, place_of_item(item, "share"),
                                 "`%s` must be shared by whole clusters of `%s` further in", levels[i].name,
                                 levels[i - 1].name);
     }
@@ -577,7 +575,7 @@ static bool settle_drams(struct ll_reading *reading)
         if (level->dram)
             settle_dram(level, ll_dram_find(level->dram), item);
         else if (level->channels > 0 && !ll_node_get(item, "dram"))
-            right = ll_complain(reading->diags, check_place_of(item, "channels"),
+            right = ll_complain(reading->diags, place_of_item(item, "channels"),
                                 "`channels` are those of a `dram`, and `%s` is none", level->name);
     }
     return right;
@@ -587,7 +585,7 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
 {
     const struct ll_level *level = &reading->machine->levels[index];
     struct ll_cache_level cache = ll_machine_cache(level);
-    struct ll_place place = check_place_of(ll_item_node(reading, "memory", index), "cache");
+    struct ll_place place = place_of_item(ll_item_node(reading, "memory", index), "cache");
     if (index + 1 == reading->machine->level_count)
         return ll_complain(reading->diags, place,
                            "`%s` is the outermost level and holds all tensors: it is no cache", level->name);
@@ -626,7 +624,7 @@ static bool check_caches(struct ll_reading *reading)
     const char *trouble = right ? ll_cache_trouble(caches, count, &which) : NULL;
     if (trouble)
         right = ll_complain(reading->diags,
-                            check_place_of(ll_item_node(reading, "memory", indices[which]), "cache"), "%s",
+                            place_of_item(ll_item_node(reading, "memory", indices[which]), "cache"), "%s",
                             trouble);
     return right;
 }
@@ -671,7 +669,7 @@ static bool check_runs(struct ll_reading *reading)
             const struct ll_unit *unit = &machine->units[i];
             if (!unit->runs[k] || can_run(unit, (enum ll_op_kind)k))
                 continue;
-            right = ll_complain(reading->diags, check_place_of(ll_item_node(reading, "units", i), "runs"),
+            right = ll_complain(reading->diags, place_of_item(ll_item_node(reading, "units", i), "runs"),
                                 "`%s` is of class %s; a %s computes matrix and conv only",
                                 ll_op_name((enum ll_op_kind)k),
                                 ll_class_name(ll_op_class((enum ll_op_kind)k)), ll_unit_keys(unit)->what);
@@ -692,8 +690,8 @@ static bool check_windows(struct ll_reading *reading)
             any = any || matrix->whole_channels[d] > 0;
         if (unit->model == LL_UNIT_MATRIX && any && matrix->conv_tile_count == 0)
             right = ll_complain(reading->diags,
-                                check_place_of(ll_item_node(reading, "units", i),
-                                               matrix->whole_filters ? "whole_filters" : "whole_channels"),
+                                place_of_item(ll_item_node(reading, "units", i),
+                                              matrix->whole_filters ? "whole_filters" : "whole_channels"),
                                 "`whole_channels` and `whole_filters` are about the kernels of `conv_tiles`, "
                                 "and `%s` has none",
                                 unit->name ? unit->name : "");
@@ -716,7 +714,7 @@ static bool check_unrolls(struct ll_reading *reading)
             ll_unroll_print(&spatial->unrolls[u], text);
             if (all > spatial->elements)
                 right = ll_complain(
-                    reading->diags, check_place_of(ll_item_node(reading, "units", i), "unroll"),
+                    reading->diags, place_of_item(ll_item_node(reading, "units", i), "unroll"),
                     "`%s` runs %" PRIu64 " iterations side by side, but `%s` has %" PRIu64 " elements", text,
                     all, unit->name ? unit->name : "", spatial->elements);
         }
@@ -788,6 +786,6 @@ bool ll_machine_check(struct ll_reading *reading)
     if (sized && ll_read_well(reading, "energy"))
         right &= check_power(reading);
     if (sized && ll_read_well(reading, "price"))
-        right &= check_check_price(reading);
+        right &= check_pricing(reading);
     return right;
 }

@@ -274,8 +274,7 @@ static bool next(struct locate_walk *walk)
     return more;
 }
 
-static bool locate_end_at(struct locate_walk *walk, const void *place, const struct ll_field *field,
-                          bool whole)
+static bool located_end(struct locate_walk *walk, const void *place, const struct ll_field *field, bool whole)
 {
     *walk->location =
         (struct ll_location){.offset = (size_t)((const char *)place - (const char *)walk->machine),
@@ -289,7 +288,7 @@ static bool walk_dtypes(struct locate_walk *walk, const struct ll_field *field, 
     bool more = next(walk);
     for (unsigned i = 0; more && i < LL_DTYPE_COUNT; i++)
         if (is_segment(walk, ll_dtype_name((enum ll_dtype)i)))
-            return locate_end_at(walk, &values[i], field, false);
+            return located_end(walk, &values[i], field, false);
     return false;
 }
 
@@ -313,10 +312,10 @@ static bool walk_field(struct locate_walk *walk, const struct ll_field *field, c
     switch (field->type) {
     case LL_TYPE_WHOLE:
     case LL_TYPE_SIZE:
-        return locate_end_at(walk, place, field, true);
+        return located_end(walk, place, field, true);
     case LL_TYPE_QUANTITY:
     case LL_TYPE_NUMBER:
-        return locate_end_at(walk, place, field, false);
+        return located_end(walk, place, field, false);
     case LL_TYPE_DTYPES:
         return walk_dtypes(walk, field, (const double *)(const void *)place);
     case LL_TYPE_OBJECT:
@@ -385,10 +384,10 @@ struct number_walk {
     bool failed;
 };
 
-static void number_walk_table(struct number_walk *walk, const struct ll_field_table *table,
+static void walk_number_table(struct number_walk *walk, const struct ll_field_table *table,
                               const char *object);
 
-static void number_enter(struct number_walk *walk, const char *segment, bool is_item)
+static void enter_number(struct number_walk *walk, const char *segment, bool is_item)
 {
     assert(walk->here.segment_count < LL_MOST_SEGMENTS);
     walk->here.is_item[walk->here.segment_count] = is_item;
@@ -433,50 +432,50 @@ static void take_dtypes(struct number_walk *walk, const struct ll_field *field, 
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
         if (values[i] == 0)
             continue;
-        number_enter(walk, ll_dtype_name((enum ll_dtype)i), false);
+        enter_number(walk, ll_dtype_name((enum ll_dtype)i), false);
         take(walk, field, (const char *)&values[i]);
         leave(walk);
     }
 }
 
 /* The name of an item: of the first row of its table. */
-static void number_walk_items(struct number_walk *walk, const struct ll_field *field, const char *first,
+static void walk_number_items(struct number_walk *walk, const struct ll_field *field, const char *first,
                               uint64_t count)
 {
     assert(field->table->fields[0].type == LL_TYPE_NAME);
     for (uint64_t i = 0; i < count; i++) {
         const char *item = first + i * field->table->size;
         const char *const *name = (const char *const *)(const void *)(item + field->table->fields[0].offset);
-        number_enter(walk, *name, true);
-        number_walk_table(walk, field->table, item);
+        enter_number(walk, *name, true);
+        walk_number_table(walk, field->table, item);
         leave(walk);
     }
 }
 
-static void number_walk_field(struct number_walk *walk, const struct ll_field *field, const char *object)
+static void walk_number_field(struct number_walk *walk, const struct ll_field *field, const char *object)
 {
     const char *place = object + field->offset;
-    number_enter(walk, field->key, false);
+    enter_number(walk, field->key, false);
     if (field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_NUMBER)
         take(walk, field, place);
     else if (field->type == LL_TYPE_DTYPES)
         take_dtypes(walk, field, place);
     else if (field->type == LL_TYPE_OBJECT)
-        number_walk_table(walk, field->table, place);
+        walk_number_table(walk, field->table, place);
     else if (field->type == LL_TYPE_LIST && field->table->fields[0].type == LL_TYPE_NAME)
-        number_walk_items(walk, field, place,
+        walk_number_items(walk, field, place,
                           *(const uint64_t *)(const void *)(object + field->count_offset));
     leave(walk);
 }
 
-static void number_walk_table(struct number_walk *walk, const struct ll_field_table *table,
+static void walk_number_table(struct number_walk *walk, const struct ll_field_table *table,
                               const char *object)
 {
     const struct ll_field_table *variant = ll_field_table_variant(table, object);
     for (size_t i = 0; i < table->count; i++)
-        number_walk_field(walk, &table->fields[i], object);
+        walk_number_field(walk, &table->fields[i], object);
     for (size_t i = 0; variant && i < variant->count; i++)
-        number_walk_field(walk, &variant->fields[i], object);
+        walk_number_field(walk, &variant->fields[i], object);
 }
 
 const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
@@ -487,7 +486,7 @@ const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *mach
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const struct ll_field *field = ll_field_table_find(&ll_machine_table, parts[i]);
         assert(field);
-        number_walk_field(&walk, field, (const char *)machine);
+        walk_number_field(&walk, field, (const char *)machine);
     }
     *count = walk.count;
     const struct ll_machine_number *numbers =

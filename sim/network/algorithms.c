@@ -485,7 +485,7 @@ static void take_rings(struct search *search)
     search->count--;
 }
 
-static void rings_send_rings(struct ll_steps *steps, const struct search *search, double bytes)
+static void send_along_rings(struct ll_steps *steps, const struct search *search, double bytes)
 {
     for (uint64_t r = 0; r < search->best_count; r++)
         for (uint64_t i = 0; i < search->size; i++)
@@ -511,7 +511,7 @@ bool ll_send_RINGS(struct ll_steps *steps)
     }
     bool found = search->best_count > 0;
     if (found) {
-        rings_send_rings(steps, search, e->bytes / (double)e->size);
+        send_along_rings(steps, search, e->bytes / (double)e->size);
         ll_steps_end(steps, turns);
     }
     free(search);
@@ -604,7 +604,7 @@ static bool find_box(struct ll_steps *steps, uint64_t place, struct box *box)
 }
 
 /* Everyone to both neighbours along a side, half of `bytes` each way. */
-static void sides_send_along(struct ll_steps *steps, const struct box *box, uint64_t side, double bytes)
+static void send_along_side(struct ll_steps *steps, const struct box *box, uint64_t side, double bytes)
 {
     for (uint64_t i = 0; i < steps->exchange.size; i++) {
         uint64_t next[LL_MAX_EXTENTS];
@@ -630,7 +630,7 @@ static void send_all(struct ll_steps *steps, const struct box *box, double times
             uint64_t side = (part + phase) % box->sides;
             double pieces = (double)box->extent[side];
             left[part] /= pieces;
-            sides_send_along(steps, box, side, left[part] * (pieces - 1) / turns);
+            send_along_side(steps, box, side, left[part] * (pieces - 1) / turns);
         }
         ll_steps_end(steps, times * turns);
     }

@@ -383,7 +383,7 @@ static void whole(const struct ll_op_view *op, struct ll_axes *axes)
 }
 
 /* The axes of the first so many dimensions for all inputs and results that look like the first input. */
-static void axes_alike(const struct ll_op_view *op, struct ll_axes *axes, unsigned dims)
+static void set_axes_alike(const struct ll_op_view *op, struct ll_axes *axes, unsigned dims)
 {
     for (unsigned i = 0; i < dims && op->input_count > 0; i++) {
         uint8_t axis = ll_new_axis(axes, false);
@@ -411,16 +411,16 @@ static void same(const struct ll_op_view *op, struct ll_axes *axes)
         by_rows)
         return;
     if (op->kind == LL_OP_CAUSAL_SOFTMAX_GRAD)
-        axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
+        set_axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
     else
-        axes_alike(op, axes, ll_op_class(op->kind) == LL_CLASS_REDUCTION && rank ? rank - 1 : rank);
+        set_axes_alike(op, axes, ll_op_class(op->kind) == LL_CLASS_REDUCTION && rank ? rank - 1 : rank);
 }
 
 /* Which rows see which keys depends on both. */
 static void causal(const struct ll_op_view *op, struct ll_axes *axes)
 {
     unsigned rank = rank_of_first(op);
-    axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
+    set_axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
 }
 
 /* Stacks of matrices, of which each is by itself: their dimensions are the first ones of all tensors. */
@@ -436,7 +436,7 @@ static void stacks(const struct ll_op_view *op, struct ll_axes *axes)
 }
 
 /* Positions are counted along an axis, features turned in pairs. */
-static void axes_rotary(const struct ll_op_view *op, struct ll_axes *axes)
+static void set_axes_rotary(const struct ll_op_view *op, struct ll_axes *axes)
 {
     int positions = (int)ll_attr_count(op, LL_ATTR_AXIS, 0);
     for (int i = 0; i + 1 < op->in[0].rank; i++)
@@ -465,7 +465,7 @@ static void spread(const struct ll_op_view *op, struct ll_axes *axes)
 static void rows(const struct ll_op_view *op, struct ll_axes *axes)
 {
     unsigned rank = rank_of_first(op), most = op->kind == LL_OP_GROUP_NORM ? 1 : rank ? rank - 1 : 0;
-    axes_alike(op, axes, most);
+    set_axes_alike(op, axes, most);
     memset(axes->summed, true, sizeof axes->summed);
 }
 
@@ -608,7 +608,7 @@ static void entropy(const struct ll_op_view *op, struct ll_axes *axes)
 
 static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 {
-    axes_alike(op, axes, op->in[0].rank);
+    set_axes_alike(op, axes, op->in[0].rank);
     ll_set_axis_in(axes, 1, 0, ll_axis_in(axes, 0, 0));
 }
 
@@ -631,7 +631,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_CAUSAL causal
 #define ll_axes_ATTENTION stacks
 #define ll_axes_ATTENTION_GRAD stacks
-#define ll_axes_ROTARY axes_rotary
+#define ll_axes_ROTARY set_axes_rotary
 #define ll_axes_BROADCAST spread
 #define ll_axes_COMPARE spread
 #define ll_axes_WHERE spread

@@ -421,7 +421,7 @@ struct cutting {
     bool backward, updating; /* in this step backward ops have been; after them updates, too */
 };
 
-static const struct ll_form *cut_form_of(const struct cutting *c, uint32_t op)
+static const struct ll_form *form_in_cut(const struct cutting *c, uint32_t op)
 {
     return &c->trace->forms[c->trace->ops[op].form];
 }
@@ -448,8 +448,8 @@ static const struct ll_tie *tie_summed_by(const struct cutting *c, uint32_t op)
  * before replicas exchange it, or as an update has made it. */
 static enum ll_phase phase_of(const struct cutting *c, uint32_t made, uint32_t read)
 {
-    enum ll_phase making = cut_form_of(c, made)->phase;
-    if (cut_form_of(c, read)->phase != LL_PHASE_UPDATE)
+    enum ll_phase making = form_in_cut(c, made)->phase;
+    if (form_in_cut(c, read)->phase != LL_PHASE_UPDATE)
         return making;
     return making == LL_PHASE_UPDATE || tie_summed_by(c, made) ? LL_PHASE_UPDATE : LL_PHASE_COMM;
 }
@@ -474,7 +474,7 @@ static bool list_op(struct cutting *c, uint32_t op)
     uint32_t end = tie == LL_NONE ? first + 1 : c->pieces.count;
     if (first == LL_NONE || tie_summed_by(c, op))
         return true;
-    for (uint32_t i = 0; i < cut_form_of(c, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
         for (uint32_t piece = first; piece < end; piece++)
             if (piece_runs(&c->pieces, piece, op) &&
                 !list_reading(c, piece, op, ll_op_input(c->trace, op, i)))
@@ -547,7 +547,7 @@ static bool list_transfers(struct cutting *c)
         c->rows[c->row_count - 1].end = i + 1;
     }
     for (uint32_t op = 0; op < c->trace->op_count; op++)
-        for (uint32_t i = 0; i < cut_form_of(c, op)->view.input_count; i++)
+        for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
             c->is_read[ll_op_input(c->trace, op, i)] = true;
     return true;
 }
@@ -567,7 +567,7 @@ static void receive(struct cutting *c, const struct transfer *transfer)
     const struct ll_record record = {
         .kind = LL_OP_RECEIVE,
         .phase = transfer->phase,
-        .scope = ll_rewrite_string(&c->rewrite, cut_form_of(c, transfer->made)->scope),
+        .scope = ll_rewrite_string(&c->rewrite, form_in_cut(c, transfer->made)->scope),
         .outputs = &desc,
         .output_count = 1,
         .attrs = &peer,
@@ -600,7 +600,7 @@ static uint32_t here(struct cutting *c, uint32_t tensor);
 /* The piece's own terms of a gradient, and then all pieces' by an exchange. */
 static void add_tied(struct cutting *c, const struct ll_tie *tie)
 {
-    const struct ll_form *form = cut_form_of(c, tie->sum);
+    const struct ll_form *form = form_in_cut(c, tie->sum);
     uint32_t count = 0, *terms = ll_alloc(&c->rewrite.arena, form->view.input_count, sizeof *terms);
     uint32_t desc = ll_rewrite_desc(&c->rewrite, form->outputs[0]);
     uint32_t scope = ll_rewrite_string(&c->rewrite, form->scope);
@@ -631,7 +631,7 @@ static void add_tied(struct cutting *c, const struct ll_tie *tie)
 /* What every piece makes for itself, views included: with what it reads. */
 static void make_here(struct cutting *c, uint32_t op)
 {
-    for (uint32_t i = 0; i < cut_form_of(c, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
         here(c, ll_op_input(c->trace, op, i));
     ll_rewrite_keep(&c->rewrite, op);
 }
@@ -664,7 +664,7 @@ static void send(struct cutting *c, struct transfer *transfer)
     ll_rewrite_add(&c->rewrite, &(struct ll_record){.kind = LL_OP_SEND,
                                                     .phase = transfer->phase,
                                                     .scope = ll_rewrite_string(
-                                                        &c->rewrite, cut_form_of(c, transfer->made)->scope),
+                                                        &c->rewrite, form_in_cut(c, transfer->made)->scope),
                                                     .inputs = &tensor,
                                                     .input_count = 1,
                                                     .outputs = &desc,
@@ -685,7 +685,7 @@ static void send_made(struct cutting *c, uint32_t op)
             high = middle;
     }
     for (; low < c->out.count && c->out.at[low].made == op; low++)
-        if (c->out.at[low].phase == cut_form_of(c, op)->phase)
+        if (c->out.at[low].phase == form_in_cut(c, op)->phase)
             send(c, &c->out.at[low]);
 }
 
@@ -709,7 +709,7 @@ static void begin_updates(struct cutting *c, uint32_t before_op)
 
 static void follow_phase(struct cutting *c, uint32_t op)
 {
-    enum ll_phase phase = cut_form_of(c, op)->phase;
+    enum ll_phase phase = form_in_cut(c, op)->phase;
     ll_rewrite_step(&c->rewrite, op);
     if (c->trace->ops[op].step != c->step)
         c->backward = c->updating = false;
@@ -726,7 +726,7 @@ static void follow_phase(struct cutting *c, uint32_t op)
 static bool is_left_over(const struct cutting *c, uint32_t op)
 {
     bool read = c->pieces.piece_of[op] != LL_NONE || c->pieces.tie_of[op] != LL_NONE || c->cut->piece != 0;
-    for (uint32_t i = 0; i < cut_form_of(c, op)->view.output_count; i++)
+    for (uint32_t i = 0; i < form_in_cut(c, op)->view.output_count; i++)
         read |= c->is_read[ll_op_output(c->trace, op, i)];
     return !read;
 }

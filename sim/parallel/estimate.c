@@ -360,7 +360,7 @@ static struct ll_pipeline_shape shape_of(const struct ll_parallel *plan)
                                       .micro_batches = plan->batch / plan->data / plan->micro_batch};
 }
 
-static void estimate_add_state(struct ll_state_bytes *sum, const struct ll_state_bytes *state)
+static void count_state(struct ll_state_bytes *sum, const struct ll_state_bytes *state)
 {
     sum->weight += state->weight;
     sum->optimizer += state->optimizer;
@@ -384,8 +384,8 @@ static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute re
     stage->update_s += cost->update_s;
     stage->update_start_s += cost->update_start_s;
     stage->tied_bytes = fmax(stage->tied_bytes, tied_bytes(costs, layer));
-    estimate_add_state(&stage->state, &cost->state);
-    estimate_add_state(&stage->of_experts, &cost->of_experts);
+    count_state(&stage->state, &cost->state);
+    count_state(&stage->of_experts, &cost->of_experts);
     stage->kept_bytes += again ? cost->held_bytes : cost->kept_bytes;
     stage->carried_bytes += cost->carried_bytes;
 }

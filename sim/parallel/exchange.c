@@ -139,7 +139,7 @@ struct ll_trace *ll_bundle_sums(const struct ll_trace *program, const char **tro
  * exchanged; from there on whatever updates works on what came out: the sums, or one device's part of them. A
  * weight that is whole is only seen as its part for the update (a view), and made whole again behind it. */
 
-static const struct ll_form *exchange_form_of(const struct ll_exchanging *x, uint32_t op)
+static const struct ll_form *form_in_replica(const struct ll_exchanging *x, uint32_t op)
 {
     return &x->trace->forms[x->trace->ops[op].form];
 }
@@ -185,8 +185,7 @@ static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
 static bool goes_often(const struct ll_exchanging *x, uint32_t tensor)
 {
     uint32_t maker = x->trace->tensors[tensor].producer;
-    return x->plan->zero >= 2 && in_parts(x, tensor) &&
-           exchange_form_of(x, maker)->phase == LL_PHASE_BACKWARD;
+    return x->plan->zero >= 2 && in_parts(x, tensor) && form_in_replica(x, maker)->phase == LL_PHASE_BACKWARD;
 }
 
 static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
@@ -292,7 +291,7 @@ static void drain(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, bo
 static void meet_gradients(struct ll_exchanging *x, uint32_t op)
 {
     bool any = false;
-    for (uint32_t o = 0; o < exchange_form_of(x, op)->view.output_count; o++) {
+    for (uint32_t o = 0; o < form_in_replica(x, op)->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o);
         if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT && !x->exchanged[tensor])
             any = add(x, &x->dense, tensor);
@@ -331,7 +330,7 @@ static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
 /* Gradients that an update is about to read are exchanged by now. */
 static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t i = 0; i < exchange_form_of(x, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < form_in_replica(x, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (x->gradients.kind[tensor] == LL_NO_GRADIENT || x->exchanged[tensor])
             continue;
@@ -356,7 +355,7 @@ static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 /* States come as parts; with zero 3 weights do. */
 static void bring_parts(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t i = 0; i < exchange_form_of(x, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < form_in_replica(x, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         const struct ll_tensor *t = &x->trace->tensors[tensor];
         bool weight = desc_of(x, tensor)->memory == LL_WEIGHT;
@@ -377,7 +376,7 @@ static bool adds(enum ll_op_kind kind)
 
 static void complete_sums(struct ll_exchanging *x, uint32_t op)
 {
-    const struct ll_form *form = exchange_form_of(x, op);
+    const struct ll_form *form = form_in_replica(x, op);
     for (uint32_t i = 0; !adds(form->view.kind) && i < form->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (!x->partial[tensor])
@@ -404,7 +403,7 @@ static uint32_t see_part(struct ll_exchanging *x, uint32_t op, uint32_t tensor, 
     return ll_rewrite_add(&x->rewrite, &(struct ll_record){.kind = LL_OP_SEEN_AS,
                                                            .phase = LL_PHASE_UPDATE,
                                                            .scope = ll_rewrite_string(
-                                                               &x->rewrite, exchange_form_of(x, op)->scope),
+                                                               &x->rewrite, form_in_replica(x, op)->scope),
                                                            .inputs = &whole,
                                                            .input_count = 1,
                                                            .outputs = &desc,
@@ -419,7 +418,7 @@ static bool equal_dims(const struct ll_shape *a, const struct ll_shape *b)
 /* Inputs as they are now: parts of weights, all devices' indices. */
 static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs)
 {
-    const struct ll_form *form = exchange_form_of(x, op);
+    const struct ll_form *form = form_in_replica(x, op);
     for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (is_sharded(x, tensor) &&
@@ -454,7 +453,7 @@ static void grow_outputs(struct ll_exchanging *x, const struct ll_form *form, co
 /* Outputs as long as a gradient are parts where that is; numbers made of parts are partial sums. */
 static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
 {
-    const struct ll_form *form = exchange_form_of(x, op);
+    const struct ll_form *form = form_in_replica(x, op);
     bool partial = false;
     grow_outputs(x, form, inputs, outputs);
     for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++)
@@ -510,7 +509,7 @@ static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_
 
 static void meet_weights(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t o = 0; o < exchange_form_of(x, op)->view.output_count; o++) {
+    for (uint32_t o = 0; o < form_in_replica(x, op)->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o), storage = x->trace->tensors[tensor].storage;
         if (!is_sharded(x, tensor))
             continue;
@@ -574,7 +573,7 @@ static void end_step(struct ll_exchanging *x, uint32_t op)
 
 static void write_op(struct ll_exchanging *x, uint32_t op)
 {
-    enum ll_phase phase = exchange_form_of(x, op)->phase;
+    enum ll_phase phase = form_in_replica(x, op)->phase;
     if (phase == LL_PHASE_UPDATE) {
         write_update(x, op);
     } else {
@@ -601,8 +600,8 @@ static bool may_share(struct ll_exchanging *x)
 {
     bool backward = false, update = x->plan->zero == 0 || ll_replicas(x->plan) == 1;
     for (uint32_t op = 0; op < x->trace->op_count && !update; op++) {
-        backward |= exchange_form_of(x, op)->phase == LL_PHASE_BACKWARD;
-        update = exchange_form_of(x, op)->phase == LL_PHASE_UPDATE;
+        backward |= form_in_replica(x, op)->phase == LL_PHASE_BACKWARD;
+        update = form_in_replica(x, op)->phase == LL_PHASE_UPDATE;
     }
     return update || !backward ||
            ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be shared out");

@@ -106,7 +106,7 @@ struct ll_trace *ll_recast(const struct ll_trace *program, const char **trouble)
 /* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
  * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
 
-static const struct ll_form *exchange_weights_form_of(const struct ll_exchanging *x, uint32_t op)
+static const struct ll_form *form_in_gathering(const struct ll_exchanging *x, uint32_t op)
 {
     return &x->trace->forms[x->trace->ops[op].form];
 }
@@ -205,10 +205,10 @@ static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
 
 static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
 {
-    enum ll_phase phase = exchange_weights_form_of(x, op)->phase;
+    enum ll_phase phase = form_in_gathering(x, op)->phase;
     if (phase != LL_PHASE_FORWARD && phase != LL_PHASE_BACKWARD)
         return false;
-    for (uint32_t i = 0; i < exchange_weights_form_of(x, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++)
         if (is_sharded_weight(x, ll_op_input(x->trace, op, i)))
             return true;
     return false;
@@ -216,7 +216,7 @@ static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
 
 static bool updates_weights(const struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t o = 0; o < exchange_weights_form_of(x, op)->view.output_count; o++)
+    for (uint32_t o = 0; o < form_in_gathering(x, op)->view.output_count; o++)
         if (is_sharded_weight(x, ll_op_output(x->trace, op, o)))
             return true;
     return false;
@@ -256,13 +256,13 @@ bool ll_uses_find(struct ll_exchanging *x)
     uint32_t updates = 0;
     bool updated = false;
     for (uint32_t op = 0; op < ops; op++) {
-        updated |= exchange_weights_form_of(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
+        updated |= form_in_gathering(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
         if (!reads_weights(x, op))
             continue;
         updates += updated;
         updated = false;
         uint32_t layer = x->layers.owner[op] == LL_NONE ? x->layers.count : x->layers.owner[op];
-        bool backward = exchange_weights_form_of(x, op)->phase == LL_PHASE_BACKWARD;
+        bool backward = form_in_gathering(x, op)->phase == LL_PHASE_BACKWARD;
         add_to_use(x, op, updates, &latest[2 * (uint64_t)layer + backward]);
     }
     return true;
@@ -281,7 +281,7 @@ uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
 static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_gradient_bucket *bucket)
 {
     for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
-        for (uint32_t i = 0; i < exchange_weights_form_of(x, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(x->trace, op, i);
             bool known = !is_sharded_weight(x, tensor);
             for (uint64_t k = 0; k < bucket->count && !known; k++)
@@ -309,7 +309,7 @@ static void gather_some(struct ll_exchanging *x, const struct ll_use *use,
         descs[some++] =
             ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
     }
-    const struct ll_form *form = exchange_weights_form_of(x, use->first_op);
+    const struct ll_form *form = form_in_gathering(x, use->first_op);
     const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
                                                   .phase = form->phase,
                                                   .scope = x->trace->strings[form->scope],
@@ -348,7 +348,7 @@ static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, co
     bool shares = !list_weights(x, use, &bucket);
     uint64_t count = bucket.count;
     for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])
-        for (uint32_t i = 0; i < exchange_weights_form_of(x, op)->view.input_count; i++)
+        for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++)
             for (uint64_t k = 0; k < count; k++)
                 shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
     free(bucket.tensors);

@@ -279,8 +279,8 @@ static const char *replan_MICRO_BATCH(struct plan_cures_curing *c, struct ll_par
     return NULL;
 }
 
-static const char *plan_cures_recompute(struct plan_cures_curing *c, struct ll_parallel *plan,
-                                        enum ll_recompute which)
+static const char *replan_recompute(struct plan_cures_curing *c, struct ll_parallel *plan,
+                                    enum ll_recompute which)
 {
     if (plan->recompute >= which)
         return "it does so already";
@@ -291,12 +291,12 @@ static const char *plan_cures_recompute(struct plan_cures_curing *c, struct ll_p
 
 static const char *replan_SELECTIVE(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_recompute(c, plan, LL_RECOMPUTE_SELECTIVE);
+    return replan_recompute(c, plan, LL_RECOMPUTE_SELECTIVE);
 }
 
 static const char *replan_FULL(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_recompute(c, plan, LL_RECOMPUTE_FULL);
+    return replan_recompute(c, plan, LL_RECOMPUTE_FULL);
 }
 
 /* Twice the ways of one kind, half the replicas if there are as many. */
@@ -331,7 +331,7 @@ static const char *replan_PIPELINE(struct plan_cures_curing *c, struct ll_parall
     return double_ways(c, plan, &plan->pipeline, "--pp");
 }
 
-static const char *plan_cures_shard(struct plan_cures_curing *c, struct ll_parallel *plan, uint64_t zero)
+static const char *replan_shard(struct plan_cures_curing *c, struct ll_parallel *plan, uint64_t zero)
 {
     if (ll_replicas(plan) < 2)
         return "there are no replicas";
@@ -344,20 +344,20 @@ static const char *plan_cures_shard(struct plan_cures_curing *c, struct ll_paral
 
 static const char *replan_ZERO_1(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_shard(c, plan, 1);
+    return replan_shard(c, plan, 1);
 }
 
 static const char *replan_ZERO_2(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_shard(c, plan, 2);
+    return replan_shard(c, plan, 2);
 }
 
 static const char *replan_ZERO_3(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_shard(c, plan, 3);
+    return replan_shard(c, plan, 3);
 }
 
-static const char *plan_cures_offload(struct plan_cures_curing *c, struct ll_parallel *plan, bool *what)
+static const char *replan_offload(struct plan_cures_curing *c, struct ll_parallel *plan, bool *what)
 {
     if (*what)
         return "it does so already";
@@ -370,17 +370,17 @@ static const char *plan_cures_offload(struct plan_cures_curing *c, struct ll_par
 
 static const char *replan_OPTIMIZER_AWAY(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_offload(c, plan, &plan->offload.optimizer);
+    return replan_offload(c, plan, &plan->offload.optimizer);
 }
 
 static const char *replan_ACTIVATIONS_AWAY(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_offload(c, plan, &plan->offload.activations);
+    return replan_offload(c, plan, &plan->offload.activations);
 }
 
 static const char *replan_WEIGHTS_AWAY(struct plan_cures_curing *c, struct ll_parallel *plan)
 {
-    return plan_cures_offload(c, plan, &plan->offload.weights);
+    return replan_offload(c, plan, &plan->offload.weights);
 }
 
 const struct ll_cure *ll_plan_cures(const struct ll_trace *trace, const struct ll_parallel_result *step,

@@ -385,7 +385,7 @@ static void exchange(struct beside_pass *pass, enum ll_op_kind kind, double byte
 
 /* What is computed from start_s on, of which units hold back units_s, ends later beside exchanges: as
  * sim/replay/engine.c has it of an op. */
-static double beside_end_s(const struct beside_pass *pass, double start_s, double alone_s, double units_s)
+static double end_beside_s(const struct beside_pass *pass, double start_s, double alone_s, double units_s)
 {
     double longer_s = alone_s + units_s * pass->taken / (1 - pass->taken);
     double beside_s = fmin(fmax(0, pass->network_s - start_s), longer_s);
@@ -421,7 +421,7 @@ static void forward(struct beside_pass *pass, const struct ll_layer_cost *layer,
         gather(pass, layer->forward_read_bytes, before_s);
     double start_s = fmax(before_s, pass->weights_s);
     gather(pass, next ? next->forward_read_bytes : 0, before_s);
-    pass->device_s = beside_end_s(pass, start_s, layer->forward_s, layer->forward_units_s);
+    pass->device_s = end_beside_s(pass, start_s, layer->forward_s, layer->forward_units_s);
 }
 
 static void backward(struct beside_pass *pass, const struct ll_layer_cost *layer,
@@ -436,7 +436,7 @@ static void backward(struct beside_pass *pass, const struct ll_layer_cost *layer
     double again_s = again ? layer->again_s : 0, units_s = layer->backward_units_s;
     if (again_s > 0) /* what comes twice is held back as all of the layer is going forward */
         units_s += layer->forward_units_s * (again_s / layer->forward_s);
-    pass->device_s = beside_end_s(pass, start_s, layer->backward_s + again_s, units_s);
+    pass->device_s = end_beside_s(pass, start_s, layer->backward_s + again_s, units_s);
     sum(pass, layer->state.gradient, false);
 }
 

@@ -274,20 +274,20 @@ static const struct point {
 };
 enum { POINTS = sizeof points / sizeof *points };
 
-static void workers_plan(struct ll_study_plan *workers_plan)
+static void plan_workers(struct ll_study_plan *plan)
 {
-    ll_study_plan_target(workers_plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
-    ll_study_plan_recording(workers_plan, &(struct ll_recording){.row = WORKLOAD,
-                                                                 .variant = "training",
-                                                                 .model = "word_lm",
-                                                                 .settings = {{"hidden", "19968"},
-                                                                              {"vocabulary", "800000"},
-                                                                              {"sequence", "20"},
-                                                                              {"projection", "2048"}},
-                                                                 .train = true,
-                                                                 .dry_run = true,
-                                                                 .batch = 128,
-                                                                 .steps = 1});
+    ll_study_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
+    ll_study_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
+                                                         .variant = "training",
+                                                         .model = "word_lm",
+                                                         .settings = {{"hidden", "19968"},
+                                                                      {"vocabulary", "800000"},
+                                                                      {"sequence", "20"},
+                                                                      {"projection", "2048"}},
+                                                         .train = true,
+                                                         .dry_run = true,
+                                                         .batch = 128,
+                                                         .steps = 1});
 }
 
 /* What a step of one accelerator is. */
@@ -338,7 +338,7 @@ static double tiled_s(const struct ll_trace *trace, const struct single *one, do
     return time_s;
 }
 
-static bool workers_measure(const struct ll_trace *trace, const struct ll_machine *machine,
+static bool measure_workers(const struct ll_trace *trace, const struct ll_machine *machine,
                             struct single *one)
 {
     uint64_t minimal_bytes;
@@ -535,11 +535,11 @@ static void inform_pipeline(const struct single *one, struct ll_outcome *outcome
     ll_inform(outcome, text, "14.5 %", "share of the peak that its 7.2 days on 512 times 4 devices mean");
 }
 
-static void workers_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_workers_study(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     const struct ll_trace *trace = ll_evidence_trace(evidence, WORKLOAD, "training");
     struct single one;
-    if (!workers_measure(trace, evidence->machines[0], &one))
+    if (!measure_workers(trace, evidence->machines[0], &one))
         return;
     judge_one(&one, outcome);
     judge_cache(trace, &one, outcome);
@@ -555,6 +555,6 @@ const struct ll_study ll_study_C12 = {
     .doc = "The word LM with a projection: what one accelerator takes for an epoch, and how far "
            "data-parallel workers "
            "shorten it before exchanging gradients costs more than they bring.",
-    .plan = workers_plan,
-    .judge = workers_judge,
+    .plan = plan_workers,
+    .judge = judge_workers_study,
 };

@@ -471,7 +471,7 @@ struct curves {
     double batches[POINTS], intensities[POINTS], times_s[POINTS], roof_s[POINTS];
 };
 
-static struct curves batch_measure(const struct ll_evidence *evidence, struct ll_catamount_rates rates)
+static struct curves measure_batch(const struct ll_evidence *evidence, struct ll_catamount_rates rates)
 {
     struct curves c;
     for (size_t i = 0; i < POINTS; i++) {
@@ -487,7 +487,7 @@ static struct curves batch_measure(const struct ll_evidence *evidence, struct ll
     return c;
 }
 
-static void batch_tabulate(const struct curves *c, struct ll_outcome *outcome)
+static void tabulate_batch(const struct curves *c, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {
         {"batch", 0},      {"FLOP a byte", 3}, {"figure", 3},       {"off (%)", 2},
@@ -521,7 +521,7 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *y_lab
                                      .y_log = true});
 }
 
-static void batch_draw(const struct curves *c, struct ll_outcome *outcome)
+static void draw_batch(const struct curves *c, struct ll_outcome *outcome)
 {
     const struct ll_page page = {
         "Batch, intensity and time", "FLOP a byte and seconds a sample by batch", 2, 2, 420, 320};
@@ -559,11 +559,11 @@ static void inform_rate(const struct curves *c, size_t at, const char *published
 static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     const struct ll_catamount_rates rates = ll_catamount_rates(evidence->machines[0]);
-    const struct curves c = batch_measure(evidence, rates);
+    const struct curves c = measure_batch(evidence, rates);
     const double ridge = 19.9; /* as printed */
     double intensity_off = 0, time_off = 0;
-    batch_tabulate(&c, outcome);
-    batch_draw(&c, outcome);
+    tabulate_batch(&c, outcome);
+    draw_batch(&c, outcome);
     for (size_t i = 0; i < POINTS; i++) {
         const double intensity = fabs(ll_percent_off(c.intensities[i], points[i].intensity));
         const double time = fabs(ll_percent_off(c.times_s[i], points[i].time_s));

@@ -236,7 +236,7 @@ enum { ONE, TWO, FOUR, EIGHT, THREADS };
 static const char *const native_variants[] = {"1 thread here", "2 threads here"};
 enum { NATIVE = sizeof native_variants / sizeof *native_variants };
 
-static void threads_plan(struct ll_study_plan *threads_plan)
+static void plan_threads(struct ll_study_plan *plan)
 {
     for (size_t p = 0; p < PANELS; p++) {
         const struct ll_fathom_workload *workload = &ll_fathom[planned[p].row];
@@ -248,18 +248,18 @@ static void threads_plan(struct ll_study_plan *threads_plan)
                                    .batch = workload->batch,
                                    .steps = THREADS_STEPS};
         memcpy(dry.settings, planned[p].settings, sizeof dry.settings);
-        ll_study_plan_recording(threads_plan, &dry);
+        ll_study_plan_recording(plan, &dry);
         for (size_t i = 0; i < NATIVE; i++) {
             struct ll_recording native = dry;
             native.variant = native_variants[i];
             native.dry_run = false;
             native.steps = NATIVE_STEPS;
             native.threads = (unsigned)i + 1;
-            ll_study_plan_recording(threads_plan, &native);
+            ll_study_plan_recording(plan, &native);
         }
     }
     for (size_t i = 0; i < THREADS; i++)
-        ll_study_plan_target(threads_plan, &targets[i]);
+        ll_study_plan_target(plan, &targets[i]);
 }
 
 /* One workload with each number of threads. */
@@ -332,7 +332,7 @@ static double scope_share(const struct ll_result *result, const char *scope)
 
 static const double least_share = 0.005; /* of op kinds in the table */
 
-static void threads_tabulate(const struct panel *panels, size_t count, struct ll_outcome *outcome)
+static void tabulate_threads(const struct panel *panels, size_t count, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
                                                        {"op kind", LL_TEXT_COLUMN},
@@ -387,7 +387,7 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct pane
                                    .values = values});
 }
 
-static void threads_draw(const struct panel *panels, size_t count, struct ll_outcome *outcome)
+static void draw_threads(const struct panel *panels, size_t count, struct ll_outcome *outcome)
 {
     struct ll_svg svg = {ll_drawing_new(
         outcome, NULL,
@@ -456,7 +456,7 @@ static void judge_memnet(const struct panel *panel, struct ll_outcome *outcome)
                    "memnet: what 8 threads speed up most of all other op kinds (%s)", fastest->kind);
 }
 
-static void threads_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_threads(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static void (*const judges[PANELS])(const struct panel *,
                                         struct ll_outcome *) = {judge_deepq, judge_seq2seq, judge_memnet};
@@ -471,8 +471,8 @@ static void threads_judge(const struct ll_evidence *evidence, struct ll_outcome 
                                                   2, ""},
                        5, "%s: 8 threads on 4 cores speed up a step", panel->name);
         }
-    threads_tabulate(panels, count, outcome);
-    threads_draw(panels, count, outcome);
+    tabulate_threads(panels, count, outcome);
+    draw_threads(panels, count, outcome);
     ll_note(outcome, "A thread is a core. The i7-6700K has four: eight threads are two to a core, share its "
                      "multiply-add ports "
                      "and its caches, and are simulated as four. An op gets a core for each 580 kB or 580 "
@@ -491,6 +491,6 @@ const struct ll_study ll_study_F6 = {
     .doc = "As threads are added, products and convolutions shrink and what does not parallelize begins to "
            "show: the optimizer "
            "of deepq, the loss of seq2seq, the small skinny tensors of memnet.",
-    .plan = threads_plan,
-    .judge = threads_judge,
+    .plan = plan_threads,
+    .judge = judge_threads,
 };

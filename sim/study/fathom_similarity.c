@@ -274,7 +274,7 @@ static void names_of(unsigned long rows, struct ll_str *out)
         }
 }
 
-static void similarity_tabulate(const struct clustering *c, const char *name, const char *caption,
+static void tabulate_similarity(const struct clustering *c, const char *name, const char *caption,
                                 struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {
@@ -290,7 +290,7 @@ static void similarity_tabulate(const struct clustering *c, const char *name, co
     }
 }
 
-static void similarity_draw(const struct clustering *const clusterings[2], struct ll_outcome *outcome)
+static void draw_similarity(const struct clustering *const clusterings[2], struct ll_outcome *outcome)
 {
     static const char *const titles[] = {"measured here", "published"};
     struct ll_svg svg = {ll_drawing_new(outcome, NULL,
@@ -359,15 +359,15 @@ static void judge_ours(const struct clustering *ours, double cosines[LL_FATHOM_C
     ll_holds(outcome, far > near, measured, "farther", "speech is farther from seq2seq than from autoenc");
 }
 
-static void similarity_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_similarity(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     struct clustering ours = {.count = 0}, theirs = {.count = 0};
     double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT] = {{0}};
     bool measured = measured_clustering(evidence, &ours, cosines);
     published_clustering(&theirs);
-    similarity_tabulate(&ours, NULL, "Merges of our profiles, nearest first.", outcome);
-    similarity_tabulate(&theirs, "published", "Merges of the published profiles (figure 3).", outcome);
-    similarity_draw((const struct clustering *const[]){&ours, &theirs}, outcome);
+    tabulate_similarity(&ours, NULL, "Merges of our profiles, nearest first.", outcome);
+    tabulate_similarity(&theirs, "published", "Merges of the published profiles (figure 3).", outcome);
+    draw_similarity((const struct clustering *const[]){&ours, &theirs}, outcome);
     judge_published(&theirs, outcome);
     if (measured)
         judge_ours(&ours, cosines, outcome);
@@ -390,5 +390,5 @@ const struct ll_study ll_study_F4 = {
            "networks form one tight "
            "group; speech and autoenc are more alike than seq2seq and memnet.",
     .plan = ll_fathom_plan_profiles,
-    .judge = similarity_judge,
+    .judge = judge_similarity,
 };

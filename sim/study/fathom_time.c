@@ -343,7 +343,7 @@ static void tabulate(const struct ll_timeline *const profiles[], struct ll_outco
     }
 }
 
-static void cumulative_draw(const struct ll_timeline *const profiles[], struct ll_outcome *outcome)
+static void draw_cumulative(const struct ll_timeline *const profiles[], struct ll_outcome *outcome)
 {
     double x[CURVE + 1], y[LL_FATHOM_COUNT][CURVE + 1];
     struct ll_curve curves[LL_FATHOM_COUNT] = {{0}};
@@ -397,13 +397,13 @@ static void judge_ranking(const struct ll_timeline *const profiles[], struct ll_
              "10 > 6 > 4", "memnet needs more types for 90 %% than autoenc, and that more than all others");
 }
 
-static void cumulative_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_cumulative(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     const struct ll_timeline *profiles[LL_FATHOM_COUNT];
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         profiles[row] = ll_fathom_profile(evidence, (enum ll_fathom_row)row);
     tabulate(profiles, outcome);
-    cumulative_draw(profiles, outcome);
+    draw_cumulative(profiles, outcome);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         if (profiles[row])
             ll_at_most(outcome, (struct ll_measured_value){(double)types_for(profiles[row], 0.9), 0, ""}, 15,
@@ -425,5 +425,5 @@ const struct ll_study ll_study_F2 = {
            "workload's time, though "
            "not the same ones everywhere.",
     .plan = ll_fathom_plan_profiles,
-    .judge = cumulative_judge,
+    .judge = judge_cumulative,
 };

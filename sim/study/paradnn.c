@@ -140,10 +140,10 @@ static const struct printed {
 };
 enum { PRINTED = sizeof printed / sizeof *printed };
 
-static void hardware_plan(struct ll_study_plan *hardware_plan)
+static void plan_hardware(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < PRINTED; i++)
-        ll_study_plan_target(hardware_plan,
+        ll_study_plan_target(plan,
                              &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
 }
 
@@ -189,7 +189,7 @@ static void inform_derived(struct ll_outcome *outcome)
     }
 }
 
-static void hardware_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_hardware(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {
         {"platform", LL_TEXT_COLUMN}, {"quantity", LL_TEXT_COLUMN}, {"printed", 1}, {"ours", 1}};
@@ -210,8 +210,8 @@ const struct ll_study ll_study_PT3 = {
     .title = "The platforms",
     .doc =
         "Memory, bandwidth and peak of a Skylake, a V100, a TPU v2 and a TPU v3, and what follows from them.",
-    .plan = hardware_plan,
-    .judge = hardware_judge,
+    .plan = plan_hardware,
+    .judge = judge_hardware,
 };
 
 /* The ranges of ParaDnn's families, enumerated. */
@@ -249,7 +249,7 @@ static bool all_differ(const struct ll_family *family)
     return true;
 }
 
-static void families_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_families(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
                                                        {"parameter", LL_TEXT_COLUMN},
@@ -283,7 +283,7 @@ const struct ll_study ll_study_PT2 = {
            "listed: 9,720 "
            "networks and batches, 1,080 for each type of block, 720 for each type of cell.",
     .plan = plan,
-    .judge = families_judge,
+    .judge = judge_families,
 };
 
 static const struct ll_paradnn_measured at_hand[] = {

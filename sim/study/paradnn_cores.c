@@ -320,10 +320,10 @@ static const struct ll_family infeed_families[INFEED_FAMILIES] = {
 };
 enum { MOST_POINTS = 2 * 24 + INFEED_FAMILIES };
 
-static void infeed_plan(struct ll_study_plan *infeed_plan)
+static void plan_infeed(struct ll_study_plan *plan)
 {
     for (int f = 0; f < INFEED_FAMILIES; f++)
-        ll_study_plan_survey(infeed_plan, &(struct ll_survey){&infeed_families[f], infeed_of, 1});
+        ll_study_plan_survey(plan, &(struct ll_survey){&infeed_families[f], infeed_of, 1});
 }
 
 struct points {
@@ -377,7 +377,7 @@ static void judge_identity(struct ll_outcome *outcome)
                    of[i].share);
 }
 
-static void infeed_draw(const struct points *points, struct ll_outcome *outcome)
+static void draw_infeed(const struct points *points, struct ll_outcome *outcome)
 {
     const struct ll_page page = {
         "Waiting for input", "Infeed share over work, and over utilization.", 2, 2, 520, 380};
@@ -404,7 +404,7 @@ static void infeed_draw(const struct points *points, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void infeed_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_infeed(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"network", LL_TEXT_COLUMN},
                                                        {"GFLOP an image", 2},
@@ -430,7 +430,7 @@ static void infeed_judge(const struct ll_evidence *evidence, struct ll_outcome *
     ll_inform(outcome, text, "180, 37, 34 %", "these gains as published");
     ll_note(outcome, "What the host decodes is an input of the study, not a prediction: " DECODED
                      " a core, 2,650 images of 224 x 224 a second for the board.");
-    infeed_draw(&points, outcome);
+    draw_infeed(&points, outcome);
 }
 
 const struct ll_study ll_study_P5 = {
@@ -440,19 +440,19 @@ const struct ll_study ll_study_P5 = {
     .doc = "The less there is to compute for an image, the more of a step a TPU waits for the host to "
            "prepare it; without "
            "preparing SqueezeNet would be 2.8 times as fast.",
-    .plan = infeed_plan,
-    .judge = infeed_judge,
+    .plan = plan_infeed,
+    .judge = judge_infeed,
 };
 
 /* Examples a second of fully connected networks, and what finds no room: simulated against measured. */
 
 enum { FIGURE_DEPTH = 64 };
 
-static void throughput_plan(struct ll_study_plan *throughput_plan)
+static void plan_throughput(struct ll_study_plan *plan)
 {
-    ll_study_plan_survey(throughput_plan,
+    ll_study_plan_survey(plan,
                          &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
-    ll_paradnn_plan(throughput_plan, LL_PARADNN_FC);
+    ll_paradnn_plan(plan, LL_PARADNN_FC);
 }
 
 /* How the runs that were tried went, and how they go here. */
@@ -598,7 +598,7 @@ static void judge_room(const struct ll_survey_result *fc, struct ll_outcome *out
     ll_inform(outcome, cpu == fc->count ? "all" : "not all", "all", "what fits into Skylake's memory");
 }
 
-static void throughput_draw(const struct ll_survey_result *fc, const struct compared *c,
+static void draw_throughput(const struct ll_survey_result *fc, const struct compared *c,
                             struct ll_arena *arena, struct ll_outcome *outcome)
 {
     static const enum ll_paradnn_platform platforms[] = {LL_PARADNN_TPU2, LL_PARADNN_V100, LL_PARADNN_CPU};
@@ -643,7 +643,7 @@ static void throughput_draw(const struct ll_survey_result *fc, const struct comp
     ll_svg_close(&svg);
 }
 
-static void throughput_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_throughput(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct limits of_tpu = {0.98, 10, 30}, of_gpu = {0.9, 25, INFINITY};
     const struct ll_survey_result *tried = ll_evidence_survey(evidence, ll_paradnn_tried.name);
@@ -663,7 +663,7 @@ static void throughput_judge(const struct ll_evidence *evidence, struct ll_outco
     if (fc)
         judge_room(fc, outcome);
     if (fc && tpu.count)
-        throughput_draw(fc, &tpu, evidence->arena, outcome);
+        draw_throughput(fc, &tpu, evidence->arena, outcome);
     ll_note(outcome, "The host's rates and the links' bandwidth of the TPU are fitted on the rows at hand "
                      "(hwconfigs/stacks/paradnn_host.yaml and tpu_v2_core.yaml say which), nothing else is.");
 }
@@ -676,6 +676,6 @@ const struct ll_study ll_study_P7 = {
            "networks run out "
            "of memory on the TPU first, then on the GPU, and on the CPU never.",
     .compares = true,
-    .plan = throughput_plan,
-    .judge = throughput_judge,
+    .plan = plan_throughput,
+    .judge = judge_throughput,
 };

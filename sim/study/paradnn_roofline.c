@@ -352,7 +352,7 @@ static bool judge_panel(const struct ll_evidence *evidence, const struct panel *
     return drawn->cells != NULL;
 }
 
-static void heat_draw(const struct drawn *drawn, struct ll_outcome *outcome)
+static void draw_heat(const struct drawn *drawn, struct ll_outcome *outcome)
 {
     const struct ll_page page = {"What a TPU v2 reaches, simulated",
                                  "Heat maps and bars for three families of networks.",
@@ -380,7 +380,7 @@ static void heat_draw(const struct drawn *drawn, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void heat_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_heat(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     struct drawn drawn[PANELS] = {{0}};
     struct ll_sheet *sheet = ll_paradnn_weights_sheet(
@@ -396,7 +396,7 @@ static void heat_judge(const struct ll_evidence *evidence, struct ll_outcome *ou
         ll_between(outcome, (struct ll_measured_value){100 * drawn[0].most, 1, " %"}, 54, 74,
                    "the most that a fully connected network uses of the peak (published: 62 to 64 %%)");
     if (all)
-        heat_draw(drawn, outcome);
+        draw_heat(drawn, outcome);
     ll_note(outcome,
             "A CNN's maps have thousands of places, so that the smallest batch fills the arrays of all "
             "cores here and a larger one gains no more than more blocks do, which spread what a step "
@@ -412,15 +412,15 @@ const struct ll_study ll_study_P2 = {
            "most in a linear regression on standardised parameters.",
     .compares = true,
     .plan = ll_paradnn_plan_main,
-    .judge = heat_judge,
+    .judge = judge_heat,
 };
 
 /* How many parameters the networks have. */
 
-static void parameters_plan(struct ll_study_plan *parameters_plan)
+static void plan_parameters(struct ll_study_plan *plan)
 {
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++)
-        ll_paradnn_plan(parameters_plan, (enum ll_paradnn_family)f);
+        ll_paradnn_plan(plan, (enum ll_paradnn_family)f);
 }
 
 static double dense(const double *v)
@@ -520,7 +520,7 @@ static struct range range_of(enum ll_paradnn_family which, struct ll_arena *aren
     return range;
 }
 
-static void parameters_draw(const struct range *ranges, struct ll_outcome *outcome)
+static void draw_parameters(const struct range *ranges, struct ll_outcome *outcome)
 {
     const char *names[LL_PARADNN_FAMILIES];
     struct ll_five boxes[LL_PARADNN_FAMILIES];
@@ -560,7 +560,7 @@ static void judge_range(const struct range *ranges, struct ll_outcome *outcome)
         "twenty thousand, so that table 2 and figure 1 do not agree.");
 }
 
-static void parameters_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_parameters(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
                                                        {"points of the family", 0},
@@ -580,7 +580,7 @@ static void parameters_judge(const struct ll_evidence *evidence, struct ll_outco
         if (survey)
             judge_recorded(survey, (enum ll_paradnn_family)f, outcome);
     }
-    parameters_draw(ranges, outcome);
+    draw_parameters(ranges, outcome);
     ll_between(
         outcome, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,
         "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
@@ -594,6 +594,6 @@ const struct ll_study ll_study_P1 = {
     .title = "Parameters of the networks",
     .doc = "The families span networks from some ten thousand to a billion parameters, real ones lie among "
            "them.",
-    .plan = parameters_plan,
-    .judge = parameters_judge,
+    .plan = plan_parameters,
+    .judge = judge_parameters,
 };

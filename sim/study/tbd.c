@@ -413,10 +413,10 @@ enum { ROWS = sizeof data_printed / sizeof *data_printed };
  * adds none. */
 static const uint64_t translator_words = 17191, plain_words = 17188;
 
-static void data_plan(struct ll_study_plan *data_plan)
+static void plan_data(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < ROWS; i++)
-        ll_tbd_plan_batch(data_plan, data_printed[i].row, ll_tbd[data_printed[i].row].batches[0]);
+        ll_tbd_plan_batch(plan, data_printed[i].row, ll_tbd[data_printed[i].row].batches[0]);
 }
 
 static const struct ll_shape *first_input(const struct ll_trace *trace)
@@ -471,7 +471,7 @@ static void inform_vocabulary(const struct ll_evidence *evidence, struct ll_outc
                   "Transformer: words of the vocabulary (the suite's code builds fewer)");
 }
 
-static void data_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_data(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
                                                        {"dataset", LL_TEXT_COLUMN},
@@ -507,8 +507,8 @@ const struct ll_study ll_study_TT3 = {
     .paper = "TBD, table III",
     .title = "The data sets",
     .doc = "Number, size and peculiarities of the samples that the workloads are trained on.",
-    .plan = data_plan,
-    .judge = data_judge,
+    .plan = plan_data,
+    .judge = judge_data,
 };
 
 /* Figure 2 shows what the workloads learn in days of a GPU on real data. Here each learns what is made up for
@@ -518,16 +518,16 @@ const struct ll_study ll_study_TT3 = {
 enum { LEARNING_STEPS = 200, AVERAGED = 20, COLUMNS = 3 };
 static const char variant[] = "lesson";
 
-static void learning_plan(struct ll_study_plan *learning_plan)
+static void plan_learning(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
-        ll_study_plan_recording(learning_plan, &(struct ll_recording){.row = ll_tbd[row].name,
-                                                                      .variant = variant,
-                                                                      .model = ll_tbd[row].model,
-                                                                      .train = true,
-                                                                      .lesson = true,
-                                                                      .steps = LEARNING_STEPS,
-                                                                      .threads = 1});
+        ll_study_plan_recording(plan, &(struct ll_recording){.row = ll_tbd[row].name,
+                                                             .variant = variant,
+                                                             .model = ll_tbd[row].model,
+                                                             .train = true,
+                                                             .lesson = true,
+                                                             .steps = LEARNING_STEPS,
+                                                             .threads = 1});
 }
 
 static double mean(const double *values, size_t count)
@@ -586,7 +586,7 @@ static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, stru
     ll_svg_close(&svg);
 }
 
-static void learning_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_learning(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {
         {"workload", LL_TEXT_COLUMN}, {"loss of the first steps", 3}, {"loss of the last steps", 3}};
@@ -619,8 +619,8 @@ const struct ll_study ll_study_T2 = {
     .title = "Learning",
     .doc =
         "All workloads reach the accuracy that is known of them. Here, what each loses in its first steps.",
-    .plan = learning_plan,
-    .judge = learning_judge,
+    .plan = plan_learning,
+    .judge = judge_learning,
 };
 
 /* Table IV; 0 where it prints nothing. Of the processor it has the cache and the bandwidth of one socket, but
@@ -643,11 +643,11 @@ static const struct {
 } buses[] = {{TITAN, 5705, 384}, {P4000, 3802, 256}};
 static const double peak_ratio = 2.291, share = 1e-3, rounding = 2e-3;
 
-static void hardware_plan(struct ll_study_plan *hardware_plan)
+static void plan_hardware(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < DEVICES; i++)
-        ll_study_plan_target(hardware_plan, &(struct ll_target){.name = hardware_printed[i].name,
-                                                                .machine = hardware_printed[i].machine});
+        ll_study_plan_target(plan, &(struct ll_target){.name = hardware_printed[i].name,
+                                                       .machine = hardware_printed[i].machine});
 }
 
 static const struct ll_machine *machine_of(const struct ll_evidence *evidence, const char *name)
@@ -682,7 +682,7 @@ static struct hardware_printed described(const struct ll_machine *machine, const
                                      .bandwidth_GBps = outermost->bandwidth_Bps * 1e-9};
 }
 
-static void hardware_put_row(struct ll_sheet *sheet, const char *name, const char *source,
+static void put_hardware_row(struct ll_sheet *sheet, const char *name, const char *source,
                              const struct hardware_printed *row, double peak)
 {
     ll_put_text(sheet, name);
@@ -703,7 +703,7 @@ static void judge_same(const char *name, const char *what, double found, double 
                expected * (1 + share), "%s: %s of the machine file, as printed", name, what);
 }
 
-static void hardware_judge_row(const struct hardware_printed *row, const struct hardware_printed *found,
+static void judge_hardware_row(const struct hardware_printed *row, const struct hardware_printed *found,
                                struct ll_outcome *outcome)
 {
     if (row->multiprocessors > 0) {
@@ -716,7 +716,7 @@ static void hardware_judge_row(const struct hardware_printed *row, const struct 
     judge_same(row->name, "bandwidth (GB/s)", found->bandwidth_GBps, row->bandwidth_GBps, outcome);
 }
 
-static void hardware_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_hardware(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"device", LL_TEXT_COLUMN}, {"source", LL_TEXT_COLUMN},
                                                        {"multiprocessors", 0},     {"cores", 0},
@@ -734,9 +734,9 @@ static void hardware_judge(const struct ll_evidence *evidence, struct ll_outcome
         struct hardware_printed found = described(machine, &hardware_printed[i]);
         cores = found.cores;
         peaks[i] = ll_machine_peak_flops(machine, LL_F32) * 1e-12;
-        hardware_put_row(sheet, hardware_printed[i].name, "printed", &hardware_printed[i], printed_peaks[i]);
-        hardware_put_row(sheet, hardware_printed[i].name, machine->stem, &found, peaks[i]);
-        hardware_judge_row(&hardware_printed[i], &found, outcome);
+        put_hardware_row(sheet, hardware_printed[i].name, "printed", &hardware_printed[i], printed_peaks[i]);
+        put_hardware_row(sheet, hardware_printed[i].name, machine->stem, &found, peaks[i]);
+        judge_hardware_row(&hardware_printed[i], &found, outcome);
         if (isfinite(printed_peaks[i]))
             judge_same(hardware_printed[i].name, "f32 peak (TFLOP/s)", peaks[i], printed_peaks[i], outcome);
     }
@@ -763,6 +763,6 @@ const struct ll_study ll_study_TT4 = {
     .paper = "TBD, table IV",
     .title = "The hardware",
     .doc = "Two GPUs and the processor of their host: what the table prints, and what follows from it.",
-    .plan = hardware_plan,
-    .judge = hardware_judge,
+    .plan = plan_hardware,
+    .judge = judge_hardware,
 };

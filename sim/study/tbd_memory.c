@@ -274,10 +274,10 @@ static const struct {
 };
 /* clang-format on */
 
-static void kernels_plan(struct ll_study_plan *kernels_plan)
+static void plan_kernels(struct ll_study_plan *plan)
 {
-    ll_tbd_plan_batch(kernels_plan, LL_TBD_RESNET, BATCH);
-    ll_tbd_plan_machine(kernels_plan, LL_TBD_P4000);
+    ll_tbd_plan_batch(plan, LL_TBD_RESNET, BATCH);
+    ll_tbd_plan_machine(plan, LL_TBD_P4000);
 }
 
 struct kernel {
@@ -313,7 +313,7 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-static void kernels_collect(const struct ll_result *result, struct kernels *kernels)
+static void collect_kernels(const struct ll_result *result, struct kernels *kernels)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_trace *trace = prepared->trace;
@@ -347,7 +347,7 @@ static bool begins(const struct kernel *kernel, const char *text)
     return strncmp(kernel->name, text, strlen(text)) == 0;
 }
 
-static void kernels_tabulate(const struct kernels *kernels, struct ll_outcome *outcome)
+static void tabulate_kernels(const struct kernels *kernels, struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"op kind", LL_TEXT_COLUMN},
                                                        {"share of GPU time (%)", 2},
@@ -376,7 +376,7 @@ static void kernels_tabulate(const struct kernels *kernels, struct ll_outcome *o
     }
 }
 
-static void kernels_draw(const struct kernels *kernels, struct ll_outcome *outcome)
+static void draw_kernels(const struct kernels *kernels, struct ll_outcome *outcome)
 {
     static const char *const series[] = {"share of GPU time", "FP32 utilization"};
     const char *names[SHOWN];
@@ -432,15 +432,15 @@ static void judge_longest(const struct kernels *kernels, struct ll_outcome *outc
     ll_str_release(&names);
 }
 
-static void kernels_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_kernels(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     const struct ll_result *result = ll_tbd_replay(evidence, LL_TBD_RESNET, BATCH, LL_TBD_P4000);
     struct kernels kernels;
     if (!result)
         return;
-    kernels_collect(result, &kernels);
-    kernels_tabulate(&kernels, outcome);
-    kernels_draw(&kernels, outcome);
+    collect_kernels(result, &kernels);
+    tabulate_kernels(&kernels, outcome);
+    draw_kernels(&kernels, outcome);
     judge_longest(&kernels, outcome);
     ll_note(outcome,
             "Utilization is algorithmic FLOPs over the peak: a convolution in a transformed domain may "
@@ -455,6 +455,6 @@ const struct ll_study ll_study_TT5 = {
     .doc =
         "What to make better in ResNet-50: after the convolutions, batch normalisation and activations take "
         "longest, and use little of the arithmetic.",
-    .plan = kernels_plan,
-    .judge = kernels_judge,
+    .plan = plan_kernels,
+    .judge = judge_kernels,
 };

@@ -188,7 +188,7 @@ static void draw(const struct pair *pairs, size_t count, struct ll_outcome *outc
     ll_svg_close(&svg);
 }
 
-static void devices_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_devices(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     struct pair pairs[LL_TBD_COUNT];
     size_t count = collect(evidence, pairs), device = 0, arithmetic = 0;
@@ -227,7 +227,7 @@ const struct ll_study ll_study_T7 = {
         "The TITAN Xp has 2.29 times the peak of the P4000. All but Sockeye train faster on it, none by so "
         "much, and most use less of it, in time and in arithmetic.",
     .plan = plan,
-    .judge = devices_judge,
+    .judge = judge_devices,
 };
 
 /* What figure 9 trains on, from one GPU to four. Machines with one GPU each are joined by their network. */
@@ -247,13 +247,13 @@ enum { ROWS = 2, BATCHES = 3 };
 static const enum ll_tbd_row rows[ROWS] = {LL_TBD_RESNET, LL_TBD_INCEPTION};
 static const uint64_t batches[BATCHES] = {8, 16, 32};
 
-static void machines_plan(struct ll_study_plan *machines_plan)
+static void plan_machines(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < ROWS; row++)
         for (size_t i = 0; i < BATCHES; i++)
-            ll_tbd_plan_batch(machines_plan, rows[row], batches[i]);
+            ll_tbd_plan_batch(plan, rows[row], batches[i]);
     for (size_t s = 0; s < FOUR; s++)
-        ll_study_plan_target(machines_plan,
+        ll_study_plan_target(plan,
                              &(struct ll_target){.name = systems[s].target, .machine = systems[s].machine});
 }
 
@@ -292,7 +292,7 @@ static struct trained train(const struct ll_evidence *evidence, enum ll_tbd_row 
     return trained;
 }
 
-static void machines_tabulate(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
+static void tabulate_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
 {
     static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
                                                        {"mini-batch a GPU", 0},
@@ -318,7 +318,7 @@ static void machines_tabulate(struct trained all[ROWS][BATCHES][SYSTEMS], struct
             }
 }
 
-static void machines_draw(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
+static void draw_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
 {
     static const char *const groups[BATCHES] = {"8 a GPU", "16 a GPU", "32 a GPU"};
     const char *names[SYSTEMS];
@@ -358,7 +358,7 @@ static struct ll_measured_value gain(struct trained all[ROWS][BATCHES][SYSTEMS],
         all[row][batch][system].throughput_Hz / all[row][batch][ONE].throughput_Hz, 2, ""};
 }
 
-static void machines_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_machines(const struct ll_evidence *evidence, struct ll_outcome *outcome)
 {
     struct trained all[ROWS][BATCHES][SYSTEMS];
     char found[32];
@@ -366,8 +366,8 @@ static void machines_judge(const struct ll_evidence *evidence, struct ll_outcome
         for (size_t i = 0; i < BATCHES; i++)
             for (size_t s = 0; s < SYSTEMS; s++)
                 all[row][i][s] = train(evidence, rows[row], batches[i], s);
-    machines_tabulate(all, outcome);
-    machines_draw(all, outcome);
+    tabulate_machines(all, outcome);
+    draw_machines(all, outcome);
     for (size_t i = 0; i < BATCHES; i++)
         ll_at_most(outcome, gain(all, 0, i, ETHERNET), 1,
                    "ResNet-50, %" PRIu64 " images a GPU: two machines on Gigabit Ethernet over one GPU alone",
@@ -393,8 +393,8 @@ const struct ll_study ll_study_T9 = {
     .doc =
         "On Gigabit Ethernet two machines train more slowly than one; on PCI Express and InfiniBand replicas "
         "scale well.",
-    .plan = machines_plan,
-    .judge = machines_judge,
+    .plan = plan_machines,
+    .judge = judge_machines,
 };
 
 /* Figures 5 and 6: how busy the GPU is, and how much of its arithmetic is used while it is busy. */

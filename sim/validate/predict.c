@@ -125,8 +125,8 @@ static const char *exchange(const struct ll_net *net, const struct layout *layou
 }
 
 /* An exchange between devices, by the machine's network. False when it does not reach so many. */
-static bool predict_exchange(const struct ll_machine *machine, const struct ll_measured_part *part,
-                             struct ll_predicted *p, const char **trouble)
+static bool predict_collective(const struct ll_machine *machine, const struct ll_measured_part *part,
+                               struct ll_predicted *p, const char **trouble)
 {
     struct ll_exchanged done = {0};
     struct layout layout;
@@ -194,7 +194,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     double times = (double)part->times;
     bool follows = joins(machine, part, before);
     if (part->work.kind == LL_WORK_COLLECTIVE)
-        return predict_exchange(machine, part, p, trouble);
+        return predict_collective(machine, part, p, trouble);
     if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, trouble))
         return false;
     if (repeated)

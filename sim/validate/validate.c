@@ -368,7 +368,7 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
 enum { VALIDATE_OURS, ROOFLINE, LAUNCH_BOUND, LARGE };
 
 /* A NULL cell: memory ran out. */
-static bool validate_gather(struct ll_error_cell *cell, const struct ll_prediction *p)
+static bool add_errors(struct ll_error_cell *cell, const struct ll_prediction *p)
 {
     double measured_s = p->row->time_s;
     return cell && ll_error_add(&cell->sets[VALIDATE_OURS], p->time_s, measured_s) &&
@@ -411,41 +411,40 @@ static void gather_row(struct validating *v, const struct ll_prediction *p)
 {
     const char *family = ll_format(v->arena, "%s|%s", p->row->hardware, p->family);
     const char *machine = family ? ll_format(v->arena, "%s|%s", family, p->machine->stem) : NULL;
-    v->failed |= !validate_gather(ll_error_cell_of(&v->families, family, p), p) ||
-                 !validate_gather(ll_error_cell_of(&v->machines, machine, p), p) ||
-                 !validate_gather(&v->overall, p);
+    v->failed |= !add_errors(ll_error_cell_of(&v->families, family, p), p) ||
+                 !add_errors(ll_error_cell_of(&v->machines, machine, p), p) || !add_errors(&v->overall, p);
 }
 
 static const struct ll_unscored *list_unscored(struct validating *v)
 {
-    struct ll_unscored *validate_list = ll_alloc(v->arena, v->reasons.count, sizeof *validate_list);
-    for (uint32_t i = 0; validate_list && i < v->reasons.count; i++) {
+    struct ll_unscored *unscored = ll_alloc(v->arena, v->reasons.count, sizeof *unscored);
+    for (uint32_t i = 0; unscored && i < v->reasons.count; i++) {
         const struct ll_map_entry *entry = &v->reasons.entries[i];
-        validate_list[i] =
+        unscored[i] =
             (struct ll_unscored){ll_copy_text(v->arena, entry->bytes, entry->length), v->reason_counts[i]};
-        v->failed |= !validate_list[i].reason;
+        v->failed |= !unscored[i].reason;
     }
-    v->failed |= !validate_list;
-    return validate_list;
+    v->failed |= !unscored;
+    return unscored;
 }
 
-static const struct ll_family_errors *validate_list(struct validating *v, struct ll_error_cells *cells)
+static const struct ll_family_errors *list_families(struct validating *v, struct ll_error_cells *cells)
 {
-    struct ll_family_errors *validate_list = ll_alloc(v->arena, cells->keys.count, sizeof *validate_list);
-    for (uint32_t i = 0; validate_list && i < cells->keys.count; i++) {
+    struct ll_family_errors *families = ll_alloc(v->arena, cells->keys.count, sizeof *families);
+    for (uint32_t i = 0; families && i < cells->keys.count; i++) {
         struct ll_error_cell *cell = &cells->at[i];
-        validate_list[i] = (struct ll_family_errors){
+        families[i] = (struct ll_family_errors){
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
             .machine = cell->first->machine,
             .errors = score(cell),
         };
     }
-    v->failed |= !validate_list;
-    return validate_list;
+    v->failed |= !families;
+    return families;
 }
 
-static void validate_release(struct validating *v)
+static void release_scoring(struct validating *v)
 {
     ll_error_cells_release(&v->families);
     ll_error_cells_release(&v->machines);
@@ -608,14 +607,14 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
         *result = (struct ll_validation){
             .predictions = predictions,
             .count = count,
-            .families = validate_list(&v, &v.families),
+            .families = list_families(&v, &v.families),
             .family_count = v.families.keys.count,
-            .machines = validate_list(&v, &v.machines),
+            .machines = list_families(&v, &v.machines),
             .machine_count = v.machines.keys.count,
             .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,
         };
-    validate_release(&v);
+    release_scoring(&v);
     return v.failed ? NULL : result;
 }

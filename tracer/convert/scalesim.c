@@ -590,7 +590,7 @@ static bool add_conv(struct ll_export *export, uint32_t op, const struct ll_conv
     return ll_export_spill(export);
 }
 
-static bool scalesim_export_add_layer(struct ll_export *export, uint32_t op, const struct ll_work *work)
+static bool export_layer(struct ll_export *export, uint32_t op, const struct ll_work *work)
 {
     struct ll_gemm gemm = work->gemm;
     if (work->kind == LL_WORK_CONV)
@@ -623,7 +623,7 @@ bool ll_export_SCALESIM(struct ll_export *export)
     for (uint32_t op = first; goes_on && op < end; op++)
         if (is_layer(trace, op, &work)) {
             any = true;
-            goes_on = scalesim_export_add_layer(export, op, &work);
+            goes_on = export_layer(export, op, &work);
         }
     if (goes_on && !any)
         return ll_complain(export->diags, (struct ll_place){0},

@@ -352,7 +352,7 @@ static void add_variables(const struct ll_trace *trace, struct ll_accounts *acco
     }
 }
 
-static void accounting_add_op(const struct ll_account *op, struct ll_accounts *accounts)
+static void count_op(const struct ll_account *op, struct ll_accounts *accounts)
 {
     accounts->flops = ll_add(accounts->flops, op->flops);
     accounts->bytes = ll_add(accounts->bytes, op->bytes);
@@ -371,7 +371,7 @@ bool ll_catamount(const struct ll_trace *trace, struct ll_accounts *accounts)
     const struct ll_step step = ll_trace_typical_step(trace);
     for (uint32_t i = 0; forms && i < step.op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[step.first_op + i].form];
-        accounting_add_op(&forms[form - trace->forms], accounts);
+        count_op(&forms[form - trace->forms], accounts);
         if (form->view.kind == LL_OP_HOST_INPUT)
             accounts->io_bytes = ll_add(accounts->io_bytes, outputs(&form->view));
     }

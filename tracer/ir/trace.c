@@ -327,7 +327,7 @@ struct ll_life *ll_lives(const struct ll_trace *trace, struct ll_arena *arena)
  * LL_MAX_OUTPUTS need none: a rule that takes them only checks them, any other is found out by how many it
  * gives. */
 
-static const char *form_compare(const struct ll_op_view *view, const struct ll_op_view *inferred)
+static const char *compare_forms(const struct ll_op_view *view, const struct ll_op_view *inferred)
 {
     if (inferred->output_count != view->output_count)
         return "the number of outputs is not what this op gives";
@@ -351,7 +351,7 @@ const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *
     }
     const char *trouble = ll_op_infer(&inferred);
     if (!trouble)
-        trouble = form_compare(view, &inferred);
+        trouble = compare_forms(view, &inferred);
     if (!trouble)
         *counts =
             (struct ll_form_counts){ll_op_flops(view), ll_op_bytes_read(view), ll_op_bytes_written(view)};

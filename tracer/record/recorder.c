@@ -21,7 +21,7 @@ bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes)
 
 /* Before the first note: room for some, which the system has really given, as that takes longer than a small
  * op. False when memory ran out. */
-static bool notes_prepare(struct ll_notes *notes)
+static bool prepare_notes(struct ll_notes *notes)
 {
     if (notes->capacity)
         return true;
@@ -610,7 +610,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     recorder->timed = false;
     recorder->step_number = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
     recorder->step = (struct ll_step){.first_op = (uint32_t)recorder->op_count, .complete = true};
-    if (!notes_prepare(&recorder->notes))
+    if (!prepare_notes(&recorder->notes))
         stop(recorder, LL_NO_MEMORY);
     recorder->step_begin_ns = ll_now_ns() - recorder->notes.paused_ns;
     meter_renew(&recorder->meter);

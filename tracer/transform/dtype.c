@@ -233,7 +233,7 @@ static const struct ll_desc *desc_of(const struct products *p, uint32_t tensor)
     return &p->trace->descs[p->trace->tensors[tensor].desc];
 }
 
-static bool products_is_multiplied(const struct ll_shape *shape)
+static bool is_multiplied_type(const struct ll_shape *shape)
 {
     return ll_dtype_is_multiplied((enum ll_dtype)shape->dtype);
 }
@@ -251,8 +251,8 @@ static bool multiplies(const struct ll_op_view *view)
 {
     struct ll_work work;
     return view->kind != LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind)) &&
-           view->input_count == 2 && view->output_count == 1 && products_is_multiplied(&view->in[0]) &&
-           products_is_multiplied(&view->in[1]) && !is_of_words(&view->in[0]) && !is_of_words(&view->in[1]) &&
+           view->input_count == 2 && view->output_count == 1 && is_multiplied_type(&view->in[0]) &&
+           is_multiplied_type(&view->in[1]) && !is_of_words(&view->in[0]) && !is_of_words(&view->in[1]) &&
            ll_op_lower(view, &work) && (work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV);
 }
 

@@ -458,7 +458,7 @@ static bool scale_forms(struct rescale *r)
     return r->found || fail(r, "no dimension of this trace is known to be the batch");
 }
 
-static bool rescale_note_batch(struct ll_trace *trace, uint64_t batch)
+static bool write_batch_fact(struct ll_trace *trace, uint64_t batch)
 {
     for (uint64_t i = 0; i < trace->fact_count; i++)
         if (strcmp(trace->facts[i].key, "batch") == 0)
@@ -487,7 +487,7 @@ struct ll_trace *ll_trace_rescale(const struct ll_trace *trace, uint64_t batch, 
     r.trace = r.trouble ? NULL : ll_trace_copy(trace);
     r.known = calloc(trace->desc_count + 1, sizeof *r.known);
     bool right =
-        r.trace && r.known && rescale_note_batch(r.trace, batch) && (r.from == r.to || scale_forms(&r));
+        r.trace && r.known && write_batch_fact(r.trace, batch) && (r.from == r.to || scale_forms(&r));
     *trouble = r.trouble;
     free(r.known);
     if (right && r.from != r.to)

@@ -59,7 +59,7 @@ void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *
 
 enum { LOWEST, LOW, MIDDLE, HIGH, HIGHEST };
 
-static struct ll_axis boxes_axis_of(const struct ll_boxes *boxes)
+static struct ll_axis axis_of_boxes(const struct ll_boxes *boxes)
 {
     struct ll_range range = LL_NO_RANGE;
     for (size_t i = 0; i < boxes->count; i++) {
@@ -89,7 +89,7 @@ static void draw_box(struct ll_svg *svg, struct ll_rect area, const struct ll_bo
 
 void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes *boxes)
 {
-    struct ll_axis axis = boxes_axis_of(boxes);
+    struct ll_axis axis = axis_of_boxes(boxes);
     box = ll_draw_title(svg, box, boxes->title);
     double slot = (box.width - 60) / (double)(boxes->count ? boxes->count : 1);
     double bottom = ll_names_height(boxes->names, boxes->count, slot);
@@ -131,7 +131,7 @@ static void draw_axis(struct ll_svg *svg, struct ll_rect area, double reach, con
                 label);
 }
 
-static void weights_draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_weights *weights,
+static void draw_weights_group(struct ll_svg *svg, struct ll_rect area, const struct ll_weights *weights,
                                size_t group, double reach)
 {
     double slot = area.height / (double)weights->name_count, top = area.y + slot * (double)group;
@@ -162,12 +162,12 @@ void ll_draw_weights(struct ll_svg *svg, struct ll_rect box, const struct ll_wei
     struct ll_rect area = {box.x + left, box.y, box.width - left - 2 * LL_GAP, box.height - LL_X_AXIS_HEIGHT};
     draw_axis(svg, area, reach, weights->x_label);
     for (size_t g = 0; g < weights->name_count; g++)
-        weights_draw_group(svg, area, weights, g, reach);
+        draw_weights_group(svg, area, weights, g, reach);
 }
 
 enum { PIECE = 512 }; /* points drawn by one element; the next piece begins with the last point */
 
-static struct ll_axis lines_axis_of(struct ll_range *range, double wanted, bool log)
+static struct ll_axis axis_of_lines(struct ll_range *range, double wanted, bool log)
 {
     range->high = wanted > 0 ? wanted : range->high;
     return ll_range_axis(range, log);
@@ -243,8 +243,8 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines
         names[i] = lines->curves[i].name;
         swatch = names[i] && !marked(lines, &lines->curves[i]) ? LL_SWATCH_CURVE : swatch;
     }
-    struct ll_axis x_axis = lines_axis_of(&x, lines->x_high, lines->x_log);
-    struct ll_axis y_axis = lines_axis_of(&y, lines->y_high, lines->y_log);
+    struct ll_axis x_axis = axis_of_lines(&x, lines->x_high, lines->x_log);
+    struct ll_axis y_axis = axis_of_lines(&y, lines->y_high, lines->y_log);
     box = ll_draw_title(svg, box, lines->title);
     box = ll_draw_legend(svg, box, names, named, swatch);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
@@ -315,7 +315,7 @@ void ll_draw_dots(struct ll_svg *svg, struct ll_rect area, const struct ll_axis 
 
 /* A scatter plot around the diagonal. */
 
-static bool scatter_drawable(const struct ll_curve *series, size_t i)
+static bool drawable_point(const struct ll_curve *series, size_t i)
 {
     return isfinite(series->x[i]) && isfinite(series->y[i]) && series->x[i] > 0 && series->y[i] > 0;
 }
@@ -326,14 +326,14 @@ static struct ll_axis common_axis(const struct ll_scatter *scatter)
     double low = INFINITY, high = 0;
     for (size_t s = 0; s < scatter->series_count; s++)
         for (size_t i = 0; i < scatter->series[s].count; i++)
-            if (scatter_drawable(&scatter->series[s], i)) {
+            if (drawable_point(&scatter->series[s], i)) {
                 low = fmin(low, fmin(scatter->series[s].x[i], scatter->series[s].y[i]));
                 high = fmax(high, fmax(scatter->series[s].x[i], scatter->series[s].y[i]));
             }
     return ll_axis_for(low, high, true);
 }
 
-static struct ll_point scatter_place(struct ll_rect area, const struct ll_axis *axis, double x, double y)
+static struct ll_point place_point(struct ll_rect area, const struct ll_axis *axis, double x, double y)
 {
     return (struct ll_point){area.x + area.width * ll_axis_place(axis, x),
                              area.y + area.height * (1 - ll_axis_place(axis, y))};
@@ -343,9 +343,9 @@ static void draw_band(struct ll_svg *svg, struct ll_rect area, const struct ll_a
 {
     double low = axis->low, high = axis->high, above = 1 + band, below = 1 - band;
     const struct ll_point corners[] = {
-        scatter_place(area, axis, low, low),           scatter_place(area, axis, low, low * above),
-        scatter_place(area, axis, high / above, high), scatter_place(area, axis, high, high),
-        scatter_place(area, axis, high, high * below), scatter_place(area, axis, low / below, low)};
+        place_point(area, axis, low, low),           place_point(area, axis, low, low * above),
+        place_point(area, axis, high / above, high), place_point(area, axis, high, high),
+        place_point(area, axis, high, high * below), place_point(area, axis, low / below, low)};
     ll_svg_area(svg, corners, sizeof corners / sizeof *corners);
     ll_svg_line(svg, LL_PEN_AXIS, area.x, area.y + area.height, area.x + area.width, area.y);
 }

@@ -82,7 +82,7 @@ void ll_draw_front(struct ll_svg *svg, struct ll_rect box, const struct ll_front
 /* Parallel coordinates: an upright axis for each quantity, a line across all of them for each thing
  * (Inselberg, 1985). Values of an axis without numbers stand at equal distances. */
 
-static struct ll_axis strands_axis_of(const struct ll_upright *upright, size_t count)
+static struct ll_axis axis_of_strands(const struct ll_upright *upright, size_t count)
 {
     struct ll_range range = LL_NO_RANGE;
     for (size_t i = 0; i < count; i++)
@@ -169,7 +169,7 @@ void ll_draw_strands(struct ll_svg *svg, struct ll_rect box, const struct ll_str
     box = ll_draw_about(svg, box, strands->about);
     box = ll_draw_legend(svg, box, strands->names, strands->name_count, LL_SWATCH_SQUARE);
     for (size_t a = 0; a < strands->axis_count; a++) {
-        axes[a] = strands_axis_of(&strands->axes[a], strands->strand_count);
+        axes[a] = axis_of_strands(&strands->axes[a], strands->strand_count);
         names[a] = strands->axes[a].name;
     }
     double left =
