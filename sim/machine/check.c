@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that are given and would change nothing, since what they are about is not there: whoever wrote them
- * takes them for simulated. What a sweep may turn on and off as it explores is left alone. */
+/* What no single key can say of a machine: the first section finds keys that would change nothing, the second
+ * checks networks, the third names, memory levels, units and what depends on several of them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +10,9 @@
 #include "sim/machine/edge.h"
 #include "sim/machine/path.h"
 #include "sim/machine/steps.h"
+
+/* Keys that are given and would change nothing, since what they are about is not there: whoever wrote them
+ * takes them for simulated. What a sweep may turn on and off as it explores is left alone. */
 
 /* A key that is given, and whether what it needs is, too. */
 struct need {

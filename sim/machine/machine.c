@@ -1,4 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* From a name to a machine: inheritance (first section), finding and reading files (second), and the steps in
+ * their order (third). The last functions answer what other rooms ask of a machine: peaks, kernels, which
+ * levels hold what. */
+#define _POSIX_C_SOURCE 200809L
+#include "sim/machine/machine.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/machine/steps.h"
+#include "tracer/base/file.h"
+#include "tracer/base/map.h"
+
 /* A description laid over another.
  *
  *     base            own              merged
@@ -14,20 +32,6 @@
  *
  * Own values win because the base is changed in place: it is read for this purpose and belongs to nobody
  * else. */
-#define _POSIX_C_SOURCE 200809L
-#include "sim/machine/machine.h"
-
-#include <assert.h>
-#include <ctype.h>
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "sim/machine/steps.h"
-#include "tracer/base/file.h"
-#include "tracer/base/map.h"
 
 enum { MOST_FILES = 8, MOST_READ = 64 }; /* one inheriting the other; altogether */
 

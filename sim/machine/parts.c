@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What single parts of a machine are: caches, edges of a network, the arithmetic of units; then the energy
+ * and area of all parts, and the price of a device. */
 #include <assert.h>
 #include <errno.h>
 #include <math.h>

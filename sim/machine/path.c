@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk down the schema and the tree at once, a step a segment of the path. */
+/* Paths to values of a machine file: from a path to the schema's row and a place in the tree (first section),
+ * to a place in the struct of a machine (second), to its numbers by name (third), and `--set`, which changes
+ * the tree. */
 #include "sim/machine/path.h"
 
 #include <assert.h>
@@ -8,6 +10,8 @@
 
 #include "sim/machine/schema.h"
 #include "sim/machine/steps.h"
+
+/* A walk down the schema and the tree at once, a step a segment of the path. */
 
 struct walk {
     struct ll_node *root;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walks over the rows: reading a map, and writing a struct. */
+/* The schema's rows at work: reading a map into a struct, unknown keys, sources of values, the key reference,
+ * and machines written as JSON and YAML. */
 #include "sim/machine/schema.h"
 
 #include <assert.h>
@@ -13,6 +14,8 @@
 #include "sim/machine/schema_types.h"
 #include "sim/machine/steps.h"
 #include "tracer/base/hash.h"
+
+/* The walks over the rows: reading a map, and writing a struct. */
 
 const struct ll_field_table *ll_field_table_variant(const struct ll_field_table *table, const void *object)
 {

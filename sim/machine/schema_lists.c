@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of loops that run side by side, and within each element: [C32 K32, FY3 OY13 / FX3 K16]. */
+/* Types of value that are lists or maps of a machine file: unrolled loops, dtypes, levels, tiles, classes of
+ * ops, sources, structs within structs. Each has a function that reads and one that writes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include "sim/machine/steps.h"
 #include "tracer/base/num.h"
 #include "tracer/transform/dtype.h"
+
+/* Lists of loops that run side by side, and within each element: [C32 K32, FY3 OY13 / FX3 K16]. */
 
 enum { MOST_AT_ONCE = 65536 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binds each type of value to its verbs, and holds what the verbs share. */
+/* Types of value that are one word or number.
+ *
+ * Binds each type of value to its verbs, and holds what the verbs share. */
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
