@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked of memory as a file: for each 64 bytes of an access a line with LD or ST and the address, as
- * load-store traces of Ramulator 2 have it. */
+/* leadline cache: one op's loops, address by address, through a machine's caches and its DRAM; with
+ * --accesses the accesses to memory go into a file (first section). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,6 +17,9 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
+
+/* What is asked of memory as a file: for each 64 bytes of an access a line with LD or ST and the address, as
+ * load-store traces of Ramulator 2 have it. */
 
 struct ll_access_file;
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leadline calibrate: describes this machine from measurements (last section), or with --from fits a machine
+ * to measured times (first section). */
 #define _GNU_SOURCE
 #include <fnmatch.h>
 #include <inttypes.h>

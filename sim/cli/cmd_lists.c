@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline explain [TERM]: what a word in our output means. */
+/* The commands that list what there is: explain, machines, models, ops. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

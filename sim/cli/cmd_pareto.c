@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `leadline pareto` draws: figures and the page. */
+/* leadline pareto: the best designs of a sweep and why they are the best, as text, JSON, figures and a page;
+ * and leadline merge, which joins the databases of shards. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>

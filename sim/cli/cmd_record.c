@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leadline record and leadline train: running a reference workload. The first section is what both share; a
+ * program that we did not write is recorded by record_program.c. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/cmd_record.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a survey (sim/study/study.h): every point is recorded dry, once for platforms that ask for the
- * same, and replayed on each platform, by all CPUs at hand. */
+/* leadline study. The first section simulates families of workloads on platforms, the second records
+ * workloads and reads machines for a study's plan, the third is the command. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,9 @@
 #include "sim/study/study.h"
 #include "tracer/base/pool.h"
 #include "tracer/transform/dtype.h"
+
+/* Running a survey (sim/study/study.h): every point is recorded dry, once for platforms that ask for the
+ * same, and replayed on each platform, by all CPUs at hand. */
 
 /* Points are independent of each other: a thread takes one, records what its platforms ask for, replays,
  * writes the numbers where they belong, and forgets the rest. */

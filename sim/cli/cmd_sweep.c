@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leadline sweep. The first section brings the traces of a sweep and its shards, the second runs a sweep,
+ * alone or with other processes (sim/cli/mpi). */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/cmd_sweep.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline dump T.llt: one JSON object an op, a line each; `leadline export jsonl` by its everyday name. */
+/* The commands that read or write traces as files: dump, verify, export, import. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A validation as a picture. */
+/* leadline validate: predicted times beside measured ones, as tables, JSON and figures. The first section
+ * draws the figure, predicted over measured time. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>

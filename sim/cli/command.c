@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What every command needs: parsing its options, help, values of options, messages, and writing files. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leadline sim --compat: reads SCALE-Sim's files, writes its reports, and explains layer by layer how its
+ * cycles differ from those of our own model. */
 #include "sim/cli/compat.h"
 
 #include "sim/cli/load.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
- * was made: all follows from where the running program lies. */
+/* Opening what a command line names. The first section finds what the program ships with; then traces,
+ * models, machines and overrides are read, each with its complaints. */
 #define _XOPEN_SOURCE 700
 #include "sim/cli/load.h"
 
@@ -18,6 +18,9 @@
 #include "tracer/format/reader.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/scale.h"
+
+/* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
+ * was made: all follows from where the running program lies. */
 
 /* The build puts the program into BUILD/sim/cli, and makes BUILD/source a link to the source tree. */
 static const char build_folder[] = "/sim/cli";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the program finds what it ships with. */
+/* Opening what a command line names: where shipped files lie, and reading rows of data, traces, models and
+ * machines. */
 #ifndef LL_SIM_CLI_LOAD_H
 #define LL_SIM_CLI_LOAD_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Options that several commands share: a step as others count it, changes to a trace before it is simulated,
+ * plans, batches, formats of files, and the simulation that an export may ask for. */
 #include "sim/cli/options.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --accounting: a step of a trace as others count it. */
+/* Options that several commands share, and what they do to a trace. */
 #ifndef LL_SIM_CLI_OPTIONS_H
 #define LL_SIM_CLI_OPTIONS_H
 
@@ -9,6 +9,8 @@
 #include "tracer/convert/convert.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/scale.h"
+
+/* --accounting: a step of a trace as others count it. */
 
 /* The row of the option. */
 #define LL_ACCOUNTING_OPTION                                                                                 \

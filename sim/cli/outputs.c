@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What long commands share: interrupts, progress on the terminal, and output files, none of which is written
+ * twice or also read. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/outputs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Being stopped by the user, for commands that end what they are at first. */
+/* What long commands share: interrupts, progress, and checks on output files. */
 #ifndef LL_SIM_CLI_OUTPUTS_H
 #define LL_SIM_CLI_OUTPUTS_H
 
@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include "sim/cli/command.h"
+
+/* Being stopped by the user, for commands that end what they are at first. */
 
 /* From now on SIGINT and SIGTERM set what is returned, which is 0 until then; the second time either ends
  * the program as ever. Static storage. */

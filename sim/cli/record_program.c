@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* leadline record -- PROGRAM: starts the program (first section), keeps the folder of its rings (second), and
+ * reports what was recorded of each process (last). */
 #define _GNU_SOURCE
 #include "sim/cli/record_program.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that runs below us as it would alone: its own standard streams, the signals that come to us, its
- * own exit status. One at a time. */
+/* Recording a program that we did not write. */
 #ifndef LL_SIM_CLI_RECORD_PROGRAM_H
 #define LL_SIM_CLI_RECORD_PROGRAM_H
 
@@ -12,6 +11,9 @@
 #include "tracer/base/arena.h"
 #include "tracer/binary/coverage.h"
 #include "tracer/interpose/ring_reader.h"
+
+/* A program that runs below us as it would alone: its own standard streams, the signals that come to us, its
+ * own exit status. One at a time. */
 
 struct ll_child {
     pid_t pid;      /* 0: it was not started */

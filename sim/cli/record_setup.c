@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is decided before a program is recorded: the mechanism by its coverage, what it must be started with;
+ * and the trace that PyTorch's own observer writes beside ours. */
 #define _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/record_setup.h"
