@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pages of `leadline sim` for people: remarks that only some pages need (first section), the page of one
+ * result, the comparison of several machines, and lists of ops. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and tables for people: numbers with prefixes, percentages, wrapped lines, and tables whose columns
+ * line up. */
 #include "sim/report/table.h"
 
 #include <math.h>

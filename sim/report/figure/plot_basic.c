@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plots on a plain frame: bars, boxes, signed weights, lines, dots and scatter plots. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was found, and the stairs of what nothing beats. */
+/* Plots of designs: the Pareto front with its stairs, and parallel coordinates. */
 #include <math.h>
 
 #include "sim/report/figure/axis.h"

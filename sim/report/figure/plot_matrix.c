@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plots of tables and trees: heat maps, and dendrograms of clusters. */
 #include <math.h>
 #include <stdio.h>
 
