@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Troubles of the world with their sentences, and complaints about wrong input with their places. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/base/diag.h"
 

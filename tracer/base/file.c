@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* CSV, read and written; whole files, read from anything and written so that a file is either the old or the
+ * new one. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/base/file.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* JSON, written value by value, and read token by token with places for complaints. */
 #include "tracer/base/json.h"
 
 #include <assert.h>

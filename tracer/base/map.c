@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing with linear probing over a table that is at most half full; the table holds ids, the
- * things themselves lie in an arena in the order of their ids. */
+/* Interning by hash, sorted sets of numbers in blocks, and sorting with medians and quantiles. */
 #include "tracer/base/map.h"
 
 #include <assert.h>
@@ -9,6 +8,9 @@
 #include <string.h>
 
 #include "tracer/base/arena.h"
+
+/* Open addressing with linear probing over a table that is at most half full; the table holds ids, the
+ * things themselves lie in an arena in the order of their ids. */
 
 /* Eight bytes at a time, mixed by multiplication and a shift (after the finaliser of MurmurHash3). */
 static uint32_t hash_bytes(const void *bytes, size_t length)

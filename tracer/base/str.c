@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Strings that grow, parts of names, and the nearest word for "did you mean". */
 #include "tracer/base/str.h"
 
 #include "tracer/base/plain.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What will be seen of a program: its kinds of call, collected from its binaries, against the mechanisms
+ * (reach.def); the report as text and JSON; and what the program must be started with. */
 #define _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/binary/coverage.h"

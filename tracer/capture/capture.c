@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A trace of one process from its events: forms of calls, ops with their edges, gaps, and the summary. */
 #include "tracer/capture/capture.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row of meanings.def as data, and the parts of ll_meaning_of. Inner to this room. */
+/* What a call means as an op: the looks of operands, the fixes for what rows of meanings.def cannot say,
+ * oneDNN's primitives, and ll_meaning_of, which applies a row. */
 #include "tracer/capture/meaning.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of one command: each gets a trace; facts of the header and summaries follow at the end. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/capture/session.h"
 

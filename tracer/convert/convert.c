@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What all formats share: inputs as bytes, ops without tensors, options, and the ways in and out; and traces
+ * as JSON lines. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/convert/convert.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace as rows of measured data: source,hardware,op,dtype,dims,time_s,notes, an op a row, its scope as
+/* Rows of measured data, exported (first section) and imported.
+ *
+ * A trace as rows of measured data: source,hardware,op,dtype,dims,time_s,notes, an op a row, its scope as
  * note. Ops are called what such data calls them, where it does (so `leadline validate` and `leadline
  * import csv` read them), and by their kind elsewhere, with their elements as n and all that the op table
  * needs to know of them, which `leadline import csv` reads: in=3x5:f32+5x7:f32;out=3x7:f32;axis=1. What

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the problem of a line says of shapes: 64x128:128x32:64x32, or extents by name, as in
- * mb1_ic3oc64_ih224. */
+/* oneDNN's verbose logs: shapes and types of a problem (first section), lines, steps, and the import. */
 #include "tracer/convert/onednn.h"
 
 #include <inttypes.h>
@@ -10,6 +9,9 @@
 #include "tracer/base/hash.h"
 #include "tracer/base/plain.h"
 #include "tracer/convert/torch_steps.h"
+
+/* What the problem of a line says of shapes: 64x128:128x32:64x32, or extents by name, as in
+ * mb1_ic3oc64_ih224. */
 
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages of onnx.proto that matter here, and their fields by number. */
+/* Reading an ONNX file.
+ *
+ * The messages of onnx.proto that matter here, and their fields by number. */
 #include "tracer/convert/onnx.h"
 #include "tracer/convert/convert.h"
 

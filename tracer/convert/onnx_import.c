@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Initializers are constants, those of floating point weights. Inputs that no initializer backs are data,
- * whatever they are called, unless the user says otherwise: -p inputs=a,b names the data, -p weights=a,b the
- * weights. In a file that has no initializers at all, for it was exported without its weights, an input that
- * goes where no network computes what goes there (the filter of a convolution) is a weight, too. */
+/* Importing an ONNX network: what it is given (first section), checking its operators, arithmetic on
+ * constants, and the walk over its nodes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tracer/convert/onnx.h"
 #include "tracer/convert/onnx_rules.h"
+
+/* Initializers are constants, those of floating point weights. Inputs that no initializer backs are data,
+ * whatever they are called, unless the user says otherwise: -p inputs=a,b names the data, -p weights=a,b the
+ * weights. In a file that has no initializers at all, for it was exported without its weights, an input that
+ * goes where no network computes what goes there (the filter of a convolution) is a weight, too. */
 
 static const char *name_of(struct onnx *o, uint32_t id)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of operators that only see elements otherwise, and of constants: no op comes of them. */
+/* Rules of operators that view, build constants (first section) or move elements. */
 #include <math.h>
 
 #include "tracer/convert/onnx_rules.h"
+
+/* Rules of operators that only see elements otherwise, and of constants: no op comes of them. */
 
 bool onnx_rule_IDENTITY(struct onnx *o)
 {

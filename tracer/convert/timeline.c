@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A trace as a timeline in Chrome's JSON. The first section finds the times, recorded or simulated. */
 #include <math.h>
 #include <string.h>
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PyTorch's storages hold. */
+/* PyTorch's execution graphs: what its storages hold (first section), and the JSON of nodes, tensors and
+ * arguments. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/convert/aten.h"
 #include "tracer/convert/torch.h"
+
+/* What PyTorch's storages hold. */
 
 const char *ll_image_shape(const struct ll_shape *shape, struct ll_shape *image)
 {

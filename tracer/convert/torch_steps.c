@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of a file: found by repetition (first section), or by marks; and which tensors the steps of a profile
+ * share. */
 #include "tracer/convert/torch_steps.h"
 
 #include <assert.h>

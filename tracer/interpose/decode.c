@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oneDNN's numbers are those of its public header dnnl_types.h, versions 2.6 and 3.0; what differs between
- * the two stands in primitives.def. */
+/* From the words of a record to a call: descriptions of oneDNN's primitives (first section), and routines by
+ * their signatures. */
 #include "tracer/interpose/decode.h"
 
 #include <string.h>
 
 #include "tracer/interpose/ring.h"
 #include "tracer/interpose/signatures.h"
+
+/* oneDNN's numbers are those of its public header dnnl_types.h, versions 2.6 and 3.0; what differs between
+ * the two stands in primitives.def. */
 
 enum { NO = 0xfffe, ANY = 0xffff };
 enum { PASS_FORWARD = 1, PASS_BACKWARD = 2, PASS_DATA = 4, PASS_WEIGHTS = 8, PASS_ANY = 15 };

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded process as its recorder sees it: its clock (first section), forms of calls that repeat, and its
+ * file of mappings, libraries and rings. */
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/interpose/ring_process.h"
 
