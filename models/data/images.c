@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Images for networks: IDX files and sets of them, drawn digits, discs and shapes, and pictures to look
+ * at. */
 #include "models/data/images.h"
 
 #include <assert.h>

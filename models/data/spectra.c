@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sound: files in WAVE and SPHERE, speech made of tones, spectrograms, and mel cepstra. */
 #include "models/data/spectra.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Speech to recognise: phoneme files, folders laid out as TIMIT's, utterances of one stream, and greedy
+ * decoding. */
 #define _POSIX_C_SOURCE 200809L
 #include "models/data/speech.h"
 

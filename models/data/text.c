@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text: vocabularies, lines and words, sentences with their translations, made-up sentences, and batches of
+ * about one length. */
 #include "models/data/text.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The calibration workload: how a run is timed and repeated, what the last-level cache keeps, and the list of
+ * ops that is recorded. */
 #define _GNU_SOURCE
 #include "models/micro/micro.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic by name: functions that each add one or a few ops to a network. */
 #include "models/nn/formula.h"
 
 #include <string.h>

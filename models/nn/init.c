@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normal numbers by Box and Muller (1958), two from 64 random bits. A truncated draw outside of two
- * deviations is drawn again, from the next numbers of a stream of the element's own. */
+/* First contents of variables, and random ops that repeat from run to run. */
 #include "models/nn/init.h"
 
 #include <assert.h>
@@ -8,6 +7,9 @@
 #include <string.h>
 
 #include "tracer/base/random.h"
+
+/* Normal numbers by Box and Muller (1958), two from 64 random bits. A truncated draw outside of two
+ * deviations is drawn again, from the next numbers of a stream of the element's own. */
 
 enum { GRAIN = 1 << 14 };
 

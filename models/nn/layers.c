@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Layers as ops: convolutions, pools, norms, dense layers, attention, recurrent cells, losses. */
 #include "models/nn/layers.h"
 
 #include <float.h>
