@@ -7,18 +7,18 @@
  * made unnecessary and gives seconds.
  *
  * Work passes in pieces through the stages: each memory level, outermost first, then the unit. The first
- * piece finds all stages idle and passes them one after the other; from then on they overlap and the
+ * piece finds all stages idle and passes them one after the other; from then on the stages overlap and the
  * slowest sets the pace:
  *
  *       time = latencies + sum of first_s + max(stage_s - first_s) + apart_s + gap_s      over the stages
  *
- * where computing is over for the last unit only once it has a first piece too, behind those of the others:
- * its stage takes (pieces - 1) * first_s longer, of the level by which that is longest.
+ * The last unit cannot start until its first piece arrives, which queues behind the first pieces of the
+ * other units: the compute stage takes (pieces - 1) * first_s longer, for the level where that is longest.
  *
- * A level without double buffering holds one block at a time, so that filling it and what happens further in
- * do not overlap: it parts the stages into groups, each with a maximum of its own, and these add up.
+ * A level without double buffering holds one block at a time, so filling it does not overlap with the stages
+ * further in. It separates the stages into groups; each group has its own maximum, and the maxima add up.
  *
- * Of caches whose misses are waited for in turn, and the level behind them, one stage is made (cost_parts.h).
+ * A cache with non-overlapping transfers (the ECM model, cost_parts.h) and the level behind it are one stage.
  *
  * So an op takes at least as long as its slowest stage and at most as long as all of them in a row.
  *

@@ -64,17 +64,17 @@ double ll_line_waits(const struct ll_matrix *matrix, const struct ll_tile_lines 
     return cycles;
 }
 
-/* The ways of a unit and their stages. The best is taken, the fastest or what else the software wants least,
- * next to what earlier ops left where that may decide (ll_cost_heeds): the least of several times, each of
- * which more of anything only shortens, is shortened too, so that the choice cannot make a better machine
- * slower.
+/* The kernel configurations of a unit and their stages. The best configuration is the fastest, or the one
+ * that costs least by the software's objective, given the cache state where that may decide (ll_cost_heeds).
+ * The minimum of functions that do not increase in any resource does not increase either, so the choice keeps
+ * the model monotonic.
  *
- * Where a level's ports differ, the blocking that takes them the least time may move more bytes than
- * another. By a time that moving may take before it counts (struct ll_spare) other blockings are chosen:
+ * Where a level has separate ports, the blocking with the least time on them may move more bytes than
+ * another. A budget of time within which moving data costs nothing (struct ll_spare) selects other blockings:
  *
- *       of equal times the least energy:   as long as the slowest stage takes anyway
- *       the least energy:                  for ever, then less and less than it took, as long as that pays,
- *                                          which is static power that flows no longer */
+ *       the least energy among equal times:  the budget is the time of the slowest stage
+ *       the least energy:                    the budget is infinite at first, then shrinks as long as the
+ *                                            static power that is saved pays for it */
 
 /* Work that is worth an instance of the unit; 0: any is. */
 static double grain_of(const struct ll_sized *s)

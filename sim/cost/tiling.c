@@ -2,31 +2,30 @@
 /* The best tiling of a GEMM for one memory in closed form, its traffic, and how the operands' halos and
  * partial sums count.
  *
- * Each of the three blockings is the same small problem. Two dimensions P and Q are cut into blocks of p
- * and q; the third streams. With i = ceil(P / p), j = ceil(Q / q) blocks and weights from the table in
- * cost_parts.h:
+ * For each choice of the stationary operand the problem is the same. Two dimensions P and Q are cut into
+ * blocks of p and q; the third streams. With i = ceil(P / p), j = ceil(Q / q) blocks and weights from the
+ * table in cost_parts.h:
  *
  *       minimise  wp i + wq j     where   p q stay + p line_p + q line_q <= capacity
  *
  * For a given i the smallest p, ceil(P / i), leaves most room, and the room gives the largest q and so the
- * smallest j. So it is enough to walk over i; the walk ends where wp i + wq can no longer beat the best,
- * after about twice the best i, and it goes along the dimension with the larger weight, whose i is small.
- * The result is the exact optimum, not a good guess. That is why it is monotone: a larger capacity only
- * adds blockings to choose from. A search over a hand-picked menu would be monotone only if its menu did
- * not depend on the capacity.
+ * smallest j. So it is enough to walk over i. The walk ends where wp i + wq can no longer beat the best,
+ * after about twice the best i; it goes along the dimension with the larger weight, whose i is small. The
+ * result is the exact optimum. That is why it is monotonic: a larger capacity only adds blockings to choose
+ * from. A search over a fixed menu would be monotonic only if its menu did not depend on the capacity.
  *
- * Where reads and writes have ports of their own, what is least is the largest of three such sums, and of
- * equals all bytes, since operands that come another way share the ports. Each grows with i and j, so the
- * same walk finds the optimum. Where what goes in the rarer direction turns the bus around, the price is the
- * smaller of two such sums, one that charges writes more and one reads; the better optimum of the two is the
- * one of the price. Under a budget the largest of these sums counts no less than the budget, and of equals
- * all bytes decide, which grow with i and j as well.
+ * Where reads and writes have separate ports, the cost is the largest of three such sums. Among equal costs
+ * the fewest bytes decide, since operands on another path share the ports. Each sum grows with i and j, so
+ * the same walk finds the optimum. Where traffic in the rarer direction turns the bus around, the cost is the
+ * smaller of two such sums, one that charges writes more and one that charges reads more; the better optimum
+ * of the two is the optimum of the cost. Under a budget the largest of these sums counts no less than the
+ * budget, and among equals all bytes decide, which grow with i and j as well.
  *
- * A convolution may do without the overlap of its windows: then it is the product that stands for it, with
- * every window moved in full. Or it fixes the number of output pixels in a block first, because the halo
- * depends on it, from a menu that does not depend on the capacity (all images, halves of them, halves of the
- * rows of one, halves of a row); the rest is the problem above with an image operand whose elements are that
- * much larger. The best of all counts. */
+ * A convolution may ignore the overlap of its windows: then it is an implicit GEMM that moves every window in
+ * full. Or it fixes the number of output pixels in a block first, because the halo depends on it, from a menu
+ * that does not depend on the capacity (all images, halves of them, halves of the rows of one, halves of a
+ * row). The rest is the problem above with an image operand whose elements are larger by the halo. The best
+ * of all alternatives counts. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

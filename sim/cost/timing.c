@@ -11,10 +11,10 @@
 #include "tracer/base/num.h"
 #include "tracer/base/plain.h"
 
-/* The recurrence only takes maxima and adds, so a tile is a matrix over (max, +) that turns the times of the
- * tiles before it into those with it (Baccelli, Cohen, Olsder and Quadrat, "Synchronization and Linearity",
- * 1992, chapter 2). What repeats is a power of a matrix, found by squaring: a loop of n equal rounds costs
- * log n products, edges are matrices of their own. */
+/* The time of a pipeline of tiles. Its recurrence only takes maxima and adds, so a tile is a matrix over
+ * (max, +) that maps the times of the tiles before it to the times with it (Baccelli, Cohen, Olsder and
+ * Quadrat, "Synchronization and Linearity", 1992, chapter 2). A loop of n equal rounds is a power of a
+ * matrix, found by squaring with log n matrix products; edges are matrices of their own. */
 
 /* What the next tile may have to wait for. */
 enum { LOADED, WORKED, WORKED_BEFORE, STORED, STORED_BEFORE, TIMES };

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix units: many alike, each computes a tile of the output at a time from its registers, as the tensor
- * cores of a GPU do, or the cores of a CPU with a blocked kernel.
+/* Matrix units: many equal units, each of which computes one tile of the output at a time from its registers,
+ * as the tensor cores of a GPU do, or the cores of a CPU with a blocked kernel.
  *
- * The kernels offer a menu of tiles, those of convolutions and of each transform one of their own. All tiles
- * of the output are computed in waves, `count` tiles at once; a tile at the edge costs as much as a full one,
- * and so does the last wave, however few work in it:
+ * The kernels offer a list of tiles; convolutions and each transform have lists of their own. The tiles of
+ * the output are computed in waves of `count` tiles. A tile at the edge costs as much as a full one (tile
+ * quantization), and so does the last wave, however few tiles are in it (wave quantization):
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
  *       step cycles = max(tile.k * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed), step)
  *       tile cycles = steps * (step cycles + waits) + fill
  *       cycles = ceil(tiles / count) * tile cycles + join
  *
- * Taking in the operands, of `size` bytes each, occupies the same issue slots as multiplying them: a
- * small tile spends a larger share of its time on that. And no step of k is shorter than its loads and the
+ * Loading the operands, of `size` bytes per element, occupies the same issue slots as multiplying them, so a
+ * small tile spends a larger share of its time on loads. No step along k is shorter than its loads and the
  * barrier behind them.
  *
- * A unit whose registers hold the results of several tiles (`resident`) has as many in progress: while some
- * wait for loads and barriers, or drain, others multiply. The tiles of a unit then take
+ * A unit whose registers hold the results of several tiles (`resident`, its occupancy) has as many in
+ * progress: while some wait for loads and barriers, or drain, others multiply. The tiles of a unit then take
  *
  *       rounds = ceil(tiles of the unit / tiles in progress)
  *       cycles = steps * (max(tiles * (multiply + feed), rounds * step) + tiles * waits) + rounds * fill
  *
- * Where the lines of an operand run along k, steps also wait for them (sim/cost/cost_parts.h).
+ * Where the lines of an operand run along k, steps also wait for strided access (kernel_model.c).
  *
- * With few tiles and a long k the units would idle, so kernels also offer to cut k into 2, 4, 8, ... parts
- * (`most_parts`) on different units, as long as all fit in one wave; the partial sums then meet in the memory
- * that the units share, and to start adding them up takes `join`. Gradients of filters, whose k are all
- * pixels, are added up there by every unit as it ends, so that their parts may take a few waves
+ * With few tiles and a long k, units would idle. So kernels also offer split-k: k is cut into 2, 4, 8, ...
+ * parts (`most_parts`) on different units, as long as all parts fit in one wave. The partial sums then meet
+ * in the memory that the units share; starting to add them up takes `join`. The k of filter gradients is all
+ * pixels. Each unit adds its part to the shared sum when it ends, so these parts may take a few waves
  * (`filter_waves`). There are as many steps of tile.k as k, or its part, needs.
  *
- * Where the library goes by a catalogue of sizes for which its kernels were tuned (sim/machine/catalogue.h),
- * there is no choice: the kernel of the nearest size computes the product, tile, parts and all. It may not
- * use the unit's best instructions, and reach only a share of its rate.
+ * Where the library chooses by a catalogue of sizes for which its kernels were tuned
+ * (sim/machine/catalogue.h), the kernel of the nearest size computes the GEMM, with its tile and its parts.
+ * It may not use the unit's best instructions, and reach only a share of its rate.
  *
- * Without a menu the unit is ideal: any tile will do and the work is dealt evenly, to as many units as
- * pays. What a memory of its own takes in is then said by the room there alone. */
+ * Without a list of tiles the unit is ideal: any tile is possible, and the work is dealt evenly to as many
+ * units as pays. The room in a private memory alone then decides what that memory takes in. */
 #include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>

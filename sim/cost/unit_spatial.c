@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spatial units: processing elements that run some loops of a convolution side by side, the others in turn.
+/* Spatial units: processing elements that run some loops of a convolution in parallel and the others in
+ * sequence. The loop nests of a convolution, its gradients and a GEMM are in mapper.c.
  *
- * What a convolution, its gradients and a product are as loops is told in sim/cost/cost_parts.h.
+ * Parallel loops leave sequential steps, the last of which in each loop has idle elements. An element may do
+ * several of these steps, a block of them, on what it holds in its registers:
  *
- * Loops side by side leave steps, the last of each loop with idle elements. Of these an element may do some
- * with what it has in its registers, a block of them:
- *
- *       steps = product over loops of ceil(iterations / side by side)
- *       blocks = product over loops of ceil(iterations / (side by side * in each element))
+ *       steps = product over loops of ceil(iterations / parallel)
+ *       blocks = product over loops of ceil(iterations / (parallel * in each element))
  *       rows = blocks of B, OY and OX; columns = blocks of K; reductions = blocks of C, FY and FX
  *       cycles = ceil(steps / macs) + fill
  *
- * Several units share the groups, then rows and columns (of phases, rows are dealt as if all were one behind
- * the other, and who gets those with the most taps is waited for). How rows and columns are cut, and how many
- * units work, are ways to do it.
+ * Several units share the groups, then rows and columns. (The rows of all phases are dealt as one sequence;
+ * the unit with the most taps is the slowest.) How rows and columns are cut and how many units work are
+ * kernel configurations.
  *
- * In a block an operand goes to all elements that need it at once: what its loops share counts once, as do
- * the pixels that windows share where both OY and FY, or OX and FX, are among them. From block to block one
- * operand stays in the elements while loops run that do not concern it. With share = distinct pixels of all
- * blocks over those in windows, and rows, columns and reductions of one unit, its operands come
+ * Within a block an operand is multicast to all elements that need it: its shared loops count once, and so
+ * do the pixels that windows share where both OY and FY, or OX and FX, are among the block's loops. From
+ * block to block one operand stays in the elements while loops run that do not index it. With share =
+ * distinct pixels of all blocks over those in windows, and rows, columns and reductions of one unit, the
+ * operands of a unit are loaded
  *
  *       stationary   a                  b       c
  *       output       columns * share    rows    1
  *       weight       columns * share    1       1 + 2 (reductions - 1) (1 - kept)
  *       input        share              rows    1 + 2 (reductions - 1) (1 - kept)
  *
- * times. The sums that are under way are those of all rows (weights stay) or of all columns (inputs stay),
- * of which accumulators keep some; or what stays comes once more for each piece of the rows or columns
- * whose sums are kept.
+ * times. The partial sums in progress are those of all rows (weight stationary) or of all columns (input
+ * stationary); accumulators keep some of them. Or the stationary operand is loaded again for each piece of
+ * the rows or columns whose sums are kept.
  *
- * The names and the counting are those of ZigZag (Mei et al., IEEE TC 70, 2021) and Timeloop (Parashar et
- * al., ISPASS 2019). */
+ * Names and counting follow ZigZag (Mei et al., IEEE TC 70, 2021) and Timeloop (Parashar et al., ISPASS
+ * 2019). */
 #include "sim/cost/cost_parts.h"
 
 #include <inttypes.h>

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A systolic array: R rows, C columns. Two dimensions of the product lie on the array, the third streams:
+/* A systolic array of R rows and C columns. Two dimensions of the GEMM lie on the array, the third streams:
  *
  *                          on rows  on columns  streams   one fold takes
  *       output stationary  m        n           k         T + R + C - 2
  *       weight stationary  k        n           m         T + 2R + C - 2
  *       input stationary   k        m           n         T + 2R + C - 2
  *
- * T is the streamed length over the products that a processing element does per cycle. The skew of R + C - 2
- * is the way of a wavefront from corner to corner; a stationary operand takes R cycles more to shift in, a
- * row a cycle, unless the array loads it over more wires (`load_cycles` in place of that R). What lies on the
- * array is cut into folds of R x C; edge folds cost as much as full ones. These are the closed forms of
- * SCALE-Sim v2 (Samajdar et al., ISPASS 2020), which reports the index of the last cycle: one less than the
- * count here.
+ * T is the streamed length over the multiply-accumulates that a processing element does per cycle. The skew
+ * of R + C - 2 is the path of a wavefront from corner to corner. A stationary operand takes R more cycles to
+ * shift in, one row per cycle, unless the array loads it over more wires (`load_cycles` replaces that R). The
+ * dimensions on the array are cut into folds of R x C; edge folds cost as much as full ones. These are the
+ * closed forms of SCALE-Sim v2 (Samajdar et al., ISPASS 2020), which reports the index of the last cycle: one
+ * less than the count here.
  *
  * With overlap_folds the array is loaded behind the wavefront (ws, is: through a second register per
- * element) or drained behind it (os: results shift out R cycles long while the next tile streams):
+ * element) or drained behind it (os: results shift out for R cycles while the next tile streams):
  *
  *       | load R | stream T       | skew |
  *                | load R | wait  | stream T       | skew |      T > R: streaming sets the pace
  *
  * so each further fold costs max(T, R). With ws and is, the partial sums of further folds along k meet in
- * accumulators below the array, as in the TPU, T for each column. If there are fewer, software has two ways,
- * and takes the faster one: those that find no room are written to the innermost memory and read back for
- * each further fold, in four bytes at least; or what streams is cut into pieces whose sums find room, and for
- * each piece all that stays is loaded once more, which costs max(T, pieces R) a fold behind the wavefront.
+ * accumulators below the array, as in the TPU, T for each column. Where there are fewer accumulators, the
+ * software takes the faster of two alternatives. Either the sums that find no room are written to the
+ * innermost memory and read back for each further fold, in at least four bytes each; or the streamed operand
+ * is cut into pieces whose sums find room, and the stationary operand is loaded again for each piece, which
+ * costs max(T, pieces R) per fold behind the wavefront.
  *
- * Several arrays share the output: the batch, then columns and rows in whole folds; the one with the
- * largest share counts. How it is cut, and whether all of them work or fewer (where each has a memory of its
- * own, more of them load more copies of the operands), are ways to do it. */
+ * Several arrays share the output: the batch first, then columns and rows in whole folds; the array with the
+ * largest share counts. How the output is cut and how many arrays work are kernel configurations. Fewer
+ * arrays can be better where each has a private memory, since more of them load more copies of the
+ * operands. */
 #include "sim/cost/cost_parts.h"
 #include "tracer/base/plain.h"
 
