@@ -11,9 +11,8 @@
 #include "tracer/base/num.h"
 #include "tracer/base/random.h"
 
-/* What a level is made of, and the policies: four short functions each, named in
- * sim/machine/cache_policies.def. Private to
- * cache.c, which puts them into its loops.
+/* What a level consists of, and the replacement policies of sim/machine/cache_policies.def: four short
+ * functions each, which are inlined into the loops below.
  *
  * A slot is a place for a line: slot = set * ways + way. LRU and FIFO keep the ways of a set in order,
  * newest first: up to 16 of them as the digits of one word, the newest lowest, so that nothing is decided

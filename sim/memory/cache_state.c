@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the levels of a machine keep from one use of bytes to the next, by the laws at the head of
- * residency.h. Distances come from residency.c and are the same for all machines; who leaves something in a
- * cache at all (`fills_caches`, `past`) is the machine's. */
+/* The cache state between ops: what each level of a machine keeps from one use of bytes to the next, by the
+ * laws in residency.h. Reuse distances come from residency.c and are the same for all machines; whether a
+ * unit's ops leave anything in a cache (`fills_caches`, `past`) depends on the machine. */
 #include <math.h>
 
 #include "sim/memory/residency.h"

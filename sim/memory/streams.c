@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The address streams of ops: builders make loop nests of work, a stream walks them.
+/* The address streams of ops: builders make loop nests of work, and a stream walks them.
  *
- * The loops and operands of op-like work. A dimension that a loop would walk in a single trip gets no loop:
- * what does not move is then held further out. */
+ * A dimension that a loop would walk in a single trip gets no loop: an operand that does not move is then
+ * held by a loop further out. */
 #include "sim/memory/streams.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collective algorithms of a single network level: rings, trees, recursive doubling and halving, direct
- * sends, reduction in the switch.
+ * sends, in-switch reduction. Each says who sends how much to whom.
  *
- * Who sends how much to whom. n devices, M bytes; closed forms are those on a network where each device can
- * send and receive B bytes a second at once, whoever it is with. */
+ * There are n devices and M bytes. The closed forms hold on a network where each device can send and receive
+ * B bytes per second at the same time, whoever its peer is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

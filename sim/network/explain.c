@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The derivation of an exchange's time, line by line.
  *
- * The bytes of a step are those of its messages, and a message is a part of all that is exchanged. What they
- * take is what the fullest link takes for those that cross it, but where they hold each other back on several
- * links in turn (sim/network/flow.h). A latency is as many links as a message crosses in each level. */
+ * The bytes of a step are those of its messages; each message is a part of the exchanged data. The time of a
+ * step is that of the fullest link for the messages that cross it, except where messages hold each other back
+ * on several links in turn (sim/network/flow.h). A latency is the sum over the links that a message crosses
+ * in each level. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -13,10 +13,10 @@
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
 
-/* What need not be looked at twice. Groups that lie alike in blocks which share no link take as long as those
- * of one block; groups on rails of their own as long as those of the fullest rail. On a ring whose devices
- * are joined by a switch, or each with each, all pieces move alike: a short ring tells how long a step takes.
- */
+/* Symmetry: groups and devices that need not be simulated twice. Groups that lie alike in blocks which share
+ * no link take as long as those of one block; groups on separate rails take as long as those of the fullest
+ * rail. On a ring whose devices are joined by a switch, or each with each, all pieces move alike, so a short
+ * ring shows how long a step takes. */
 
 /* The outermost level in which members of the first group have different places; and the innermost. */
 struct span {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk of sim/parallel/shard.c with two differences: what comes from outside and has positions is divided
- * by them, and everything else follows; weights are whole and decide nothing. */
+/* Context parallelism. The walk is that of sim/parallel/shard.c with two differences: inputs of the program
+ * that have positions are divided by positions, and all other tensors follow; weights stay whole and decide
+ * nothing. */
 #include "sim/parallel/context.h"
 
 #include "sim/parallel/axes_rules.h"

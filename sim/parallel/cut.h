@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipeline partition: which op belongs to which piece of a model (ll_pieces), and the program of a piece
- * (ll_cut).
+ * (ll_cut), which is what a pipeline stage does with one micro-batch.
  *
- * One piece of a model that is cut between layers: what a stage of a pipeline does with a micro-batch.
+ * With `stages` devices in a row and `chunks` pieces on each, there are stages x chunks pieces of
+ * neighbouring layers; piece i is on stage i modulo stages. Where all layers do the same work, pieces have
+ * equally many layers (the first pieces take the remainder). Where layers differ, the largest number of FLOPs
+ * in a piece is as small as possible. Backward and update ops are where their layer is. A tensor that one
+ * piece makes and others read is sent once to each of them and received before its first use. Ops that belong
+ * to no layer (sim/parallel/layers.h) are done by each piece for itself.
  *
- * With `stages` devices in a row and `chunks` pieces on each there are stages x chunks pieces of neighbouring
- * layers; piece i lies on stage i modulo stages. Where all layers do the same work pieces have equally many
- * (the first ones take what is left over); where they differ, the piece with the most FLOPs has as few as can
- * be. Backward and update ops go where their layer is. What one piece makes and others read is sent once to
- * each and received before its first use; what is nobody's (sim/parallel/layers.h) each piece makes for
- * itself.
- *
- * A weight that several pieces read is on each of them. Where their gradients are added and they are equally
- * far apart an all_reduce does so, else one of them, which sends the sum back; then each updates its own.
+ * A weight that several pieces read exists on each of them. Their gradients are summed by an all_reduce if
+ * the pieces are equally far apart; otherwise one piece sums them and sends the sum back. Then each piece
+ * updates its own copy.
  *
  * Sends and receives carry LL_ATTR_PEER, the distance to the other device (0: the piece's own), and the phase
- * in which both happen: what is made going forward is received before the piece goes backward, what only
- * updates read is sent once a step, in the phase comm, and what updates make in the phase update. Of each
- * phase those between two pieces lie in the same order in both programs. Layers in parallel are the same with
- * one micro-batch. */
+ * in which both happen. A tensor of the forward pass is received before the piece's backward pass. A tensor
+ * that only updates read is sent once a step, in the phase comm; a tensor that updates make is sent in the
+ * phase update. Within a phase, the messages between two pieces have the same order in both programs.
+ * Parallel layers do the same with one micro-batch. */
 #ifndef LL_SIM_PARALLEL_CUT_H
 #define LL_SIM_PARALLEL_CUT_H
 

@@ -14,7 +14,8 @@
 #include "sim/parallel/stage_memory.h"
 #include "tracer/ir/trace.h"
 
-/* Time is what the end of all moves on with each op, so that the layers' times add up to the step's. */
+/* The costs of layers. The time of an op is the amount by which it advances the latest end of all ops so far,
+ * so the times of the layers add up to the step time. */
 
 /* Activations that are not kept for the backward pass; that are, come what may; that a layer which is
  * computed again makes anew. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor is here (of the replica's samples, for all experts), away (of all samples, for the replica's
- * experts) or the replica's own (of its experts). Products of what is own, away or went there happen away;
- * what is element by element happens where all it reads is; everything else happens here. What went from one
- * place to the other stays in both. */
+/* Expert parallelism. A tensor is in one of three places: here (the replica's samples, for all experts), away
+ * (all samples, for the replica's experts), or the replica's own (of its experts, such as their weights).
+ * GEMMs that read tensors which are own or away, or were sent there, happen away. Element-wise ops happen
+ * where all their inputs are. All other ops happen here. A tensor that was sent from one place to the other
+ * is in both from then on. */
 #include "sim/parallel/experts.h"
 
 #include "tracer/transform/rewrite.h"

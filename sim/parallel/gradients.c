@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From gradients the walk goes on through the ops that update: what is as long as a gradient and meets it
- * there belongs to the same weight. Twice, since some ops (the decay of weights) come before the gradient.
- * What so belongs together is a family; one in which an op is not done element by element stays whole. */
+/* Which tensors belong to a weight. From the gradients the walk follows the ops that update: a tensor with as
+ * many elements as a gradient that meets it there belongs to the same weight. The walk is done twice, since
+ * some ops (weight decay) come before the gradient. All tensors of a weight are a family; a family with an op
+ * that is not element-wise stays whole. */
 #include "sim/parallel/gradients.h"
 
 #include "sim/parallel/experts.h"

@@ -11,9 +11,10 @@
 #include "tracer/base/map.h"
 #include "tracer/transform/rewrite.h"
 
-/* A token is the kind of the op that begins a layer and the shape of its weight. The row of tokens is held
- * against itself at every distance; the distance at which most agree, without a gap and on other weights, is
- * that of layers. Time steps of a recurrent layer agree too, but on the same weights. */
+/* Layers by repetition. A token is the kind of the op that begins a layer and the shape of its weight. The
+ * sequence of tokens is compared with itself at every distance. The distance at which most tokens agree,
+ * without a gap and on different weights, is the length of a layer. Time steps of a recurrent layer agree
+ * too, but on the same weights. */
 
 enum { MOST_TOKENS = 4096 }; /* the search takes their square */
 

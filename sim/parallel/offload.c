@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is on the host is here a token, an empty tensor: its storage dies with the op that sends it away.
- * That op stands where the memory is needed, and the next op waits for it, though it may have begun long
- * before: its input was there. So memory is free when it is empty, however slow the way to the host.
- * Weights come as parts of sharded weights do (exchange_weights.c), only from elsewhere. */
+/* Offloading to the host. A tensor on the host is represented by a token, an empty tensor: the tensor's
+ * storage dies with the op that sends it away. That op stands where the memory is needed, and the next op
+ * waits for it; the transfer may start much earlier, as soon as its input exists. So the memory is free once
+ * the transfer is done, however slow the link is. Weights arrive like the parts of sharded weights
+ * (exchange_weights.c), but from the host. */
 #include "sim/parallel/offload.h"
 
 #include "sim/parallel/exchange_parts.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that are repeated together are a group: a layer, or an attention's middle. What a group makes and only
- * itself reads while going forward is inside of it; the first backward op that reads something inside sets
- * off the repetition. Tensors outside stay what they are, so groups may be repeated in any order. */
+/* Activation recomputation. Ops that are recomputed together are a group: a layer, or the middle of an
+ * attention. A tensor that a group makes and that only the group reads in the forward pass is inside the
+ * group; the first backward op that reads a tensor inside triggers the recomputation. Tensors outside do not
+ * change, so groups may be recomputed in any order. */
 #include "sim/parallel/recompute.h"
 
 #include "sim/parallel/holding.h"

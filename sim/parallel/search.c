@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the best plans: all combinations are estimated, the best by estimate are simulated in
+/* The search for the best plans: all combinations are estimated, and the best by estimate are simulated in
  * full.
  *
- * Loops, from what is dear to what is cheap: ways to share a product, micro-batches (a program and a replay
- * each), stages and chunks (the layers are divided), kinds of recomputation, stages of ZeRO, the host's
- * memory, buckets (a formula). */
+ * The loops go from expensive to cheap changes: tensor and context parallelism and micro-batches (a program
+ * and a replay for each), stages and chunks (the layers are divided), kinds of recomputation, ZeRO stages,
+ * offloading, bucket sizes (a formula). */
 #include "sim/parallel/search.h"
 
 #include "sim/parallel/layers.h"

@@ -2,9 +2,10 @@
 /* Tensor and sequence parallelism: op by op, the axis along which a rank's share is cut, and the shares and
  * collectives that follow.
  *
- * A product whose weight nobody has divided yet decides for it; one that makes the gradient of a divided
- * weight makes the share of it. Any other op takes the axis that costs the fewest bytes over links, given
- * what its inputs are already; of equals one along which something is divided, so that less is left to do. */
+ * A GEMM whose weight is not divided yet decides how to divide it. A GEMM that makes the gradient of a
+ * divided weight makes the matching share of the gradient. Any other op takes the axis that costs the fewest
+ * bytes over links, given the states of its inputs; among equal axes it prefers one along which something is
+ * already divided, which leaves less work per rank. */
 #include "sim/parallel/shard.h"
 
 #include <inttypes.h>

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program of one tensor-parallel rank: a share of the weights, and exchanges where ranks need each
+/* The program of one tensor-parallel rank: a share of the weights, and collectives where ranks need each
  * other's results (Shoeybi et al., Megatron-LM, 2019; Korthikanti et al., 2022; Xu et al., GSPMD, 2021).
  *
- * Every tensor is in one of three states: whole on each rank, divided along a dimension, or a part of a sum.
- * Weights decide. A product with a whole input divides its weight by columns (and its result with it), one
- * whose input is divided along the sum divides it by rows: its result is a part of a sum and is summed up by
- * an all_reduce before anything reads it but what is as well done before (additions, factors). Tables of
- * words are divided by words. Everything else follows its inputs: the heads of an attention, biases,
- * gradients, states of the optimizer. So a layer of a transformer has two all_reduce of its activations going
- * forward and two going backward, a cross entropy over divided words two of a number for each row.
+ * Every tensor is in one of three states: whole on each rank, divided along a dimension, or a term of a sum.
+ * Weights decide. A GEMM with a whole input divides its weight, and so its result, by columns. A GEMM whose
+ * input is divided along k divides its weight by rows; its result is a term of a sum. An all_reduce sums it
+ * before any op reads it, except for ops that can be done before the sum (additions, factors). Embedding
+ * tables are divided by tokens. Everything else follows its inputs: the heads of an attention, biases,
+ * gradients, optimizer states. So a transformer layer has two all_reduce of its activations in the forward
+ * pass and two in the backward pass; a cross entropy over a divided vocabulary has two of one number per row.
  *
- * With plan->sequence, sums are reduce_scattered along the steps of time, what lies between products works on
- * a share of them, and an all_gather comes before the next product; what was gathered going forward is
- * gathered once more going backward instead of being kept. With plan->expert besides each rank chooses
- * experts for its own steps of time and has a share of their places (as Megatron-core's token dispatcher;
- * where the places of an expert are no multiple of the ranks these are whole).
+ * With plan->sequence (sequence parallelism) sums are reduce_scattered along the time steps, ops between
+ * GEMMs work on a share of the steps, and an all_gather precedes the next GEMM; gathered tensors are gathered
+ * again in the backward pass instead of being kept. With plan->expert each rank also chooses experts for its
+ * own time steps and holds a share of their places (like Megatron-core's token dispatcher; where the places
+ * of an expert are no multiple of the ranks, they are whole).
  *
- * Where grouped queries have fewer key heads than there are ranks, each is copied to as many as it takes
- * (holding.h); what these add to the gradients of its weights is summed among them once a step.
+ * Where grouped queries have fewer key heads than ranks, each key head is copied to several ranks
+ * (holding.h); once a step these ranks sum their contributions to the gradients of its weights.
  *
- * What cannot be divided evenly stays whole, which is right but gains nothing, except heads and inner
- * features, and steps of time none of which come out even, which are complained about; words are divided
- * into shares of ceil(words / ranks). */
+ * A dimension that cannot be divided evenly stays whole, which is correct but saves nothing. Heads, FFN
+ * features, and time steps of which none divide evenly are refused with a complaint. A vocabulary is divided
+ * into shares of ceil(tokens / ranks). */
 #ifndef LL_SIM_PARALLEL_SHARD_H
 #define LL_SIM_PARALLEL_SHARD_H
 

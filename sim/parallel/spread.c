@@ -21,8 +21,9 @@
 #include "sim/parallel/together.h"
 #include "tracer/transform/rescale.h"
 
-/* Op by op. Forms and links are compared once for each pair of numbers that meet, remembered by one of them:
- * in programs that are the same, a number of one meets few of the other. */
+/* Whether two programs are the same, op by op. Forms and links are compared once for each pair of numbers
+ * that meet, and one of them remembers the other: in equal programs a number of one meets few numbers of the
+ * other. */
 
 static bool same_shape(const struct ll_shape *a, const struct ll_shape *b)
 {

@@ -8,8 +8,8 @@
 #include "sim/memory/footprint.h"
 #include "sim/parallel/spread.h"
 
-/* One walk over the ops, on which each rank has its own sum of what lives; then the footprint of the rank
- * whose sum was largest, as if nobody else had any storage. */
+/* The fullest of several ranks. One walk over the ops keeps the sum of live bytes of each rank; then follows
+ * the footprint of the rank with the largest sum, as if no other rank had any storage. */
 
 struct ranks {
     const struct ll_trace *trace;

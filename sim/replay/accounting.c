@@ -12,9 +12,9 @@
 #include "sim/replay/replay.h"
 #include "sim/replay/replay_parts.h"
 
-/* Who held it back: from the op that ended last we walk back along the ops that were waited for. Each op on
- * this chain began the moment the one before it ended, so their times add up to the whole, and what each
- * was spent on is a share of it. Ops off the chain held nobody back. */
+/* Bottlenecks. From the op that ended last, the walk goes back along the critical path: each op on it began
+ * when the one before it ended. So their times add up to the whole step, and the parts of each time are
+ * shares of the step. Ops off this path held nothing back. */
 
 static uint32_t last_to_end(const struct ll_result *result)
 {
