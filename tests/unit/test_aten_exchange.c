@@ -71,6 +71,8 @@ static void each_exchange_is_one_op(void **state)
                  {NOTE(11, "allreduce_coalesced", 30, 30, 4), LL_OP_ALL_REDUCE, 30, 30},
                  {NOTE(11, "reduce_scatter_tensor_coalesced", 40, 10, 4), LL_OP_REDUCE_SCATTER, 40, 10},
                  {NOTE(11, "all_to_all", 40, 40, 4), LL_OP_ALL_TO_ALL, 40, 40},
+                 {NOTE(11, "nccl:all_to_all", 40, 40, 4), LL_OP_ALL_TO_ALL, 40, 40},
+                 {NOTE(11, "ALLGATHER", 10, 40, 4), LL_OP_ALL_GATHER, 10, 40},
                  {NOTE(11, "broadcast", 40, 40, 4), LL_OP_BROADCAST, 40, 40},
                  {NOTE(11, "reduce", 40, 40, 4), LL_OP_REDUCE, 40, 40}};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
@@ -104,6 +106,14 @@ static void waiting_is_no_exchange_and_unknown_sizes_are_refused(void **state)
     c = import_events(OP("c10d::allreduce_", 10, 9, TAKES("[],[],[]", "'TensorList','',''")), false);
     assert_null(c.trace);
     assert_true(complained(&c, "c10d::allreduce_: the file does not say how much it exchanges"));
+    end_conversion(&c);
+    c = import_events(ADDMM(1, 5) "," NOTE(11, "rotate", 9, 9, 4), false);
+    assert_null(c.trace);
+    assert_true(complained(&c, "record_param_comms: nobody knows the exchange `rotate`"));
+    end_conversion(&c);
+    c = import_events(ADDMM(1, 5) "," OP("c10d::allreduce_", 10, 9, TAKES("[],[]", "'TensorList',''")), true);
+    assert_non_null(c.trace);
+    assert_true(warned(&c, "1 call whose sizes are not in the file is left out: c10d::allreduce_"));
     end_conversion(&c);
 }
 

@@ -61,6 +61,10 @@ static void steps_that_differ_are_named(void **state)
     assert_int_equal(c.trace->step_count, 4);
     assert_true(warned(&c, "unlike the other steps: ProfilerStep#9 (3 calls); ProfilerStep#7 has 2 calls"));
     end_conversion(&c);
+    c = import_fine(STEP(1, 100, 100) "," RELU(110) "," STEP(2, 200, 100) "," RELU(210) "," STEP(
+        3, 300, 100) "," EXP(310));
+    assert_true(warned(&c, "ProfilerStep#3 (1 call, others or of other shapes); ProfilerStep#1 has 1 call"));
+    end_conversion(&c);
 }
 
 /* The last one is but the beginning of the one before; where another is like it, it is whole. */
@@ -151,6 +155,11 @@ static void compiled_kernels_move_their_bytes(void **state)
     assert_null(c.trace);
     assert_true(complained(&c, "_my_kernel: nobody knows this operator"));
     end_conversion(&c);
+    c = import_fine(
+        ADDMM(5, 40) "," OP("triton_poi_fused_relu_0", 100, 20, "")); /* as PyTorch 2.0 writes it */
+    assert_int_equal(c.trace->op_count, 2);
+    assert_true(warned(&c, "1 call whose sizes are not in the file is left out: triton_poi_fused_relu_0"));
+    end_conversion(&c);
 }
 
 /* x[8,64] w[64,128] and what is added to it: 2 * 8 * 64 * 128 FLOP, as the shapes say. */
@@ -162,6 +171,10 @@ static void templates_for_products_are_products(void **state)
                        TAKES("[8,64],[64,128],[128],[8,128]", "'float','float','float','float'")));
     assert_int_equal(all_flops(c.trace), 2 * 8 * 64 * 128);
     assert_false(warned(&c, "unknown"));
+    end_conversion(&c);
+    c = import_fine(OP("triton_tem_fused_addmm_2", 5, 9,
+                       TAKES("[128],[8,64],[64,128],[8,128]", "'float','float','float','float'")));
+    assert_int_equal(all_flops(c.trace), 2 * 8 * 64 * 128);
     end_conversion(&c);
     c = import_fine(OP("triton_tem_fused_convolution_1", 5, 9,
                        TAKES("[8,4,9,9],[6,4,3,3],[8,6,7,7]", "'float','float','float'")));

@@ -127,7 +127,8 @@ ll_aten_rule ll_aten_EXCHANGE, ll_aten_NOTED_EXCHANGE;
 static const char no_sizes[] = "the file does not say how much it exchanges";
 
 /* The kind of an exchange by the name that a communicator gives it, in whatever way it writes that:
- * "_allgather_base", "all_gather"; LL_OP_COUNT: it only waits, or nobody knows it. */
+ * "_allgather_base", "all_gather", "nccl:all_gather", "ALLGATHER"; LL_OP_COUNT: it only waits, or nobody
+ * knows it. */
 static enum ll_op_kind kind_of(const char *name)
 {
     static const struct {
@@ -142,13 +143,17 @@ static enum ll_op_kind kind_of(const char *name)
                  {"scatter", LL_OP_DISTRIBUTE},
                  {"reduce", LL_OP_REDUCE},
                  {"send", LL_OP_SEND},
+                 {"isend", LL_OP_SEND},
                  {"recv", LL_OP_RECEIVE},
-                 {"barrier", LL_OP_BARRIER}};
+                 {"irecv", LL_OP_RECEIVE},
+                 {"barrier", LL_OP_BARRIER},
+                 {"monitoredbarrier", LL_OP_BARRIER}};
     char plain[32] = "";
     size_t length = 0;
-    for (; *name && length + 1 < sizeof plain; name++)
+    const char *library = strrchr(name, ':');
+    for (name = library ? library + 1 : name; *name && length + 1 < sizeof plain; name++)
         if (*name != '_')
-            plain[length++] = *name;
+            plain[length++] = *name >= 'A' && *name <= 'Z' ? (char)(*name + 'a' - 'A') : *name;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strncmp(plain, kinds[i].begins, strlen(kinds[i].begins)) == 0)
             return kinds[i].kind;
@@ -288,13 +293,21 @@ static const char *record_tensors(struct ll_aten *call, enum ll_op_kind kind,
     return trouble;
 }
 
-/* The next note of a communicator below the call, from place *at on; NULL: there is none. */
+/* Whether a note is of an exchange, known here or not: "coalesced" ends several that have notes of their own,
+ * and what only waits has no size. */
+static bool is_exchange(const struct ll_torch_exchange *told)
+{
+    bool sized = told->read_elements > 0 || told->written_elements > 0;
+    return !told->name || kind_of(told->name) != LL_OP_COUNT || (sized && !strstr(told->name, "coalesced"));
+}
+
+/* The next note of a communicator below the call, from place *at on, that does not only wait; NULL: there is
+ * none. */
 static const struct ll_torch_exchange *next_note(const struct ll_aten *call, uint64_t *at)
 {
     while (++*at <= call->below_count) {
         const struct ll_torch_node *node = call->node + *at;
-        if (node->thread == call->node->thread && node->exchange &&
-            (!node->exchange->name || kind_of(node->exchange->name) != LL_OP_COUNT))
+        if (node->thread == call->node->thread && node->exchange && is_exchange(node->exchange))
             return node->exchange;
     }
     return NULL;
@@ -331,19 +344,19 @@ const char *ll_aten_NOTED_EXCHANGE(struct ll_aten *call)
 {
     const struct ll_torch_exchange *told = call->node->exchange;
     const struct ll_torch_tensor *tensor = tensor_at(call, 0, 0);
-    const char *library = strchr(call->node->name, ':');
-    if (!told && library && kind_of(library + 1) != LL_OP_COUNT)
-        return tensor ? record_tensors(call, kind_of(library + 1), NULL, 0, 0) : no_sizes;
+    if (!told && kind_of(call->node->name) != LL_OP_COUNT)
+        return tensor ? record_tensors(call, kind_of(call->node->name), NULL, 0, 0) : no_sizes;
     if (!told)
         return NULL;
     if (!told->name)
         return tensor && ll_elements(&tensor->shape) > 0 ? "the file does not say which exchange it is"
                                                          : NULL;
     enum ll_op_kind kind = kind_of(told->name);
-    if (kind == LL_OP_COUNT)
-        return NULL;
-    bool sized = told->read_elements > 0 || told->written_elements > 0 || kind == LL_OP_BARRIER;
-    if (sized)
+    if (kind == LL_OP_COUNT) {
+        const char *why = ll_format(&call->import->arena, "nobody knows the exchange `%s`", told->name);
+        return !is_exchange(told) ? NULL : why ? why : ll_status_text(LL_NO_MEMORY);
+    }
+    if (told->read_elements > 0 || told->written_elements > 0 || kind == LL_OP_BARRIER)
         return record_exchange(call, kind, told, noted(told));
     return tensor ? record_tensors(call, kind, told, 0, 0) : no_sizes;
 }

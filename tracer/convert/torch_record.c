@@ -48,6 +48,8 @@ struct record {
     uint64_t covered_ns, opaque_ns; /* of nodes that became ops, and of those that nobody knows */
     struct ll_map opaque;           /* their names */
     uint64_t opaque_count;
+    struct ll_map sizeless; /* names of calls that nobody knows and whose sizes are not in the file */
+    uint64_t sizeless_count;
     const char *warned[MOST_WARNINGS]; /* keys and sentences, in turns */
     uint32_t warned_count;
 };
@@ -236,12 +238,13 @@ static bool takes_tensors(const struct ll_torch_node *node)
 }
 
 /* An operator without a row that does something; where nobody knows what comes out, one that takes tensors or
- * was measured. */
+ * was measured. Compiled kernels always do something. */
 static bool is_foreign(const struct record *r, uint64_t i)
 {
     const struct ll_torch_node *node = &r->nodes->at[i];
-    return !r->states[i].row && (is_operator(node->name) || is_compiled(node)) && node->input_count > 0 &&
-           !gives_back(node) && (node->outputs_known || takes_tensors(node) || node->duration_ns > 0);
+    bool operates = is_operator(node->name) && node->input_count > 0;
+    return !r->states[i].row && (operates || is_compiled(node)) && !gives_back(node) &&
+           (node->outputs_known || takes_tensors(node) || node->duration_ns > 0);
 }
 
 static struct ll_aten call_of(struct record *r, uint64_t i)
@@ -589,24 +592,33 @@ static bool find_moved(struct record *r, struct ll_aten *call, struct moved *mov
     return true;
 }
 
-/* Of the templates that torch.compile fills in for products the shapes tell which one it is: a, b, perhaps
- * more that goes into the result element by element, and the result. Whether it is one. */
+static bool multiply_to(const struct ll_shape *a, const struct ll_shape *b, const struct ll_shape *y)
+{
+    const unsigned rank = y->rank;
+    return (rank == 2 || rank == 3) && a->rank == rank && b->rank == rank &&
+           a->dim[rank - 2] == y->dim[rank - 2] && b->dim[rank - 1] == y->dim[rank - 1] &&
+           a->dim[rank - 1] == b->dim[rank - 2] &&
+           (rank == 2 || (a->dim[0] == y->dim[0] && b->dim[0] == y->dim[0]));
+}
+
+/* Of the templates that torch.compile fills in for products the shapes tell which one it is: a, b and the
+ * result; what comes before them (a bias) or behind goes into the result element by element. Whether it is
+ * one. */
 static bool record_template(struct ll_aten *call, const struct moved *moved)
 {
-    if (!starts(call->node->name, "triton_tem_") || moved->in_count < 2 || moved->out_count != 1)
+    uint32_t a = 0;
+    if (!starts(call->node->name, "triton_tem_") || moved->out_count != 1)
         return false;
-    const struct ll_shape *a = &moved->in[0].shape, *b = &moved->in[1].shape, *y = &moved->out[0];
-    const unsigned rank = y->rank;
-    bool product = (rank == 2 || rank == 3) && a->rank == rank && b->rank == rank &&
-                   a->dim[rank - 2] == y->dim[rank - 2] && b->dim[rank - 1] == y->dim[rank - 1] &&
-                   a->dim[rank - 1] == b->dim[rank - 2] &&
-                   (rank == 2 || (a->dim[0] == y->dim[0] && b->dim[0] == y->dim[0]));
-    return product &&
-           !ll_aten_do(call,
-                       &(struct ll_import_op){.kind = rank == 2 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
-                                              .in = moved->in,
-                                              .in_count = 2},
-                       NULL);
+    while (a + 1 < moved->in_count &&
+           !multiply_to(&moved->in[a].shape, &moved->in[a + 1].shape, &moved->out[0]))
+        a++;
+    return a + 1 < moved->in_count &&
+           !ll_aten_do(
+               call,
+               &(struct ll_import_op){.kind = moved->out[0].rank == 2 ? LL_OP_MATMUL : LL_OP_BATCH_MATMUL,
+                                      .in = moved->in + a,
+                                      .in_count = 2},
+               NULL);
 }
 
 /* Keeps a call of an operator that nobody knows, as moving its bytes; its name is the last part of its scope.
@@ -620,9 +632,16 @@ static const char *record_foreign(struct record *r, uint64_t i)
     struct ll_imported *out = ll_alloc(&r->import->arena, moved.out_count + 1u, sizeof *out);
     if (!out)
         return ll_status_text(LL_NO_MEMORY);
-    if (moved.out_count == 0 || record_template(&call, &moved))
+    const char *name = call.node->name;
+    if (moved.out_count == 0) {
+        r->sizeless_count++;
+        return ll_map_intern(&r->sizeless, name, strlen(name), NULL) == LL_NO_ID
+                   ? ll_status_text(LL_NO_MEMORY)
+                   : NULL;
+    }
+    if (record_template(&call, &moved))
         return NULL;
-    call.scope = within(r, call.scope, call.node->name);
+    call.scope = within(r, call.scope, name);
     const char *trouble = ll_aten_do(&call,
                                      &(struct ll_import_op){.kind = LL_OP_FOREIGN,
                                                             .in = moved.in,
@@ -632,7 +651,7 @@ static const char *record_foreign(struct record *r, uint64_t i)
                                      out);
     for (uint32_t o = 0; !trouble && o < moved.out_count; o++)
         ll_aten_give(&call, moved.written[o], out[o]);
-    if (!trouble && ll_map_intern(&r->opaque, call.node->name, strlen(call.node->name), NULL) == LL_NO_ID)
+    if (!trouble && ll_map_intern(&r->opaque, name, strlen(name), NULL) == LL_NO_ID)
         return ll_status_text(LL_NO_MEMORY);
     r->opaque_count += !trouble;
     r->opaque_ns = ll_add(r->opaque_ns, trouble ? 0 : call.node->duration_ns);
@@ -678,10 +697,19 @@ static void record_node(struct record *r, uint64_t i)
         r->covered_ns = ll_add(r->covered_ns, node->duration_ns);
 }
 
+static void add_names(struct ll_str *line, const struct ll_map *names)
+{
+    enum { NAMED = 4 };
+    for (uint32_t i = 0; i < names->count && i < NAMED; i++)
+        ll_str_addf(line, "%s%.*s", i ? ", " : "", (int)names->entries[i].length,
+                    (const char *)names->entries[i].bytes);
+    if (names->count > NAMED)
+        ll_str_addf(line, " and %" PRIu32 " more", names->count - NAMED);
+}
+
 /* What the trace says of what is in it and what is not: the share of the device's time first. */
 static void conclude(struct record *r)
 {
-    enum { NAMED = 4, MOST_FACTS = 4 + MOST_WARNINGS / 2 };
     struct ll_facts facts = {.arena = &r->import->arena};
     uint64_t all_ns = r->nodes->strange_ns;
     for (uint64_t i = 0; i < r->nodes->count; i++)
@@ -705,16 +733,22 @@ static void conclude(struct record *r)
                     r->opaque_count, r->opaque_count == 1 ? "" : "s", r->opaque.count,
                     r->opaque.count == 1 ? "" : "s", r->opaque_count == 1 ? "s" : "",
                     r->opaque_count == 1 ? "its" : "their");
-        for (uint32_t i = 0; i < r->opaque.count && i < NAMED; i++)
-            ll_str_addf(&line, "%s%.*s", i ? ", " : "", (int)r->opaque.entries[i].length,
-                        (const char *)r->opaque.entries[i].bytes);
-        if (r->opaque.count > NAMED)
-            ll_str_addf(&line, " and %" PRIu32 " more", r->opaque.count - NAMED);
+        add_names(&line, &r->opaque);
         if (all_ns > 0)
             ll_str_addf(&line, " (%.3g %% of the recorded device time)",
                         100 * (double)r->opaque_ns / (double)all_ns);
         facts.failed = facts.failed || line.failed;
         ll_facts_add(&facts, "warning.opaque", "%s", line.failed ? "" : line.text);
+        ll_str_release(&line);
+    }
+    if (r->sizeless_count > 0) {
+        struct ll_str line = {0};
+        ll_str_addf(&line,
+                    "%" PRIu64 " call%s whose sizes are not in the file %s left out: ", r->sizeless_count,
+                    r->sizeless_count == 1 ? "" : "s", r->sizeless_count == 1 ? "is" : "are");
+        add_names(&line, &r->sizeless);
+        facts.failed = facts.failed || line.failed;
+        ll_facts_add(&facts, "warning.sizeless", "%s", line.failed ? "" : line.text);
         ll_str_release(&line);
     }
     for (uint32_t i = 0; i + 1 < r->warned_count; i += 2)
@@ -750,6 +784,7 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     ll_map_release(&r.sequences);
     ll_map_release(&r.refused);
     ll_map_release(&r.opaque);
+    ll_map_release(&r.sizeless);
     free(r.sequence_scopes);
     free(r.states);
     return done && import->status == LL_OK && import->diags->count == before;

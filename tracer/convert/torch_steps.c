@@ -296,16 +296,18 @@ static void describe(const struct ll_torch_marks *marks, uint64_t outside, const
         const struct ll_torch_mark *mark = &marks->at[i];
         if (!mark->kept || mark->look == usual->look || differing++ >= NAMED)
             continue;
-        ll_str_addf(line, "%s%s (%" PRIu64 " calls)",
+        ll_str_addf(line, "%s%s (%" PRIu64 " call%s%s)",
                     differing > 1  ? ", "
                     : line->length ? "; unlike the other steps: "
                                    : "unlike the other steps: ",
-                    mark->name, mark->calls);
+                    mark->name, mark->calls, mark->calls == 1 ? "" : "s",
+                    mark->calls == usual->calls ? ", others or of other shapes" : "");
     }
     if (differing > NAMED)
         ll_str_addf(line, " and %" PRIu64 " more", differing - NAMED);
     if (differing)
-        ll_str_addf(line, "; %s has %" PRIu64 " calls", usual->name, usual->calls);
+        ll_str_addf(line, "; %s has %" PRIu64 " call%s", usual->name, usual->calls,
+                    usual->calls == 1 ? "" : "s");
 }
 
 /* Which of the marks are steps. */
