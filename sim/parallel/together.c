@@ -241,13 +241,15 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
     return together;
 }
 
-/* All ranks' ops one behind the other: how long each takes by itself. */
+/* All ranks' ops one behind the other: how long each takes by itself. They are on the machine's first devices,
+ * and no others exchange beside them. */
 static const struct ll_result *replay_apart(const struct ll_prepared *prepared,
                                             const struct ll_machine *machine,
                                             struct ll_remembered *remembered, struct ll_arena *arena,
                                             struct ll_diags *diags)
 {
-    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &remembered->prices);
+    struct ll_exchanges *exchanges =
+        ll_exchanges_new(machine, ll_trace_ranks(prepared->trace), &remembered->prices);
     const struct ll_among among = {.exchanges = exchanges, .memo = &remembered->costs, .apart = true};
     ll_memo_turn(&remembered->costs, machine);
     const struct ll_result *result =

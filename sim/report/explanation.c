@@ -60,8 +60,11 @@ static void explain_messages(const struct ll_report *report, uint32_t seq, const
     asked.first = price->first;
     asked.span = price->span;
     struct ll_prices prices = {0};
-    struct ll_exchanges *exchanges = ll_exchanges_new(
-        report->result->machine, report->parallel ? report->parallel->spread->sizes.devices : 0, &prices);
+    const uint32_t ranks = ll_trace_ranks(report->result->prepared->trace);
+    const uint64_t devices = report->parallel ? report->parallel->spread->sizes.devices
+                             : ranks > 1      ? ranks
+                                              : 0;
+    struct ll_exchanges *exchanges = ll_exchanges_new(report->result->machine, devices, &prices);
     why->failed |= !exchanges;
     if (exchanges)
         ll_exchanges_tell(exchanges, &asked, price, why);

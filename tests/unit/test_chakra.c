@@ -541,7 +541,7 @@ static void what_cannot_be_is_named(void **state)
     static const struct {
         uint64_t id, dep;
         const char *words;
-    } wrongs[] = {{1, 9, "node 1: it waits for a node that is not there"},
+    } wrongs[] = {{1, 9, "node 1: it takes data of node 9, which is not in the file"},
                   {1, 1, "1 nodes wait for each other, or for such"},
                   {0, 0, "node 0: there is another one with this id"}};
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {

@@ -130,6 +130,26 @@ static void a_message_is_of_ranks_that_send_alone(void **state)
     close_scene(&scene);
 }
 
+/* Of six devices two are ranks of the trace. Groups of two on all six would have one that lies on both nodes. */
+static void a_sum_is_of_ranks_alone(void **state)
+{
+    (void)state;
+    static const char nodes[] =
+        "name: slow\nclock: 1GHz\nunits:\n  - {name: array, model: matrix, macs: {f32: 1}}\n"
+        "  - {name: simd, model: vector, lanes: 1000, flops: {f32: 1000}}\n"
+        "memory:\n  - {name: dram, size: 16GiB, bandwidth: 1000TB/s}\nnetwork:\n"
+        "  - {name: node, topology: switch, devices: 3, bandwidth: 4MB/s}\n"
+        "  - {name: between, topology: switch, devices: 2, bandwidth: 1MB/s}\n"
+        "software: {collectives: direct}\n";
+    const struct line lines[] = {{LL_OP_ALL_REDUCE, 0, -1}, {LL_OP_ALL_REDUCE, 1, -1}};
+    struct scene scene = open_lines_on(lines, 2, nodes);
+    const struct ll_together *together = replay(&scene);
+    assert_non_null(together);
+    assert_near(together->result->time_s, 1, 1e-3); /* 2 (M / 2) / B */
+    assert_int_equal(together->result->prices[scene.trace->ops[0].form].groups, 1);
+    close_scene(&scene);
+}
+
 /* Rank 1 comes to the sum a second late; it takes 2 (M / 2) / B = 1 s. */
 static void a_sum_waits_for_the_slowest(void **state)
 {
@@ -226,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_of_ranks_that_send_alone),
+        cmocka_unit_test(a_sum_is_of_ranks_alone),
         cmocka_unit_test(ranks_run_side_by_side_and_wait),
         cmocka_unit_test(a_sum_waits_for_the_slowest),
         cmocka_unit_test(ops_may_be_as_long_as_recorded),

@@ -102,7 +102,10 @@ static bool find_deps(struct ll_import *import, struct chakra_file *file, const 
             else if (order)
                 file->dropped++;
             else
-                right = complain(import, file, "it waits for a node that is not there", file->nodes[i].id);
+                right = ll_complain(import->diags, (struct ll_place){.file = file->input->path},
+                                    "node %" PRIu64 ": it takes data of node %" PRIu64
+                                    ", which is not in the file",
+                                    file->nodes[i].id, id);
         }
         *count += deps ? 0 : several;
     }

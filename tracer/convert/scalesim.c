@@ -244,7 +244,8 @@ static bool read_row(struct reading *reading, const struct ll_csv_field *fields,
     }
     if (v[STRIDE_W] == 0)
         v[STRIDE_W] = v[STRIDE_H];
-    if (reading->place[STRIDE_W] + 1 == count && v[STRIDE_W] != v[STRIDE_H])
+    bool named = reading->told >> STRIDE_W & 1;
+    if (!named && reading->place[STRIDE_W] + 1 == count && v[STRIDE_W] != v[STRIDE_H])
         return complain(reading, &fields[reading->place[STRIDE_W]],
                         "SCALE-Sim drops a field without a comma behind it, and would take the other stride; "
                         "end the row with a comma");
@@ -309,10 +310,16 @@ static void read_header(struct reading *reading, const struct ll_csv_field *fiel
             complain(reading, &fields[0], what ? what : "a column is missing");
         }
     }
-    for (size_t i = 1; i < count && reading->notes; i++)
-        if (!owner[i] && trimmed(reading, &fields[i])[0])
-            ll_complain(reading->notes, ll_csv_place(&reading->csv, &fields[i]),
-                        "no column `%.40s` is known here; it is left out", trimmed(reading, &fields[i]));
+    for (size_t i = 1; i < count && reading->notes; i++) {
+        const char *name = trimmed(reading, &fields[i]);
+        struct ll_place place = ll_csv_place(&reading->csv, &fields[i]);
+        if (!owner[i] && *name)
+            ll_complain(reading->notes, place, "no column `%.40s` is known here; it is left out", name);
+        else if (*name && !(reading->told >> (owner[i] - 1) & 1))
+            ll_complain(reading->notes, place,
+                        "no column `%.40s` is known here; by its place it is taken for the %s", name,
+                        columns[owner[i] - 1].title);
+    }
 }
 
 static void read_rows(struct reading *reading)
