@@ -118,6 +118,22 @@ static const struct {
      1,
      0,
      0,
+     "no column `x` is known here; by its place it is taken for the ifmap width"},
+    {"Num Filter,Channels,Filter Width,Filter Height,IFMAP Width,IFMAP Height,Strides,Layer name\n"
+     "128,64,1,3,28,56,2,L\n",
+     false,
+     {56, 28, 3, 1, 64, 128, 2, 2},
+     1,
+     0,
+     0,
+     NULL},
+    {"Name,Input Height,Input Width,Kernel Height,Kernel Width,Channels,Filters,Stride Height,Stride Width\n"
+     "L,56,28,3,1,64,128,2,3\n",
+     false,
+     {56, 28, 3, 1, 64, 128, 2, 3},
+     1,
+     0,
+     0,
      NULL},
 };
 

@@ -33,7 +33,7 @@ enum {
     SPARSITY,
     COLUMNS
 };
-enum { PRODUCTS = 1, CONVS = 2, NOWHERE = 0 };
+enum { PRODUCTS = 1, CONVS = 2, NOWHERE = INT32_MAX };
 static const struct {
     int of;       /* which topologies have it */
     size_t place; /* in the row when nobody names it, behind the layer's name; NOWHERE: not there then */
@@ -61,6 +61,7 @@ struct reading {
     struct ll_arena *arena;
     struct ll_diags *notes; /* NULL: nobody listens */
     bool products;
+    size_t name_place;     /* of the layer's name in a row */
     size_t place[COLUMNS]; /* of the row's fields; NOWHERE */
     unsigned told;         /* columns that the header names, a bit each */
     size_t named;          /* fields that the header has */
@@ -133,10 +134,10 @@ static bool fits_in(struct reading *reading, const struct ll_csv_field *fields, 
                     what ? what : "the filter is larger than the ifmap");
 }
 
-static bool add_layer(struct reading *reading, const struct ll_csv_field *fields,
+static bool add_layer(struct reading *reading, const struct ll_csv_field *fields, size_t count,
                       struct ll_scalesim_layer layer)
 {
-    layer.name = trimmed(reading, &fields[0]);
+    layer.name = reading->name_place < count ? trimmed(reading, &fields[reading->name_place]) : "";
     layer.copies = 1;
     layer.line = reading->csv.line;
     if (!reading->products && strstr(layer.name, "DP")) {
@@ -192,9 +193,9 @@ static const struct ll_csv_field *look_behind(struct reading *reading, const str
 {
     const struct ll_csv_field *sparsity = NULL;
     struct ll_pattern zeros;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *text = trimmed(reading, &fields[i]);
-        bool claimed = i < reading->named || !*text;
+        bool claimed = i == reading->name_place || i < reading->named || !*text;
         for (size_t c = 0; c < COLUMNS; c++)
             claimed = claimed || (reading->place[c] == i && !is_note(reading, c, &fields[i]));
         if (!claimed && ll_pattern_parse(text, &zeros)) {
@@ -240,7 +241,7 @@ static bool read_row(struct reading *reading, const struct ll_csv_field *fields,
         layer.in_w = layer.filter_w = v[K];
         layer.filter_h = layer.channels = layer.stride_h = layer.stride_w = 1;
         layer.filters = v[N];
-        return add_layer(reading, fields, layer);
+        return add_layer(reading, fields, count, layer);
     }
     if (v[STRIDE_W] == 0)
         v[STRIDE_W] = v[STRIDE_H];
@@ -259,18 +260,39 @@ static bool read_row(struct reading *reading, const struct ll_csv_field *fields,
     layer.filters = v[FILTERS];
     layer.stride_h = v[STRIDE_H];
     layer.stride_w = v[STRIDE_W];
-    return add_layer(reading, fields, layer);
+    return add_layer(reading, fields, count, layer);
+}
+
+enum { LONGEST = 24 };
+
+/* Letters and digits of a name of a header, the letters small. */
+static void plain_name(const char *name, size_t length, char letters[LONGEST])
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < length; i++)
+        if (isalnum((unsigned char)name[i]) && kept + 1 < LONGEST)
+            letters[kept++] = (char)tolower((unsigned char)name[i]);
+    letters[kept] = '\0';
+}
+
+/* Where the layers' names stand: in the first field, unless the header says otherwise. */
+static size_t find_name(const struct ll_csv_field *fields, size_t count)
+{
+    char letters[LONGEST];
+    for (size_t i = 0; i < count; i++) {
+        plain_name(fields[i].text, strlen(fields[i].text), letters);
+        if (strcmp(letters, "layername") == 0 || strcmp(letters, "layer") == 0 ||
+            strcmp(letters, "name") == 0)
+            return i;
+    }
+    return 0;
 }
 
 /* The column that a name of a header means, of these topologies; COLUMNS when it is not known. */
 static size_t column_named(const char *name, size_t length, int of)
 {
-    char letters[24];
-    size_t kept = 0;
-    for (size_t i = 0; i < length; i++)
-        if (isalnum((unsigned char)name[i]) && kept + 1 < sizeof letters)
-            letters[kept++] = (char)tolower((unsigned char)name[i]);
-    letters[kept] = '\0';
+    char letters[LONGEST];
+    plain_name(name, length, letters);
     for (size_t c = 0; c < COLUMNS; c++)
         for (size_t i = 0; columns[c].of & of && columns[c].names[i]; i++)
             if (strcmp(columns[c].names[i], letters) == 0)
@@ -288,8 +310,12 @@ static void read_header(struct reading *reading, const struct ll_csv_field *fiel
         reading->failed = true;
         return;
     }
-    for (size_t i = 1; i < count; i++) {
-        size_t column = column_named(fields[i].text, strlen(fields[i].text), of);
+    reading->name_place = count > 0 ? find_name(fields, count) : 0;
+    for (size_t c = 0; c < COLUMNS; c++)
+        reading->place[c] = NOWHERE;
+    for (size_t i = 0; i < count; i++) {
+        size_t column =
+            i == reading->name_place ? COLUMNS : column_named(fields[i].text, strlen(fields[i].text), of);
         if (column < COLUMNS && reading->place[column] != NOWHERE)
             complain(reading, &fields[i], "there are two columns of this name");
         if (column < COLUMNS) {
@@ -310,9 +336,11 @@ static void read_header(struct reading *reading, const struct ll_csv_field *fiel
             complain(reading, &fields[0], what ? what : "a column is missing");
         }
     }
-    for (size_t i = 1; i < count && reading->notes; i++) {
+    for (size_t i = 0; i < count && reading->notes; i++) {
         const char *name = trimmed(reading, &fields[i]);
         struct ll_place place = ll_csv_place(&reading->csv, &fields[i]);
+        if (i == reading->name_place)
+            continue;
         if (!owner[i] && *name)
             ll_complain(reading->notes, place, "no column `%.40s` is known here; it is left out", name);
         else if (*name && !(reading->told >> (owner[i] - 1) & 1))
