@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/cli/command.h"
@@ -118,7 +120,8 @@ static int export_to(const struct ll_format *format, struct ll_export *request, 
     const char *part = ll_path_beside(arena, path);
     request->file = part ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (request->file < 0)
-        return ll_failed("%s: %s", path, part ? strerror(errno) : "memory ran out");
+        return ll_failed("%s: %s", path,
+                         ll_status_text(part ? ll_status_of(errno, LL_CANNOT_OPEN) : LL_NO_MEMORY));
     int status = ll_run_export(format, request, path);
     if (close(request->file) != 0 && status == LL_DONE)
         status = ll_failed("%s: %s", path, strerror(errno));
@@ -272,6 +275,11 @@ static int summarise_text(const char *path, const struct ll_trace *trace, const 
 static int summarise(const struct ll_args *args, const char *path)
 {
     int status;
+    struct stat file;
+    if (stat(path, &file) == 0 && !S_ISREG(file.st_mode)) {
+        fprintf(stderr, "%s: written; no summary, since it cannot be read again\n", path);
+        return LL_DONE;
+    }
     struct ll_trace *trace = ll_load_trace(path, &status);
     if (!trace)
         return status;

@@ -329,7 +329,7 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
     else if (trace->lost_frames || trace->lost_bytes || trace->lost_ops)
         add_losses(trace, out);
     else
-        ll_str_add(out, "cut off: the recorder was stopped, what it had not yet written is missing");
+        ll_str_add(out, "cut off: the recorder was stopped, or the end of the file is missing");
     ll_str_addf(out, "; %" PRIu64 " op%s in %" PRIu64 " complete step%s can be used", trace->op_count,
                 ll_plural(trace->op_count), steps, ll_plural(steps));
     return is_whole(trace);

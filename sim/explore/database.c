@@ -150,6 +150,13 @@ static int take(struct ll_lock *lock)
     }
 }
 
+/* What a database cannot be: its pages are read and written in any order, and a pipe would keep us waiting. */
+static bool is_pipe_or_device(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
 struct ll_lock *ll_lock_take(const char *path, enum ll_status *status, struct ll_diags *diags)
 {
     struct ll_lock *lock = calloc(1, sizeof *lock);
@@ -157,7 +164,7 @@ struct ll_lock *ll_lock_take(const char *path, enum ll_status *status, struct ll
     if (lock) {
         lock->file = -1;
         ll_str_addf(&lock->path, "%s.lock", path);
-        error = lock->path.failed ? ENOMEM : take(lock);
+        error = lock->path.failed ? ENOMEM : is_pipe_or_device(path) ? ENOTBLK : take(lock);
     }
     *status = error == 0 || error == EWOULDBLOCK ? LL_OK : ll_status_of(error, LL_CANNOT_WRITE);
     if (error == 0)
@@ -501,6 +508,8 @@ uint64_t ll_cell_count(const struct ll_query *query, int column)
 
 static enum ll_status try_reading(const char *path)
 {
+    if (is_pipe_or_device(path))
+        return LL_IS_DEVICE;
     FILE *file = fopen(path, "rb");
     if (!file)
         return ll_status_of(errno, LL_CANNOT_OPEN);
@@ -555,6 +564,8 @@ bool ll_store_discardable(const char *path, struct ll_diags *diags)
     struct stat there;
     if (lstat(path, &there) != 0)
         return true;
+    if (is_pipe_or_device(path))
+        return ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(LL_IS_DEVICE));
     struct ll_database *database = ll_database_open(path, false);
     struct ll_query *query =
         database ? ll_query_new(database, "SELECT count(*) = 0 OR total(name = 'provenance') > 0"

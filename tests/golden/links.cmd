@@ -44,3 +44,15 @@ for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
     echo "$closed: status $?"
     leadline verify closed.llt
 done
+
+# What is no ordinary file is written in place, and not read again; a database cannot be one, and none is waited for.
+mkfifo pipe
+cat pipe >through.llt &
+leadline import csv elsewhere/exported.csv -o pipe 2>&1
+wait
+leadline verify through.llt
+for words in "sweep sweep.yaml -o pipe" "sweep sweep.yaml -o /dev/null" "pareto pipe" "merge pipe -o m.db"; do
+    # shellcheck disable=SC2086 # words are meant to be split
+    timeout 60 leadline $words 2>&1
+    echo "$words: status $?"
+done

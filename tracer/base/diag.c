@@ -32,7 +32,7 @@ enum ll_status ll_status_of(int error, enum ll_status otherwise)
     } meanings[] = {{ENOMEM, LL_NO_MEMORY}, {ENOENT, LL_NO_FILE},   {ENOTDIR, LL_NO_FILE},
                     {EISDIR, LL_IS_FOLDER}, {EACCES, LL_FORBIDDEN}, {EPERM, LL_FORBIDDEN},
                     {EROFS, LL_FORBIDDEN},  {ENOSPC, LL_DISK_FULL}, {EDQUOT, LL_DISK_FULL},
-                    {EFBIG, LL_DISK_FULL}};
+                    {EFBIG, LL_DISK_FULL},  {ENOTBLK, LL_IS_DEVICE}};
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (meanings[i].error == error)
             return meanings[i].status;

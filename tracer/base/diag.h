@@ -15,7 +15,7 @@
     X(CANNOT_OPEN, "the file cannot be opened")                                                              \
     X(NO_FILE, "there is no such file or folder")                                                            \
     X(IS_FOLDER, "this is a folder")                                                                         \
-    X(IS_DEVICE, "this is a device, not a file")                                                             \
+    X(IS_DEVICE, "this is a pipe or a device, not an ordinary file")                                         \
     X(FORBIDDEN, "permission is denied")                                                                     \
     X(CANNOT_READ, "the file cannot be read")                                                                \
     X(CANNOT_WRITE, "the file cannot be written")                                                            \

@@ -752,7 +752,7 @@ bool ll_build_finish(struct ll_trace_build *build)
     trace->lost_ops = total - trace->op_count;
     trace->lost_bytes = build->walk->lost_bytes;
     trace->lost_frames = build->walk->lost_frames;
-    trace->closed = build->ended || build->walk->index;
+    trace->closed = build->walk->index; /* what comes last */
     return true;
 }
 
