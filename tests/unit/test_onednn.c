@@ -333,7 +333,7 @@ static void what_a_partition_consists_of_counts_once(void **state)
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 4);
     assert_int_equal(c.trace->forms[c.trace->ops[3].form].view.kind, LL_OP_CAUSAL_ATTENTION);
-    assert_true(complained(&c, "1 lines of graphs are passed over"));
+    assert_true(complained(&c, "1 line of graphs passed over"));
     end_conversion(&c);
 }
 

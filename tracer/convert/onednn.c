@@ -427,8 +427,9 @@ static void note_passed_over(struct ll_dnnl_log *log)
 {
     if (log->passed_over > 0 && log->import->notes)
         ll_complain(log->import->notes, (struct ll_place){.file = log->import->inputs[0].path},
-                    "%" PRIu64 " lines of graphs are passed over: the primitives before them are theirs",
-                    log->passed_over);
+                    "%" PRIu64
+                    " line%s of graphs passed over: the primitives before have told what is in them",
+                    log->passed_over, log->passed_over == 1 ? "" : "s");
 }
 
 static bool begin(struct ll_dnnl_log *log, bool trains)
