@@ -150,7 +150,7 @@ static int take(struct ll_lock *lock)
     }
 }
 
-/* What a database cannot be: its pages are read and written in any order, and a pipe would keep us waiting. */
+/* What no database can be: its pages are read and written in any order; a pipe would keep us waiting. */
 static bool is_pipe_or_device(const char *path)
 {
     struct stat there;

@@ -241,8 +241,8 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
     return together;
 }
 
-/* All ranks' ops one behind the other: how long each takes by itself. They are on the machine's first devices,
- * and no others exchange beside them. */
+/* All ranks' ops one behind the other: how long each takes by itself. They are on the machine's first
+ * devices, and no others exchange beside them. */
 static const struct ll_result *replay_apart(const struct ll_prepared *prepared,
                                             const struct ll_machine *machine,
                                             struct ll_remembered *remembered, struct ll_arena *arena,

@@ -113,7 +113,7 @@ static void waiting_is_no_exchange_and_unknown_sizes_are_refused(void **state)
     end_conversion(&c);
     c = import_events(ADDMM(1, 5) "," OP("c10d::allreduce_", 10, 9, TAKES("[],[]", "'TensorList',''")), true);
     assert_non_null(c.trace);
-    assert_true(warned(&c, "1 call whose sizes are not in the file is left out: c10d::allreduce_"));
+    assert_true(warned(&c, "1 call is left out, whose sizes are not in the file: c10d::allreduce_"));
     end_conversion(&c);
 }
 

@@ -130,7 +130,7 @@ static void a_message_is_of_ranks_that_send_alone(void **state)
     close_scene(&scene);
 }
 
-/* Of six devices two are ranks of the trace. Groups of two on all six would have one that lies on both nodes. */
+/* Of six devices two are ranks of the trace. Of groups of two on all six, one would lie on both nodes. */
 static void a_sum_is_of_ranks_alone(void **state)
 {
     (void)state;

@@ -158,7 +158,7 @@ static void compiled_kernels_move_their_bytes(void **state)
     c = import_fine(
         ADDMM(5, 40) "," OP("triton_poi_fused_relu_0", 100, 20, "")); /* as PyTorch 2.0 writes it */
     assert_int_equal(c.trace->op_count, 2);
-    assert_true(warned(&c, "1 call whose sizes are not in the file is left out: triton_poi_fused_relu_0"));
+    assert_true(warned(&c, "1 call is left out, whose sizes are not in the file: triton_poi_fused_relu_0"));
     end_conversion(&c);
 }
 

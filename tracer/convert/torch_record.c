@@ -48,7 +48,7 @@ struct record {
     uint64_t covered_ns, opaque_ns; /* of nodes that became ops, and of those that nobody knows */
     struct ll_map opaque;           /* their names */
     uint64_t opaque_count;
-    struct ll_map sizeless; /* names of calls that nobody knows and whose sizes are not in the file */
+    struct ll_map sizeless; /* names of unknown calls whose sizes are not in the file */
     uint64_t sizeless_count;
     const char *warned[MOST_WARNINGS]; /* keys and sentences, in turns */
     uint32_t warned_count;
@@ -601,9 +601,8 @@ static bool multiply_to(const struct ll_shape *a, const struct ll_shape *b, cons
            (rank == 2 || (a->dim[0] == y->dim[0] && b->dim[0] == y->dim[0]));
 }
 
-/* Of the templates that torch.compile fills in for products the shapes tell which one it is: a, b and the
- * result; what comes before them (a bias) or behind goes into the result element by element. Whether it is
- * one. */
+/* The shapes tell which product a template of torch.compile computes: of a and b; what else there is, a bias
+ * before them or others behind, goes into the result element by element. Whether it is one. */
 static bool record_template(struct ll_aten *call, const struct moved *moved)
 {
     uint32_t a = 0;
@@ -635,9 +634,8 @@ static const char *record_foreign(struct record *r, uint64_t i)
     const char *name = call.node->name;
     if (moved.out_count == 0) {
         r->sizeless_count++;
-        return ll_map_intern(&r->sizeless, name, strlen(name), NULL) == LL_NO_ID
-                   ? ll_status_text(LL_NO_MEMORY)
-                   : NULL;
+        bool kept = ll_map_intern(&r->sizeless, name, strlen(name), NULL) != LL_NO_ID;
+        return kept ? NULL : ll_status_text(LL_NO_MEMORY);
     }
     if (record_template(&call, &moved))
         return NULL;
@@ -744,8 +742,8 @@ static void conclude(struct record *r)
     if (r->sizeless_count > 0) {
         struct ll_str line = {0};
         ll_str_addf(&line,
-                    "%" PRIu64 " call%s whose sizes are not in the file %s left out: ", r->sizeless_count,
-                    r->sizeless_count == 1 ? "" : "s", r->sizeless_count == 1 ? "is" : "are");
+                    "%" PRIu64 " call%s left out, whose sizes are not in the file: ", r->sizeless_count,
+                    r->sizeless_count == 1 ? " is" : "s are");
         add_names(&line, &r->sizeless);
         facts.failed = facts.failed || line.failed;
         ll_facts_add(&facts, "warning.sizeless", "%s", line.failed ? "" : line.text);
