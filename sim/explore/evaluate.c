@@ -630,27 +630,59 @@ void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *bas
         refuse(evaluator, worker, base);
 }
 
+/* Whether lanes do what this machine's arrays cannot, in a workload at a point; the sentence in *out. */
+static bool warn_of_lanes(struct ll_evaluator *evaluator, size_t w, const struct ll_machine *machine,
+                          const uint32_t *point, struct ll_str *out)
+{
+    struct worker *worker = &evaluator->workers[0];
+    const struct ll_workload_variant *variant = ll_variants_get(evaluator->variants, w, point);
+    struct ll_readings measured;
+    const struct ll_result *result = machine && may_run(variant, machine, &worker->diags)
+                                         ? replay_one(variant, machine, worker, &measured)
+                                         : NULL;
+    bool warned = result && ll_say_lanes_for_type(result, out);
+    ll_diags_release(&worker->diags);
+    return warned;
+}
+
+/* The values of an axis with which lanes do so, the other axes at their first: the sentence of the first of
+ * them, and where that is. Numbers change how fast a unit is, not what it can do. */
+static bool warn_of_values(struct ll_evaluator *evaluator, size_t w, const struct ll_space_axis *axis,
+                           struct ll_str *where, struct ll_str *sentence)
+{
+    size_t a = (size_t)(axis - evaluator->space->axes);
+    uint32_t point[LL_MOST_AXES] = {0}, warned = 0;
+    if (!on_machine(axis) || axis->ordered)
+        return false;
+    for (; point[a] < axis->value_count; point[a]++) {
+        struct ll_str other = {0};
+        const struct ll_machine *machine = machine_of(evaluator, &evaluator->workers[0], point);
+        if (warn_of_lanes(evaluator, w, machine, point, warned ? &other : sentence) && !warned++)
+            ll_str_addf(where, " with %s %s", axis->path, axis->values[point[a]].text);
+        ll_str_release(&other);
+    }
+    if (warned > 1)
+        ll_str_addf(where, " and %" PRIu32 " more of its values", warned - 1);
+    return warned > 0;
+}
+
 bool ll_evaluator_warn(struct ll_evaluator *evaluator, struct ll_str *out)
 {
     static const uint32_t first[LL_MOST_AXES] = {0};
     const struct ll_space *space = evaluator->space;
-    struct worker *worker = &evaluator->workers[0];
     bool any = false;
     for (size_t w = 0; w < space->workload_count; w++) {
-        const struct ll_workload_variant *variant = ll_variants_get(evaluator->variants, w, first);
-        struct ll_readings measured;
-        struct ll_str sentence = {0};
-        const struct ll_result *result = may_run(variant, space->machine, &worker->diags)
-                                             ? replay_one(variant, space->machine, worker, &measured)
-                                             : NULL;
-        if (result && ll_say_lanes_for_type(result, &sentence)) {
-            ll_str_addf(out, "%s%s on %s, %s", any ? "; " : "", space->workloads[w].name, space->base,
-                        sentence.text);
-            any = true;
-        }
-        out->failed |= sentence.failed;
+        struct ll_str where = {0}, sentence = {0};
+        bool warned = warn_of_lanes(evaluator, w, space->machine, first, &sentence);
+        for (size_t a = 0; !warned && a < space->axis_count; a++)
+            warned = warn_of_values(evaluator, w, &space->axes[a], &where, &sentence);
+        if (warned)
+            ll_str_addf(out, "%s%s on %s%s, %s", any ? "; " : "", space->workloads[w].name, space->base,
+                        where.length ? where.text : "", sentence.text);
+        any |= warned;
+        out->failed |= where.failed || sentence.failed;
+        ll_str_release(&where);
         ll_str_release(&sentence);
-        ll_diags_release(&worker->diags);
     }
     return any;
 }

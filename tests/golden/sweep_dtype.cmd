@@ -58,3 +58,10 @@ leadline pareto lanes.db --html lanes.html && grep -o 'Warning: [^<]*' lanes.htm
 echo 'dtype: int8' >>lanes.yaml
 leadline sweep lanes.yaml -o lanes.db 2>&1
 leadline sweep lanes.yaml -o lanes.db --fresh | tail -n +2
+# One that only some of the points deserve.
+sed -i 's/macs: {int8: 1}/macs: {f32: 1}/' int8.yaml
+printf '%s\n' 'base: int8.yaml' "traces: [$PWD/traces/alexnet_infer_b1.llt]" \
+    'vary: {units.array.rows: [32, 64], units.array.macs: [{f32: 1}, {int8: 1}, {f16: 1}]}' \
+    'objectives: [min time_s]' >some.yaml
+leadline sweep some.yaml -o some.db | tail -n +2
+leadline pareto some.db | head -2
