@@ -369,7 +369,10 @@ static bool read_all(struct reader *r)
     r->base = r->results ? query(r, "SELECT * FROM base ORDER BY workload") : NULL;
     if (!r->base)
         return false;
-    if (ll_query_columns(r->base) + 1 != ll_query_columns(r->results))
+    bool alike = ll_query_columns(r->base) + 1 == ll_query_columns(r->results);
+    for (int c = FIRST_RESULT_COLUMN; alike && c < ll_query_columns(r->results); c++)
+        alike = !strcmp(ll_query_name(r->base, c - 1), ll_query_name(r->results, c));
+    if (!alike)
         return damaged(r, "its base machine has other results than its points");
     if (!read_facts(r) || !read_workloads(r) || !read_objectives(r) ||
         !count_rows(r, "SELECT count(*) FROM points", &frame->row_count) ||
@@ -411,6 +414,14 @@ const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena
         right = ll_complain(diags, (struct ll_place){.file = path}, "%s", late);
     ll_database_close(r.database);
     return right ? frame : NULL;
+}
+
+bool ll_store_is_sound(const char *path, struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    bool sound = ll_data_frame_read(path, &arena, diags) != NULL;
+    ll_arena_release(&arena);
+    return sound;
 }
 
 const struct ll_data_column *ll_data_frame_column(const struct ll_data_frame *frame, const char *name)

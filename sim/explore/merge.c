@@ -289,15 +289,6 @@ bool ll_store_join(const char *path, const char *const *parts, size_t count,
     return right;
 }
 
-/* Whether it can be read, row by row. */
-static bool is_sound(const char *part, struct ll_diags *diags)
-{
-    struct ll_arena arena = {0};
-    bool sound = ll_data_frame_read(part, &arena, diags) != NULL;
-    ll_arena_release(&arena);
-    return sound;
-}
-
 bool ll_store_merge(const char *path, const char *const *parts, size_t count,
                     const volatile sig_atomic_t *stop, uint64_t *points, struct ll_diags *diags)
 {
@@ -306,6 +297,6 @@ bool ll_store_merge(const char *path, const char *const *parts, size_t count,
                            "the file is there already; merge into a new one");
     bool sound = true;
     for (size_t i = 0; i < count; i++)
-        sound &= is_sound(parts[i], diags);
+        sound &= ll_store_is_sound(parts[i], diags);
     return sound && ll_store_join(path, parts, count, stop, points, diags);
 }

@@ -568,7 +568,8 @@ static bool open_store(struct ll_store *store, const struct ll_store_facts *fact
         return complain(store, diags);
     bool empty = is_empty(store);
     if (!empty && (!ll_store_check(store->path, diags) || !is_same_space(store, diags) ||
-                   !rests_on_the_same(store, facts->workload_hashes, diags))) {
+                   !rests_on_the_same(store, facts->workload_hashes, diags) ||
+                   !ll_store_is_sound(store->path, diags))) {
         *status = LL_OK;
         return false;
     }

@@ -146,6 +146,9 @@ struct ll_data_frame {
 const struct ll_data_frame *ll_data_frame_read(const char *path, struct ll_arena *arena,
                                                struct ll_diags *diags);
 
+/* Whether it can be read so, row by row. False after a complaint. */
+bool ll_store_is_sound(const char *path, struct ll_diags *diags);
+
 /* What the database says of itself under a name, or NULL. */
 const char *ll_data_frame_fact(const struct ll_data_frame *frame, const char *key);
 

@@ -90,6 +90,7 @@ static void what_is_missing_is_told_once(void **state)
         "UPDATE points SET verdict = 77",
         "UPDATE points SET verdict = -1",
         "ALTER TABLE base DROP COLUMN energy_j",
+        "ALTER TABLE results RENAME COLUMN energy_j TO edp",
         "UPDATE points SET number = 9223372036854775807 WHERE number = 1",
         "UPDATE points SET number = -5 WHERE number = 1",
         "UPDATE points SET verdict = 'valid'",
@@ -147,7 +148,8 @@ static void parts_whose_values_differ_are_not_merged(void **state)
     static const char *const harms[] = {"UPDATE choices SET text = '9', number = 9 WHERE parameter = 0",
                                         "UPDATE parameters SET path = 'depth' WHERE id = 0",
                                         "UPDATE objectives SET most = 1",
-                                        "ALTER TABLE results RENAME COLUMN energy_j TO edp"};
+                                        "ALTER TABLE results RENAME COLUMN energy_j TO edp;"
+                                        "ALTER TABLE base RENAME COLUMN energy_j TO edp"};
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
         const char *parts[2] = {"damaged-one.db", "damaged-other.db"};
         struct ll_diags diags = {0};

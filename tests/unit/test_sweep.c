@@ -447,6 +447,28 @@ static void one_sweep_at_a_time_writes_a_database(void **state)
     clean(path);
 }
 
+/* What pareto does not read, a sweep does not go on with, and it stays as it is. */
+static void a_damaged_database_is_not_gone_on_with(void **state)
+{
+    (void)state;
+    static const char *const harms[] = {"DELETE FROM results WHERE point = 0", "UPDATE points SET verdict = 77",
+                                        "UPDATE results SET time_s = 'fast'", "DELETE FROM choices",
+                                        "DELETE FROM base"};
+    char path[100];
+    const struct plan plan = {small, temporary(path, "harmed"), 1, 0, 1, false};
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        struct ll_sweep_state end;
+        struct ll_diags diags = {0};
+        must_run(&plan);
+        struct ll_database *database = ll_database_open(path, true);
+        assert_true(ll_database_run(database, harms[i]) && ll_database_close(database));
+        if (run_plan(&plan, &end, &diags) || diags.count != 1 || !strstr(diags.kept[0].message, "damaged"))
+            fail_msg("%s: %s", harms[i], diags.count ? diags.kept[0].message : "gone on with");
+        ll_diags_release(&diags);
+        clean(path);
+    }
+}
+
 /* Who reads all the while keeps nobody from ending well. */
 static void a_reader_does_not_disturb_the_end_of_a_sweep(void **state)
 {
@@ -580,6 +602,7 @@ int main(void)
         cmocka_unit_test(the_database_of_another_sweep_is_refused),
         cmocka_unit_test(a_database_that_does_not_say_of_which_sweep_is_refused),
         cmocka_unit_test(one_sweep_at_a_time_writes_a_database),
+        cmocka_unit_test(a_damaged_database_is_not_gone_on_with),
         cmocka_unit_test(a_reader_does_not_disturb_the_end_of_a_sweep),
         cmocka_unit_test(a_database_without_its_log_is_read_and_nothing_made),
         cmocka_unit_test(a_sweep_killed_twenty_times_ends_as_if_it_had_not_been),
