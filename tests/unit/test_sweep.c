@@ -451,9 +451,9 @@ static void one_sweep_at_a_time_writes_a_database(void **state)
 static void a_damaged_database_is_not_gone_on_with(void **state)
 {
     (void)state;
-    static const char *const harms[] = {"DELETE FROM results WHERE point = 0", "UPDATE points SET verdict = 77",
-                                        "UPDATE results SET time_s = 'fast'", "DELETE FROM choices",
-                                        "DELETE FROM base"};
+    static const char *const harms[] = {
+        "DELETE FROM results WHERE point = 0", "UPDATE points SET verdict = 77",
+        "UPDATE results SET time_s = 'fast'", "DELETE FROM choices", "DELETE FROM base"};
     char path[100];
     const struct plan plan = {small, temporary(path, "harmed"), 1, 0, 1, false};
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
