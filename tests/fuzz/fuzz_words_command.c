@@ -5,9 +5,8 @@
 
 static bool is_taken(const char *command)
 {
-    static const char *const taken[] = {"sim",  "plan",     "info",   "pareto", "cache",
-                                        "dram", "alike",    "verify", "models", "explain",
-                                        "ops",  "machines", "export", "dump",   NULL};
+    static const char *const taken[] = {"sim",    "plan",    "info", "pareto",   "cache",  "alike", "verify",
+                                        "models", "explain", "ops",  "machines", "export", "dump",  NULL};
     return is_any_of(command, taken);
 }
 
