@@ -350,8 +350,8 @@ static void settle(struct slot *slot, int status)
     free(site);
 }
 
-/* Waits until one of the running is done, or has taken too long: start() bounds what it computes, and here one
- * ends that sleeps, but not one that a loaded machine lets wait. */
+/* Waits until one of the running is done, or has taken too long: start() bounds what it computes, and here
+ * one ends that sleeps, but not one that a loaded machine lets wait. */
 static void wait_for_one(void)
 {
     int status;
