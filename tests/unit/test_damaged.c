@@ -148,8 +148,8 @@ static void parts_whose_values_differ_are_not_merged(void **state)
     static const char *const harms[] = {"UPDATE choices SET text = '9', number = 9 WHERE parameter = 0",
                                         "UPDATE parameters SET path = 'depth' WHERE id = 0",
                                         "UPDATE objectives SET most = 1",
-                                        "ALTER TABLE results RENAME COLUMN energy_j TO edp;"
-                                        "ALTER TABLE base RENAME COLUMN energy_j TO edp"};
+                                        ("ALTER TABLE results RENAME COLUMN energy_j TO edp;"
+                                         "ALTER TABLE base RENAME COLUMN energy_j TO edp")};
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
         const char *parts[2] = {"damaged-one.db", "damaged-other.db"};
         struct ll_diags diags = {0};
