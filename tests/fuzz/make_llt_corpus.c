@@ -4,6 +4,7 @@
  * behind the ops and steps that were found afterwards (program). */
 #include "loop.h"
 #include "tracer/format/reader.h"
+#include "tracer/format/walk.h"
 
 #include <stdlib.h>
 

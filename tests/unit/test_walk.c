@@ -5,6 +5,7 @@
 #include "tracer/base/clock.h"
 #include "tracer/format/format.h"
 #include "tracer/format/reader.h"
+#include "tracer/format/walk.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "tracer/format/reader.h"
+#include "tracer/format/walk.h"
 #include "tracer/format/writer.h"
 
 #include <dirent.h>

@@ -13,6 +13,7 @@
 
 #include "tracer/format/column.h"
 #include "tracer/format/reader.h"
+#include "tracer/format/walk.h"
 #include "tracer/ir/trace.h"
 
 /* Numbers of the file to places in the trace; LL_NONE for what is lost. */

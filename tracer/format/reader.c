@@ -18,6 +18,7 @@
 #include "tracer/base/plain.h"
 #include "tracer/format/build.h"
 #include "tracer/format/format.h"
+#include "tracer/format/walk.h"
 
 /* At each place stands a head, padding, the index, or something wrong. After something wrong the next whole
  * head is searched byte by byte: its CRC makes it unmistakable. Frame numbers then tell how many frames lay
