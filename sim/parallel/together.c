@@ -248,8 +248,8 @@ static const struct ll_result *replay_apart(const struct ll_prepared *prepared,
                                             struct ll_remembered *remembered, struct ll_arena *arena,
                                             struct ll_diags *diags)
 {
-    struct ll_exchanges *exchanges =
-        ll_exchanges_new(machine, ll_trace_ranks(prepared->trace), &remembered->prices);
+    const uint32_t ranks = ll_trace_ranks(prepared->trace);
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, ranks > 1 ? ranks : 0, &remembered->prices);
     const struct ll_among among = {.exchanges = exchanges, .memo = &remembered->costs, .apart = true};
     ll_memo_turn(&remembered->costs, machine);
     const struct ll_result *result =
