@@ -287,7 +287,7 @@ static void add_losses(const struct ll_trace *trace, struct ll_str *out)
         ll_str_addf(out, "%sat least %" PRIu64 " op%s lost", mark, trace->lost_ops,
                     ll_plural(trace->lost_ops));
     if (!trace->closed)
-        ll_str_add(out, ", the end is missing");
+        ll_str_add(out, ", no index at its end");
 }
 
 /* What is missing although the file is whole. */

@@ -109,7 +109,8 @@ static void a_file_that_is_cut_off_lost_its_last_frame(void **state)
     struct ll_walk walk = walk_over(
         frame_at[3] - 1, (const char *const[]){cut,
                                                "the index is missing or damaged: the recording did not "
-                                               "end normally, or the file was cut off",
+                                               "end normally, the file was cut off, or bytes "
+                                               "follow its end",
                                                NULL});
     assert_int_equal(walk.frames, 2);
     assert_int_equal(walk.lost_bytes, frame_at[3] - 1 - frame_at[2]);

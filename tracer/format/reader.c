@@ -222,9 +222,9 @@ static void skip_damage(struct ll_walk *walk)
 static void check_end(struct ll_walk *walk)
 {
     if (!walk->index)
-        ll_walk_complain(
-            walk,
-            "the index is missing or damaged: the recording did not end normally, or the file was cut off");
+        ll_walk_complain(walk,
+                         "the index is missing or damaged: the recording did not end normally, the file was "
+                         "cut off, or bytes follow its end");
     else if (walk->index_count > walk->next_number)
         count_missing(walk, (uint32_t)walk->index_count);
 }
