@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The work of which tests/budget/run.sh counts the instructions, one subject a run:
+ *
+ *     instructions                  names all subjects, each with the operations of one repetition
+ *     instructions NAME TIMES      prepares the subject and repeats it TIMES times
+ *
+ * The instructions of two repetitions less those of one, divided by the operations, are the instructions of
+ * an operation: reading machines, recording the input and starting the program drop out. All inputs are fixed
+ * and the clock is a counter, so that two runs execute the same instructions. */
+#define _GNU_SOURCE /* mkstemp */
+#include "loop.h"
+
+#include "models/model.h"
+#include "sim/cost/memo.h"
+#include "sim/explore/evaluate.h"
+#include "sim/parallel/plan_file.h"
+#include "sim/parallel/schedule.h"
+#include "sim/parallel/step.h"
+#include "sim/replay/remembered.h"
+#include "sim/replay/replay.h"
+#include "tracer/base/clock.h"
+#include "tracer/format/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LAYERS = 40,
+    REPLAYED_STEPS = 40,
+    RECORDED_STEPS = 40,
+    WORKS = 400,
+    REMEMBERED_TIMES = 20,
+    DESIGNS = 48
+};
+enum { LOOP_OPS = 9 * LAYERS + 1, STAGES = 16, MICRO_BATCHES = 256 };
+
+static const char accelerator[] = "v100_sxm2_16gb";
+static const char cluster[] =
+    "inherits: v100_sxm2_16gb\nname: cluster\nnetwork:\n"
+    "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
+    "  - {name: nics, topology: switch, devices: 128, bandwidth: 25GB/s, latency: 5us}\n";
+static const char space_text[] = "base: custom_example\n"
+                                 "models: [resnet]\n"
+                                 "vary:\n"
+                                 "  units.array.rows: [8, 16, 32, 64, 128, 256]\n"
+                                 "  units.array.cols: [8, 16, 32, 64, 128, 256]\n"
+                                 "  memory.sram.size: {from: 256KiB, to: 64MiB, points: 10, log: true}\n"
+                                 "  memory.hbm.bandwidth: {from: 100GB/s, to: 2TB/s, points: 28}\n"
+                                 "  clock: {from: 500MHz, to: 1.4GHz, points: 10}\n"
+                                 "objectives: [min time_s]\n";
+static const char *const folders[] = {"hwconfigs", NULL};
+
+/* All that subjects prepare; each fills what it needs. */
+struct scene {
+    struct ll_arena arena;
+    struct ll_diags diags;
+    struct ll_trace *trace;
+    struct ll_machine *machine;
+    const struct ll_prepared *prepared;
+    struct ll_memo memo;
+    struct ll_work works[WORKS];
+    enum ll_op_kind kind; /* of the works */
+    char path[32];
+    struct ll_parallel plan;
+    struct ll_space *space;
+    struct ll_evaluator *evaluator;
+    struct ll_evaluation evaluations[DESIGNS];
+    struct ll_readings measured[DESIGNS];
+    struct ll_pipeline pipeline;
+    double sum; /* keeps the compiler from leaving the work out */
+};
+
+/* The linker puts this in the place of ll_now_ns: 25 ns pass between two looks at the clock. */
+uint64_t __wrap_ll_now_ns(void);
+uint64_t __wrap_ll_now_ns(void)
+{
+    static uint64_t now_ns = 1000000000;
+    return now_ns += 25;
+}
+
+static _Noreturn void fail(const struct scene *scene, const char *what)
+{
+    fprintf(stderr, "instructions: cannot %s (it runs in the folder that holds hwconfigs/)\n", what);
+    for (size_t i = 0; i < scene->diags.kept_count; i++)
+        fprintf(stderr, "%s\n", scene->diags.kept[i].message);
+    exit(1);
+}
+
+static void make_path(struct scene *scene)
+{
+    strcpy(scene->path, "/tmp/ll_budget_XXXXXX");
+    int file = mkstemp(scene->path);
+    if (file < 0)
+        fail(scene, "make a file");
+    close(file);
+}
+
+static void record_loop(struct scene *scene, unsigned steps)
+{
+    static struct loop loop;
+    enum ll_status status;
+    loop_begin(&loop, ll_recorder_open(scene->path, NULL, 0, &status), LAYERS, true);
+    for (unsigned i = 0; i < steps; i++)
+        loop_step(&loop);
+    if (ll_recorder_close(loop.recorder) != LL_OK || loop.ops != (uint64_t)steps * LOOP_OPS)
+        fail(scene, "record");
+}
+
+static void read_trace(struct scene *scene)
+{
+    enum ll_status status;
+    ll_trace_free(scene->trace);
+    scene->trace = ll_trace_read(scene->path, &scene->diags, &status);
+    if (!scene->trace)
+        fail(scene, "read the trace");
+}
+
+static void read_machine(struct scene *scene)
+{
+    scene->machine = ll_machine_read(accelerator, folders, NULL, 0, &scene->diags);
+    if (!scene->machine)
+        fail(scene, "read the machine");
+}
+
+static struct ll_trace *dry_run(struct scene *scene, const char *model, const struct ll_setting *settings,
+                                size_t count)
+{
+    struct ll_run_report report;
+    struct ll_trace *trace = NULL;
+    const struct ll_run_options options = {.train = true,
+                                           .batch = 1,
+                                           .steps = 1,
+                                           .seed = 1,
+                                           .threads = 1,
+                                           .dry_run = true,
+                                           .settings = settings,
+                                           .setting_count = count,
+                                           .trace = &trace};
+    if (!ll_model_run(ll_model_find(model), &options, &report, &scene->diags))
+        fail(scene, "record a model");
+    return trace;
+}
+
+/* ---- recording, reading, replaying */
+
+static void set_record(struct scene *scene)
+{
+    make_path(scene);
+}
+
+static void record(struct scene *scene)
+{
+    record_loop(scene, RECORDED_STEPS);
+}
+
+static void set_read(struct scene *scene)
+{
+    make_path(scene);
+    record_loop(scene, RECORDED_STEPS);
+}
+
+static void set_prepare(struct scene *scene)
+{
+    make_path(scene);
+    record_loop(scene, REPLAYED_STEPS);
+    read_trace(scene);
+    read_machine(scene);
+}
+
+static void prepare(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    if (!ll_prepare(scene->trace, &arena, &scene->diags))
+        fail(scene, "prepare the trace");
+    ll_arena_release(&arena);
+}
+
+static void set_replay(struct scene *scene)
+{
+    set_prepare(scene);
+    scene->prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
+    if (!scene->prepared)
+        fail(scene, "prepare the trace");
+}
+
+static void replay(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    const struct ll_result *result = ll_replay(scene->prepared, scene->machine, &arena, &scene->diags);
+    if (!result)
+        fail(scene, "replay");
+    scene->sum += result->time_s;
+    ll_arena_release(&arena);
+}
+
+/* ---- costs */
+
+/* Sizes as layers have them, most a multiple of eight, some odd. */
+static uint64_t some_size(uint64_t *state, uint64_t most)
+{
+    uint64_t size = 1 + ll_random_below(state, most) / (1 + ll_random_below(state, 16));
+    return ll_random_below(state, 4) && size > 8 ? size / 8 * 8 : size;
+}
+
+static struct ll_work some_gemm(uint64_t *state)
+{
+    uint64_t batch = ll_random_below(state, 4) ? 1 : some_size(state, 64);
+    struct ll_gemm gemm = {batch, some_size(state, 8192), some_size(state, 8192), some_size(state, 8192)};
+    return (struct ll_work){.kind = LL_WORK_GEMM,
+                            .dtype = LL_F16,
+                            .flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k,
+                            .a_bytes = 2 * gemm.batch * gemm.m * gemm.k,
+                            .b_bytes = 2 * gemm.batch * gemm.k * gemm.n,
+                            .c_bytes = 2 * gemm.batch * gemm.m * gemm.n,
+                            .gemm = gemm};
+}
+
+static struct ll_work some_conv(uint64_t *state)
+{
+    uint64_t kernel = 1 + 2 * ll_random_below(state, 3), stride = 1 + ll_random_below(state, 2);
+    uint64_t out = 1 + ll_random_below(state, 56), in = (out - 1) * stride + kernel;
+    const struct ll_conv conv = {.batch = 1 + ll_random_below(state, 32),
+                                 .in_h = in,
+                                 .in_w = in,
+                                 .in_c = some_size(state, 512),
+                                 .out_h = out,
+                                 .out_w = out,
+                                 .out_c = some_size(state, 512),
+                                 .kernel_h = kernel,
+                                 .kernel_w = kernel,
+                                 .stride_h = stride,
+                                 .stride_w = stride,
+                                 .groups = 1,
+                                 .pass = ll_random_below(state, 3)};
+    const uint64_t x_bytes = 2 * conv.batch * in * in * conv.in_c;
+    const uint64_t y_bytes = 2 * conv.batch * out * out * conv.out_c;
+    const uint64_t w_bytes = 2 * kernel * kernel * conv.in_c * conv.out_c;
+    const bool forward = conv.pass == LL_CONV_FORWARD, filter = conv.pass == LL_CONV_FILTER;
+    return (struct ll_work){.kind = LL_WORK_CONV,
+                            .dtype = LL_F16,
+                            .flops = y_bytes * kernel * kernel * conv.in_c,
+                            .a_bytes = forward || filter ? x_bytes : y_bytes,
+                            .b_bytes = filter ? y_bytes : w_bytes,
+                            .c_bytes = forward  ? y_bytes
+                                       : filter ? w_bytes
+                                                : x_bytes,
+                            .conv = conv};
+}
+
+static void set_works(struct scene *scene, enum ll_op_kind kind, struct ll_work (*some)(uint64_t *state))
+{
+    uint64_t state = 1;
+    read_machine(scene);
+    scene->kind = kind;
+    scene->memo.machine = scene->machine;
+    for (int i = 0; i < WORKS; i++)
+        scene->works[i] = some(&state);
+}
+
+static void set_gemm(struct scene *scene)
+{
+    set_works(scene, LL_OP_MATMUL, some_gemm);
+}
+
+static void set_conv(struct scene *scene)
+{
+    set_works(scene, LL_OP_CONV2D, some_conv);
+}
+
+static void cost(struct scene *scene)
+{
+    struct ll_cost result;
+    const char *trouble;
+    for (int i = 0; i < WORKS; i++) {
+        if (!ll_cost_op(scene->machine, scene->kind, &scene->works[i], &result, NULL, &trouble))
+            fail(scene, trouble);
+        scene->sum += result.compute_s;
+    }
+}
+
+static void recall(struct scene *scene)
+{
+    const char *trouble;
+    for (int t = 0; t < REMEMBERED_TIMES; t++)
+        for (int i = 0; i < WORKS; i++)
+            scene->sum += ll_memo_cost(&scene->memo, scene->kind, &scene->works[i], &trouble)->compute_s;
+}
+
+static void set_gemm_memo(struct scene *scene)
+{
+    set_gemm(scene);
+    recall(scene);
+}
+
+static void set_conv_memo(struct scene *scene)
+{
+    set_conv(scene);
+    recall(scene);
+}
+
+/* ---- plans, designs, schedules */
+
+static void set_plan(struct scene *scene)
+{
+    const struct ll_setting large[] = {{"preset", "gpt3-175b"}, {"dtype", "f16"}};
+    scene->trace = dry_run(scene, "gpt", large, 2);
+    scene->machine =
+        ll_machine_parse(cluster, strlen(cluster), "cluster.yaml", folders, NULL, 0, &scene->diags);
+    if (!scene->machine)
+        fail(scene, "read the machine");
+    scene->plan = ll_plan_of_one();
+    scene->plan.tensor = scene->plan.pipeline = 8;
+    scene->plan.data = 16;
+    scene->plan.batch = 1536;
+    scene->plan.micro_batch = 1;
+}
+
+static void plan(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    struct ll_remembered remembered = {0};
+    struct ll_spread *spread = ll_spread_trace(scene->trace, &scene->plan, 1024, &scene->diags);
+    const struct ll_parallel_result *result =
+        spread ? ll_parallel_run(spread, scene->machine, &remembered, &arena, &scene->diags) : NULL;
+    if (!result)
+        fail(scene, "run the plan");
+    scene->sum += result->step_s;
+    ll_spread_free(spread);
+    ll_remembered_release(&remembered);
+    ll_arena_release(&arena);
+}
+
+static struct ll_trace *bring(void *context, const struct ll_space_workload *workload,
+                              const struct ll_space_setting *settings, size_t count, struct ll_diags *diags)
+{
+    (void)settings, (void)count, (void)diags;
+    return dry_run(context, workload->model, NULL, 0);
+}
+
+static void set_design(struct scene *scene)
+{
+    scene->space = ll_space_parse(space_text, strlen(space_text), "budget.yaml", folders, &scene->diags);
+    struct ll_pool *pool = ll_pool_new(1);
+    if (scene->space && pool)
+        scene->evaluator = ll_evaluator_new(scene->space, bring, scene, pool, &scene->diags);
+    if (!scene->evaluator)
+        fail(scene, "read the space of designs");
+    for (uint64_t i = 0; i < DESIGNS; i++) {
+        scene->evaluations[i].number = i * UINT64_C(2654435761) % scene->space->point_count;
+        scene->evaluations[i].measured = &scene->measured[i];
+    }
+}
+
+static void design(struct scene *scene)
+{
+    if (!ll_evaluate(scene->evaluator, scene->evaluations, DESIGNS, &scene->diags))
+        fail(scene, "evaluate the designs");
+}
+
+static void set_slot(struct scene *scene)
+{
+    static struct ll_piece_times pieces[STAGES];
+    static struct ll_piece_message messages[2 * (STAGES - 1)];
+    for (uint32_t i = 0; i < STAGES; i++)
+        pieces[i] = (struct ll_piece_times){1 + 0.01 * i, 2 + 0.03 * i, 0.5};
+    for (uint32_t i = 0; i + 1 < STAGES; i++) {
+        messages[2 * i] = (struct ll_piece_message){i, i + 1, false, 0.1};
+        messages[2 * i + 1] = (struct ll_piece_message){i + 1, i, true, 0.1};
+    }
+    scene->pipeline = (struct ll_pipeline){.shape = {LL_SCHEDULE_ONE_F_ONE_B, STAGES, 1, MICRO_BATCHES},
+                                           .pieces = pieces,
+                                           .messages = messages,
+                                           .message_count = 2 * (STAGES - 1)};
+}
+
+static void slot(struct scene *scene)
+{
+    struct ll_pipeline_result result;
+    if (!ll_pipeline_run(&scene->pipeline, &result))
+        fail(scene, "run the pipeline");
+    scene->sum += result.time_s;
+}
+
+static const struct subject {
+    const char *name;
+    void (*set)(struct scene *scene);
+    void (*repeat)(struct scene *scene);
+    uint64_t operations; /* of one repetition */
+} subjects[] = {
+    {"record_op", set_record, record, RECORDED_STEPS *LOOP_OPS},
+    {"read_op", set_read, read_trace, RECORDED_STEPS *LOOP_OPS},
+    {"prepare_op", set_prepare, prepare, REPLAYED_STEPS *LOOP_OPS},
+    {"replay_op", set_replay, replay, REPLAYED_STEPS *LOOP_OPS},
+    {"gemm_cold", set_gemm, cost, WORKS},
+    {"gemm_remembered", set_gemm_memo, recall, REMEMBERED_TIMES *WORKS},
+    {"conv_cold", set_conv, cost, WORKS},
+    {"conv_remembered", set_conv_memo, recall, REMEMBERED_TIMES *WORKS},
+    {"plan", set_plan, plan, 1},
+    {"design", set_design, design, DESIGNS},
+    {"pipeline_slot", set_slot, slot, 2 * STAGES *MICRO_BATCHES},
+};
+
+int main(int argc, char **argv)
+{
+    static struct scene scene;
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        if (argc < 3)
+            printf("%s %llu\n", subjects[i].name, (unsigned long long)subjects[i].operations);
+        else if (strcmp(argv[1], subjects[i].name) == 0) {
+            subjects[i].set(&scene);
+            for (long t = strtol(argv[2], NULL, 10); t > 0; t--)
+                subjects[i].repeat(&scene);
+            if (scene.path[0])
+                unlink(scene.path);
+            return 0;
+        }
+    return argc < 3 ? 0 : 1;
+}
