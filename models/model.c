@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking workloads up, and what users set. Running one is in run.c. */
+/* Workloads: finding one by its name, reading the parameters that users set, measuring its size, and the life
+ * of a run (settings, network, trace, steps, scores). */
 #include "models/model.h"
-
-#include "models/nn/nn.h"
-#include "tracer/base/str.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "models/nn/blas.h"
+#include "models/nn/nn.h"
+#include "models/nn/runner.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/map.h"
+#include "tracer/base/pool.h"
+#include "tracer/base/str.h"
+#include "tracer/record/elf.h"
+#include "tracer/record/host.h"
 
 #define LL_MODEL(name) extern const struct ll_model ll_model_##name;
 #include "models/models.def"
@@ -151,4 +160,357 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
     ll_nn_free(nn);
     free(values);
     return good;
+}
+
+/* The header of a workload's trace: what ran, how, where. */
+
+struct ll_workload {
+    const struct ll_model *model;
+    const struct ll_run_options *options;
+    const int64_t *params; /* values, in the order of the model's params */
+    uint64_t batch, parameters;
+};
+
+static void add_workload(const struct ll_workload *workload, struct ll_facts *facts)
+{
+    const struct ll_model *model = workload->model;
+    ll_facts_add(facts, "model", "%s", model->name);
+    ll_facts_add(facts, "mode", "%s", workload->options->train ? "train" : "infer");
+    ll_facts_add(facts, "batch", "%" PRIu64, workload->batch);
+    ll_facts_add(facts, "native", "%s", workload->options->dry_run ? "no" : "yes");
+    if (model->amount.unit) {
+        ll_facts_add(facts, "sample.unit", "%s", model->amount.unit);
+        ll_facts_add(facts, "sample.amount", "%.10g",
+                     model->amount.each * (double)workload->params[model->amount.param]);
+    }
+    for (size_t i = 0; i < model->param_count; i++) {
+        const char *key = ll_format(facts->arena, "param.%s", model->params[i].name);
+        const char *word = ll_model_word(model, i, workload->params[i]);
+        if (word)
+            ll_facts_add(facts, key ? key : "", "%s", word);
+        else
+            ll_facts_add(facts, key ? key : "", "%" PRId64, workload->params[i]);
+        facts->failed |= !key;
+    }
+    ll_facts_add(facts, "parameters", "%" PRIu64, workload->parameters);
+    ll_facts_add(facts, "seed", "%" PRIu64, workload->options->seed);
+}
+
+static void add_machine(const struct ll_workload *workload, struct ll_facts *facts)
+{
+    struct ll_blas_facts blas = ll_blas_facts();
+    ll_host_facts("", facts);
+    ll_facts_add(facts, "blas.core", "%s", blas.core);
+    if (blas.better_core)
+        ll_facts_add(facts, "blas.better_core", "%s", blas.better_core);
+    ll_facts_add(facts, "blas.config", "%s", blas.config);
+    ll_facts_add(facts, "blas.threads", "%u", blas.threads);
+    unsigned threads = workload->options->threads;
+    ll_facts_add(facts, "threads", "%u", threads ? threads : ll_pool_usable_cpus());
+    ll_library_facts(facts);
+}
+
+/* Adds the facts of a workload; of a native run also those of this machine and of its libraries, for which
+ * OpenBLAS is loaded. A dry run knows no machine: the same wherever it is made. LL_NO_MEMORY or LL_NO_LIBRARY
+ * else. */
+static enum ll_status workload_facts(const struct ll_workload *workload, struct ll_facts *facts)
+{
+    add_workload(workload, facts);
+    if (workload->options->dry_run) {
+        ll_facts_add(facts, "leadline", "%s", LL_VERSION);
+    } else {
+        enum ll_status status = ll_blas_open();
+        if (status != LL_OK)
+            return status;
+        add_machine(workload, facts);
+    }
+    return facts->failed ? LL_NO_MEMORY : LL_OK;
+}
+
+/* Running a workload: read what the user set, build the network, take memory, open the trace (a run that
+ * cannot start leaves an older trace alone), step, evaluate, report. */
+
+struct run {
+    const struct ll_model *model;
+    const struct ll_run_options *options;
+    struct ll_diags *diags;
+    int64_t *params;
+    uint64_t batch;
+    struct ll_nn *nn;
+    struct ll_pool *pool;
+    struct ll_recorder *recorder;
+    struct ll_runner *runner;
+    double *step_s;
+};
+
+static bool fail(struct run *run, enum ll_status status, const char *about)
+{
+    if (status == LL_NO_LIBRARY)
+        about = "libopenblas.so.0 (OpenBLAS)";
+    return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", about, ll_status_text(status));
+}
+
+static uint64_t batch_of(const struct ll_model *model, const struct ll_run_options *options)
+{
+    if (options->batch)
+        return options->batch;
+    return !options->train && model->inference_batch ? model->inference_batch : model->default_batch;
+}
+
+static bool is_set(const struct ll_run_options *options, const char *key)
+{
+    for (size_t i = 0; i < options->setting_count; i++)
+        if (strcmp(options->settings[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Where a parameter is the batch it has the last word, unless --batch says something, too. */
+static bool settle_batch(struct run *run)
+{
+    const struct ll_model *model = run->model;
+    const struct ll_run_options *options = run->options;
+    run->batch = ll_max(1, batch_of(model, options));
+    if (options->batch && model->default_batch == 0)
+        return ll_complain(run->diags, (struct ll_place){0}, "%s has no batch", model->name);
+    if (!model->batch_param)
+        return true;
+    if (options->batch && is_set(options, model->batch_param))
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "--batch and -p %s set the same: give one of them", model->batch_param);
+    size_t i = 0;
+    while (strcmp(model->params[i].name, model->batch_param) != 0)
+        i++;
+    if (options->batch)
+        run->params[i] = (int64_t)options->batch;
+    run->batch = (uint64_t)run->params[i];
+    return true;
+}
+
+static bool computed_here(enum ll_dtype dtype)
+{
+    return dtype == LL_F32 || dtype == LL_I32 || dtype == LL_BOOL || dtype == LL_U8;
+}
+
+static uint64_t longest(const struct ll_shape *shape)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < shape->rank; i++)
+        most = ll_max(most, shape->dim[i]);
+    return most;
+}
+
+/* Whether what the op multiplies is small enough for BLAS. A convolution sees its filter as a matrix, one
+ * side of which is several dimensions: all of them will do. */
+static bool is_small_enough(const struct ll_op_view *op)
+{
+    bool conv = ll_op_class(op->kind) == LL_CLASS_CONV && op->input_count > 1;
+    uint64_t most = conv && op->kind != LL_OP_CONV2D_FILTER ? ll_elements(&op->in[1]) : 0;
+    for (uint32_t i = 0; i < op->input_count; i++)
+        most = ll_max(most, longest(&op->in[i]));
+    for (uint32_t i = 0; i < op->output_count; i++)
+        most = ll_max(most, longest(&op->out[i]));
+    return most <= LL_PRODUCT_MOST || !ll_class_is_product(ll_op_class(op->kind));
+}
+
+/* Whether there is a kernel for every op, for its sizes, and for this type of number. */
+static bool runs_here(const struct run *run)
+{
+    const struct ll_nn *nn = run->nn;
+    for (uint64_t i = 0; i < nn->value_count; i++)
+        if (!computed_here(nn->values[i]->shape.dtype))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: %s is not computed here, only f32; --dry-run records it",
+                               run->model->name, ll_dtype_name(nn->values[i]->shape.dtype));
+    for (uint64_t i = 0; i < nn->op_count; i++)
+        if (!ll_op_runs_natively(nn->ops[i]->view.kind))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: the op %s is not computed here; --dry-run records it", run->model->name,
+                               ll_op_name(nn->ops[i]->view.kind));
+    for (uint64_t i = 0; i < nn->op_count; i++)
+        if (!is_small_enough(&nn->ops[i]->view))
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "%s: the op %s has more than %d rows or columns, which is not computed here; "
+                               "--dry-run records it",
+                               run->model->name, ll_op_name(nn->ops[i]->view.kind), LL_PRODUCT_MOST);
+    return true;
+}
+
+static bool build(struct run *run)
+{
+    const struct ll_model *model = run->model;
+    run->nn = ll_nn_new(LL_F32);
+    run->params = calloc(model->param_count + 1, sizeof *run->params);
+    if (!run->nn || !run->params)
+        return fail(run, LL_NO_MEMORY, model->name);
+    if (!ll_model_settings(model, run->options->settings, run->options->setting_count, run->params,
+                           run->diags) ||
+        !settle_batch(run))
+        return false;
+    const struct ll_build build = {
+        .train = run->options->train,
+        .evaluate = run->options->evaluate,
+        .batch = run->batch,
+        .seed = run->options->seed,
+        .params = run->params,
+        .data = run->options->data,
+        .diags = run->diags,
+    };
+    struct ll_value *result = model->build(run->nn, &build);
+    ll_nn_keep(result);
+    if (run->options->train && !run->nn->programs[0].result)
+        run->nn->programs[0].result = result;
+    if (ll_nn_trouble(run->nn) && run->diags->count > 0)
+        return false; /* it was said where it was found */
+    if (ll_nn_trouble(run->nn))
+        return ll_complain(run->diags, (struct ll_place){0}, "%s: %s", model->name, ll_nn_trouble(run->nn));
+    return run->options->dry_run || runs_here(run);
+}
+
+static bool prepare(struct run *run)
+{
+    enum ll_status status = LL_NO_MEMORY;
+    bool timed = !run->options->dry_run && (run->options->path || run->options->trace);
+    run->step_s = calloc(run->options->steps + 1, sizeof *run->step_s);
+    if (!run->options->dry_run)
+        run->pool = ll_pool_new(run->options->threads);
+    if (!run->step_s || (!run->options->dry_run && !run->pool))
+        return fail(run, status, run->model->name);
+    run->runner = ll_runner_new(run->nn,
+                                &(struct ll_runner_options){.pool = run->pool,
+                                                            .seed = run->options->seed,
+                                                            .dry_run = run->options->dry_run,
+                                                            .rehearse = timed},
+                                &status);
+    if (!run->runner && status == LL_NO_MEMORY && !run->options->dry_run)
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "%s: this machine has not the memory to compute a step; --dry-run records it",
+                           run->model->name);
+    return run->runner || fail(run, status, run->model->name);
+}
+
+/* What is written, for complaints. */
+static const char *goal(const struct run *run)
+{
+    return run->options->path ? run->options->path : run->model->name;
+}
+
+static enum ll_status close_trace(struct run *run)
+{
+    enum ll_status status = LL_OK;
+    if (run->options->path)
+        return ll_recorder_close(run->recorder);
+    *run->options->trace = ll_recorder_take(run->recorder, &status);
+    return status;
+}
+
+static bool open_trace(struct run *run)
+{
+    if (!run->options->path && !run->options->trace)
+        return true;
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    struct ll_workload workload = {run->model, run->options, run->params, run->batch,
+                                   ll_nn_parameters(run->nn)};
+    enum ll_status status = workload_facts(&workload, &facts);
+    if (status == LL_OK)
+        run->recorder = run->options->path
+                            ? ll_recorder_open(run->options->path, facts.items, facts.count, &status)
+                            : ll_recorder_open_memory(facts.items, facts.count, &status);
+    ll_arena_release(&arena);
+    if (run->recorder)
+        status = ll_runner_record(run->runner, run->recorder);
+    return status == LL_OK || fail(run, status, goal(run));
+}
+
+/* Nobody waits for steps that are not recorded any more, ll_recorder_close then says why; nor for those of a
+ * model that cannot read its data. */
+static bool goes_on(const struct run *run)
+{
+    return ll_runner_status(run->runner) == LL_OK &&
+           (!run->recorder || ll_recorder_status(run->recorder) == LL_OK);
+}
+
+/* Where the threads were, and that the first step was rehearsed, if it was. */
+static enum ll_status record_circumstances(const struct run *run)
+{
+    struct ll_arena arena = {0};
+    struct ll_facts facts = {.arena = &arena};
+    ll_pool_facts(run->pool, &facts);
+    if (ll_runner_rehearsed(run->runner))
+        ll_facts_add(&facts, "rehearsed", "yes");
+    enum ll_status status = facts.failed ? LL_NO_MEMORY : LL_OK;
+    if (status == LL_OK)
+        ll_recorder_facts(run->recorder, facts.items, facts.count);
+    ll_arena_release(&arena);
+    return status;
+}
+
+static void step_all(struct run *run, struct ll_run_report *report)
+{
+    const struct ll_run_options *options = run->options;
+    report->first_loss = report->last_loss = NAN;
+    if (run->recorder)
+        ll_pool_spread(run->pool); /* who keeps no times waits for no quiet moments */
+    for (uint64_t step = 0; step < options->steps && goes_on(run); step++) {
+        run->step_s[step] = ll_runner_step(run->runner, step);
+        double loss = ll_runner_result(run->runner);
+        report->first_loss = step == 0 ? loss : report->first_loss;
+        report->last_loss = loss;
+        if (options->progress)
+            options->progress(options->context, step + 1, options->steps, loss, run->step_s[step]);
+    }
+    report->parameters = ll_nn_parameters(run->nn);
+    report->steps = options->steps;
+    report->ops = ll_runner_ops(run->runner);
+    report->median_step_s = options->steps > 0 ? ll_median(run->step_s, options->steps) : 0;
+    report->waited_s = (double)ll_pool_waited_ns(run->pool) * 1e-9;
+}
+
+static bool evaluate(struct run *run, struct ll_scores *scores)
+{
+    const struct ll_run_options *options = run->options;
+    scores->diags = run->diags;
+    return !options->evaluate || options->dry_run ||
+           run->model->evaluate(run->nn->driver.context, run->runner, scores);
+}
+
+static bool close_all(struct run *run, bool good)
+{
+    if (run->recorder) {
+        enum ll_status noted = record_circumstances(run), status = close_trace(run);
+        status = status == LL_OK ? noted : status;
+        if (good && status != LL_OK)
+            good = fail(run, status, goal(run));
+        if (!good && run->options->trace) {
+            ll_trace_free(*run->options->trace);
+            *run->options->trace = NULL;
+        }
+    }
+    ll_runner_free(run->runner);
+    ll_pool_free(run->pool);
+    ll_nn_free(run->nn);
+    free(run->params);
+    free(run->step_s);
+    return good;
+}
+
+bool ll_model_run(const struct ll_model *model, const struct ll_run_options *options,
+                  struct ll_run_report *report, struct ll_diags *diags)
+{
+    struct run run = {.model = model, .options = options, .diags = diags};
+    *report = (struct ll_run_report){0};
+    report->refused = !build(&run);
+    bool good = !report->refused && prepare(&run) && open_trace(&run) && evaluate(&run, &report->before);
+    if (good)
+        step_all(&run, report);
+    report->after.folder = options->samples;
+    good = good && evaluate(&run, &report->after);
+    if (good && ll_runner_status(run.runner) != LL_OK)
+        good = fail(&run, ll_runner_status(run.runner), model->name);
+    if (good && !options->dry_run) {
+        report->blas_core = ll_blas_facts().core;
+        report->better_core = ll_blas_facts().better_core;
+    }
+    return close_all(&run, good);
 }

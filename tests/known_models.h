@@ -205,7 +205,7 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
         .steps = 60,
     },
-    /* Sum over 41 convolutions and a product as the first comment of residual.c lists them; 38 have a bias,
+    /* Sum over 41 convolutions and a product as the comment above residual (fathom/convnets.c) lists them; 38 have a bias,
      * 37 a ReLU. Ops: 2 input, 137 forward, 174 backward (38 sums for the biases), 81 update. */
     {
         .name = "residual_code",
@@ -304,7 +304,7 @@ static const struct known {
         .steps = 300,
     },
     /* Simonyan and Zisserman, 2015, table 2: 144 million parameters. FLOPs: the sum over the layers that
-     * the first comment of vgg.c lists. Ops: 2 input, 70 forward (16 convolutions and 3 dense layers with
+     * the comment above vgg (fathom/convnets.c) lists. Ops: 2 input, 70 forward (16 convolutions and 3 dense layers with
      * bias, 18 ReLU, 5 pools, a reshape, 2 dropouts, 6 loss and accuracy), 84 backward, 40 update (38
      * weights, Adam's powers, the counter of steps). Constants: also what the counter advances by. */
     {
@@ -326,7 +326,7 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}},
         .steps = 100,
     },
-    /* Gulrajani et al., 2017: the sums of wgan_net.h's first comment. What is inferred is the generator's,
+    /* Gulrajani et al., 2017: the sums of wgan.c's first comment. What is inferred is the generator's,
      * and so is the loss. Ops with two of the critic's updates: 2 input, 1551 forward, 4177 backward, 126
      * update (the generator's weights once, the critic's twice, Adam's powers with each; the counter of
      * steps). Constants: the ones that gradients start from, Adam's betas of two networks, one, two, quarter,

@@ -19,7 +19,7 @@
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
 
-#include "models/data/stories.h"
+#include "models/data/text.h"
 #include "tracer/base/random.h"
 
 #include <math.h>

@@ -1,4 +1,424 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decoder-only language models: what they share (decoder.h), and GPT.
+ *
+ * Heads that share keys ask together: with g of them a key, the queries of a key's heads are one matrix of
+ * steps x g rows, so that attention is a batch of plain products at any g. */
+#include <math.h>
+
+#include "models/feed.h"
+#include "models/frontier/decoder.h"
+#include "models/nn/formula.h"
+#include "models/nn/layers.h"
+#include "models/nn/runner.h"
+#include "tracer/base/random.h"
+
+enum { UNSEEN_BATCHES = 4 };
+
+static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
+/* Of 8 bits only what products read and make is, as NVIDIA's Transformer Engine has it. */
+static const struct {
+    enum ll_dtype real, product;
+} dtypes[] = {{LL_F32, LL_F32}, {LL_F16, LL_F16}, {LL_BF16, LL_BF16}, {LL_BF16, LL_F8}, {LL_TF32, LL_TF32}};
+const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", "tf32", NULL};
+const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
+
+enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard)
+{
+    return word == 0 ? standard : dtypes[word].real;
+}
+
+bool ll_decoder_narrow(int64_t word)
+{
+    return dtypes[word].product == LL_F8;
+}
+
+/* Word i of sentence n of a batch: the letters of its first fourth over and over. */
+static int32_t word_of(const struct ll_decoder *d, enum ll_data_part part, uint64_t step, uint64_t n,
+                       uint64_t i)
+{
+    uint64_t period = ll_max(1, d->sizes.seq / 4);
+    uint64_t key = ll_random_key(ll_random_key(d->seed, part), step * d->batch + n);
+    return (int32_t)(ll_random_bits(key, i % period) % d->letters);
+}
+
+/* What an input op is told: words from `shift` on. */
+struct feed {
+    const struct ll_decoder *decoder;
+    enum ll_data_part part;
+    uint64_t shift;
+};
+
+static void fill_words(void *context, uint64_t step, int32_t *words)
+{
+    const struct feed *feed = context;
+    const struct ll_decoder *d = feed->decoder;
+    for (uint64_t n = 0; n < d->batch; n++)
+        for (uint64_t i = 0; i < d->steps; i++)
+            words[n * d->steps + i] =
+                word_of(d, feed->part, step, n, d->context - d->steps + i + feed->shift);
+}
+
+static struct ll_value *words_from(struct ll_decoder *d, const char *name, uint64_t shift)
+{
+    struct feed *feed = ll_alloc(&d->nn->arena, 1, sizeof *feed);
+    if (!feed) {
+        ll_nn_fail(d->nn, "memory ran out");
+        return &d->nn->nothing;
+    }
+    *feed = (struct feed){d, d->part, shift};
+    uint64_t rows = d->batch * d->steps;
+    struct ll_shape shape = ll_nn_shape(d->nn, 1, &rows, (enum ll_role[]){LL_ROLE_BATCH});
+    return ll_feed_indices(d->nn, name, &shape, fill_words, feed);
+}
+
+struct ll_value *ll_decoder_sentences(struct ll_decoder *d, struct ll_value *rows)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    uint64_t steps = d->steps, features = rows->shape.dim[1];
+    struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){d->batch, steps, features}, roles);
+    return ll_seen_as(d->nn, rows, &shape);
+}
+
+struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sentences)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    const uint64_t *dim = sentences->shape.dim;
+    struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){dim[0] * dim[1], dim[2]}, roles);
+    return ll_seen_as(d->nn, sentences, &shape);
+}
+
+struct ll_value *ll_decoder_asked(struct ll_decoder *d, struct ll_value *rows)
+{
+    if (d->train || d->pass != LL_PASS_PREFILL || d->nn->trouble)
+        return rows;
+    return ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sentences(d, rows), 1, d->steps - 1, 1));
+}
+
+struct ll_value *ll_decoder_table(struct ll_decoder *d)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){d->sizes.vocabulary, d->sizes.hidden}, roles);
+    return ll_nn_variable(d->nn, "words", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
+}
+
+struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct ll_value *rows,
+                                  const struct ll_decoder_dense *dense)
+{
+    struct ll_nn *nn = d->nn;
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){rows->shape.dim[1], dense->units},
+                                        (enum ll_role[]){dense->from, dense->to});
+    shape.dtype = (uint8_t)d->held;
+    struct ll_init init = {LL_INIT_NORMAL, dense->deviation, NULL};
+    ll_nn_push(nn, name);
+    struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init);
+    struct ll_value *inputs[] = {rows, weights};
+    struct ll_value *y = ll_weight_product(
+        nn, &(struct ll_nn_call){.kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs}, d->narrow);
+    if (dense->biased) {
+        struct ll_shape line = ll_nn_shape(nn, 1, &dense->units, &dense->to);
+        y = ll_nn_do2(nn, LL_OP_BIAS_ADD, y, ll_nn_variable(nn, "biases", &line, LL_WEIGHT, zero));
+    }
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_value *ll_decoder_dropped(struct ll_decoder *d, struct ll_value *x)
+{
+    bool drops = d->train && d->dropout > 0;
+    return drops ? ll_dropout_layer(d->nn, "dropout", x, 1 - d->dropout, &d->chance) : x;
+}
+
+/* A view of other dimensions. */
+static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, unsigned rank, const uint64_t *dims,
+                                const enum ll_role *roles)
+{
+    struct ll_shape shape = ll_nn_shape(nn, rank, dims, roles);
+    return ll_seen_as(nn, x, &shape);
+}
+
+/* Rows [batch steps, key_heads each head] as [batch, key_heads, steps each, head]. Of one step they lie so
+ * already. */
+static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, uint64_t each)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN,
+                                         LL_ROLE_PLAIN},
+                              together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
+    const struct ll_decoder_sizes *s = &d->sizes;
+    if (d->steps > 1)
+        rows = ll_transposed(
+            d->nn,
+            seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, d->steps, s->key_heads, each, s->head}, apart),
+            2134);
+    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->key_heads, d->steps * each, s->head}, together);
+}
+
+/* Rows [batch steps, heads head] with each head turned by its word's place in the sentence. */
+static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint64_t heads)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN};
+    if (d->rotary_base <= 0)
+        return rows;
+    struct ll_shape flat = rows->shape;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps)),
+                              ll_attr_of_real(LL_ATTR_BASE, d->rotary_base)};
+    struct ll_value *x =
+        seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, d->steps, heads, d->sizes.head}, apart);
+    x = ll_nn_do(d->nn,
+                 &(struct ll_nn_call){
+                     .kind = LL_OP_ROTARY, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
+    return ll_seen_as(d->nn, x, &flat);
+}
+
+/* What by_heads did, undone. */
+static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64_t each)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN,
+                                         LL_ROLE_PLAIN},
+                              rows[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
+    const struct ll_decoder_sizes *s = &d->sizes;
+    if (d->steps > 1)
+        x = ll_transposed(
+            d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->key_heads, d->steps, each, s->head}, apart),
+            2134);
+    return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->key_heads * each * s->head}, rows);
+}
+
+/* Whether keys and values are put into a memory, which may hold those of words before. */
+static bool remembers(const struct ll_decoder *d)
+{
+    return !d->train && d->pass != LL_PASS_FORWARD;
+}
+
+/* Keys or values put into the memory of the layer's, [batch, key_heads, context, head]; the memory. */
+static struct ll_value *remembered(struct ll_decoder *d, const char *name, struct ll_value *x)
+{
+    struct ll_shape shape = x->shape;
+    if (d->nn->trouble)
+        return x;
+    shape.dim[2] = d->context;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 2),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps))};
+    struct ll_value *inputs[] = {ll_nn_variable(d->nn, name, &shape, LL_ACTIVATION, zero), x};
+    return ll_nn_do(
+        d->nn, &(struct ll_nn_call){
+                   .kind = LL_OP_PUT, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
+}
+
+/* What hides words: as much less of a score as each pair has; of words that see all others nothing. */
+static struct ll_value *hiding(struct ll_decoder *d)
+{
+    static const enum ll_role role = LL_ROLE_PLAIN;
+    struct ll_shape line = ll_nn_shape(d->nn, 1, &d->context, &role);
+    if (d->hiding)
+        return d->hiding;
+    d->hiding = d->sees_all || d->steps == 1 ? ll_filled(d->nn, "hiding", &line, 0)
+                                             : ll_causal_bias(d->nn, d->context);
+    if (d->steps > 1 && d->steps < d->context)
+        d->hiding = ll_sliced(d->nn, d->hiding, 0, d->context - d->steps, d->steps);
+    return d->hiding;
+}
+
+/* Shares by an op a step, as frameworks do it whose models are written out. */
+static struct ll_value *shares_of(struct ll_decoder *d, struct ll_value *scores)
+{
+    struct ll_nn *nn = d->nn;
+    scores = ll_div_of(nn, scores, ll_constant(nn, "root", sqrt((double)d->sizes.head)));
+    return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, scores, hiding(d)));
+}
+
+struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
+                                   struct ll_value *values)
+{
+    struct ll_nn *nn = d->nn;
+    uint64_t each = d->sizes.heads / d->sizes.key_heads;
+    struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
+    struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.key_heads), 1), *v = by_heads(d, values, 1);
+    if (remembers(d)) {
+        k = remembered(d, "keys", k);
+        v = remembered(d, "values", v);
+    }
+    struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)d->sizes.head)),
+                              ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each),
+                              ll_attr_of_count(LL_ATTR_AFTER, (int64_t)d->context)};
+    if (d->fused) {
+        struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_ATTENTION,
+                                                               .input_count = 3,
+                                                               .inputs = (struct ll_value *[]){q, k, v},
+                                                               .attr_count = 2,
+                                                               .attrs = attrs});
+        return as_rows(d, y, each);
+    }
+    struct ll_value *scores = ll_matmul_transposed(nn, q, k);
+    struct ll_value *shares = d->eager ? shares_of(d, scores)
+                                       : ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_SOFTMAX,
+                                                                           .input_count = 1,
+                                                                           .inputs = &scores,
+                                                                           .attr_count = d->sees_all ? 3 : 2,
+                                                                           .attrs = attrs});
+    return as_rows(d, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, ll_decoder_dropped(d, shares), v), each);
+}
+
+/* Words that are read of each sentence, the last, and words of a sentence. */
+static void set_words(struct ll_decoder *d, const struct ll_decoder_options *options)
+{
+    enum { CONTEXT_ELSE = 1024 };
+    bool whole = !remembers(d) || (d->pass == LL_PASS_PREFILL && options->words == 0);
+    d->context = whole ? d->sizes.seq : CONTEXT_ELSE;
+    if (remembers(d) && options->context > 0)
+        d->context = options->context;
+    d->steps = whole ? d->context : ll_max(1, options->words);
+}
+
+static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_decoder_options *options)
+{
+    const struct ll_decoder_sizes *s = &d->sizes;
+    if (s->heads % s->key_heads != 0)
+        ll_nn_fail(nn, "heads that ask must be shared out evenly among those that answer");
+    if (d->train && d->fused && d->dropout > 0)
+        ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
+    if (d->train && d->pass != LL_PASS_FORWARD)
+        ll_nn_fail(nn, "prefill and decode are inferences; expected --infer with -p pass");
+    if (!remembers(d) && (options->context > 0 || options->words > 0))
+        ll_nn_fail(nn, "context and words are of prefill and decode; expected -p seq=N, or -p pass=decode");
+    if (d->steps > d->context)
+        ll_nn_fail(nn, "more new words than there are; expected -p words=N of at most -p context=N");
+    if (d->letters > s->vocabulary)
+        ll_nn_fail(nn, "more letters than the vocabulary has words");
+}
+
+struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
+                                   const struct ll_decoder_options *options)
+{
+    nn->real = ll_decoder_real(options->dtype, nn->real);
+    struct ll_decoder d = {
+        .nn = nn,
+        .sizes = options->sizes,
+        .pass = options->pass,
+        .batch = build->batch,
+        .seed = build->seed,
+        .letters = options->letters,
+        .dropout = options->dropout,
+        .train = build->train,
+        .fused = options->fused,
+        .eager = options->eager,
+        .narrow = ll_decoder_narrow(options->dtype),
+        .held = ll_decoder_narrow(options->dtype) && !build->train ? LL_F8 : nn->real,
+        .rotary_base = options->rotary_base,
+        .net = options->net,
+    };
+    set_words(&d, options);
+    if (d.eager && (d.fused || d.sizes.heads != d.sizes.key_heads))
+        ll_nn_fail(
+            nn, "an op for each step of attention: expected -p fused=0 and as many heads that answer as ask");
+    if (d.train && d.dropout > 0)
+        d.chance = ll_chance_begin(nn, build->seed);
+    return d;
+}
+
+/* The same network on words that were held back. */
+static void add_evaluation(struct ll_decoder *d, ll_decoder_net *net)
+{
+    d->program = ll_nn_begin_program(d->nn);
+    d->part = LL_HELD_BACK;
+    d->train = false;
+    d->pass = LL_PASS_FORWARD;
+    d->guesses = ll_nn_do1(d->nn, LL_OP_ARGMAX, net(d, words_from(d, "words", 0)));
+    ll_nn_keep(d->guesses);
+}
+
+/* In 32 bits everybody takes their softmax. */
+static struct ll_value *widened(struct ll_nn *nn, struct ll_value *logits)
+{
+    if (nn->trouble || ll_dtype_bytes((enum ll_dtype)logits->shape.dtype) >= ll_dtype_bytes(LL_F32))
+        return logits;
+    ll_nn_push(nn, "loss");
+    struct ll_value *y = ll_cast_to(nn, logits, LL_F32);
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels)
+{
+    return ll_softmax_loss(nn, widened(nn, logits), labels);
+}
+
+static struct ll_decoder_sizes sizes_of(const struct ll_build *build, const struct ll_decoder_sizes *preset)
+{
+    struct ll_decoder_sizes sizes = {
+        .layers = ll_decoder_size(build, LL_DECODER_LAYERS, preset->layers),
+        .hidden = ll_decoder_size(build, LL_DECODER_HIDDEN, preset->hidden),
+        .inner = ll_decoder_size(build, LL_DECODER_INNER, preset->inner),
+        .heads = ll_decoder_size(build, LL_DECODER_HEADS, preset->heads),
+        .key_heads = preset->key_heads,
+        .seq = ll_decoder_size(build, LL_DECODER_SEQ, preset->seq),
+        .vocabulary = ll_decoder_size(build, LL_DECODER_VOCABULARY, preset->vocabulary),
+    };
+    sizes.head = sizes.hidden / sizes.heads;
+    return sizes;
+}
+
+struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build,
+                                                const struct ll_decoder_sizes *preset)
+{
+    const int64_t *values = build->params;
+    return (struct ll_decoder_options){.sizes = sizes_of(build, preset),
+                                       .pass = (enum ll_decoder_pass)values[LL_DECODER_PASS],
+                                       .dtype = values[LL_DECODER_DTYPE],
+                                       .context = (uint64_t)values[LL_DECODER_CONTEXT],
+                                       .words = (uint64_t)values[LL_DECODER_WORDS],
+                                       .letters = (uint64_t)values[LL_DECODER_LETTERS],
+                                       .fused = values[LL_DECODER_FUSED] != 0,
+                                       .eager = values[LL_DECODER_EAGER] != 0,
+                                       .rate = (double)values[LL_DECODER_RATE] * 1e-6};
+}
+
+struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
+                                  const struct ll_decoder_options *options, ll_decoder_net *net)
+{
+    struct ll_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
+    if (!d) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    *d = ll_decoder_begin(nn, build, options);
+    check(nn, d, options);
+    ll_nn_drive(nn, &(struct ll_driver){.context = d});
+    if (nn->trouble)
+        return &nn->nothing;
+    const struct ll_optimizer adam = {
+        .kind = LL_ADAM, .rate = options->rate, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
+    struct ll_value *words = words_from(d, "words", 0), *labels = NULL;
+    if (d->train)
+        labels = words_from(d, "next_words", 1);
+    struct ll_value *logits = net(d, words);
+    if (!d->train || nn->trouble)
+        return logits;
+    struct ll_value *loss = ll_decoder_loss(nn, logits, labels);
+    ll_minimise(nn, loss, &adam);
+    if (build->evaluate && !nn->trouble)
+        add_evaluation(d, net);
+    return loss;
+}
+
+bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+{
+    const struct ll_decoder *d = context;
+    uint64_t right = 0, asked = 0, period = ll_max(1, d->sizes.seq / 4);
+    for (uint64_t step = 0; step < UNSEEN_BATCHES; step++) {
+        ll_runner_run(runner, d->program, step);
+        const int32_t *guesses = ll_runner_data(runner, d->guesses);
+        for (uint64_t n = 0; n < d->batch; n++)
+            for (uint64_t i = period - 1; i < d->steps; i++, asked++)
+                right += guesses[n * d->steps + i] == word_of(d, LL_HELD_BACK, step, n, i + 1);
+    }
+    ll_scores_add(scores, (struct ll_score){"words", "share of unseen words guessed where a sentence repeats",
+                                            (double)right / (double)asked, false});
+    return true;
+}
+
 /* GPT (Radford et al., 2019; Brown et al., 2020; Shoeybi et al., Megatron-LM, 2019): what a layer reads is
  * normalised, positions are learned, one table serves words that come in and words that go out. With h
  * features, L layers, an inner width of f (4 h unless set), s words a sentence and V in the vocabulary:
@@ -8,39 +428,32 @@
  *
  * Presets are GPT-2's and GPT-3's sizes, those of Megatron-LM (Korthikanti et al., 2022, table 3) and of
  * MosaicML's MPT. Trained by Adam as in the GPT-3 paper, without its clipping and schedule. */
-#include "models/frontier/decoder.h"
-#include "models/nn/layers.h"
-#include "models/nn/formula.h"
 
-#include <math.h>
-
-enum { DROPOUT = LL_DECODER_PARAMS, GELU, PARAMS };
+enum { GPT_DROPOUT = LL_DECODER_PARAMS, GPT_GELU, GPT_PARAMS };
 
 static const struct ll_decoder_sizes presets[] = {
 #define LL_GPT(name, layers_, hidden_, heads_, seq_, vocabulary_)                                            \
     {.layers = layers_, .hidden = hidden_, .heads = heads_, .seq = seq_, .vocabulary = vocabulary_},
-#include "models/frontier/gpt_presets.def"
-#undef LL_GPT
+#include "models/frontier/presets.def"
 };
 static const char *const preset_words[] = {
 #define LL_GPT(name, layers, hidden, heads, seq, vocabulary) name,
-#include "models/frontier/gpt_presets.def"
-#undef LL_GPT
+#include "models/frontier/presets.def"
     NULL};
 
-static const struct ll_model_param params[PARAMS] = {
+static const struct ll_model_param gpt_params[GPT_PARAMS] = {
 #define LL_DECODER_PARAM(word, name, otherwise, least, most, help)                                           \
     [LL_DECODER_##word] = {name, otherwise, least, most, help},
 #include "models/frontier/decoder_params.def"
 #undef LL_DECODER_PARAM
-    [DROPOUT] = {"dropout", 10, 0, 90, "percent that is dropped when training"},
-    [GELU] = {"gelu", 0, 0, 1, "one op, or made of plain ops by tanh, as Hugging Face's GPT-2 has it"},
+    [GPT_DROPOUT] = {"dropout", 10, 0, 90, "percent that is dropped when training"},
+    [GPT_GELU] = {"gelu", 0, 0, 1, "one op, or made of plain ops by tanh, as Hugging Face's GPT-2 has it"},
 };
 static const char *const gelus[] = {"one", "tanh", NULL};
-static const char *const *const words[PARAMS] = {[LL_DECODER_PRESET] = preset_words,
-                                                 [LL_DECODER_PASS] = ll_decoder_passes,
-                                                 [LL_DECODER_DTYPE] = ll_decoder_dtypes,
-                                                 [GELU] = gelus};
+static const char *const *const gpt_words[GPT_PARAMS] = {[LL_DECODER_PRESET] = preset_words,
+                                                         [LL_DECODER_PASS] = ll_decoder_passes,
+                                                         [LL_DECODER_DTYPE] = ll_decoder_dtypes,
+                                                         [GPT_GELU] = gelus};
 
 /* What the net is told besides. */
 struct besides {
@@ -142,7 +555,7 @@ static struct ll_value *net(struct ll_decoder *d, struct ll_value *numbers)
     return logits;
 }
 
-static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
+static struct ll_value *build_gpt(struct ll_nn *nn, const struct ll_build *build)
 {
     struct ll_decoder_options options =
         ll_decoder_options_of(build, &presets[build->params[LL_DECODER_PRESET]]);
@@ -152,8 +565,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     if (sizes->inner == 0)
         sizes->inner = 4 * sizes->hidden;
     sizes->key_heads = sizes->heads;
-    options.dropout = (double)build->params[DROPOUT] / 100;
-    const struct besides besides = {.plain_gelu = build->params[GELU] == 1};
+    options.dropout = (double)build->params[GPT_DROPOUT] / 100;
+    const struct besides besides = {.plain_gelu = build->params[GPT_GELU] == 1};
     options.net = &besides;
     return ll_decoder_build(nn, build, &options, net);
 }
@@ -164,10 +577,10 @@ const struct ll_model ll_model_gpt = {
     .doc = "decoder-only language model (GPT-2, GPT-3, Megatron, MPT)",
     .default_batch = 8,
     .inference_batch = 1,
-    .params = params,
-    .param_count = PARAMS,
-    .words = words,
-    .build = build,
+    .params = gpt_params,
+    .param_count = GPT_PARAMS,
+    .words = gpt_words,
+    .build = build_gpt,
     .lesson = {.steps = 600,
                .batch = 16,
                .settings = {{"layers", "2"},

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "models/micro/products.h"
+#include "models/micro/recipes.h"
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"
 #include "models/nn/kernel_conv.h"
@@ -198,7 +198,7 @@ static const struct {
 
 static const struct ll_micro_product products[] = {
 #define LL_PRODUCT(...) {__VA_ARGS__},
-#include "models/micro/products.def"
+#include "models/micro/gemms.def"
 #undef LL_PRODUCT
 };
 

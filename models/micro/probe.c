@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as McCalpin's STREAM has them, and a walk along pointers (McVoy and Staelin, "lmbench", USENIX
  * 1996): the lines of a block are strung to one ring in no order, so that nothing can be fetched ahead. */
-#include "models/micro/probe.h"
+#include "models/micro/micro.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "models/micro/micro.h"
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
@@ -374,12 +373,14 @@ static struct ll_figure product_rate(void (*multiply)(void *product), uint64_t e
     return rate;
 }
 
-struct ll_figure ll_probe_product_f32(void)
+/* FLOP/s of a large product by OpenBLAS, on one core; ll_blas_open has succeeded. Zeros when memory ran out.
+ */
+static struct ll_figure probe_product_f32(void)
 {
     return product_rate(multiply_f32, sizeof(float));
 }
 
-struct ll_figure ll_probe_product_f64(void)
+static struct ll_figure probe_product_f64(void)
 {
     return product_rate(multiply_f64, sizeof(double));
 }
@@ -521,8 +522,8 @@ static void add_rates(struct ll_facts *facts)
     add_figure(facts, "", "clock_hz", ll_probe_clock());
     add_figure(facts, "vector", "f32", ll_probe_vector_f32());
     add_figure(facts, "vector", "f64", ll_probe_vector_f64());
-    add_figure(facts, "product", "f32", ll_probe_product_f32());
-    add_figure(facts, "product", "f64", ll_probe_product_f64());
+    add_figure(facts, "product", "f32", probe_product_f32());
+    add_figure(facts, "product", "f64", probe_product_f64());
 }
 
 uint64_t ll_probe_past_l2(const struct ll_pool *pool, const struct ll_facts *facts)

@@ -3,7 +3,7 @@
  * objects of 90 classes are found on five maps of an image, from fine to coarse.
  *
  *   images 640x640x3
- *   ResNet-50 that normalises first, nothing before its first unit (vision/resnet.h): maps C3, C4, C5 of
+ *   ResNet-50 that normalises first, nothing before its first unit (vision/vision.h): maps C3, C4, C5 of
  *     80, 40, 20 pixels; normalisation does not follow the batch
  *   P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5 enlarged, P3 = conv 1 256(C3) + P4 enlarged
  *   P6 = conv 3/2 256(C5), P7 = conv 3/2 256(relu(P6)): 10, 5 pixels
@@ -21,8 +21,7 @@
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
-#include "models/vision/detection.h"
-#include "models/vision/resnet.h"
+#include "models/vision/vision.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
-#include "models/tbd/actors.h"
+#include "models/tbd/a3c.h"
 #include "tracer/base/random.h"
 
 enum { PLAYING, ACTING, JUDGED, JUDGED_ACTING }; /* streams of the seed */
@@ -161,7 +161,8 @@ static enum ll_status prepare(void *context)
     return ready && actors->actions && actors->screens ? LL_OK : LL_NO_MEMORY;
 }
 
-struct ll_actors *ll_actors_new(struct ll_nn *nn, const struct ll_actors_options *options)
+/* Drives the network from now on. NULL after trouble. */
+static struct ll_actors *actors_new(struct ll_nn *nn, const struct ll_actors_options *options)
 {
     struct ll_actors *actors = ll_alloc(&nn->arena, 1, sizeof *actors);
     if (!actors) {
@@ -238,15 +239,16 @@ static struct ll_shape screens_shape(const struct ll_nn *nn, const struct ll_act
         nn, 4, (uint64_t[]){count, screen.height, screen.width, LL_SEEN_FRAMES * screen.colours}, roles);
 }
 
-struct ll_value *ll_actor_crew_sees(struct ll_nn *nn, const struct ll_actors *actors,
-                                    struct ll_actor_crew *crew)
+/* Input ops. What a crew sees now: u8 [count, height, width, frames], colours after each other. */
+static struct ll_value *actor_crew_sees(struct ll_nn *nn, const struct ll_actors *actors,
+                                        struct ll_actor_crew *crew)
 {
     struct ll_shape shape = screens_shape(nn, actors, crew->count);
     struct view *view = add_view(nn, (struct view){actors, crew, 0});
     return ll_feed_bytes(nn, "screens", &shape, fill_seen, view);
 }
 
-struct ll_turn ll_actors_turn(struct ll_nn *nn, struct ll_actors *actors, uint64_t turn)
+static struct ll_turn actors_turn(struct ll_nn *nn, struct ll_actors *actors, uint64_t turn)
 {
     struct ll_shape screens = screens_shape(nn, actors, actors->options.games);
     struct ll_shape games = ll_nn_shape(nn, 1, &actors->options.games, (enum ll_role[]){LL_ROLE_BATCH});
@@ -275,7 +277,9 @@ static enum ll_action choose(void *context, uint64_t player, uint64_t random_bit
     return draw_action(&candidate->actors->judged, candidate->runner, player, random_bits);
 }
 
-bool ll_actors_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
+/* A model's evaluate function: the mean score of games that it has not played, actions being drawn as the
+ * policy says, beside the score of a player who draws them evenly. */
+static bool actors_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct ll_actors *actors = context;
     struct candidate candidate = {actors, runner};
@@ -301,7 +305,7 @@ bool ll_actors_evaluate(void *context, struct ll_runner *runner, struct ll_score
  * 677,429 parameters, 5.934 MFLOP forward a sample; with raw screens of 210x160 in three colours 3,561,013
  * and 63.04 MFLOP. A step of training is an update: for each of four turns forward and backward, gradients
  * added up, then Adam. The five runs in between which the games are played come before the step, outside of
- * it (actors.h). The loss is the sum over turns and games of
+ * it (a3c.h). The loss is the sum over turns and games of
  *
  *     -advantage log p(action)  +  1/2 (return - worth)^2  -  0.08 entropy(p)
  *
@@ -364,7 +368,7 @@ static struct opinion opinion_on(struct ll_nn *nn, struct ll_value *screens, con
 static struct ll_value *advise(struct ll_nn *nn, const struct ll_build *build, const struct ll_actors *actors,
                                struct ll_actor_crew *crew)
 {
-    struct opinion opinion = opinion_on(nn, ll_actor_crew_sees(nn, actors, crew), build);
+    struct opinion opinion = opinion_on(nn, actor_crew_sees(nn, actors, crew), build);
     crew->policy = ll_nn_do1(nn, LL_OP_SOFTMAX, opinion.logits);
     crew->worth = opinion.worth;
     ll_nn_keep(crew->policy);
@@ -412,7 +416,7 @@ static struct ll_value *learn(struct ll_nn *nn, const struct ll_build *build, st
     uint64_t turns = actors->options.turns;
     ll_nn_share(nn, true);
     for (uint64_t i = 0; i < turns; i++) {
-        struct ll_turn turn = ll_actors_turn(nn, actors, i);
+        struct ll_turn turn = actors_turn(nn, actors, i);
         losses[i] = loss_of_turn(nn, build, &turn);
         ll_descent_add(nn, &descent, losses[i], &adam);
     }
@@ -446,7 +450,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
         .learn = build->train,
         .judged = build->evaluate,
     };
-    struct ll_actors *actors = ll_actors_new(nn, &options);
+    struct ll_actors *actors = actors_new(nn, &options);
     if (!actors)
         return &nn->nothing;
     if (!build->train)
@@ -481,5 +485,5 @@ const struct ll_model ll_model_a3c = {
                        {"lives", "1"},
                    }},
     .shows = true,
-    .evaluate = ll_actors_evaluate,
+    .evaluate = actors_evaluate,
 };

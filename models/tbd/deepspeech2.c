@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "models/data/spectra.h"
 #include "models/data/speech.h"
 #include "models/feed.h"
 #include "models/model.h"

@@ -3,7 +3,7 @@
  * classes, found by a network that proposes regions and one that looks at them again.
  *
  *   images 600x1000x3
- *   ResNet-101 that normalises first (vision/resnet.h), stages of 3, 4, 23 units          38x63x1024
+ *   ResNet-101 that normalises first (vision/vision.h), stages of 3, 4, 23 units          38x63x1024
  *   proposals: conv 3 512, ReLU; conv 1 to two scores for each of nine anchors, conv 1 to four numbers
  *       of the best 12,000 the best 2,000 that do not overlap (6,000 and 300 when not training)
  *   128 of them are learned from, a quarter of them objects; each pooled to 14x14x1024
@@ -21,8 +21,7 @@
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
-#include "models/vision/detection.h"
-#include "models/vision/resnet.h"
+#include "models/vision/vision.h"
 #include "tracer/base/random.h"
 
 #include <stdlib.h>

@@ -14,13 +14,11 @@
  * The loss is summed over words and averaged over the batch; Adam at 3e-4, gradients clipped to a norm of 1
  * all together. The suite's loop takes as many turns as the longest sentence of a batch has words, up to 100:
  * here source and target say how many. Inference is a beam search of ten. */
-#include "models/tbd/mlp_attention.h"
-#include "models/tbd/unrolled.h"
-
 #include "models/nn/formula.h"
+#include "models/tbd/translation.h"
 
 enum { MOST_LAYERS = LL_MOST_DECODER_LAYERS };
-static const struct ll_model_param params[] = {
+static const struct ll_model_param nmt_params[] = {
     [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
     [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
     [HIDDEN] = {"hidden", 512, 1, 1 << 14, "units of every layer, also of embeddings and attention"},
@@ -197,7 +195,7 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, st
     return loss;
 }
 
-static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
+static struct ll_value *build_nmt(struct ll_nn *nn, const struct ll_build *build)
 {
     return ll_unrolled_build(nn, build, &(struct ll_translator){teach, search, train});
 }
@@ -207,9 +205,9 @@ const struct ll_model ll_model_nmt = {
     .suite = "tbd",
     .doc = "translation by LSTM layers with attention and input feeding (NMT)",
     .default_batch = 128,
-    .params = params,
-    .param_count = sizeof params / sizeof *params,
-    .build = build,
+    .params = nmt_params,
+    .param_count = sizeof nmt_params / sizeof *nmt_params,
+    .build = build_nmt,
     .lesson = {.steps = 800,
                .batch = 32,
                .settings = {{"source_words", "16"},
@@ -217,6 +215,274 @@ const struct ll_model ll_model_nmt = {
                             {"letters", "10"},
                             {"hidden", "64"},
                             {"layers", "1"},
+                            {"source", "6"},
+                            {"target", "7"},
+                            {"padding", "25"},
+                            {"rate", "3000"}}},
+    .evaluate = ll_translation_evaluate,
+};
+
+/* Sockeye (Hieber et al., 2017), TBD's sequence to sequence in MXNet, IWSLT 2015 from English to Vietnamese.
+ * The sentence is read backwards, by a first layer in both directions with half of the units each, then by
+ * layers of 512. Each state of the decoder starts as tanh of a layer over the encoder's last output:
+ *
+ *     x = [word's embedding, hidden before] through the layers, h of the last one
+ *     context = shares of the memory by tanh(memory K + h Q)       hidden = tanh([h context] A + b)
+ *     logits = hidden W + b, of all steps at once
+ *
+ *     parameters 27,733,021 = embeddings 17191 x 512 and 7709 x 512, encoder 2 x 788,480 and 2,101,248, first
+ *                             states 4 x 262,656, decoder 3,149,824 and 2,101,248, attention 524,800, hidden
+ *                             524,800, logits 3,954,717
+ *     FLOPs of 30 words each way: 837,527,552 of products, 921,600 more with the sum over v . tanh(...)
+ *
+ * A cell has a product and a bias of its own for input and state. The loss is the mean over all words that
+ * count; Adam at 3e-4, each element of a gradient clipped to 1. Unrolled: source and target are the lengths
+ * of a bucket, of which the suite has one for every ten words up to a hundred. Inference is a beam search of
+ * five. */
+
+enum { SOCKEYE_MOST_LAYERS = LL_MOST_DECODER_LAYERS };
+static const struct ll_model_param sockeye_params[] = {
+    [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
+    [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
+    [HIDDEN] = {"hidden", 512, 2, 1 << 14, "units of every layer, even; also of embeddings and attention"},
+    [LAYERS] = {"layers", 2, 1, SOCKEYE_MOST_LAYERS,
+                "that read, the first in both directions, and as many that write"},
+    [SOURCE] = {"source", 30, 2, 10000, "words read of a sentence"},
+    [TARGET] = {"target", 30, 2, 10000, "words written, the end included"},
+    [PADDING] = {"padding", 0, 0, 90, "percent of the words read that only fill sentences up"},
+    [BEAM] = {"beam", 5, 1, 1 << 10, "hypotheses of a sentence when translating"},
+    [RATE] = {"rate", 300, 1, 1000000, "of Adam, in millionths"},
+    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+};
+
+struct sockeye_net {
+    struct ll_nn *nn;
+    const struct ll_build *build;
+    struct ll_translation *t;
+    enum ll_data_part part;
+    uint64_t hidden, layers;
+    struct ll_split_lstm decoder[SOCKEYE_MOST_LAYERS];
+    struct ll_value *target_embedding;
+    struct ll_mlp_attention attention;
+    struct ll_linear join, projection;
+};
+
+static const char *numbered(struct ll_nn *nn, const char *name, uint64_t i)
+{
+    const char *whole = ll_format(&nn->arena, "%s%llu", name, (unsigned long long)i);
+    if (!whole)
+        ll_nn_fail(nn, "memory ran out");
+    return whole ? whole : name;
+}
+
+static struct ll_split_lstm begin_lstm(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units)
+{
+    return ll_split_lstm_begin(nn, name, inputs, units, ll_uniform_init(inputs));
+}
+
+/* A layer over all steps, from the first on or from the last: outputs may be where the inputs are. */
+static void run_over(struct ll_nn *nn, const struct ll_split_lstm *lstm, struct ll_value *const *inputs,
+                     uint64_t steps, bool from_the_end, struct ll_value **outputs)
+{
+    const struct ll_shape *in = &inputs[0]->shape;
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){in->dim[0], lstm->state.weights->shape.dim[0]},
+                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_value *zeros = ll_zeros(nn, &shape);
+    struct ll_lstm_state state = {zeros, zeros};
+    for (uint64_t i = 0; i < steps; i++) {
+        uint64_t at = from_the_end ? steps - 1 - i : i;
+        state = ll_split_lstm_step(nn, lstm, inputs[at], state);
+        outputs[at] = state.h;
+    }
+}
+
+/* Outputs of each step, in place of the embedded words. */
+static void read_words(struct sockeye_net *net, struct ll_value **x, struct ll_value **there,
+                       struct ll_value **back)
+{
+    struct ll_nn *nn = net->nn;
+    const uint64_t steps = net->t->source_steps, half = net->hidden / 2;
+    struct ll_split_lstm forward = begin_lstm(nn, "forward", net->hidden, half);
+    struct ll_split_lstm backward = begin_lstm(nn, "backward", net->hidden, half);
+    run_over(nn, &forward, x, steps, false, there);
+    run_over(nn, &backward, x, steps, true, back);
+    for (uint64_t i = 0; i < steps; i++)
+        x[i] = ll_joined(nn, (struct ll_value *[]){there[i], back[i]}, 2, 1);
+    for (uint64_t i = 1; i < net->layers; i++) {
+        struct ll_split_lstm lstm = begin_lstm(nn, numbered(nn, "lstm", i), net->hidden, net->hidden);
+        run_over(nn, &lstm, x, steps, false, x);
+    }
+}
+
+/* The outputs of the encoder, a matrix a step; NULL after trouble. */
+static struct ll_value **sockeye_encode(struct sockeye_net *net)
+{
+    struct ll_nn *nn = net->nn;
+    const uint64_t steps = net->t->source_steps;
+    ll_nn_push(nn, "encoder");
+    struct ll_value *table =
+        ll_word_embedding(nn, "source_embedding", (uint64_t)net->build->params[SOURCE_WORDS], net->hidden);
+    struct ll_value **words = ll_embedded_steps(nn, table, ll_translation_source(nn, net->t, net->part));
+    struct ll_value **x = ll_alloc(&nn->arena, 3 * steps, sizeof(struct ll_value *));
+    if (!x || !words) {
+        ll_nn_fail(nn, "memory ran out");
+        return NULL;
+    }
+    for (uint64_t i = 0; i < steps; i++)
+        x[i] = words[i];
+    read_words(net, x, x + steps, x + 2 * steps);
+    ll_nn_pop(nn);
+    return x;
+}
+
+static struct ll_value *first_state(struct sockeye_net *net, const char *name, uint64_t i,
+                                    struct ll_value *last)
+{
+    struct ll_linear linear = ll_linear_begin(net->nn, numbered(net->nn, name, i), net->hidden, net->hidden,
+                                              ll_uniform_init(net->hidden));
+    return ll_nn_do1(net->nn, LL_OP_TANH, ll_linear_apply(net->nn, &linear, 1, &last));
+}
+
+/* The decoder's weights and state, from what the encoder said. */
+static void sockeye_begin_decoder(struct sockeye_net *net, struct ll_value *const *outputs,
+                                  struct ll_decoder_state *state)
+{
+    struct ll_nn *nn = net->nn;
+    const uint64_t hidden = net->hidden, steps = net->t->source_steps;
+    const uint64_t words = (uint64_t)net->build->params[TARGET_WORDS];
+    struct ll_value *bias = ll_translation_source_bias(nn, net->t, net->part);
+    net->target_embedding = ll_word_embedding(nn, "target_embedding", words, hidden);
+    for (uint64_t i = 0; i < net->layers; i++) {
+        net->decoder[i] = begin_lstm(nn, numbered(nn, "lstm", i), i ? hidden : 2 * hidden, hidden);
+        state->layers[i].c = first_state(net, "first_c", i, outputs[steps - 1]);
+        state->layers[i].h = first_state(net, "first_h", i, outputs[steps - 1]);
+    }
+    struct ll_value *memory = ll_as_memory(nn, outputs, steps);
+    net->attention = ll_mlp_attention_begin(nn, "attention", memory, bias, hidden);
+    net->join = ll_linear_begin(nn, "hidden", 2 * hidden, hidden, ll_uniform_init(2 * hidden));
+    net->projection = ll_linear_begin(nn, "projection", hidden, words, ll_uniform_init(hidden));
+    state->beside = ll_zeros(nn, &outputs[0]->shape);
+}
+
+/* Reads a word; the result, the new hidden layer, is also in the state. */
+static struct ll_value *sockeye_step(struct sockeye_net *net, struct ll_value *word,
+                                     struct ll_decoder_state *state)
+{
+    struct ll_nn *nn = net->nn;
+    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
+    for (uint64_t i = 0; i < net->layers; i++) {
+        state->layers[i] = ll_split_lstm_step(nn, &net->decoder[i], x, state->layers[i]);
+        x = state->layers[i].h;
+    }
+    struct ll_value *both[] = {x, ll_mlp_attend(nn, &net->attention, x)};
+    ll_nn_push(nn, "hidden");
+    state->beside = ll_nn_do1(nn, LL_OP_TANH, ll_linear_apply(nn, &net->join, 2, both));
+    ll_nn_pop(nn);
+    return state->beside;
+}
+
+static struct ll_value *sockeye_project(struct sockeye_net *net, struct ll_value *rows)
+{
+    ll_nn_push(net->nn, "projection");
+    struct ll_value *logits = ll_linear_apply(net->nn, &net->projection, 1, &rows);
+    ll_nn_pop(net->nn);
+    return logits;
+}
+
+static struct sockeye_net sockeye_net_of(struct ll_nn *nn, const struct ll_build *build,
+                                         struct ll_translation *t, enum ll_data_part part)
+{
+    return (struct sockeye_net){.nn = nn,
+                                .build = build,
+                                .t = t,
+                                .part = part,
+                                .hidden = (uint64_t)build->params[HIDDEN],
+                                .layers = (uint64_t)build->params[LAYERS]};
+}
+
+/* Logits [steps batch, words] of sentences whose words are known. */
+static struct ll_value *sockeye_teach(struct ll_nn *nn, const struct ll_build *build,
+                                      struct ll_translation *t)
+{
+    struct sockeye_net net = sockeye_net_of(nn, build, t, LL_LEARNED);
+    struct ll_decoder_state state;
+    struct ll_value **encoded = sockeye_encode(&net);
+    struct ll_value **outputs = ll_alloc(&nn->arena, t->target_steps, sizeof(struct ll_value *));
+    if (!encoded || !outputs) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    ll_nn_push(nn, "decoder");
+    sockeye_begin_decoder(&net, encoded, &state);
+    struct ll_value **words =
+        ll_embedded_steps(nn, net.target_embedding, ll_translation_read(nn, t, LL_LEARNED));
+    for (uint64_t i = 0; i < t->target_steps && !nn->trouble; i++)
+        outputs[i] = sockeye_step(&net, words[i], &state);
+    struct ll_value *logits =
+        nn->trouble ? &nn->nothing : sockeye_project(&net, ll_as_rows(nn, outputs, t->target_steps));
+    ll_nn_pop(nn);
+    return logits;
+}
+
+static struct ll_value *sockeye_search(struct ll_nn *nn, const struct ll_build *build,
+                                       struct ll_translation *t, enum ll_data_part part)
+{
+    struct sockeye_net net = sockeye_net_of(nn, build, t, part);
+    struct ll_beam *beam = &t->beam;
+    struct ll_decoder_state state;
+    ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[TARGET_WORDS]);
+    struct ll_value **encoded = sockeye_encode(&net);
+    if (!encoded)
+        return &nn->nothing;
+    ll_nn_push(nn, "decoder");
+    sockeye_begin_decoder(&net, encoded, &state);
+    ll_beam_begin(nn, beam);
+    ll_decoder_spread(nn, beam, &state, net.layers);
+    while (beam->done < beam->steps && !nn->trouble) {
+        struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
+        ll_beam_grow(nn, beam, sockeye_project(&net, sockeye_step(&net, word, &state)));
+        if (beam->done < beam->steps)
+            ll_decoder_follow(nn, beam, &state, net.layers);
+    }
+    ll_nn_pop(nn);
+    return beam->scores;
+}
+
+static struct ll_value *sockeye_train(struct ll_nn *nn, const struct ll_build *build,
+                                      struct ll_translation *t)
+{
+    struct ll_value *logits = sockeye_teach(nn, build, t), *counted;
+    ll_nn_push(nn, "loss");
+    struct ll_value *sum = ll_counted_losses(nn, t, logits, &counted);
+    struct ll_value *loss = ll_div_of(nn, sum, ll_sum_over(nn, counted, 0, 1));
+    ll_nn_pop(nn);
+    ll_unrolled_minimise(nn, build, loss, LL_CLIP_VALUE);
+    return loss;
+}
+
+static struct ll_value *build_sockeye(struct ll_nn *nn, const struct ll_build *build)
+{
+    if (build->params[HIDDEN] % 2 != 0)
+        ll_nn_fail(nn, "an odd number of hidden units; each direction of the first layer has half of them");
+    return ll_unrolled_build(nn, build,
+                             &(struct ll_translator){sockeye_teach, sockeye_search, sockeye_train});
+}
+
+const struct ll_model ll_model_sockeye = {
+    .name = "sockeye",
+    .suite = "tbd",
+    .doc = "translation by LSTM layers with attention, the first of them bidirectional (Sockeye)",
+    .default_batch = 32,
+    .params = sockeye_params,
+    .param_count = sizeof sockeye_params / sizeof *sockeye_params,
+    .build = build_sockeye,
+    .lesson = {.steps = 800,
+               .batch = 32,
+               .settings = {{"source_words", "16"},
+                            {"target_words", "16"},
+                            {"letters", "10"},
+                            {"hidden", "64"},
+                            {"layers", "2"},
                             {"source", "6"},
                             {"target", "7"},
                             {"padding", "25"},

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/tbd/translation.h"
 
+#include <inttypes.h>
+#include <math.h>
+
 #include "models/data/text.h"
 #include "models/feed.h"
+#include "models/nn/formula.h"
 #include "models/nn/layers.h"
-
-#include <inttypes.h>
 
 enum { UNSEEN_BATCHES = 4 };
 
@@ -286,4 +288,305 @@ bool ll_translation_evaluate(void *context, struct ll_runner *runner, struct ll_
     ll_scores_add(scores, (struct ll_score){"words", "share of their words that stand where they belong",
                                             (double)count.right_words / (double)count.words, false});
     return true;
+}
+
+static const double never = -1e9, least_chance = 1e-30;
+
+static void fill_go(void *context, uint64_t step, int32_t *words)
+{
+    const struct ll_beam *beam = context;
+    (void)step;
+    for (uint64_t i = 0; i < beam->batch * beam->width; i++)
+        words[i] = LL_WORD_GO;
+}
+
+/* A constant of this shape: the value everywhere, but 0 where i mod `every` is `zero`. */
+static struct ll_value *all_but(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                                double value, uint64_t every, uint64_t zero)
+{
+    double *list = ll_alloc(&nn->arena, ll_elements(shape), sizeof *list);
+    if (!list) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    for (uint64_t i = 0; i < ll_elements(shape); i++)
+        list[i] = i % every == zero ? 0 : value;
+    return ll_nn_variable(nn, name, shape, LL_WORKSPACE, (struct ll_init){LL_INIT_LIST, 0, list});
+}
+
+static struct ll_shape column_of(struct ll_nn *nn, const struct ll_beam *beam)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
+    return ll_nn_shape(nn, 2, (uint64_t[]){beam->batch * beam->width, 1}, roles);
+}
+
+void ll_beam_begin(struct ll_nn *nn, struct ll_beam *beam)
+{
+    static const enum ll_role roles[] = {LL_ROLE_PLAIN, LL_ROLE_VOCABULARY};
+    struct ll_shape column = column_of(nn, beam);
+    struct ll_shape rows = ll_nn_shape(nn, 1, column.dim, (enum ll_role[]){LL_ROLE_BATCH});
+    struct ll_shape line = ll_nn_shape(nn, 2, (uint64_t[]){1, beam->vocabulary}, roles);
+    beam->done = 0;
+    beam->chosen = ll_alloc(&nn->arena, beam->steps, sizeof(struct ll_value *));
+    beam->from = ll_alloc(&nn->arena, beam->steps, sizeof(struct ll_value *));
+    struct ll_beam *own = ll_copy(&nn->arena, beam, sizeof *beam);
+    if (!beam->chosen || !beam->from || !own) {
+        ll_nn_fail(nn, "memory ran out");
+        return;
+    }
+    ll_nn_push(nn, "beam");
+    beam->words = ll_feed_indices(nn, "go", &rows, fill_go, own);
+    beam->scores = all_but(nn, "first_alone", &column, never, beam->width, 0);
+    beam->ended = ll_zeros(nn, &column);
+    beam->only_end = all_but(nn, "only_end", &line, never, beam->vocabulary, LL_WORD_EOS);
+    ll_nn_pop(nn);
+}
+
+/* The log probability of every word behind every hypothesis, added to its score. */
+static struct ll_value *extended(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *logits)
+{
+    struct ll_value *chance = ll_nn_do1(nn, LL_OP_SOFTMAX, logits);
+    chance = ll_nn_do2(nn, LL_OP_MAXIMUM, chance, ll_constant(nn, "least_chance", least_chance));
+    struct ll_value *goes_on = ll_sub_of(nn, ll_constant(nn, "one", 1), beam->ended);
+    struct ll_value *word = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_LOG, chance), goes_on);
+    struct ll_value *end = ll_mul_of(nn, beam->ended, beam->only_end);
+    return ll_add_of(nn, ll_add_of(nn, word, end), beam->scores);
+}
+
+static struct ll_value *best_of(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *x)
+{
+    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)beam->width);
+    struct ll_shape lines = ll_nn_shape(nn, 2, (uint64_t[]){beam->batch, beam->width * beam->vocabulary},
+                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_PLAIN});
+    x = ll_seen_as(nn, x, &lines);
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_TOP_K, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
+}
+
+static struct ll_value *taken_apart(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *places)
+{
+    struct ll_attr attrs[] = {
+        ll_attr_of_count(LL_ATTR_SIZE, (int64_t)beam->vocabulary),
+        ll_attr_of_count(LL_ATTR_RANGE, (int64_t)(beam->width * beam->vocabulary)),
+    };
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_UNRAVEL, .input_count = 1, .inputs = &places, .attr_count = 2, .attrs = attrs});
+}
+
+void ll_beam_grow(struct ll_nn *nn, struct ll_beam *beam, struct ll_value *logits)
+{
+    struct ll_shape column = column_of(nn, beam), rows = column;
+    rows.rank = 1;
+    rows.dim[1] = 0;
+    ll_nn_push(nn, "beam");
+    const struct ll_value *best = best_of(nn, beam, extended(nn, beam, logits));
+    const struct ll_value *where = best->producer ? taken_apart(nn, beam, best->producer->outputs[1]) : best;
+    if (nn->trouble || beam->done == beam->steps) {
+        ll_nn_pop(nn);
+        return;
+    }
+    beam->scores = ll_seen_as(nn, best->producer->outputs[0], &column);
+    beam->parents = ll_seen_as(nn, where->producer->outputs[0], &rows);
+    beam->words = ll_seen_as(nn, where->producer->outputs[1], &rows);
+    struct ll_value *word = ll_seen_as(nn, ll_as_real(nn, beam->words), &column);
+    struct ll_value *end =
+        ll_as_real(nn, ll_nn_do2(nn, LL_OP_EQUAL, word, ll_constant(nn, "end", LL_WORD_EOS)));
+    beam->ended = ll_nn_do2(nn, LL_OP_MAXIMUM, ll_beam_follow(nn, beam, beam->ended), end);
+    ll_nn_keep(beam->from[beam->done] = where->producer->outputs[0]);
+    ll_nn_keep(beam->chosen[beam->done++] = where->producer->outputs[1]);
+    ll_nn_pop(nn);
+}
+
+struct ll_value *ll_beam_follow(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
+{
+    return ll_gathered(nn, state, beam->parents);
+}
+
+void ll_beam_read(const struct ll_beam *beam, struct ll_runner *runner, uint64_t i, int32_t *words)
+{
+    uint64_t row = i * beam->width;
+    for (uint64_t t = beam->done; t-- > 0;) {
+        words[t] = ((const int32_t *)ll_runner_data(runner, beam->chosen[t]))[row];
+        row = (uint64_t)((const int32_t *)ll_runner_data(runner, beam->from[t]))[row];
+    }
+}
+
+static struct ll_value *weight(struct ll_nn *nn, const char *name, unsigned rank, const uint64_t *dims,
+                               uint64_t inputs)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(nn, rank, dims, roles);
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT,
+                          (struct ll_init){LL_INIT_UNIFORM, sqrt(3 / (double)inputs), NULL});
+}
+
+struct ll_mlp_attention ll_mlp_attention_begin(struct ll_nn *nn, const char *name, struct ll_value *memory,
+                                               struct ll_value *bias, uint64_t query_features)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    const uint64_t batch = memory->shape.dim[0], steps = memory->shape.dim[1], units = memory->shape.dim[2];
+    const uint64_t square[] = {units, units}, query[] = {query_features, units};
+    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * steps, units},
+                                       (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_shape keys = ll_nn_shape(nn, 4, (uint64_t[]){batch, 1, steps, units}, roles);
+    struct ll_shape line = ll_nn_shape(nn, 3, (uint64_t[]){batch, 1, steps}, roles);
+    struct ll_mlp_attention a = {.name = name, .memory = memory};
+    ll_nn_push(nn, name);
+    struct ll_value *x = ll_seen_as(nn, memory, &rows);
+    a.keys = ll_seen_as(nn, ll_nn_do2(nn, LL_OP_MATMUL, x, weight(nn, "key", 2, square, units)), &keys);
+    a.bias = ll_seen_as(nn, bias, &line);
+    a.query = weight(nn, "query", 2, query, query_features);
+    a.vector = weight(nn, "vector", 1, &units, units);
+    ll_nn_pop(nn);
+    return a;
+}
+
+/* The shares of a memory's steps: [batch, width, steps]. */
+static struct ll_value *shares(struct ll_nn *nn, const struct ll_mlp_attention *a, struct ll_value *queries)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
+    const uint64_t batch = a->memory->shape.dim[0], width = queries->shape.dim[0] / batch;
+    const uint64_t units = a->vector->shape.dim[0];
+    struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){batch, width, 1, units}, roles);
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, queries, a->query);
+    y = ll_add_of(nn, a->keys, ll_seen_as(nn, y, &shape));
+    y = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, y), a->vector);
+    return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, ll_sum_over(nn, y, 3, 1), a->bias));
+}
+
+struct ll_value *ll_mlp_attend(struct ll_nn *nn, const struct ll_mlp_attention *a, struct ll_value *queries)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_shape rows =
+        ll_nn_shape(nn, 2, (uint64_t[]){queries->shape.dim[0], a->memory->shape.dim[2]}, roles);
+    ll_nn_push(nn, a->name);
+    struct ll_value *context = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, shares(nn, a, queries), a->memory);
+    context = ll_seen_as(nn, context, &rows);
+    ll_nn_pop(nn);
+    return context;
+}
+
+struct ll_value *ll_unrolled_build(struct ll_nn *nn, const struct ll_build *build,
+                                   const struct ll_translator *translator)
+{
+    const int64_t *values = build->params;
+    const struct ll_translation_sizes sizes = {
+        .letters = (uint64_t)values[LETTERS],
+        .vocabulary = ll_min((uint64_t)values[SOURCE_WORDS], (uint64_t)values[TARGET_WORDS]),
+        .source = (uint64_t)values[SOURCE],
+        .target = (uint64_t)values[TARGET],
+        .padding = (uint64_t)values[PADDING],
+    };
+    struct ll_translation *t = ll_translation_begin(nn, build, LL_TIME_FIRST, &sizes);
+    return ll_translation_build(nn, build, t, translator);
+}
+
+void ll_unrolled_minimise(struct ll_nn *nn, const struct ll_build *build, struct ll_value *loss,
+                          enum ll_clip clip)
+{
+    const struct ll_optimizer adam = {.kind = LL_ADAM,
+                                      .rate = (double)build->params[RATE] * 1e-6,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.999,
+                                      .epsilon = 1e-8,
+                                      .clip = clip,
+                                      .clip_norm = 1};
+    if (!nn->trouble)
+        ll_minimise(nn, loss, &adam);
+}
+
+struct ll_init ll_uniform_init(uint64_t inputs)
+{
+    return (struct ll_init){LL_INIT_UNIFORM, sqrt(3 / (double)inputs), NULL};
+}
+
+struct ll_value *ll_word_embedding(struct ll_nn *nn, const char *name, uint64_t words, uint64_t features)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){words, features}, roles);
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_UNIFORM, 1, NULL});
+}
+
+struct ll_value **ll_embedded_steps(struct ll_nn *nn, struct ll_value *table, struct ll_value *words)
+{
+    return ll_unstacked(nn, ll_gathered(nn, table, words));
+}
+
+struct ll_value *ll_as_memory(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
+{
+    return ll_transposed(nn, ll_stacked(nn, outputs, (uint32_t)steps), 102);
+}
+
+struct ll_value *ll_as_rows(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
+{
+    return ll_joined(nn, outputs, (uint32_t)steps, 0);
+}
+
+static struct ll_value *spread(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
+    const uint64_t batch = state->shape.dim[0], features = state->shape.dim[1];
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
+    struct ll_shape each = ll_nn_shape(nn, 3, (uint64_t[]){batch, beam->width, features}, roles);
+    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * beam->width, features},
+                                       (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_value *copies = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
+                                                                .input_count = 1,
+                                                                .inputs = &state,
+                                                                .attr_count = 2,
+                                                                .attrs = attrs,
+                                                                .given_count = 1,
+                                                                .given = &each});
+    return ll_seen_as(nn, copies, &rows);
+}
+
+/* Of each part of the state what `change` makes of it. */
+static void
+change_state(struct ll_nn *nn, const struct ll_beam *beam, struct ll_decoder_state *state, uint64_t layers,
+             struct ll_value *(*change)(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *part))
+{
+    for (uint64_t i = 0; i < layers; i++) {
+        state->layers[i].c = change(nn, beam, state->layers[i].c);
+        state->layers[i].h = change(nn, beam, state->layers[i].h);
+    }
+    state->beside = change(nn, beam, state->beside);
+}
+
+void ll_decoder_spread(struct ll_nn *nn, const struct ll_beam *beam, struct ll_decoder_state *state,
+                       uint64_t layers)
+{
+    change_state(nn, beam, state, layers, spread);
+}
+
+void ll_decoder_follow(struct ll_nn *nn, const struct ll_beam *beam, struct ll_decoder_state *state,
+                       uint64_t layers)
+{
+    change_state(nn, beam, state, layers, ll_beam_follow);
+}
+
+struct ll_value *ll_product_with(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    const uint64_t inputs = x->shape.dim[1];
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
+    ll_nn_push(nn, name);
+    struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, ll_uniform_init(inputs));
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
+    ll_nn_pop(nn);
+    return y;
+}
+
+struct ll_value *ll_counted_losses(struct ll_nn *nn, struct ll_translation *t, struct ll_value *logits,
+                                   struct ll_value **counted)
+{
+    struct ll_shape rows = ll_nn_shape(nn, 1, logits->shape.dim, (enum ll_role[]){LL_ROLE_BATCH});
+    struct ll_value *labels = ll_seen_as(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
+    struct ll_value *weights = ll_seen_as(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
+    struct ll_value *losses = ll_mul_of(nn, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, logits, labels), weights);
+    *counted = weights;
+    return ll_sum_over(nn, losses, 0, 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sounds: whatever is accepted has a rate that cepstra take, and as many samples as it says, none of them
  * louder than possible. */
-#include "models/data/spectra.h"
+#include "models/data/speech.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stories of a small vocabulary: whatever is accepted has its words alone. */
-#include "models/data/stories.h"
+#include "models/data/text.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "models/nn/runner.h"
-#include "models/tbd/actors.h"
+#include "models/tbd/a3c.h"
 
 #include <string.h>
 

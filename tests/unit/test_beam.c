@@ -4,7 +4,7 @@
 
 #include "models/data/text.h"
 #include "models/nn/formula.h"
-#include "models/tbd/beam.h"
+#include "models/tbd/translation.h"
 
 #include <math.h>
 

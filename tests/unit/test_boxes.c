@@ -3,7 +3,7 @@
 #include "random.h"
 
 #include "models/data/images.h"
-#include "models/vision/detection.h"
+#include "models/vision/vision.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "models/fathom/agent.h"
+#include "models/fathom/deepq.h"
 #include "models/nn/runner.h"
 #include "tracer/format/reader.h"
 

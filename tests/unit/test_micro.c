@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include "models/micro/micro.h"
-#include "models/micro/probe.h"
 #include "tracer/format/reader.h"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* Sounds as files have them; the bytes are written here after the formats' own descriptions. */
 #include "check.h"
 
-#include "models/data/spectra.h"
+#include "models/data/speech.h"
 
 #include <stdlib.h>
 #include <string.h>

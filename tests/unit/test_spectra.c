@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "models/data/spectra.h"
+#include "models/data/speech.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "check.h"
 #include "random.h"
 
-#include "models/data/spectra.h"
 #include "models/data/speech.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "models/data/stories.h"
+#include "models/data/text.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "models/data/spectra.h"
 #include "models/data/speech.h"
 #include "models/model.h"
 #include "tracer/base/random.h"

@@ -7,7 +7,7 @@
 #include "models/data/images.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
-#include "models/tbd/wgan_score.h"
+#include "models/tbd/wgan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes, anchors and what a detector is told and asked about them; in pixels of the image. Pure functions. */
-#ifndef LL_MODELS_VISION_DETECTION_H
-#define LL_MODELS_VISION_DETECTION_H
+/* What networks that classify images have in common: labelled images come in, logits for each class go out;
+ * when training, the mean softmax loss, the accuracy, and an optimizer.
+ *
+ * Trouble (a shape that does not fit, data that cannot be used) is the network's, as everywhere in nn.h;
+ * about data there is a complaint as well. */
+#ifndef LL_MODELS_VISION_VISION_H
+#define LL_MODELS_VISION_VISION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,8 +14,95 @@
 #include "models/data/images.h"
 #include "models/model.h"
 #include "models/nn/init.h"
+#include "models/nn/layers.h"
 #include "models/nn/nn.h"
+#include "models/nn/optim.h"
 #include "models/nn/runner.h"
+
+struct ll_classifier {
+    uint64_t image, classes;       /* pixels in height and width; 3 channels */
+    struct ll_optimizer optimizer; /* read while building alone */
+    /* From images [batch, image, image, 3], -1 to 1, to logits [batch, classes]. Called once for each
+     * program that is built, with build->train as that program has it: dropout and the like depend on it. */
+    struct ll_value *(*logits)(struct ll_nn *nn, struct ll_value *images, const struct ll_build *build);
+};
+
+/* Adam with the other constants of its paper (Kingma and Ba, 2015: 0.9, 0.999, 1e-8), as Fathom trains;
+ * momentum 0.9 and a weight decay of 1e-4, as residual networks do (He et al., 2016, section 3.4) and most
+ * since. Pure. */
+struct ll_optimizer ll_classifier_adam(double rate);
+struct ll_optimizer ll_classifier_momentum(double rate);
+
+/* The last layer of most: "fc", dense, from [batch, features] to [batch, classes]. Its weights start so that
+ * sizes stay as they are, its biases at zero. */
+struct ll_value *ll_class_logits(struct ll_nn *nn, struct ll_value *features, uint64_t classes);
+
+/* The model's evaluate function: the share, 0 to 1, of sixteen batches of images that it has not seen and
+ * puts into the right class. The context is what ll_classifier_build gave the network's driver. Never false.
+ */
+bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
+
+/* What --data names for such a model. */
+#define LL_CLASSIFIER_DATA                                                                                   \
+    "a folder with images.idx, bytes [images, height, width, 3], and labels.idx, or MNIST's files; larger "  \
+    "images are cropped, one of sixteen is held back"
+
+/* The build function of such a model: the loss when training, else the logits. Its programs are the step
+ * and, where build->evaluate asks for it, the evaluation. Images are made up unless build->data names a
+ * folder; they are read here, into the network's arena. The classifier need not outlive the call. */
+struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
+                                     const struct ll_classifier *classifier);
+
+/* Residual networks whose units normalise before they convolve (He et al., 2016, "Identity Mappings in Deep
+ * Residual Networks"), as MXNet has them: what classifiers and detectors share.
+ *
+ *   stem     conv 7/2, normalise, ReLU, pool 3/2                                1/4 of the image
+ *   stage s  units of channels 64 2^s (times 4 with bottlenecks), the first with stride 2 but in stage 0
+ *   unit     a = relu(normalise(x)); a convolved twice (3, 3) or thrice (1, 3, 1), normalisation and ReLU
+ *            between; + x, or in the first unit of a stage + conv 1(a)                                  */
+
+enum { LL_RESNET_STAGES = 4 };
+
+/* The units of each stage for a depth that He et al. name. */
+struct ll_resnet_plan {
+    unsigned units[LL_RESNET_STAGES];
+    bool bottleneck;
+};
+
+/* False, with the network in trouble, for other depths. */
+bool ll_resnet_plan(struct ll_nn *nn, int64_t depth, struct ll_resnet_plan *plan);
+
+struct ll_resnet {
+    struct ll_resnet_plan plan;
+    uint64_t channels; /* of the stem: 64 */
+    struct ll_batch_norm_options norm;
+    bool plain_stem; /* nothing is normalised before the first unit */
+};
+
+/* Scope "stem". Images [batch, height, width, 3] shrink to a quarter. */
+struct ll_value *ll_resnet_stem(struct ll_nn *nn, const struct ll_resnet *net, struct ll_value *images);
+
+/* Scope "stage<s + 1>". What comes out is a sum: neither normalised nor cut by a ReLU. */
+struct ll_value *ll_resnet_stage(struct ll_nn *nn, const struct ll_resnet *net, unsigned stage,
+                                 struct ll_value *x);
+
+/* relu(normalise(x)), under a scope of this name. */
+struct ll_value *ll_resnet_activated(struct ll_nn *nn, const struct ll_resnet *net, const char *name,
+                                     struct ll_value *x);
+
+/* Residual networks whose units normalise behind each convolution (He et al., 2015, "Deep Residual Learning
+ * for Image Recognition"), with the stride in the unit's 3x3 convolution ("version 1.5").
+ *
+ *   stem     conv 7/2, normalise, ReLU, pool 3/2
+ *   unit     relu(x + convs 1, 3, 1 or 3, 3, each normalised, a ReLU behind all but the last); where x has
+ *            another shape, a conv 1 and normalisation take its place
+ *   top      the mean over the image */
+
+/* Images [batch, height, width, 3] to [batch, features]; of the plan only its stages and norm are read.
+ * Scopes "stem", "stage<s + 1>/unit<i + 1>", "pool_all". */
+struct ll_value *ll_resnet_original(struct ll_nn *nn, const struct ll_resnet *net, struct ll_value *images);
+
+/* Boxes, anchors and what a detector is told and asked about them; in pixels of the image. Pure functions. */
 
 struct ll_box {
     float left, top, right, bottom;

@@ -6,8 +6,8 @@
  * was worth to the network that is only copied now and then (the target), one copies. The agent is the
  * network's driver: before each step it plays, and draws what the step learns from. It belongs to the
  * network. */
-#ifndef LL_FATHOM_AGENT_H
-#define LL_FATHOM_AGENT_H
+#ifndef LL_MODELS_FATHOM_DEEPQ_H
+#define LL_MODELS_FATHOM_DEEPQ_H
 
 #include "models/games/game.h"
 #include "models/model.h"
@@ -42,26 +42,5 @@ struct ll_agent {
     struct ll_experience *batch;
     double *next_values; /* of the batch: the best action's value for the target */
 };
-
-/* Drives the network from now on. NULL after trouble. */
-struct ll_agent *ll_agent_new(struct ll_nn *nn, const struct ll_agent_options *options);
-
-/* Input ops. What the players at a table see, and what was seen before and after the actions that the batch
- * remembers: [count, height, width, frames], from 0 to 1. */
-struct ll_value *ll_agent_sees(struct ll_nn *nn, struct ll_game_table *table);
-struct ll_value *ll_agent_saw_before(struct ll_nn *nn, struct ll_agent *agent);
-struct ll_value *ll_agent_saw_after(struct ll_nn *nn, struct ll_agent *agent);
-
-/* Of the batch: one at the action, else zero, [batch, actions]; and [batch]: the reward, one where the game
- * was then over, what the target network thinks of the best action afterwards. */
-struct ll_value *ll_agent_actions(struct ll_nn *nn, struct ll_agent *agent);
-struct ll_value *ll_agent_rewards(struct ll_nn *nn, struct ll_agent *agent);
-struct ll_value *ll_agent_ends(struct ll_nn *nn, struct ll_agent *agent);
-struct ll_value *ll_agent_next_values(struct ll_nn *nn, struct ll_agent *agent);
-
-/* A model's evaluate function: the mean score of games that it has not played, one action in twenty being
- * drawn, beside the score of a player who draws them all. With a folder, the first game's beginning as a
- * picture. */
-bool ll_agent_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
 #endif

@@ -4,8 +4,8 @@
  * Each adds ops to the network's list and returns what they give, of x's type. Results belong to the
  * network; trouble, as shapes that do not fit, is kept there, and what is returned then is of rank 0 (nn.h).
  * One thread at a time. */
-#ifndef LL_MODELS_FRONTIER_LANGUAGE_H
-#define LL_MODELS_FRONTIER_LANGUAGE_H
+#ifndef LL_MODELS_FRONTIER_CATAMOUNT_H
+#define LL_MODELS_FRONTIER_CATAMOUNT_H
 
 #include "models/model.h"
 #include "models/nn/init.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far two sets of pictures are apart. */
-#ifndef LL_TBD_WGAN_SCORE_H
-#define LL_TBD_WGAN_SCORE_H
+#ifndef LL_MODELS_TBD_WGAN_H
+#define LL_MODELS_TBD_WGAN_H
 
 #include <stdint.h>
 

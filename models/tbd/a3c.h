@@ -9,8 +9,8 @@
  *     advantage = return - what the turn's moment was worth
  *
  * is what the step learns from. The actors are the network's driver and belong to it. */
-#ifndef LL_TBD_ACTORS_H
-#define LL_TBD_ACTORS_H
+#ifndef LL_MODELS_TBD_A3C_H
+#define LL_MODELS_TBD_A3C_H
 
 #include "models/model.h"
 #include "models/nn/nn.h"
@@ -46,22 +46,10 @@ struct ll_actors {
     float *rewards, *ends, *worths, *returns, *advantages;
 };
 
-/* Drives the network from now on. NULL after trouble. */
-struct ll_actors *ll_actors_new(struct ll_nn *nn, const struct ll_actors_options *options);
-
-/* Input ops. What a crew sees now: u8 [count, height, width, frames], colours after each other. */
-struct ll_value *ll_actor_crew_sees(struct ll_nn *nn, const struct ll_actors *actors,
-                                    struct ll_actor_crew *crew);
-
 /* Of all games at a turn before the update: what was seen, the actions taken, [games], the returns and the
  * advantages, [games]. */
 struct ll_turn {
     struct ll_value *screens, *actions, *returns, *advantages;
 };
-struct ll_turn ll_actors_turn(struct ll_nn *nn, struct ll_actors *actors, uint64_t turn);
-
-/* A model's evaluate function: the mean score of games that it has not played, actions being drawn as the
- * policy says, beside the score of a player who draws them evenly. */
-bool ll_actors_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
 #endif
