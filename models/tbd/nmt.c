@@ -1,4 +1,235 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+
+#include "models/data/text.h"
+#include "models/feed.h"
+#include "models/nn/formula.h"
+#include "models/nn/layers.h"
+#include "models/tbd/translation.h"
+
+/* Attention by a small network (Bahdanau et al., 2015): a query meets each step of a memory,
+ *
+ *     share = softmax over steps of (v . tanh(memory K + query Q) + bias)      context = sum share memory
+ *
+ * Hypotheses of one sentence ask the same memory. Belongs to the program in which it was begun. */
+
+struct mlp_attention {
+    const char *name;
+    struct ll_value *memory;         /* [batch, steps, features] */
+    struct ll_value *keys;           /* [batch, 1, steps, units] */
+    struct ll_value *bias;           /* [batch, 1, steps] */
+    struct ll_value *query, *vector; /* weights [queries' features, units], [units] */
+};
+
+/* What a decoder of LSTM layers carries from word to word: their states, and what is read beside the next
+ * word. */
+enum { MOST_LAYERS = 16 };
+struct decoder_state {
+    struct ll_lstm_state layers[MOST_LAYERS];
+    struct ll_value *beside;
+};
+
+/* Settings of such a translator, in this order: words of each language; units of every layer, and how many
+ * layers; steps read and written; percent of padding; hypotheses; Adam's rate in millionths; letters. */
+enum { SOURCE_WORDS, TARGET_WORDS, HIDDEN, LAYERS, SOURCE, TARGET, PADDING, BEAM, RATE, LETTERS };
+
+static struct ll_value *weight(struct ll_nn *nn, const char *name, unsigned rank, const uint64_t *dims,
+                               uint64_t inputs)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(nn, rank, dims, roles);
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT,
+                          (struct ll_init){LL_INIT_UNIFORM, sqrt(3 / (double)inputs), NULL});
+}
+
+/* Makes the weights "NAME/key", "NAME/query" and "NAME/vector", as many units as the memory has features, and
+ * the keys. The bias is [batch, steps]. */
+static struct mlp_attention mlp_attention_begin(struct ll_nn *nn, const char *name, struct ll_value *memory,
+                                                struct ll_value *bias, uint64_t query_features)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    const uint64_t batch = memory->shape.dim[0], steps = memory->shape.dim[1], units = memory->shape.dim[2];
+    const uint64_t square[] = {units, units}, query[] = {query_features, units};
+    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * steps, units},
+                                       (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_shape keys = ll_nn_shape(nn, 4, (uint64_t[]){batch, 1, steps, units}, roles);
+    struct ll_shape line = ll_nn_shape(nn, 3, (uint64_t[]){batch, 1, steps}, roles);
+    struct mlp_attention a = {.name = name, .memory = memory};
+    ll_nn_push(nn, name);
+    struct ll_value *x = ll_seen_as(nn, memory, &rows);
+    a.keys = ll_seen_as(nn, ll_nn_do2(nn, LL_OP_MATMUL, x, weight(nn, "key", 2, square, units)), &keys);
+    a.bias = ll_seen_as(nn, bias, &line);
+    a.query = weight(nn, "query", 2, query, query_features);
+    a.vector = weight(nn, "vector", 1, &units, units);
+    ll_nn_pop(nn);
+    return a;
+}
+
+/* The shares of a memory's steps: [batch, width, steps]. */
+static struct ll_value *shares(struct ll_nn *nn, const struct mlp_attention *a, struct ll_value *queries)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
+    const uint64_t batch = a->memory->shape.dim[0], width = queries->shape.dim[0] / batch;
+    const uint64_t units = a->vector->shape.dim[0];
+    struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){batch, width, 1, units}, roles);
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, queries, a->query);
+    y = ll_add_of(nn, a->keys, ll_seen_as(nn, y, &shape));
+    y = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, y), a->vector);
+    return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, ll_sum_over(nn, y, 3, 1), a->bias));
+}
+
+/* The contexts [batch width, features] of queries[batch width, query_features]. */
+static struct ll_value *mlp_attend(struct ll_nn *nn, const struct mlp_attention *a, struct ll_value *queries)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    if (nn->trouble)
+        return &nn->nothing;
+    struct ll_shape rows =
+        ll_nn_shape(nn, 2, (uint64_t[]){queries->shape.dim[0], a->memory->shape.dim[2]}, roles);
+    ll_nn_push(nn, a->name);
+    struct ll_value *context = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, shares(nn, a, queries), a->memory);
+    context = ll_seen_as(nn, context, &rows);
+    ll_nn_pop(nn);
+    return context;
+}
+
+/* The model's build function: a translation of such sentences, time first. */
+static struct ll_value *unrolled_build(struct ll_nn *nn, const struct ll_build *build,
+                                       const struct ll_translator *translator)
+{
+    const int64_t *values = build->params;
+    const struct ll_translation_sizes sizes = {
+        .letters = (uint64_t)values[LETTERS],
+        .vocabulary = ll_min((uint64_t)values[SOURCE_WORDS], (uint64_t)values[TARGET_WORDS]),
+        .source = (uint64_t)values[SOURCE],
+        .target = (uint64_t)values[TARGET],
+        .padding = (uint64_t)values[PADDING],
+    };
+    struct ll_translation *t = ll_translation_begin(nn, build, LL_TIME_FIRST, &sizes);
+    return ll_translation_build(nn, build, t, translator);
+}
+
+/* Adds the update of all weights by Adam (Kingma and Ba, 2015) at the rate that is set, gradients clipped to
+ * one, as `clip` has it. */
+static void unrolled_minimise(struct ll_nn *nn, const struct ll_build *build, struct ll_value *loss,
+                              enum ll_clip clip)
+{
+    const struct ll_optimizer adam = {.kind = LL_ADAM,
+                                      .rate = (double)build->params[RATE] * 1e-6,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.999,
+                                      .epsilon = 1e-8,
+                                      .clip = clip,
+                                      .clip_norm = 1};
+    if (!nn->trouble)
+        ll_minimise(nn, loss, &adam);
+}
+
+/* First contents of weights behind so many inputs: uniform, of variance one over them, so that a product
+ * keeps the variance of what it reads (LeCun et al., Efficient BackProp, 1998, equation 16). Pure. */
+static struct ll_init uniform_init(uint64_t inputs)
+{
+    return (struct ll_init){LL_INIT_UNIFORM, sqrt(3 / (double)inputs), NULL};
+}
+
+/* The weight "NAME" [words, features], first contents uniform between -1 and 1. */
+static struct ll_value *word_embedding(struct ll_nn *nn, const char *name, uint64_t words, uint64_t features)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){words, features}, roles);
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_UNIFORM, 1, NULL});
+}
+
+/* Word numbers [steps, batch] embedded: a matrix [batch, features] a step, as many as steps, in the network's
+ * arena; NULL after trouble. */
+static struct ll_value **embedded_steps(struct ll_nn *nn, struct ll_value *table, struct ll_value *words)
+{
+    return ll_unstacked(nn, ll_gathered(nn, table, words));
+}
+
+/* Steps [batch, features], `steps` of them, as [batch, steps, features]. */
+static struct ll_value *as_memory(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
+{
+    return ll_transposed(nn, ll_stacked(nn, outputs, (uint32_t)steps), 102);
+}
+
+/* The same steps one below the other: rows [steps batch, features], those of the first step on top. */
+static struct ll_value *as_rows(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
+{
+    return ll_joined(nn, outputs, (uint32_t)steps, 0);
+}
+
+static struct ll_value *spread(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
+    const uint64_t batch = state->shape.dim[0], features = state->shape.dim[1];
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
+    struct ll_shape each = ll_nn_shape(nn, 3, (uint64_t[]){batch, beam->width, features}, roles);
+    struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * beam->width, features},
+                                       (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
+    struct ll_value *copies = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
+                                                                .input_count = 1,
+                                                                .inputs = &state,
+                                                                .attr_count = 2,
+                                                                .attrs = attrs,
+                                                                .given_count = 1,
+                                                                .given = &each});
+    return ll_seen_as(nn, copies, &rows);
+}
+
+/* Of each part of the state what `change` makes of it. */
+static void
+change_state(struct ll_nn *nn, const struct ll_beam *beam, struct decoder_state *state, uint64_t layers,
+             struct ll_value *(*change)(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *part))
+{
+    for (uint64_t i = 0; i < layers; i++) {
+        state->layers[i].c = change(nn, beam, state->layers[i].c);
+        state->layers[i].h = change(nn, beam, state->layers[i].h);
+    }
+    state->beside = change(nn, beam, state->beside);
+}
+
+/* The state of the first so many layers, [batch, features] each, once for each hypothesis of a beam:
+ * [batch width, features]; and in later steps that of the step before as its heirs have it. */
+static void decoder_spread(struct ll_nn *nn, const struct ll_beam *beam, struct decoder_state *state,
+                           uint64_t layers)
+{
+    change_state(nn, beam, state, layers, spread);
+}
+
+static void decoder_follow(struct ll_nn *nn, const struct ll_beam *beam, struct decoder_state *state,
+                           uint64_t layers)
+{
+    change_state(nn, beam, state, layers, ll_beam_follow);
+}
+
+/* x[rows, inputs] times "NAME/weights" [inputs, units], without a bias: [rows, units]. */
+static struct ll_value *product_with(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units)
+{
+    static const enum ll_role roles[] = {LL_ROLE_HIDDEN, LL_ROLE_HIDDEN};
+    const uint64_t inputs = x->shape.dim[1];
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){inputs, units}, roles);
+    ll_nn_push(nn, name);
+    struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, uniform_init(inputs));
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, x, weights);
+    ll_nn_pop(nn);
+    return y;
+}
+
+/* Cross entropies of logits[steps batch, words] and the words that are to be written, time first, summed up
+ * over those that count: a scalar. *counted says of each whether it does, 1 or 0, [steps batch]. */
+static struct ll_value *counted_losses(struct ll_nn *nn, struct ll_translation *t, struct ll_value *logits,
+                                       struct ll_value **counted)
+{
+    struct ll_shape rows = ll_nn_shape(nn, 1, logits->shape.dim, (enum ll_role[]){LL_ROLE_BATCH});
+    struct ll_value *labels = ll_seen_as(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
+    struct ll_value *weights = ll_seen_as(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
+    struct ll_value *losses = ll_mul_of(nn, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, logits, labels), weights);
+    *counted = weights;
+    return ll_sum_over(nn, losses, 0, 1);
+}
+
 /* NMT, TBD's sequence to sequence in TensorFlow: tensorflow/nmt's LSTM layers with the attention of Bahdanau
  * et al. (2015), IWSLT 2015 from English to Vietnamese. Two layers of 512 read the sentence backwards, two
  * write; the first of these also reads what was attended to before (input feeding):
@@ -14,10 +245,7 @@
  * The loss is summed over words and averaged over the batch; Adam at 3e-4, gradients clipped to a norm of 1
  * all together. The suite's loop takes as many turns as the longest sentence of a batch has words, up to 100:
  * here source and target say how many. Inference is a beam search of ten. */
-#include "models/nn/formula.h"
-#include "models/tbd/translation.h"
 
-enum { MOST_LAYERS = LL_MOST_DECODER_LAYERS };
 static const struct ll_model_param nmt_params[] = {
     [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
     [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
@@ -39,7 +267,7 @@ struct net {
     uint64_t hidden, layers;
     struct ll_lstm decoder[MOST_LAYERS];
     struct ll_value *target_embedding;
-    struct ll_mlp_attention attention;
+    struct mlp_attention attention;
     struct ll_value *join; /* [2 hidden, hidden] */
 };
 
@@ -51,7 +279,7 @@ static void begin_layers(struct net *net, uint64_t first_inputs, struct ll_lstm 
         if (!name)
             ll_nn_fail(net->nn, "memory ran out");
         layers[i] = ll_lstm_begin(net->nn, name ? name : "lstm", inputs, net->hidden,
-                                  ll_uniform_init(inputs + net->hidden));
+                                  uniform_init(inputs + net->hidden));
     }
 }
 
@@ -67,14 +295,14 @@ static struct ll_value *through(struct net *net, const struct ll_lstm *layers, s
 }
 
 /* Leaves the state after the last word; the result is the memory [batch, steps, hidden]. */
-static struct ll_value *encode(struct net *net, struct ll_decoder_state *state)
+static struct ll_value *encode(struct net *net, struct decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
     struct ll_lstm layers[MOST_LAYERS];
     const uint64_t steps = net->t->source_steps;
     struct ll_value *table =
-        ll_word_embedding(nn, "source_embedding", (uint64_t)net->build->params[SOURCE_WORDS], net->hidden);
-    struct ll_value **words = ll_embedded_steps(nn, table, ll_translation_source(nn, net->t, net->part));
+        word_embedding(nn, "source_embedding", (uint64_t)net->build->params[SOURCE_WORDS], net->hidden);
+    struct ll_value **words = embedded_steps(nn, table, ll_translation_source(nn, net->t, net->part));
     struct ll_value **outputs = ll_alloc(&nn->arena, steps, sizeof(struct ll_value *));
     if (!words || !outputs) {
         ll_nn_fail(nn, "memory ran out");
@@ -87,7 +315,7 @@ static struct ll_value *encode(struct net *net, struct ll_decoder_state *state)
     for (uint64_t i = 0; i < steps; i++)
         outputs[i] = through(net, layers, words[i], state->layers);
     state->beside = zeros;
-    return ll_as_memory(nn, outputs, steps);
+    return as_memory(nn, outputs, steps);
 }
 
 static void begin_decoder(struct net *net, struct ll_value *memory)
@@ -98,26 +326,26 @@ static void begin_decoder(struct net *net, struct ll_value *memory)
     struct ll_shape join = ll_nn_shape(nn, 2, (uint64_t[]){2 * hidden, hidden}, roles);
     struct ll_value *bias = ll_translation_source_bias(nn, net->t, net->part);
     net->target_embedding =
-        ll_word_embedding(nn, "target_embedding", (uint64_t)net->build->params[TARGET_WORDS], hidden);
+        word_embedding(nn, "target_embedding", (uint64_t)net->build->params[TARGET_WORDS], hidden);
     begin_layers(net, 2 * hidden, net->decoder);
-    net->attention = ll_mlp_attention_begin(nn, "attention", memory, bias, hidden);
-    net->join = ll_nn_variable(nn, "attention/layer", &join, LL_WEIGHT, ll_uniform_init(2 * hidden));
+    net->attention = mlp_attention_begin(nn, "attention", memory, bias, hidden);
+    net->join = ll_nn_variable(nn, "attention/layer", &join, LL_WEIGHT, uniform_init(2 * hidden));
 }
 
 /* Reads a word; the result, the new attention, is also in the state. */
-static struct ll_value *step(struct net *net, struct ll_value *word, struct ll_decoder_state *state)
+static struct ll_value *step(struct net *net, struct ll_value *word, struct decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
     struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
     struct ll_value *top = through(net, net->decoder, x, state->layers);
-    struct ll_value *both[] = {ll_mlp_attend(nn, &net->attention, top), top};
+    struct ll_value *both[] = {mlp_attend(nn, &net->attention, top), top};
     state->beside = ll_nn_do2(nn, LL_OP_MATMUL, ll_joined(nn, both, 2, 1), net->join);
     return state->beside;
 }
 
 static struct ll_value *project(struct net *net, struct ll_value *rows)
 {
-    return ll_product_with(net->nn, "projection", rows, (uint64_t)net->build->params[TARGET_WORDS]);
+    return product_with(net->nn, "projection", rows, (uint64_t)net->build->params[TARGET_WORDS]);
 }
 
 static struct net net_of(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
@@ -131,7 +359,7 @@ static struct net net_of(struct ll_nn *nn, const struct ll_build *build, struct 
                         .layers = (uint64_t)build->params[LAYERS]};
 }
 
-static struct ll_value *encoder(struct net *net, struct ll_decoder_state *state)
+static struct ll_value *encoder(struct net *net, struct decoder_state *state)
 {
     ll_nn_push(net->nn, "encoder");
     struct ll_value *memory = encode(net, state);
@@ -143,19 +371,19 @@ static struct ll_value *encoder(struct net *net, struct ll_decoder_state *state)
 static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t)
 {
     struct net net = net_of(nn, build, t, LL_LEARNED);
-    struct ll_decoder_state state;
+    struct decoder_state state;
     struct ll_value *memory = encoder(&net, &state);
     ll_nn_push(nn, "decoder");
     begin_decoder(&net, memory);
     struct ll_value **words =
-        ll_embedded_steps(nn, net.target_embedding, ll_translation_read(nn, t, LL_LEARNED));
+        embedded_steps(nn, net.target_embedding, ll_translation_read(nn, t, LL_LEARNED));
     struct ll_value **outputs = ll_alloc(&nn->arena, t->target_steps, sizeof(struct ll_value *));
     if (!outputs)
         ll_nn_fail(nn, "memory ran out");
     for (uint64_t i = 0; i < t->target_steps && !nn->trouble; i++)
         outputs[i] = step(&net, words[i], &state);
     struct ll_value *logits =
-        nn->trouble ? &nn->nothing : project(&net, ll_as_rows(nn, outputs, t->target_steps));
+        nn->trouble ? &nn->nothing : project(&net, as_rows(nn, outputs, t->target_steps));
     ll_nn_pop(nn);
     return logits;
 }
@@ -165,19 +393,19 @@ static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, s
 {
     struct net net = net_of(nn, build, t, part);
     struct ll_beam *beam = &t->beam;
-    struct ll_decoder_state state;
+    struct decoder_state state;
     ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[TARGET_WORDS]);
     struct ll_value *memory = encoder(&net, &state);
     ll_nn_push(nn, "decoder");
     begin_decoder(&net, memory);
     ll_beam_begin(nn, beam);
-    ll_decoder_spread(nn, beam, &state, net.layers);
+    decoder_spread(nn, beam, &state, net.layers);
     ll_nn_share(nn, true); /* the projection is that of the first step */
     while (beam->done < beam->steps && !nn->trouble) {
         struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
         ll_beam_grow(nn, beam, project(&net, step(&net, word, &state)));
         if (beam->done < beam->steps)
-            ll_decoder_follow(nn, beam, &state, net.layers);
+            decoder_follow(nn, beam, &state, net.layers);
     }
     ll_nn_share(nn, false);
     ll_nn_pop(nn);
@@ -188,16 +416,16 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, st
 {
     struct ll_value *logits = teach(nn, build, t), *counted;
     ll_nn_push(nn, "loss");
-    struct ll_value *loss = ll_counted_losses(nn, t, logits, &counted);
+    struct ll_value *loss = counted_losses(nn, t, logits, &counted);
     loss = ll_scaled(nn, loss, "one_of_batch", 1 / (double)t->batch);
     ll_nn_pop(nn);
-    ll_unrolled_minimise(nn, build, loss, LL_CLIP_GLOBAL_NORM);
+    unrolled_minimise(nn, build, loss, LL_CLIP_GLOBAL_NORM);
     return loss;
 }
 
 static struct ll_value *build_nmt(struct ll_nn *nn, const struct ll_build *build)
 {
-    return ll_unrolled_build(nn, build, &(struct ll_translator){teach, search, train});
+    return unrolled_build(nn, build, &(struct ll_translator){teach, search, train});
 }
 
 const struct ll_model ll_model_nmt = {
@@ -240,12 +468,11 @@ const struct ll_model ll_model_nmt = {
  * of a bucket, of which the suite has one for every ten words up to a hundred. Inference is a beam search of
  * five. */
 
-enum { SOCKEYE_MOST_LAYERS = LL_MOST_DECODER_LAYERS };
 static const struct ll_model_param sockeye_params[] = {
     [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
     [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
     [HIDDEN] = {"hidden", 512, 2, 1 << 14, "units of every layer, even; also of embeddings and attention"},
-    [LAYERS] = {"layers", 2, 1, SOCKEYE_MOST_LAYERS,
+    [LAYERS] = {"layers", 2, 1, MOST_LAYERS,
                 "that read, the first in both directions, and as many that write"},
     [SOURCE] = {"source", 30, 2, 10000, "words read of a sentence"},
     [TARGET] = {"target", 30, 2, 10000, "words written, the end included"},
@@ -261,9 +488,9 @@ struct sockeye_net {
     struct ll_translation *t;
     enum ll_data_part part;
     uint64_t hidden, layers;
-    struct ll_split_lstm decoder[SOCKEYE_MOST_LAYERS];
+    struct ll_split_lstm decoder[MOST_LAYERS];
     struct ll_value *target_embedding;
-    struct ll_mlp_attention attention;
+    struct mlp_attention attention;
     struct ll_linear join, projection;
 };
 
@@ -277,7 +504,7 @@ static const char *numbered(struct ll_nn *nn, const char *name, uint64_t i)
 
 static struct ll_split_lstm begin_lstm(struct ll_nn *nn, const char *name, uint64_t inputs, uint64_t units)
 {
-    return ll_split_lstm_begin(nn, name, inputs, units, ll_uniform_init(inputs));
+    return ll_split_lstm_begin(nn, name, inputs, units, uniform_init(inputs));
 }
 
 /* A layer over all steps, from the first on or from the last: outputs may be where the inputs are. */
@@ -321,8 +548,8 @@ static struct ll_value **sockeye_encode(struct sockeye_net *net)
     const uint64_t steps = net->t->source_steps;
     ll_nn_push(nn, "encoder");
     struct ll_value *table =
-        ll_word_embedding(nn, "source_embedding", (uint64_t)net->build->params[SOURCE_WORDS], net->hidden);
-    struct ll_value **words = ll_embedded_steps(nn, table, ll_translation_source(nn, net->t, net->part));
+        word_embedding(nn, "source_embedding", (uint64_t)net->build->params[SOURCE_WORDS], net->hidden);
+    struct ll_value **words = embedded_steps(nn, table, ll_translation_source(nn, net->t, net->part));
     struct ll_value **x = ll_alloc(&nn->arena, 3 * steps, sizeof(struct ll_value *));
     if (!x || !words) {
         ll_nn_fail(nn, "memory ran out");
@@ -339,34 +566,34 @@ static struct ll_value *first_state(struct sockeye_net *net, const char *name, u
                                     struct ll_value *last)
 {
     struct ll_linear linear = ll_linear_begin(net->nn, numbered(net->nn, name, i), net->hidden, net->hidden,
-                                              ll_uniform_init(net->hidden));
+                                              uniform_init(net->hidden));
     return ll_nn_do1(net->nn, LL_OP_TANH, ll_linear_apply(net->nn, &linear, 1, &last));
 }
 
 /* The decoder's weights and state, from what the encoder said. */
 static void sockeye_begin_decoder(struct sockeye_net *net, struct ll_value *const *outputs,
-                                  struct ll_decoder_state *state)
+                                  struct decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
     const uint64_t hidden = net->hidden, steps = net->t->source_steps;
     const uint64_t words = (uint64_t)net->build->params[TARGET_WORDS];
     struct ll_value *bias = ll_translation_source_bias(nn, net->t, net->part);
-    net->target_embedding = ll_word_embedding(nn, "target_embedding", words, hidden);
+    net->target_embedding = word_embedding(nn, "target_embedding", words, hidden);
     for (uint64_t i = 0; i < net->layers; i++) {
         net->decoder[i] = begin_lstm(nn, numbered(nn, "lstm", i), i ? hidden : 2 * hidden, hidden);
         state->layers[i].c = first_state(net, "first_c", i, outputs[steps - 1]);
         state->layers[i].h = first_state(net, "first_h", i, outputs[steps - 1]);
     }
-    struct ll_value *memory = ll_as_memory(nn, outputs, steps);
-    net->attention = ll_mlp_attention_begin(nn, "attention", memory, bias, hidden);
-    net->join = ll_linear_begin(nn, "hidden", 2 * hidden, hidden, ll_uniform_init(2 * hidden));
-    net->projection = ll_linear_begin(nn, "projection", hidden, words, ll_uniform_init(hidden));
+    struct ll_value *memory = as_memory(nn, outputs, steps);
+    net->attention = mlp_attention_begin(nn, "attention", memory, bias, hidden);
+    net->join = ll_linear_begin(nn, "hidden", 2 * hidden, hidden, uniform_init(2 * hidden));
+    net->projection = ll_linear_begin(nn, "projection", hidden, words, uniform_init(hidden));
     state->beside = ll_zeros(nn, &outputs[0]->shape);
 }
 
 /* Reads a word; the result, the new hidden layer, is also in the state. */
 static struct ll_value *sockeye_step(struct sockeye_net *net, struct ll_value *word,
-                                     struct ll_decoder_state *state)
+                                     struct decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
     struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
@@ -374,7 +601,7 @@ static struct ll_value *sockeye_step(struct sockeye_net *net, struct ll_value *w
         state->layers[i] = ll_split_lstm_step(nn, &net->decoder[i], x, state->layers[i]);
         x = state->layers[i].h;
     }
-    struct ll_value *both[] = {x, ll_mlp_attend(nn, &net->attention, x)};
+    struct ll_value *both[] = {x, mlp_attend(nn, &net->attention, x)};
     ll_nn_push(nn, "hidden");
     state->beside = ll_nn_do1(nn, LL_OP_TANH, ll_linear_apply(nn, &net->join, 2, both));
     ll_nn_pop(nn);
@@ -405,7 +632,7 @@ static struct ll_value *sockeye_teach(struct ll_nn *nn, const struct ll_build *b
                                       struct ll_translation *t)
 {
     struct sockeye_net net = sockeye_net_of(nn, build, t, LL_LEARNED);
-    struct ll_decoder_state state;
+    struct decoder_state state;
     struct ll_value **encoded = sockeye_encode(&net);
     struct ll_value **outputs = ll_alloc(&nn->arena, t->target_steps, sizeof(struct ll_value *));
     if (!encoded || !outputs) {
@@ -415,11 +642,11 @@ static struct ll_value *sockeye_teach(struct ll_nn *nn, const struct ll_build *b
     ll_nn_push(nn, "decoder");
     sockeye_begin_decoder(&net, encoded, &state);
     struct ll_value **words =
-        ll_embedded_steps(nn, net.target_embedding, ll_translation_read(nn, t, LL_LEARNED));
+        embedded_steps(nn, net.target_embedding, ll_translation_read(nn, t, LL_LEARNED));
     for (uint64_t i = 0; i < t->target_steps && !nn->trouble; i++)
         outputs[i] = sockeye_step(&net, words[i], &state);
     struct ll_value *logits =
-        nn->trouble ? &nn->nothing : sockeye_project(&net, ll_as_rows(nn, outputs, t->target_steps));
+        nn->trouble ? &nn->nothing : sockeye_project(&net, as_rows(nn, outputs, t->target_steps));
     ll_nn_pop(nn);
     return logits;
 }
@@ -429,7 +656,7 @@ static struct ll_value *sockeye_search(struct ll_nn *nn, const struct ll_build *
 {
     struct sockeye_net net = sockeye_net_of(nn, build, t, part);
     struct ll_beam *beam = &t->beam;
-    struct ll_decoder_state state;
+    struct decoder_state state;
     ll_translation_beam(t, (uint64_t)build->params[BEAM], (uint64_t)build->params[TARGET_WORDS]);
     struct ll_value **encoded = sockeye_encode(&net);
     if (!encoded)
@@ -437,12 +664,12 @@ static struct ll_value *sockeye_search(struct ll_nn *nn, const struct ll_build *
     ll_nn_push(nn, "decoder");
     sockeye_begin_decoder(&net, encoded, &state);
     ll_beam_begin(nn, beam);
-    ll_decoder_spread(nn, beam, &state, net.layers);
+    decoder_spread(nn, beam, &state, net.layers);
     while (beam->done < beam->steps && !nn->trouble) {
         struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
         ll_beam_grow(nn, beam, sockeye_project(&net, sockeye_step(&net, word, &state)));
         if (beam->done < beam->steps)
-            ll_decoder_follow(nn, beam, &state, net.layers);
+            decoder_follow(nn, beam, &state, net.layers);
     }
     ll_nn_pop(nn);
     return beam->scores;
@@ -453,10 +680,10 @@ static struct ll_value *sockeye_train(struct ll_nn *nn, const struct ll_build *b
 {
     struct ll_value *logits = sockeye_teach(nn, build, t), *counted;
     ll_nn_push(nn, "loss");
-    struct ll_value *sum = ll_counted_losses(nn, t, logits, &counted);
+    struct ll_value *sum = counted_losses(nn, t, logits, &counted);
     struct ll_value *loss = ll_div_of(nn, sum, ll_sum_over(nn, counted, 0, 1));
     ll_nn_pop(nn);
-    ll_unrolled_minimise(nn, build, loss, LL_CLIP_VALUE);
+    unrolled_minimise(nn, build, loss, LL_CLIP_VALUE);
     return loss;
 }
 
@@ -464,8 +691,7 @@ static struct ll_value *build_sockeye(struct ll_nn *nn, const struct ll_build *b
 {
     if (build->params[HIDDEN] % 2 != 0)
         ll_nn_fail(nn, "an odd number of hidden units; each direction of the first layer has half of them");
-    return ll_unrolled_build(nn, build,
-                             &(struct ll_translator){sockeye_teach, sockeye_search, sockeye_train});
+    return unrolled_build(nn, build, &(struct ll_translator){sockeye_teach, sockeye_search, sockeye_train});
 }
 
 const struct ll_model ll_model_sockeye = {
