@@ -19,7 +19,7 @@
 #include "tracer/base/file.h"
 #include "tracer/convert/convert.h"
 #include "tracer/format/reader.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 #include "tracer/record/host.h"
 #include "tracer/transform/rewrite.h"
 

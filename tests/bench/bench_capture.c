@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/base/clock.h"
 #include "tracer/capture/capture.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "tracer/interpose/ring.h"
 #include "tracer/interpose/ring_reader.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "tracer/base/file.h"
 #include "tracer/interpose/ring.h"
 #include "tracer/interpose/ring_reader.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,8 +2,7 @@
 /* The table of places that call, alone: what it asks of the rest of the library is made up here. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "tracer/interpose/patch/patch.h"
-#include "tracer/interpose/preload/thread.h"
+#include "tracer/interpose/preload/preload.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -60,10 +59,6 @@ void ll_log_libraries(void)
 void ll_log_blas(void *real)
 {
     (void)real;
-}
-void ll_step_at(uint32_t symbol)
-{
-    (void)symbol;
 }
 bool ll_thread_ready(struct ll_thread *thread, const void *top)
 {

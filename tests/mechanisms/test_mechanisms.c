@@ -10,7 +10,7 @@
 #include "tracer/binary/callsite.h"
 #include "tracer/binary/coverage.h"
 #include "tracer/interpose/ring_reader.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "tracer/capture/capture.h"
 #include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 #include "tracer/format/reader.h"
 
 #include <limits.h>

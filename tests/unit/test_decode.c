@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory that calls touch, against loops that compute as BLAS is defined, element by element. */
 #include "check.h"
-#include "tracer/interpose/decode.h"
-#include "tracer/interpose/primitive.h"
+#include "tracer/interpose/call.h"
+#include "tracer/interpose/ring.h"
 
 enum { ELEMENTS = 4096, ROWS = 101, COLUMNS = 102, BASE = 1 << 20 };
 

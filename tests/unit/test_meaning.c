@@ -3,7 +3,7 @@
  * elements that BLAS' definitions name. */
 #include "check.h"
 #include "tracer/capture/meaning.h"
-#include "tracer/interpose/decode.h"
+#include "tracer/interpose/call.h"
 
 enum { ROWS = 101, COLUMNS = 102, BASE = 1 << 20, ELEMENTS = 4096, UPPER = 121, LOWER = 122 };
 

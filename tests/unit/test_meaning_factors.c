@@ -3,7 +3,7 @@
  * in a record (ring.h); the addresses are BASE and multiples of it. */
 #include "check.h"
 #include "tracer/capture/meaning.h"
-#include "tracer/interpose/decode.h"
+#include "tracer/interpose/call.h"
 #include "tracer/interpose/ring.h"
 
 enum { ROWS = 101, BASE = 1 << 20, UPPER = 121 };

@@ -3,9 +3,9 @@
 #include "check.h"
 
 #include "tracer/base/random.h"
-#include "tracer/interpose/decode.h"
+#include "tracer/interpose/call.h"
 #include "tracer/interpose/ring.h"
-#include "tracer/interpose/ring_process.h"
+#include "tracer/interpose/ring_stream.h"
 
 enum { RECORDS = 64, SHAPES = 3 };
 

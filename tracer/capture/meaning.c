@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tracer/interpose/ring.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 #include "tracer/ir/dnnl.h"
 
 enum { LL_MEANING_OPERANDS = 14, LL_MEANING_ATTRS = 16 };

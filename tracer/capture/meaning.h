@@ -3,7 +3,7 @@
 #ifndef LL_TRACER_CAPTURE_MEANING_H
 #define LL_TRACER_CAPTURE_MEANING_H
 
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 #include "tracer/ir/ops.h"
 
 /* An op behind another one of the same call, on what that gave and on an operand of the call. */

@@ -8,7 +8,7 @@
 #include "tracer/base/str.h"
 #include "tracer/record/elf.h"
 #include "tracer/record/host.h"
-#include "tracer/interpose/routines.h"
+#include "tracer/interpose/call.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the words of a record to a call: descriptions of oneDNN's primitives (first section), and routines by
  * their signatures. */
-#include "tracer/interpose/decode.h"
+#include "tracer/interpose/call.h"
 
 #include <string.h>
 

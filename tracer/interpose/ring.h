@@ -15,10 +15,12 @@
  * and counts it.
  *
  * Plain data and inline functions: the preload library includes it and links nothing of ours. */
-#ifndef LL_INTERPOSE_RING_H
-#define LL_INTERPOSE_RING_H
+#ifndef LL_TRACER_INTERPOSE_RING_H
+#define LL_TRACER_INTERPOSE_RING_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LL_RING_FOLDER_VARIABLE "LEADLINE_RINGS"
@@ -164,5 +166,62 @@ enum ll_ring_log_kind {
     LL_RING_LOG_PRIMITIVE, /* see primitive.h */
     LL_RING_LOG_KINDS
 };
+
+/* How the log describes a primitive of oneDNN, in its library's own numbers; the reader knows their meaning.
+ *
+ *   header | major version | kind | propagation | algorithm | parameter | post-operations |
+ *   whether one of them adds to dst | n | strides[n] | dilations[n] | paddings before[n] | behind[n] |
+ *   kernel[n], of n spatial dimensions |
+ *   m | m times: argument | data type | bytes | offset | rank | dims[rank]
+ *
+ * A part of a larger memory begins so many bytes behind the address that executions tell, and its bytes reach
+ * over what lies between its rows.
+ *
+ * A record LL_RING_EXECUTE then holds the place of the description in the log, in words, and pairs of
+ * argument and address. */
+
+enum {
+    LL_PRIMITIVE_VERSION = 1,
+    LL_PRIMITIVE_KIND,
+    LL_PRIMITIVE_PROPAGATION,
+    LL_PRIMITIVE_ALGORITHM,
+    LL_PRIMITIVE_PARAMETER,
+    LL_PRIMITIVE_POST_OPS,
+    LL_PRIMITIVE_ADDS,
+    LL_PRIMITIVE_SPATIAL,
+    LL_PRIMITIVE_WORDS
+};
+
+/* Of each argument. */
+enum {
+    LL_PRIMITIVE_ARGUMENT,
+    LL_PRIMITIVE_TYPE,
+    LL_PRIMITIVE_BYTES,
+    LL_PRIMITIVE_OFFSET,
+    LL_PRIMITIVE_RANK,
+    LL_PRIMITIVE_DIMS
+};
+
+enum { LL_PRIMITIVE_LISTS = 5, LL_PRIMITIVE_MOST_SPATIAL = 3, LL_PRIMITIVE_MOST_ARGUMENTS = 40 };
+
+/* Shared memory whose file somebody may cut off: touching it then is SIGBUS, which ends a process.
+ *
+ * Behind a shield the process goes on: the first touch replaces the whole piece by memory of its own, all
+ * zero, which leads nowhere. Whatever else the signal is sent for happens as it would have without us. For
+ * both ends of the rings; plain C, links nothing. */
+
+/* Takes the signal, unless it is taken already. */
+void ll_shield_install(void);
+
+/* From now on, and no longer, the piece is shielded. At most some thousands are; others stay as they are. Any
+ * thread at any time. */
+void ll_shield(void *piece, size_t bytes);
+void ll_shield_end(const void *piece);
+
+/* Called from the signal's handler with each piece that was replaced; NULL: nobody is. */
+void ll_shield_tell(void (*told)(const void *piece));
+
+/* Whether the piece was replaced. */
+bool ll_shield_broken(const void *piece);
 
 #endif

@@ -1,184 +1,375 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread's records lie in its ring in the order in which they ended; inner calls before the one that made
- * them. A new item goes in from the end of the list, past those that began after it. */
+/* Ticks of the recorded program as nanoseconds of ll_now_ns. Inner to this room.
+ *
+ * Where the processor counts cycles of a constant rate from one start on all its cores, programs read that
+ * counter; else they read the same clock as we do. The rate is measured against ll_now_ns, over an ever
+ * longer time. */
+#define _POSIX_C_SOURCE 200809L
 #define _GNU_SOURCE
 #include "tracer/interpose/ring_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tracer/base/arena.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/map.h"
-#include "tracer/interpose/decode.h"
-#include "tracer/interpose/ring_process.h"
-#include "tracer/interpose/ring_shield.h"
+#include "tracer/interpose/call.h"
+#include "tracer/interpose/ring.h"
 #include "tracer/interpose/ring_stream.h"
 
-void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes,
-                          uint32_t process)
+struct ll_ring_clock_line {
+    enum ll_ring_clock clock;
+    uint64_t base_ticks, base_ns; /* two readings of the same moment */
+    double ns_per_tick;
+    uint64_t measured_ns; /* over so long a time */
+};
+
+/* One process's file, seen from the reader: its page, its log, where its rings are. Inner to this room. */
+
+struct ll_followed_process {
+    char *path;                         /* in the arena of the reader */
+    int file;                           /* kept open, as somebody may take its name away; -1: it is not */
+    const struct ll_ring_process *page; /* mapped; LL_RING_RINGS_AT bytes */
+    uint64_t pid, parent_pid, started_ns;
+    uint64_t log_read; /* words of the log that were looked at */
+    bool log_damaged, page_damaged;
+    uint64_t damaged, late;
+    bool is_followed[LL_RING_SLOTS];
+    struct ll_ring_fact *facts; /* these lists on the heap, their texts in the arena */
+    uint64_t fact_count, fact_capacity;
+    struct ll_ring_library *libraries;
+    uint64_t library_count, library_capacity;
+    uint64_t *seen_ticks; /* of each */
+    uint64_t seen_capacity, replacements;
+    struct ll_map places; /* of primitives in the log; ids index described */
+    struct ll_described **described;
+    uint64_t described_capacity;
+};
+
+/* Ticks of the recorded program as nanoseconds of ll_now_ns. */
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+enum { LEAST_NS = 10000000, READINGS = 16 };
+
+/* Advanced power management, bit 8: the counter's rate does not change (AMD's and Intel's manuals on CPUID).
+ */
+static bool has_constant_counter(void)
 {
-    *stream =
-        (struct ll_ring_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
-    stream->words = (const uint64_t *)((const char *)ring + LL_RING_PAGE);
-    stream->scanned = atomic_load(&ring->tail);
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
+#else
+    return false;
+#endif
 }
 
-void ll_ring_stream_release(struct ll_ring_stream *stream)
+/* Ticks of that clock, now. */
+static uint64_t ring_clock_now(const struct ll_ring_clock_line *line)
 {
-    free(stream->items);
-    free(stream->kept);
-    stream->items = NULL;
-    stream->kept = NULL;
+#if defined(__x86_64__)
+    if (line->clock == LL_RING_CLOCK_TSC)
+        return __rdtsc();
+#endif
+    (void)line;
+    return ll_now_ns();
 }
 
-/* Moves waiting items to the front where that makes room, else takes more memory. */
-static bool make_room(struct ll_ring_stream *stream)
+/* Both clocks at the same moment: of several readings the one that took least. */
+static void read_both(const struct ll_ring_clock_line *line, uint64_t *ticks, uint64_t *ns)
 {
-    if (stream->end < stream->capacity)
-        return true;
-    if (stream->first > stream->capacity / 2) {
-        memmove(stream->items, stream->items + stream->first,
-                (stream->end - stream->first) * sizeof *stream->items);
-        stream->end -= stream->first;
-        stream->first = 0;
-        return true;
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t before = ll_now_ns(), now = ring_clock_now(line), after = ll_now_ns();
+        if (after - before >= shortest)
+            continue;
+        shortest = after - before;
+        *ticks = now;
+        *ns = before + shortest / 2;
     }
-    return ll_grow(&stream->items, &stream->capacity, stream->end + 1, sizeof *stream->items);
 }
 
-static bool add(struct ll_ring_stream *stream, struct ll_ring_stream_item item)
+static void measure(struct ll_ring_clock_line *line, uint64_t ticks, uint64_t ns)
 {
-    if (!make_room(stream))
-        return false;
-    uint64_t at = stream->end++;
-    for (; at > stream->first && stream->items[at - 1].start_ticks > item.start_ticks; at--)
-        stream->items[at] = stream->items[at - 1];
-    stream->items[at] = item;
-    return true;
-}
-
-/* Whether a record of `count` words may lie here. */
-static bool is_sound(const struct ll_ring_stream *stream, unsigned kind, unsigned count, uint64_t head)
-{
-    uint64_t offset = stream->scanned & (stream->size_words - 1);
-    return kind < LL_RING_KINDS && count >= 1 && count <= head - stream->scanned &&
-           count <= stream->size_words - offset &&
-           (kind == LL_RING_FILL || (count >= 2 && count <= LL_RING_RECORD_WORDS));
-}
-
-/* Room for so many more words: more memory, or the same without the words that were taken. */
-static bool make_room_for_words(struct ll_ring_stream *stream, unsigned count)
-{
-    if (stream->kept_count + count <= stream->kept_capacity)
-        return true;
-    if (stream->waiting_words > stream->kept_capacity / 2)
-        return ll_grow(&stream->kept, &stream->kept_capacity, stream->kept_count + count,
-                       sizeof *stream->kept);
-    uint64_t *kept = NULL, capacity = 0, end = 0;
-    if (!ll_grow(&kept, &capacity, stream->waiting_words + count, sizeof *kept))
-        return false;
-    for (uint64_t i = stream->first; i < stream->end; i++) {
-        struct ll_ring_stream_item *item = &stream->items[i];
-        unsigned words = item->lost ? 0 : ll_ring_words_of(stream->kept[item->position]);
-        memcpy(kept + end, stream->kept + item->position, words * sizeof *kept);
-        item->position = end;
-        end += words;
-    }
-    free(stream->kept);
-    stream->kept = kept;
-    stream->kept_capacity = capacity;
-    stream->kept_count = end;
-    return true;
-}
-
-/* False when memory ran out. */
-static bool keep(struct ll_ring_stream *stream, const uint64_t *record, unsigned count)
-{
-    if (!make_room_for_words(stream, count))
-        return false;
-    uint64_t *kept = stream->kept + stream->kept_count;
-    memcpy(kept, record, count * sizeof *record);
-    kept[0] = (kept[0] & ~UINT64_C(0xffff)) | count; /* whatever the program has made of it by now */
-    if (!add(stream, (struct ll_ring_stream_item){
-                         .start_ticks = kept[1], .position = stream->kept_count, .thread = stream->thread}))
-        return false;
-    stream->kept_count += count;
-    stream->waiting_words += count;
-    return true;
-}
-
-/* False when the record is nonsense or memory ran out. */
-static bool scan_record(struct ll_ring_stream *stream, uint64_t head, uint64_t most_words,
-                        ll_ring_stream_thread *thread, void *context)
-{
-    const uint64_t *record = stream->words + (stream->scanned & (stream->size_words - 1));
-    uint64_t header = record[0];
-    unsigned kind = ll_ring_kind_of(header), count = ll_ring_words_of(header);
-    if (!is_sound(stream, kind, count, head))
-        return false;
-    /* What a driver of LAPACK calls is only counted, and its own record comes behind all of that. */
-    bool is_counted = kind == LL_RING_CALL && ll_ring_depth_of(header) > 0 &&
-                      ll_ring_stream_is_full(stream, most_words / 2);
-    stream->nested += is_counted;
-    if (kind == LL_RING_THREAD)
-        stream->thread = thread(context, stream->process, record[1]);
-    else if (kind != LL_RING_FILL && !is_counted && !keep(stream, record, count))
-        return false;
-    stream->scanned += count;
-    return true;
-}
-
-static void add_lost(struct ll_ring_stream *stream, uint64_t now_ticks)
-{
-    uint64_t lost = atomic_load(&stream->ring->lost);
-    if (lost <= stream->lost)
+    if (ticks <= line->base_ticks || ns <= line->base_ns)
         return;
-    struct ll_ring_stream_item item = {now_ticks, stream->scanned, lost - stream->lost, stream->thread};
-    if (add(stream, item))
-        stream->lost = lost;
+    line->measured_ns = ns - line->base_ns;
+    line->ns_per_tick = (double)line->measured_ns / (double)(ticks - line->base_ticks);
 }
 
-uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, uint64_t most_words,
-                             ll_ring_stream_thread *thread, void *context)
+static void wait_and_measure(struct ll_ring_clock_line *line)
 {
-    uint64_t open = atomic_load_explicit(&stream->ring->open_ticks, memory_order_acquire);
-    uint64_t head = atomic_load_explicit(&stream->ring->head, memory_order_acquire);
-    if (head < stream->scanned || head - stream->scanned > stream->size_words)
-        stream->damaged = true;
-    while (!stream->damaged && stream->scanned < head && stream->waiting_words < most_words)
-        stream->damaged = !scan_record(stream, head, most_words, thread, context);
-    if (stream->damaged) { /* nobody shall wait for us */
-        atomic_store_explicit(&stream->ring->tail, head, memory_order_release);
-        return now_ticks;
+    uint64_t ticks = 0, ns = 0, passed = ll_now_ns() - line->base_ns;
+    if (passed < LEAST_NS) {
+        struct timespec rest = {.tv_nsec = (long)(LEAST_NS - passed)};
+        nanosleep(&rest, NULL);
     }
-    atomic_store_explicit(&stream->ring->tail, stream->scanned, memory_order_release);
-    add_lost(stream, now_ticks);
-    if (stream->scanned == head)
-        stream->bound_ticks = open && open < now_ticks ? open : now_ticks;
-    return stream->bound_ticks;
+    read_both(line, &ticks, &ns);
+    measure(line, ticks, ns);
 }
 
-unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item, uint64_t *words)
+/* The clock that programs of this machine should read, its two readings now, and its rate over some ten
+ * milliseconds, which this takes. */
+static void ring_clock_choose(struct ll_ring_clock_line *line)
 {
-    *item = stream->items[stream->first++];
-    unsigned count = 0;
-    if (!item->lost) {
-        const uint64_t *record = stream->kept + item->position;
-        count = ll_ring_words_of(record[0]);
-        memcpy(words, record, count * sizeof *words);
-        stream->waiting_words -= count;
+    *line = (struct ll_ring_clock_line){.ns_per_tick = 1};
+    line->clock = has_constant_counter() ? LL_RING_CLOCK_TSC : LL_RING_CLOCK_NS;
+    read_both(line, &line->base_ticks, &line->base_ns);
+    if (line->clock == LL_RING_CLOCK_TSC)
+        wait_and_measure(line);
+}
+
+/* From a control file: takes at least ten milliseconds from the time that the file was made. */
+static void ring_clock_begin(struct ll_ring_clock_line *line, const struct ll_ring_control *control)
+{
+    *line = (struct ll_ring_clock_line){
+        .clock = control->clock == LL_RING_CLOCK_TSC ? LL_RING_CLOCK_TSC : LL_RING_CLOCK_NS,
+        .base_ticks = control->base_ticks,
+        .base_ns = control->base_ns,
+        .ns_per_tick = 1,
+    };
+    if (line->clock == LL_RING_CLOCK_TSC)
+        wait_and_measure(line);
+}
+
+/* Measures the rate again when twice as much time has passed as at the last measurement. */
+static void ring_clock_refine(struct ll_ring_clock_line *line)
+{
+    uint64_t ticks = 0, ns = 0;
+    if (line->clock != LL_RING_CLOCK_TSC || ll_now_ns() - line->base_ns < 2 * line->measured_ns)
+        return;
+    read_both(line, &ticks, &ns);
+    measure(line, ticks, ns);
+}
+
+static uint64_t ring_clock_duration_ns(const struct ll_ring_clock_line *line, uint64_t ticks)
+{
+    double ns = (double)ticks * line->ns_per_tick;
+    return ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
+}
+
+/* Pure; ticks before the base are moments before base_ns, never below 0. */
+static uint64_t ring_clock_ns(const struct ll_ring_clock_line *line, uint64_t ticks)
+{
+    if (ticks >= line->base_ticks)
+        return line->base_ns + ring_clock_duration_ns(line, ticks - line->base_ticks);
+    uint64_t before = ring_clock_duration_ns(line, line->base_ticks - ticks);
+    return before < line->base_ns ? line->base_ns - before : 0;
+}
+
+/* What a process says of itself. Offsets and lengths come from memory that a program may have written over:
+ * each is compared with the length of the file, texts with the words of their entry. */
+
+enum { ROOM = LL_RING_LOG_BYTES / sizeof(uint64_t) }; /* of the log, in words */
+
+/* Of the descriptor, or where that is -1 of the file that is at the path now. */
+static void *map_part(const char *path, int kept, uint64_t offset, uint64_t bytes)
+{
+    struct stat status;
+    int file = kept >= 0 ? kept : open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    bool there = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+                 offset <= (uint64_t)status.st_size && bytes <= (uint64_t)status.st_size - offset;
+    void *memory =
+        there ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset) : MAP_FAILED;
+    if (kept < 0)
+        close(file);
+    if (memory == MAP_FAILED)
+        return NULL;
+    ll_shield(memory, bytes);
+    return memory;
+}
+
+/* Unmaps such a ring, or another part of the file. */
+static void followed_unmap(void *part, uint64_t bytes)
+{
+    ll_shield_end(part);
+    munmap(part, bytes);
+}
+
+/* Maps the file at path, and keeps it open if asked to; false when it is none of ours (yet), or is not long
+ * enough. */
+static bool followed_open(struct ll_followed_process *followed, struct ll_arena *arena, const char *path,
+                          bool keeps)
+{
+    int file = keeps ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct ll_ring_process *page = map_part(path, file, 0, LL_RING_RINGS_AT);
+    char *kept = page ? ll_copy_text(arena, path, strlen(path)) : NULL;
+    if (!kept || page->magic != LL_RING_MAGIC) {
+        if (page)
+            followed_unmap(page, LL_RING_RINGS_AT);
+        if (file >= 0)
+            close(file);
+        return false;
     }
-    if (stream->first == stream->end)
-        stream->first = stream->end = stream->kept_count = 0;
-    return count;
+    *followed = (struct ll_followed_process){.path = kept, .file = file, .page = page};
+    followed->pid = page->pid;
+    followed->parent_pid = page->parent_pid;
+    followed->started_ns = page->started_ns;
+    return true;
+}
+
+static void followed_release(struct ll_followed_process *followed)
+{
+    free(followed->facts);
+    free(followed->libraries);
+    free(followed->seen_ticks);
+    free(followed->described);
+    ll_map_release(&followed->places);
+    if (followed->file >= 0)
+        close(followed->file);
+    followed_unmap((void *)(uintptr_t)followed->page, LL_RING_RINGS_AT);
+}
+
+/* Maps the ring of a slot when it has one that was not followed before; its bytes of words go to *bytes. NULL
+ * when there is none. */
+static struct ll_ring *followed_ring(struct ll_followed_process *followed, unsigned slot, uint64_t *bytes)
+{
+    const struct ll_ring_slot *said = &followed->page->slot[slot];
+    uint64_t offset = atomic_load_explicit(&said->offset_bytes, memory_order_acquire), size = said->bytes;
+    if (followed->is_followed[slot] || !offset)
+        return NULL;
+    followed->is_followed[slot] = true;
+    bool sound = offset % LL_RING_PAGE == 0 && size >= LL_RING_LEAST_BYTES && size <= UINT64_C(1) << 40 &&
+                 (size & (size - 1)) == 0;
+    struct ll_ring *ring =
+        sound ? map_part(followed->path, followed->file, offset, LL_RING_PAGE + size) : NULL;
+    followed->damaged += !ring;
+    *bytes = size;
+    return ring;
+}
+
+static void add_fact(struct ll_followed_process *followed, struct ll_arena *arena, const char *text,
+                     size_t bytes)
+{
+    size_t key_bytes = strnlen(text, bytes);
+    if (key_bytes == bytes)
+        return;
+    size_t value_bytes = strnlen(text + key_bytes + 1, bytes - key_bytes - 1);
+    struct ll_ring_fact fact = {ll_copy_text(arena, text, key_bytes),
+                                ll_copy_text(arena, text + key_bytes + 1, value_bytes)};
+    if (fact.key && fact.value &&
+        ll_grow(&followed->facts, &followed->fact_capacity, followed->fact_count + 1, sizeof fact))
+        followed->facts[followed->fact_count++] = fact;
+}
+
+static bool overlap(const struct ll_ring_library *a, const struct ll_ring_library *b)
+{
+    return a->begin < b->end && b->begin < a->end;
+}
+
+static bool are_same(const struct ll_ring_library *a, const struct ll_ring_library *b)
+{
+    return a->base == b->base && a->begin == b->begin && a->end == b->end && strcmp(a->path, b->path) == 0;
+}
+
+/* What the log says of a library; a process may say it twice. */
+static void add_library(struct ll_followed_process *followed, struct ll_arena *arena, const uint64_t *entry,
+                        unsigned count)
+{
+    if (count <= LL_RING_LIBRARY_WORDS)
+        return;
+    const char *path = (const char *)(entry + LL_RING_LIBRARY_WORDS);
+    struct ll_ring_library library = {
+        .base = entry[LL_RING_BIAS_WORD], .begin = entry[LL_RING_BEGIN_WORD], .end = entry[LL_RING_END_WORD]};
+    library.path = ll_copy_text(arena, path, strnlen(path, (count - LL_RING_LIBRARY_WORDS) * sizeof *entry));
+    uint64_t at = followed->library_count, before = at;
+    while (before > 0 && !overlap(&followed->libraries[before - 1], &library))
+        before--;
+    if (!library.path || (before > 0 && are_same(&followed->libraries[before - 1], &library)) ||
+        !ll_grow(&followed->libraries, &followed->library_capacity, at + 1, sizeof library) ||
+        !ll_grow(&followed->seen_ticks, &followed->seen_capacity, at + 1, sizeof *followed->seen_ticks))
+        return;
+    library.replaces = before > 0;
+    followed->libraries[at] = library;
+    followed->seen_ticks[at] = entry[LL_RING_SEEN_WORD];
+    followed->library_count++;
+    followed->replacements += library.replaces;
+}
+
+/* Which of the libraries that lay at an address one after the other was there: how many lay there before. */
+static uint32_t followed_mapping(const struct ll_followed_process *followed, uint64_t address, uint64_t ticks)
+{
+    uint32_t mapping = 0;
+    for (uint64_t i = 0; followed->replacements > 0 && i < followed->library_count; i++)
+        mapping +=
+            ll_ring_library_replaces(&followed->libraries[i], address) && followed->seen_ticks[i] <= ticks;
+    return mapping;
+}
+
+static const uint64_t *log_of(const struct ll_followed_process *followed)
+{
+    return (const uint64_t *)((const char *)followed->page + LL_RING_LOG_AT);
+}
+
+static struct ll_described *described_at(const struct ll_followed_process *followed, struct ll_arena *arena,
+                                         uint64_t place)
+{
+    uint64_t entry[LL_RING_LOG_WORDS],
+        end = atomic_load_explicit(&followed->page->log_words, memory_order_acquire);
+    struct ll_described *described = ll_alloc(arena, 1, sizeof *described);
+    if (!described || end > ROOM || place >= end)
+        return NULL;
+    entry[0] = log_of(followed)[place];
+    unsigned count = ll_ring_words_of(entry[0]);
+    if (count < 1 || count > LL_RING_LOG_WORDS || count > end - place ||
+        ll_ring_kind_of(entry[0]) != LL_RING_LOG_PRIMITIVE)
+        return NULL;
+    memcpy(entry + 1, log_of(followed) + place + 1, (count - 1) * sizeof *entry);
+    return ll_describe(entry, count, described) ? described : NULL;
+}
+
+/* The primitive described at this place of the log, kept from the first time on; NULL when there is none. */
+static const struct ll_described *followed_primitive(struct ll_followed_process *followed,
+                                                     struct ll_arena *arena, uint64_t place)
+{
+    bool is_new = false;
+    if (!ll_grow(&followed->described, &followed->described_capacity, followed->places.count + 1u,
+                 sizeof *followed->described))
+        return NULL;
+    uint32_t id = ll_map_intern(&followed->places, &place, sizeof place, &is_new);
+    if (id == LL_NO_ID)
+        return NULL;
+    if (is_new)
+        followed->described[id] = described_at(followed, arena, place);
+    return followed->described[id];
+}
+
+/* Reads what the log gained. */
+static void followed_read_log(struct ll_followed_process *followed, struct ll_arena *arena)
+{
+    const uint64_t *log = log_of(followed);
+    uint64_t end = atomic_load_explicit(&followed->page->log_words, memory_order_acquire);
+    while (!followed->log_damaged && end <= ROOM && followed->log_read < end) {
+        uint64_t entry[LL_RING_LOG_WORDS] = {log[followed->log_read]};
+        unsigned count = ll_ring_words_of(entry[0]), kind = ll_ring_kind_of(entry[0]);
+        if (count < 1 || count > LL_RING_LOG_WORDS || count > end - followed->log_read) {
+            followed->log_damaged = true;
+            return;
+        }
+        memcpy(entry + 1, log + followed->log_read + 1, (count - 1) * sizeof *entry);
+        if (kind == LL_RING_LOG_FACT)
+            add_fact(followed, arena, (const char *)(entry + 1), (count - 1) * sizeof *entry);
+        else if (kind == LL_RING_LOG_LIBRARY)
+            add_library(followed, arena, entry, count);
+        followed->log_read += count;
+    }
 }
 
 /* Merging: of all rings' first events the one that began first, as long as it began before the moment up to
@@ -227,7 +418,7 @@ enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings 
 {
     struct ll_arena arena = {0};
     struct ll_ring_clock_line clock;
-    ll_ring_clock_choose(&clock);
+    ring_clock_choose(&clock);
     struct ll_ring_control control = {
         .magic = LL_RING_MAGIC,
         .symbols = LL_SYMBOL_COUNT,
@@ -285,7 +476,7 @@ static bool decode(void *context, const struct ll_ring_record *record, struct ll
     if (ll_ring_kind_of(record->words[0]) != LL_RING_EXECUTE)
         return ll_decode_call(call->symbol, words, count, call);
     const struct ll_described *described =
-        ll_followed_primitive(&reader->processes[record->process], &reader->arena, words[0]);
+        followed_primitive(&reader->processes[record->process], &reader->arena, words[0]);
     if (described)
         ll_decode_execution(described, words + 1, (count - 1) / 2, call);
     return described;
@@ -308,7 +499,7 @@ struct ll_ring_reader *ll_ring_open(const char *folder, enum ll_status *status)
         ll_ring_close(reader);
         return NULL;
     }
-    ll_ring_clock_begin(&reader->clock, reader->control);
+    ring_clock_begin(&reader->clock, reader->control);
     *status = LL_OK;
     return reader;
 }
@@ -319,13 +510,13 @@ void ll_ring_close(struct ll_ring_reader *reader)
         return;
     for (uint64_t i = 0; i < reader->stream_count; i++) {
         struct ll_ring_stream *stream = &reader->streams[i];
-        ll_followed_unmap(stream->ring, LL_RING_PAGE + stream->size_words * sizeof(uint64_t));
+        followed_unmap(stream->ring, LL_RING_PAGE + stream->size_words * sizeof(uint64_t));
         ll_ring_stream_release(stream);
     }
     for (uint64_t i = 0; i < reader->process_count; i++)
-        ll_followed_release(&reader->processes[i]);
+        followed_release(&reader->processes[i]);
     if (reader->control)
-        ll_followed_unmap(reader->control, LL_RING_PAGE);
+        followed_unmap(reader->control, LL_RING_PAGE);
     ll_ring_forms_release(&reader->forms);
     free(reader->streams);
     free(reader->processes);
@@ -355,7 +546,7 @@ static void follow_file(struct ll_ring_reader *reader, const char *name)
         return;
     const char *path = ll_format(&reader->arena, "%s/%s", reader->folder, name);
     struct ll_followed_process *followed = &reader->processes[reader->process_count];
-    if (!path || !ll_followed_open(followed, &reader->arena, path, reader->process_count < MOST_FILES)) {
+    if (!path || !followed_open(followed, &reader->arena, path, reader->process_count < MOST_FILES)) {
         reader->unreadable++;
         return;
     }
@@ -386,12 +577,12 @@ static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
             LL_RING_SLOT_NEVER)
             return;
         uint64_t bytes;
-        struct ll_ring *ring = ll_followed_ring(followed, slot, &bytes);
+        struct ll_ring *ring = followed_ring(followed, slot, &bytes);
         if (!ring)
             continue;
         if (!ll_grow(&reader->streams, &reader->stream_capacity, reader->stream_count + 1,
                      sizeof *reader->streams)) {
-            ll_followed_unmap(ring, LL_RING_PAGE + bytes);
+            followed_unmap(ring, LL_RING_PAGE + bytes);
             return;
         }
         ll_ring_stream_begin(&reader->streams[reader->stream_count++], ring, bytes, process);
@@ -429,12 +620,12 @@ static void look_for_damage(struct ll_followed_process *followed)
 static void look(struct ll_ring_reader *reader)
 {
     beat(reader);
-    ll_ring_clock_refine(&reader->clock);
+    ring_clock_refine(&reader->clock);
     look_for_processes(reader);
     for (uint32_t i = 0; i < reader->process_count; i++)
         look_for_rings(reader, i);
     uint64_t slack = (uint64_t)(SLACK_NS / reader->clock.ns_per_tick);
-    uint64_t now = ll_ring_clock_now(&reader->clock), known = reader->finished ? UINT64_MAX : now - slack;
+    uint64_t now = ring_clock_now(&reader->clock), known = reader->finished ? UINT64_MAX : now - slack;
     for (uint64_t i = 0; i < reader->stream_count; i++) {
         struct ll_ring_stream *stream = &reader->streams[i];
         bool was_damaged = stream->damaged;
@@ -445,7 +636,7 @@ static void look(struct ll_ring_reader *reader)
             known = open;
     }
     for (uint64_t i = 0; i < reader->process_count; i++) {
-        ll_followed_read_log(&reader->processes[i], &reader->arena);
+        followed_read_log(&reader->processes[i], &reader->arena);
         look_for_damage(&reader->processes[i]);
     }
     reader->known_ticks = known;
@@ -494,10 +685,10 @@ static bool call_event(struct ll_ring_reader *reader, struct ll_ring_stream *str
     const struct ll_followed_process *process = &reader->processes[stream->process];
     const struct ll_ring_record record = {
         stream->process, count, words,
-        ll_followed_mapping(process, words[LL_RING_CALLER_WORD], words[LL_RING_START_WORD])};
+        followed_mapping(process, words[LL_RING_CALLER_WORD], words[LL_RING_START_WORD])};
     if (!ll_ring_form_call(&reader->forms, &stream->form, &record, &event->call))
         return false;
-    event->call.duration_ns = ll_ring_clock_duration_ns(&reader->clock, words[LL_RING_DURATION_WORD]);
+    event->call.duration_ns = ring_clock_duration_ns(&reader->clock, words[LL_RING_DURATION_WORD]);
     return true;
 }
 
@@ -506,7 +697,7 @@ static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *strea
                      struct ll_event *event)
 {
     event->thread = item->thread;
-    event->start_ns = ll_ring_clock_ns(&reader->clock, item->start_ticks);
+    event->start_ns = ring_clock_ns(&reader->clock, item->start_ticks);
     if (item->lost) {
         event->kind = LL_EVENT_LOST;
         event->lost = item->lost;
@@ -519,7 +710,7 @@ static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *strea
     event->memory.size_bytes = count > 3 ? words[3] : 0;
     if (kind == LL_RING_WAIT) {
         event->kind = LL_EVENT_WAIT;
-        event->waited_ns = ll_ring_clock_duration_ns(&reader->clock, count > 2 ? words[2] : 0);
+        event->waited_ns = ring_clock_duration_ns(&reader->clock, count > 2 ? words[2] : 0);
         return true;
     }
     if (kind == LL_RING_ALLOCATE)
@@ -577,7 +768,7 @@ bool ll_ring_next_unreturned(const struct ll_ring_reader *reader, uint64_t *at,
         *call = (struct ll_unreturned_call){.process = stream->process,
                                             .thread = stream->thread,
                                             .symbol = (uint32_t)symbol,
-                                            .start_ns = ll_ring_clock_ns(&reader->clock, start)};
+                                            .start_ns = ring_clock_ns(&reader->clock, start)};
         return true;
     }
     return false;
@@ -621,7 +812,7 @@ struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *re
         .pid = followed->pid,
         .parent_pid = followed->parent_pid,
         .started_ns = followed->started_ns,
-        .ended_ns = ended ? ll_ring_clock_ns(&reader->clock, ended) : 0,
+        .ended_ns = ended ? ring_clock_ns(&reader->clock, ended) : 0,
         .unresolved = atomic_load(&page->unresolved),
         .abandoned = atomic_load(&page->abandoned),
         .queries = atomic_load(&page->queries),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "tracer/interpose/ring_shield.h"
+#include "tracer/interpose/ring.h"
 
 #include <errno.h>
 #include <signal.h>

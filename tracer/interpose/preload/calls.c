@@ -1,4 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Steps: a program says leadline_step(), or LEADLINE_STEP=SYMBOL[:N] in its environment says that each N-th
+ * outermost call of a symbol begins one. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/interpose/leadline.h"
+#include "tracer/interpose/preload/preload.h"
+
+static uint32_t marked = LL_SYMBOL_COUNT;
+static uint64_t every = 1;
+static _Atomic uint64_t seen;
+static _Atomic uint64_t early_ticks; /* of a mark before the first call; 0: none */
+
+static const char *const names[] = {
+#define LL_SYMBOL(name, routine, signature, letter, abi, result) #name,
+#include "tracer/interpose/symbols.def"
+};
+
+__attribute__((constructor)) static void read_mark(void)
+{
+    const char *mark = getenv("LEADLINE_STEP");
+    size_t length = mark ? strcspn(mark, ":") : 0;
+    for (uint32_t i = 0; length && i < LL_SYMBOL_COUNT; i++)
+        if (strncmp(names[i], mark, length) == 0 && !names[i][length])
+            marked = i;
+    uint64_t n = 0;
+    for (const char *at = length ? mark + length : ""; *at; at++)
+        if (*at >= '0' && *at <= '9' && n < 1000000000)
+            n = n * 10 + (uint64_t)(*at - '0');
+    if (n)
+        every = n;
+}
+
+static void push_step(uint64_t ticks);
+
+void leadline_step(void)
+{
+    if (ll_process_generation())
+        push_step(0);
+    else if (ll_process_control())
+        atomic_store(&early_ticks, ll_process_ticks());
+}
+
+void ll_step_at(uint32_t symbol)
+{
+    uint64_t early = atomic_load_explicit(&early_ticks, memory_order_relaxed);
+    if (early && atomic_compare_exchange_strong(&early_ticks, &early, 0))
+        push_step(early);
+    if (symbol == marked && atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed) % every == 0)
+        leadline_step();
+}
+
 /* A call's way in and out.
  *
  * The real function is looked up once for each place that calls it: two places may mean two libraries that
@@ -11,12 +66,6 @@
  * escapes both is a call from a deeper frame of another library. A library's callback that itself makes calls
  * seems to be outside of the call that it serves, and so does a signal handler: that one counts as abandoned
  * until it comes back after all. */
-#define _GNU_SOURCE
-#include "tracer/interpose/patch/patch.h"
-#include "tracer/interpose/preload/thread.h"
-
-#include <dlfcn.h>
-#include <errno.h>
 
 enum { PLACES = 8192, PROBES = 16 };
 #define CLAIMED UINT32_MAX /* an epoch that no table reaches */
@@ -239,7 +288,8 @@ void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsi
     push_at(0, kind, first, second, count);
 }
 
-void ll_push_step(uint64_t ticks)
+/* Likewise a mark; ticks 0: of now. */
+static void push_step(uint64_t ticks)
 {
     push_at(ticks, LL_RING_STEP, 0, 0, 2);
 }

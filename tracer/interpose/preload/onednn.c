@@ -7,8 +7,8 @@
  * structs three places are read (memory descriptors, strides and the like of convolutions and of pooling), of
  * version 3, whose structs are opaque, none. */
 #define _GNU_SOURCE
-#include "tracer/interpose/preload/onednn.h"
-#include "tracer/interpose/primitive.h"
+#include "tracer/interpose/preload/preload.h"
+#include "tracer/interpose/ring.h"
 
 #include <errno.h>
 #include <string.h>

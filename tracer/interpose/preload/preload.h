@@ -6,16 +6,17 @@
  * program may have forbidden them (seccomp). What goes wrong is counted in the shared page. All functions
  * may be called by any thread at any time, from signal handlers too: a thread that is in the middle of a
  * record lets further events of its own pass uncounted but for `ringless`. */
-#ifndef LL_INTERPOSE_PRELOAD_H
-#define LL_INTERPOSE_PRELOAD_H
-
-#include "tracer/interpose/ring.h"
-#include "tracer/interpose/routines.h"
+#ifndef LL_TRACER_INTERPOSE_PRELOAD_PRELOAD_H
+#define LL_TRACER_INTERPOSE_PRELOAD_PRELOAD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tracer/interpose/call.h"
+#include "tracer/interpose/preload/loaded.h"
+#include "tracer/interpose/ring.h"
 
 #define LL_EXPORT __attribute__((visibility("default")))
 
@@ -58,10 +59,7 @@ void ll_leave(struct ll_wrapper_frame *frame, enum ll_ring_kind kind, unsigned c
 /* A record without duration; nothing happens in a process that has recorded no call yet. */
 void ll_push_event(enum ll_ring_kind kind, uint64_t first, uint64_t second, unsigned words);
 
-/* Likewise a mark; ticks 0: of now. */
-void ll_push_step(uint64_t ticks);
-
-/* step.c: before an outermost call. The mark that came before the first one; then whether this symbol's calls
+/* Before an outermost call. The mark that came before the first one; then whether this symbol's calls
  * mark steps, and the mark. */
 void ll_step_at(uint32_t symbol);
 
@@ -73,18 +71,12 @@ const struct ll_ring_control *ll_process_control(void);
 uint64_t ll_process_generation(void); /* 0: no page; a child's differs from its parent's */
 uint64_t ll_process_ticks(void);
 
-/* Its rings by slot, as far as they are mapped; there is a page. */
-struct ll_ring **ll_process_rings(void);
-
 /* Marks the end of the process, and says which libraries it has by then; at the end of this one it is done
  * anyway. ll_process_ends only marks it, and ll_process_goes_on takes that mark back: it was a child's that
  * lives in this memory (vfork). */
 void ll_process_finish(void);
 void ll_process_ends(void);
 void ll_process_goes_on(void);
-
-/* What the reader last showed of itself; see struct ll_ring_control. */
-uint64_t ll_process_beat(void);
 
 /* Tells the recorder, if it still listens, that of some process nothing will come. */
 void ll_process_refused(void);
@@ -96,9 +88,6 @@ struct ll_process_file;
 struct ll_process_file *ll_process_file(uint64_t pid, uint64_t parent_pid);
 void ll_process_use(struct ll_process_file *file);
 
-/* A part of the process's file, there for good; NULL when the disk has no room for it. */
-void *ll_process_map(uint64_t offset_bytes, uint64_t bytes);
-
 /* Adds an entry to the log; its place in words, LL_RING_UNSAID where there is no room. words[0] is of no
  * account. */
 #define LL_RING_UNSAID UINT64_MAX
@@ -109,7 +98,7 @@ uint64_t ll_log(enum ll_ring_log_kind kind, const uint64_t *words, unsigned coun
 uint64_t *ll_log_begin(unsigned count);
 uint64_t ll_log_end(enum ll_ring_log_kind kind, uint64_t *words, unsigned count);
 
-/* facts.c: what decides speed here. Each thing is said once a process. */
+/* libraries.c: what decides speed here. Each thing is said once a process. */
 void ll_log_host(void);
 void ll_log_libraries(void);
 void ll_log_blas(void *real);
@@ -117,10 +106,10 @@ void ll_log_blas(void *real);
 /* wrappers.c: the wrapper of a row of symbols.def. */
 void *ll_wrapper_of(uint32_t symbol);
 
-/* resolve.c: the function that a caller would have got without us. */
+/* The function that a caller would have got without us. */
 void *ll_resolve(uint32_t symbol, void *caller);
 
-/* modules.c: a symbol of what is loaded, read from the libraries' own tables: the dynamic linker's functions
+/* A symbol of what is loaded, read from the libraries' own tables: the dynamic linker's functions
  * are not for constructors of libraries that it is just loading. First in the caller's library and what that
  * needs, breadth first, as it does; then anywhere. Never a symbol of ours; NULL where there is none. */
 void *ll_module_symbol_for(const char *name, const void *caller);
@@ -137,5 +126,81 @@ bool ll_module_has(const char *name);
 
 /* Whether an address lies in this library. */
 bool ll_is_ours(const void *address);
+
+/* What a thread of the recorded program keeps: its ring, how deep in calls it is, whether it is amid a
+ * record. */
+
+enum { LL_DEEPEST = 32 };
+
+struct ll_thread {
+    uint64_t generation; /* of the process page that the ring belongs to; another one's: there is no ring */
+    struct ll_ring *ring;
+    uint64_t *words;
+    uint64_t size_words, head, tail_seen; /* tail_seen: the reader is at least so far */
+    uint32_t depth;
+    uint32_t slot;
+    uint64_t tid; /* 0: the calling thread's own */
+    /* The frame that is amid a record, or NULL: an event from a signal handler must keep out. */
+    const void *busy;
+    bool untouched; /* this thread asked for a ring and got none */
+    /* Of the calls in progress, outermost first: where they lie on the stack, which grows downwards, and the
+     * libraries that they were made from and that they went into. */
+    const void *frame[LL_DEEPEST];
+    uintptr_t from[LL_DEEPEST], into[LL_DEEPEST];
+};
+
+/* Of the calling thread; in memory that is there from the start, so that looking never allocates. */
+extern __thread struct ll_thread ll_self __attribute__((tls_model("initial-exec")));
+
+/* Whether the calling thread may write a record: it has a ring, which it gets here if need be, and is not
+ * amid one, as a signal handler's would be, which top, a place in the frame of what happens, tells. What may
+ * not is counted. */
+bool ll_thread_ready(struct ll_thread *thread, const void *top);
+
+/* A thread's end: what it recorded stays, its ring may serve another. */
+void ll_thread_leave(struct ll_thread *thread);
+
+/* Adds a record of so many words; without room it is counted as lost. The thread is ready and marked busy. */
+void ll_thread_push(struct ll_thread *thread, const uint64_t *words, unsigned count);
+
+/* The two wrappers of oneDNN's primitives, which have no row's form. Types are oneDNN's, in the few words
+ * that both its versions share: what is opaque to users of the library is opaque here. */
+
+struct ll_dnnl_argument {
+    int argument;
+    const void *memory;
+};
+
+LL_EXPORT int dnnl_primitive_execute(const void *primitive, void *stream, int count,
+                                     const struct ll_dnnl_argument *arguments);
+LL_EXPORT int dnnl_primitive_destroy(void *primitive);
+
+/* What the preload library offers to those who bring calls to it by other ways than preloading (the audit
+ * interface, relocation slots, patched entries); found by dlsym in the recorded process. Thread-safe. */
+
+/* The wrapper of an exported name, NULL where we have none. */
+__attribute__((visibility("default"))) void *ll_interpose_wrapper(const char *name);
+
+/* Where standing first in the search for symbols is not enough: slots that hold addresses are rewritten, and
+ * routines get a jump to their wrapper as first instruction. Part of the preload library; asleep unless the
+ * environment asks for it. What cannot be patched is counted and left alone. */
+
+/* For the audit library, which finds it by name: a library, told by any address within, was about to get
+ * `real` under this name when it was given our wrapper. */
+__attribute__((visibility("default"))) void ll_interpose_bound(const char *name, const void *library,
+                                                               void *real);
+
+/* The function that the caller's library has called through a slot before it was rewritten; NULL: none known.
+ */
+void *ll_slot_real(uint32_t symbol, const void *caller);
+
+/* What behaves as the function did before it was patched; the function itself when it was not. */
+void *ll_entry_behind(void *function);
+
+/* The function that an answer of ll_entry_behind stands for; any other address as it is. */
+const void *ll_entry_origin(const void *behind);
+
+/* Set by a patched entry for the wrapper that it jumps to: the real function, taken by ll_enter. */
+extern __thread void *ll_entered __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -10,12 +10,14 @@
  * double, a complex one in memory to which one more argument points, ahead of the others. A float is
  * therefore kept as the register that it came in, and a complex function is given one argument more; what its
  * record then holds is off by one. */
-#include "tracer/interpose/preload/api.h"
-#include "tracer/interpose/preload/onednn.h"
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "tracer/interpose/preload/preload.h"
 #include "tracer/interpose/signatures.h"
-
-#include <string.h>
 
 /* What a type and a result are in C. */
 typedef float part_s, part_c, self_s;
@@ -314,4 +316,25 @@ void *ll_interpose_wrapper(const char *name)
         if (strcmp(wrappers[symbol].name, name) == 0)
             return wrappers[symbol].wrapper;
     return NULL;
+}
+
+/* Ends that no handler sees. Both do what the C library's do, and may be called by signal handlers. They
+ * may also be a child's that lives in its parent's memory (vfork); the parent takes the mark back when it
+ * goes on. Whose end it is, a system call would tell, which the program may have forbidden. */
+
+static _Noreturn void leave(int status)
+{
+    ll_process_ends();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+LL_EXPORT _Noreturn void _exit(int status)
+{
+    leave(status);
+}
+
+LL_EXPORT _Noreturn void _Exit(int status)
+{
+    leave(status);
 }

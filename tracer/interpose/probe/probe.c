@@ -1,4 +1,274 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Processes and threads that leadline-probe follows: a program, what it forks, and what those become. One
+ * tracer, one thread; all of it lives until the tracer ends or the process does. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tracer/interpose/preload/preload.h"
+#include "tracer/interpose/probe/tracee.h"
+
+/* One address space. What shares it, threads and children of vfork until they run a program of their own, are
+ * its threads. */
+struct ll_probed_process {
+    pid_t pid, parent; /* pid 0: free */
+    uint32_t threads;
+    struct ll_tracee tracee;
+    struct ll_breakpoints breakpoints;
+    struct ll_process_file *file; /* where its rings go; NULL: nowhere */
+};
+
+/* A call on its way. */
+struct ll_probed_call {
+    uint64_t stack; /* where its return address lies */
+    uint64_t caller, start_ticks;
+    uint32_t symbol;
+    bool is_query;
+    unsigned count;
+    uint64_t words[LL_RING_RECORD_WORDS];
+};
+
+struct ll_probed_thread {
+    pid_t tid; /* 0: free */
+    struct ll_probed_process *process;
+    struct ll_thread ring;
+    uint32_t depth;
+    struct ll_probed_call call[LL_DEEPEST];
+};
+
+/* A thread at a breakpoint: a routine begins, or has returned to the trap that was put in its caller's place.
+ */
+
+/* Tables of addresses: what they lead to stays where it is. */
+static struct ll_probed_process **processes;
+static struct ll_probed_thread **threads;
+static uint64_t process_count, process_capacity, thread_count, thread_capacity;
+
+static struct ll_probed_process *free_process(void)
+{
+    for (uint64_t i = 0; i < process_count; i++)
+        if (processes[i]->pid == 0)
+            return processes[i];
+    if (!ll_grow(&processes, &process_capacity, process_count + 1, sizeof *processes) ||
+        !(processes[process_count] = calloc(1, sizeof **processes)))
+        return NULL;
+    return processes[process_count++];
+}
+
+/* A new process, whose program is looked at by ll_probed_look; NULL when memory ran out. */
+static struct ll_probed_process *ll_follow(pid_t pid, pid_t parent)
+{
+    struct ll_probed_process *process = free_process();
+    if (process)
+        *process = (struct ll_probed_process){.pid = pid, .parent = parent, .tracee.memory = -1};
+    if (process)
+        process->file = ll_process_file((uint64_t)pid, (uint64_t)parent);
+    return process;
+}
+
+/* The same for a child just forked from another: its memory is a copy, breakpoints included. */
+static struct ll_probed_process *ll_follow_copy(pid_t pid, const struct ll_probed_process *parent)
+{
+    struct ll_probed_process *process = ll_follow(pid, parent->pid);
+    if (!process)
+        return NULL;
+    if (ll_tracee_open(&process->tracee, pid) &&
+        ll_breakpoints_copy(&process->breakpoints, &parent->breakpoints))
+        return process;
+    free(process->file);
+    ll_tracee_release(&process->tracee);
+    ll_breakpoints_release(&process->breakpoints);
+    process->pid = 0;
+    return NULL;
+}
+
+static void probed_drop(struct ll_probed_thread *thread, bool in_order);
+
+/* Sets breakpoints in the program that the process runs or has just become; all that was known of another one
+ * is gone, and its threads but this one. `thread` stands still. */
+static void probed_look(struct ll_probed_process *process, pid_t thread)
+{
+    ll_breakpoints_release(&process->breakpoints);
+    ll_tracee_release(&process->tracee);
+    for (uint64_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid && threads[i]->process == process && threads[i]->tid != thread)
+            probed_drop(threads[i], false);
+    if (ll_tracee_open(&process->tracee, process->pid))
+        ll_breakpoints_set(&process->breakpoints, &process->tracee, thread);
+}
+
+static struct ll_probed_thread *probed_find(pid_t tid)
+{
+    for (uint64_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid == tid)
+            return threads[i];
+    return NULL;
+}
+
+static struct ll_probed_thread *free_thread(void)
+{
+    for (uint64_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid == 0)
+            return threads[i];
+    if (!ll_grow(&threads, &thread_capacity, thread_count + 1, sizeof *threads) ||
+        !(threads[thread_count] = calloc(1, sizeof **threads)))
+        return NULL;
+    return threads[thread_count++];
+}
+
+/* A thread of the process; NULL when memory ran out. The one of this number; NULL: not followed. */
+static struct ll_probed_thread *probed_add(struct ll_probed_process *process, pid_t tid)
+{
+    struct ll_probed_thread *thread = free_thread();
+    if (!thread)
+        return NULL;
+    thread->tid = tid;
+    thread->process = process;
+    thread->ring = (struct ll_thread){.tid = (uint64_t)tid};
+    thread->depth = 0;
+    process->threads++;
+    return thread;
+}
+
+static void end_process(struct ll_probed_process *process, bool in_order)
+{
+    if (in_order)
+        ll_process_finish();
+    ll_process_use(NULL);
+    free(process->file);
+    ll_tracee_release(&process->tracee);
+    ll_breakpoints_release(&process->breakpoints);
+    process->pid = 0;
+}
+
+static void probed_use(const struct ll_probed_process *process);
+
+/* The thread ended, or goes to another process. With its last thread a process ends as well; `in_order`: not
+ * by a signal. */
+static void probed_drop(struct ll_probed_thread *thread, bool in_order)
+{
+    struct ll_probed_process *process = thread->process;
+    probed_use(process);
+    ll_thread_leave(&thread->ring);
+    thread->tid = 0;
+    if (--process->threads == 0)
+        end_process(process, in_order);
+}
+
+/* All its threads are dropped, so the process is over. */
+static void probed_drop_all(struct ll_probed_process *process)
+{
+    for (uint64_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid && threads[i]->process == process)
+            probed_drop(threads[i], false);
+}
+
+/* From now on records go to the rings of this process. */
+static void probed_use(const struct ll_probed_process *process)
+{
+    ll_process_use(process->file);
+}
+
+/* Whether the thread or process of this number lives in the process's memory. */
+static bool probed_shares(const struct ll_probed_process *process, pid_t tid)
+{
+    return syscall(SYS_kcmp, (long)process->pid, (long)tid, (long)KCMP_VM, 0L, 0L) == 0;
+}
+
+/* Gives the program in a process with the same code as `like` back as it was, and lets it go its way. */
+static void probed_free(pid_t tid, const struct ll_probed_process *like)
+{
+    struct ll_tracee child;
+    if (ll_tracee_open(&child, tid))
+        ll_breakpoints_clear(&like->breakpoints, &child);
+    for (uint64_t i = 0; i < thread_count && child.memory >= 0; i++)
+        for (uint32_t at = 0; threads[i]->tid && threads[i]->process == like && at < threads[i]->depth; at++)
+            ll_tracee_write(&child, threads[i]->call[at].stack, &threads[i]->call[at].caller,
+                            sizeof(uint64_t));
+    ll_tracee_release(&child);
+    ptrace(PTRACE_DETACH, tid, NULL, NULL);
+}
+
+/* Calls that something jumped out of: what begins or returns now lies higher on the stack than they did. */
+static void drop_abandoned(struct ll_probed_thread *thread, uint64_t stack)
+{
+    while (thread->depth && thread->call[thread->depth - 1].stack < stack)
+        thread->depth--;
+}
+
+/* The routine is about to begin; its registers go on behind the breakpoint, and it will return to the trap.
+ */
+static void probe_enter(struct ll_probed_thread *thread, struct user_regs_struct *registers,
+                        const struct ll_breakpoint *at)
+{
+    const struct ll_tracee *tracee = &thread->process->tracee;
+    const uint64_t *trap = &thread->process->breakpoints.trap;
+    struct user_fpregs_struct vectors;
+    uint64_t caller;
+    registers->rip = at->behind;
+    if (!ll_tracee_read(tracee, registers->rsp, &caller, sizeof caller))
+        return;
+    /* Where a call in progress returns to, only one that it ends with (a tail call) leaves that untouched. */
+    drop_abandoned(thread, registers->rsp + (caller != *trap));
+    if (thread->depth == LL_DEEPEST || !*trap || ptrace(PTRACE_GETFPREGS, thread->tid, NULL, &vectors) != 0)
+        return;
+    struct ll_probed_call *call = &thread->call[thread->depth];
+    call->stack = registers->rsp;
+    call->caller = caller;
+    call->symbol = at->symbol;
+    call->is_query = false;
+    call->count = ll_probe_arguments(tracee, at->symbol, registers, &vectors,
+                                     call->words + LL_RING_CALL_WORDS, &call->is_query);
+    if (!ll_tracee_write(tracee, registers->rsp, trap, sizeof *trap))
+        return;
+    thread->depth++;
+    call->start_ticks = ll_process_control() ? ll_process_ticks() : 0;
+}
+
+static void record(struct ll_probed_thread *thread, struct ll_probed_call *call, uint64_t ticks)
+{
+    struct ll_ring_process *page = ll_process_open();
+    if (!page)
+        return;
+    if (call->is_query) {
+        atomic_fetch_add(&page->queries, 1);
+        return;
+    }
+    if (!ll_thread_ready(&thread->ring, NULL))
+        return;
+    unsigned count = LL_RING_CALL_WORDS + call->count;
+    call->words[0] = ll_ring_header(LL_RING_CALL, count, thread->depth, call->symbol);
+    call->words[1] = call->start_ticks;
+    call->words[2] = ticks - call->start_ticks;
+    call->words[3] = call->caller;
+    ll_thread_push(&thread->ring, call->words, count);
+}
+
+/* The stack lies just above where the return address was. */
+static void probe_leave(struct ll_probed_thread *thread, struct user_regs_struct *registers)
+{
+    uint64_t ticks = ll_process_control() ? ll_process_ticks() : 0;
+    drop_abandoned(thread, registers->rsp - sizeof(uint64_t));
+    if (thread->depth == 0)
+        return;
+    struct ll_probed_call *call = &thread->call[--thread->depth];
+    registers->rip = call->caller;
+    if (ll_process_control())
+        record(thread, call, ticks);
+}
+
 /* leadline-probe PROGRAM ARGS...: runs a program into which nothing can be loaded, and records the calls of
  * its routines by stopping it at their entries and where they return to. It stands for the program: same
  * standard streams, same exit status, signals go through it. Its rings are those of the preload library.
@@ -6,19 +276,6 @@
  * Each call stops the program twice, which takes some tens of microseconds. Children are followed, and what
  * they become: a second process is the tracer of them all, so that the first one can end with the program
  * while its children go on. */
-#define _GNU_SOURCE
-#include "tracer/interpose/probe/entered.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ptrace.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
 
@@ -83,7 +340,7 @@ void ll_log_libraries(void)
 static void turn_to(struct ll_probed_process *process)
 {
     breakpoints = &process->breakpoints;
-    ll_probed_use(process);
+    probed_use(process);
 }
 
 /* Whether the stop was one of ours; it is then dealt with. */
@@ -97,7 +354,7 @@ static bool handle_trap(struct ll_probed_thread *thread)
     if (!at && address != breakpoints->trap)
         return false;
     if (!at) {
-        ll_probe_leave(thread, &registers);
+        probe_leave(thread, &registers);
     } else if (at->symbol == LL_BREAKPOINT_LOADED) {
         registers.rip = at->behind;
         ptrace(PTRACE_SETREGS, thread->tid, NULL, &registers);
@@ -106,7 +363,7 @@ static bool handle_trap(struct ll_probed_thread *thread)
             ll_log_libraries();
         return true;
     } else {
-        ll_probe_enter(thread, &registers, at);
+        probe_enter(thread, &registers, at);
     }
     ptrace(PTRACE_SETREGS, thread->tid, NULL, &registers);
     return true;
@@ -141,7 +398,7 @@ static bool is_born(pid_t child, pid_t parent, struct birth *birth)
 static struct ll_probed_thread *follow_copy(pid_t pid, const struct ll_probed_thread *maker)
 {
     struct ll_probed_process *process = ll_follow_copy(pid, maker->process);
-    struct ll_probed_thread *thread = process ? ll_probed_add(process, pid) : NULL;
+    struct ll_probed_thread *thread = process ? probed_add(process, pid) : NULL;
     if (thread) {
         thread->depth = maker->depth;
         memcpy(thread->call, maker->call, maker->depth * sizeof *maker->call);
@@ -152,12 +409,12 @@ static struct ll_probed_thread *follow_copy(pid_t pid, const struct ll_probed_th
 /* The two have met, and both go on. */
 static void welcome(const struct birth *birth)
 {
-    const struct ll_probed_thread *maker = ll_probed_find(birth->parent);
+    const struct ll_probed_thread *maker = probed_find(birth->parent);
     struct ll_probed_thread *thread = NULL;
-    if (maker && ll_probed_shares(maker->process, birth->child))
-        thread = ll_probed_add(maker->process, birth->child);
+    if (maker && probed_shares(maker->process, birth->child))
+        thread = probed_add(maker->process, birth->child);
     else if (maker && !(thread = follow_copy(birth->child, maker)))
-        ll_probed_free(birth->child, maker->process);
+        probed_free(birth->child, maker->process);
     if (!thread)
         ll_process_refused();
     ptrace(PTRACE_CONT, birth->child, NULL, NULL);
@@ -182,13 +439,13 @@ static void become(struct ll_probed_thread *thread)
     if (leaves || ll_process()) {
         struct ll_probed_process *other = ll_follow(tid, leaves ? process->pid : process->parent);
         if (leaves)
-            ll_probed_drop(thread, false);
+            probed_drop(thread, false);
         else
-            ll_probed_drop_all(process);
-        process = other && ll_probed_add(other, tid) ? other : NULL;
+            probed_drop_all(process);
+        process = other && probed_add(other, tid) ? other : NULL;
     }
     if (process)
-        ll_probed_look(process, tid);
+        probed_look(process, tid);
     else
         ll_process_refused();
 }
@@ -197,7 +454,7 @@ static void become(struct ll_probed_thread *thread)
 static void handle_stop(pid_t tid, int status)
 {
     int event = status >> 16, number = WSTOPSIG(status);
-    struct ll_probed_thread *thread = ll_probed_find(tid);
+    struct ll_probed_thread *thread = probed_find(tid);
     struct birth birth;
     unsigned long made = 0;
     if (!thread && event == 0 && number == SIGSTOP) {
@@ -220,14 +477,14 @@ static void handle_stop(pid_t tid, int status)
 
 static void handle_end(pid_t tid, int status)
 {
-    struct ll_probed_thread *thread = ll_probed_find(tid);
+    struct ll_probed_thread *thread = probed_find(tid);
     if (!thread) {
         forget_birth(tid);
         return;
     }
     turn_to(thread->process);
     ll_log_libraries();
-    ll_probed_drop(thread, WIFEXITED(status));
+    probed_drop(thread, WIFEXITED(status));
     breakpoints = NULL;
 }
 
@@ -273,8 +530,8 @@ static void trace(char **argv, int tell)
     }
     ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)options);
     turn_to(program);
-    if (ll_probed_add(program, pid))
-        ll_probed_look(program, pid);
+    if (probed_add(program, pid))
+        probed_look(program, pid);
     ptrace(PTRACE_CONT, pid, NULL, NULL);
     follow(pid, tell);
 }
