@@ -3,7 +3,7 @@
 #ifndef LL_TESTS_VIEW_H
 #define LL_TESTS_VIEW_H
 
-#include "tracer/format/column.h"
+#include "tracer/format/format.h"
 
 /* Bytes that there are none of may have no address. */
 static inline struct ll_view view_of(const struct ll_bytes *bytes)

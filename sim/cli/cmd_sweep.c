@@ -25,7 +25,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/transform/dtype.h"
-#include "tracer/transform/scale.h"
+#include "tracer/transform/rescale.h"
 
 /* --- traces --- */
 

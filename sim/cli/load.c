@@ -17,7 +17,7 @@
 #include "tracer/base/file.h"
 #include "tracer/format/reader.h"
 #include "tracer/transform/dtype.h"
-#include "tracer/transform/scale.h"
+#include "tracer/transform/rescale.h"
 
 /* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
  * was made: all follows from where the running program lies. */

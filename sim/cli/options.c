@@ -19,7 +19,6 @@
 #include "tracer/ir/profile.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/rescale.h"
-#include "tracer/transform/scale.h"
 
 int ll_read_accounting(const struct ll_args *args, bool *given)
 {

@@ -8,7 +8,7 @@
 #include "sim/parallel/plan_file.h"
 #include "tracer/convert/convert.h"
 #include "tracer/ir/trace.h"
-#include "tracer/transform/scale.h"
+#include "tracer/transform/rescale.h"
 
 /* --accounting: a step of a trace as others count it. */
 

@@ -25,7 +25,7 @@
 #include "tracer/base/clock.h"
 #include "tracer/base/json.h"
 #include "tracer/binary/callsite.h"
-#include "tracer/capture/session.h"
+#include "tracer/capture/capture.h"
 
 /* As shells answer. */
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, BY_SIGNAL = 128 };

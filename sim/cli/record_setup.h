@@ -5,7 +5,7 @@
 
 #include "sim/cli/command.h"
 #include "tracer/binary/coverage.h"
-#include "tracer/capture/session.h"
+#include "tracer/capture/capture.h"
 
 struct ll_foreign_plan {
     struct ll_closure closure; /* of no binaries when there is no such program: who starts it will say so */

@@ -16,7 +16,7 @@
 #include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
 #include "tracer/transform/dtype.h"
-#include "tracer/transform/scale.h"
+#include "tracer/transform/rescale.h"
 
 /* The sections `traces` and `models`: what the designs are to run.
  *

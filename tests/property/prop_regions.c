@@ -4,7 +4,7 @@
  * whose rows lie apart must find the same in both. */
 #include "check.h"
 
-#include "tracer/capture/regions.h"
+#include "tracer/capture/memory.h"
 #include "tracer/ir/trace.h"
 
 enum { BYTES = 600, BASE = 1000, OPS = 60000, THREADS = 3 };

@@ -4,7 +4,6 @@
 
 #include "tracer/base/clock.h"
 #include "tracer/capture/capture.h"
-#include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/interpose/call.h"
 #include "tracer/format/reader.h"

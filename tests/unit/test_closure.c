@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "tracer/binary/closure.h"
+#include "tracer/binary/coverage.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "random.h"
-#include "tracer/format/column.h"
+#include "tracer/format/format.h"
 #include "view.h"
 
 #include <stdlib.h>

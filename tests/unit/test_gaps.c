@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/transform/scale.h"
+#include "tracer/transform/rescale.h"
 
 #include <stdlib.h>
 

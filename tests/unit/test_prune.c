@@ -6,7 +6,7 @@
 #include "sim/cost/cost_parts.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
-#include "tracer/transform/scale.h"
+#include "tracer/transform/rescale.h"
 #include "tracer/transform/rewrite.h"
 
 static struct ll_shape matrix_of(uint64_t rows, enum ll_dtype dtype, unsigned kept, unsigned of)

@@ -4,7 +4,7 @@
 
 #include "tracer/format/reader.h"
 #include "tracer/format/walk.h"
-#include "tracer/format/writer.h"
+#include "tracer/format/format.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,97 +1,337 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace of one process from its events: forms of calls, ops with their edges, gaps, and the summary. */
+/* Steps of a program that marks none: what it repeats.
+ *
+ * A training loop calls the same routines with the same shapes from the same places, again and again, and its
+ * steps read some of the same tensors (a network's layers may be alike too, but each has weights of its own).
+ * Looked for is the smallest distance p at which the longest stretch of calls repeats: p such that call i is
+ * call i - p, all along. Where no such steps share a tensor, those count too that ops have updated in place:
+ * the weights of a training loop that makes its updates by such calls, but also what goes through all layers
+ * of a network and is added to in each, hence only then. Only the last LL_REPEAT_WINDOW calls are remembered;
+ * time is linear in them. */
 #include "tracer/capture/capture.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/base/map.h"
-#include "tracer/capture/forms.h"
 #include "tracer/capture/meaning.h"
 #include "tracer/capture/memory.h"
-#include "tracer/capture/steps.h"
+#include "tracer/ir/trace.h"
 #include "tracer/record/host.h"
+#include "tracer/record/recorder.h"
 
-/* An operand without its address. */
 enum {
-    OPERAND_FROM = offsetof(struct ll_call_operand, rows),
-    OPERAND_BYTES = offsetof(struct ll_call_operand, role) + 1 - OPERAND_FROM
+    LL_REPEAT_BROUGHT = 3,
+    LL_REPEAT_WINDOW = 1 << 20,
+    LL_REPEAT_LEAST_CALLS = 2, /* of a step */
+    LL_REPEAT_LEAST_TIMES = 3  /* that it comes */
 };
 
-static const unsigned char *looks_of(const struct ll_call_operand *operand)
-{
-    return (const unsigned char *)operand + OPERAND_FROM;
-}
-
-/* All that makes a form, as bytes in a row. */
-struct key {
-    unsigned char bytes[40 + LL_MAX_CALL_NUMBERS * sizeof(int64_t) + LL_MAX_OPERANDS * OPERAND_BYTES];
-    size_t size;
+/* A call as it is compared. */
+struct ll_repeat_call {
+    uint32_t look; /* equal for calls that do the same */
+    /* Tensors that no call made, and that this one reads; LL_NONE for none. Whether calls have updated it. */
+    uint32_t brought[LL_REPEAT_BROUGHT];
+    bool updated[LL_REPEAT_BROUGHT];
+    uint32_t op; /* its first op */
 };
 
-static void put(struct key *key, const void *bytes, size_t size)
+/* Steps of `period` calls each, the first beginning with call `first`; `count` of them; whole ones. */
+struct ll_repetition {
+    uint64_t first, period, count;
+};
+
+/* Where the steps of a program are: at its marks, or at what it repeats (below).
+ *
+ * What is before the first step and behind the last one is a step that is not complete; so is that of the
+ * last mark, of which nobody has said where it ends. Times are ns from the process's start. One thread at a
+ * time; {0} to begin with. */
+
+struct ll_cuts {
+    struct ll_step *marks; /* the steps that they begin, behind the one that ends with the first */
+    uint64_t mark_count, mark_capacity, calls_marked; /* the last: calls before the last mark */
+    struct ll_cut_call *calls;                        /* a ring of the last LL_REPEAT_WINDOW ones */
+    uint64_t call_count, call_capacity;
+    uint64_t period, whole; /* when they are cut: calls in one that was found by repetition; complete ones */
+};
+
+/* Where the calls end and where the program does: what is between the two belongs to no step. */
+struct ll_cuts_end {
+    uint32_t calls_op, op; /* the op behind */
+    uint64_t calls_ns, ns;
+};
+
+/* Candidates first: each call proposes the distance to where its look came last. Of a step, the calls that it
+ * makes once all propose the step's length, the others something shorter. The distances that most propose are
+ * tried one after the other; each trial is one pass. */
+
+enum {
+    TRIALS = 16,
+    GRAM = 4 /* a look is that of so many calls in a row: rarer than that of one */
+};
+
+struct vote {
+    uint64_t distance, votes;
+};
+
+struct gram {
+    uint32_t looks[GRAM];
+};
+
+static int by_votes(const void *a, const void *b)
 {
-    memcpy(key->bytes + key->size, bytes, size);
-    key->size += size;
+    const struct vote *left = a, *right = b;
+    if (left->votes != right->votes)
+        return left->votes < right->votes ? 1 : -1;
+    return left->distance < right->distance ? -1 : left->distance > right->distance;
 }
 
-static void make_key(const struct ll_call *call, struct key *key)
+/* votes[d] for each distance d < count; false when memory ran out. */
+static bool count_votes(const struct ll_repeat_call *calls, uint64_t count, struct vote *votes)
 {
-    const uint64_t head[] = {call->caller, call->mapping, call->routine, call->dtype,
-                             (uint64_t)call->operand_count << 32 | call->number_count};
-    key->size = 0;
-    put(key, head, sizeof head);
-    put(key, call->number, call->number_count * sizeof *call->number);
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        put(key, looks_of(&call->operand[i]), OPERAND_BYTES);
+    struct ll_map grams = {0};
+    uint32_t *last = calloc(count + 1, sizeof *last);
+    bool room = last != NULL;
+    for (uint64_t i = 0; i < count; i++)
+        votes[i] = (struct vote){.distance = i};
+    for (uint64_t i = GRAM; room && i <= count; i++) {
+        struct gram gram;
+        bool is_new;
+        for (int k = 0; k < GRAM; k++)
+            gram.looks[k] = calls[i - GRAM + (uint64_t)k].look;
+        uint32_t number = ll_map_intern(&grams, &gram, sizeof gram, &is_new);
+        room = number != LL_NO_ID;
+        if (room && !is_new)
+            votes[i - last[number]].votes++;
+        if (room)
+            last[number] = (uint32_t)i;
+    }
+    ll_map_release(&grams);
+    free(last);
+    return room;
 }
 
-static struct ll_call_form *look_up(struct ll_call_forms *forms, const struct ll_call *call)
+static bool alike(const struct ll_repeat_call *calls, uint64_t i, uint64_t period)
 {
-    struct key key;
-    bool is_new;
-    make_key(call, &key);
-    if (!ll_grow(&forms->forms, &forms->capacity, forms->keys.count + 1u, sizeof *forms->forms))
-        return NULL;
-    uint32_t id = ll_map_intern(&forms->keys, key.bytes, key.size, &is_new);
-    if (id == LL_NO_ID)
-        return NULL;
-    if (is_new)
-        forms->forms[id] = ll_alloc(&forms->arena, 1, sizeof **forms->forms);
-    return forms->forms[id];
+    return calls[i].look == calls[i - period].look;
 }
 
-/* From now on calls of this number have this form. */
-static bool number_form(struct ll_call_forms *forms, uint32_t number, struct ll_call_form *form)
+/* Whether both read the same tensor that the program brought, and `all` or nobody has updated it. */
+static bool share(const struct ll_repeat_call *a, const struct ll_repeat_call *b, bool all)
 {
-    if (!ll_grow(&forms->numbered, &forms->numbered_capacity, number + UINT64_C(1), sizeof *forms->numbered))
+    for (int i = 0; i < LL_REPEAT_BROUGHT; i++)
+        for (int j = 0; j < LL_REPEAT_BROUGHT; j++)
+            if (a->brought[i] != LL_NONE && a->brought[i] == b->brought[j] &&
+                (all || (!a->updated[i] && !b->updated[j])))
+                return true;
+    return false;
+}
+
+/* Whether it reads what the program brought and nobody has updated. */
+static bool reads_as_brought(const struct ll_repeat_call *call)
+{
+    for (int i = 0; i < LL_REPEAT_BROUGHT; i++)
+        if (call->brought[i] != LL_NONE && !call->updated[i])
+            return true;
+    return false;
+}
+
+/* A stretch of calls, each alike the one a period before: its end, its length with the first period, and how
+ * many of its calls share a tensor with the one before, and how many have another one instead. */
+struct stretch {
+    uint64_t length, end, sharing, others;
+};
+
+static struct stretch longest(const struct ll_repeat_call *calls, uint64_t count, uint64_t period, bool all)
+{
+    struct stretch best = {0}, run = {0};
+    for (uint64_t i = period; i < count; i++) {
+        const struct ll_repeat_call *call = &calls[i], *before = &calls[i - period];
+        if (!alike(calls, i, period)) {
+            run = (struct stretch){0};
+            continue;
+        }
+        run.length++;
+        run.end = i + 1;
+        run.sharing += share(call, before, all);
+        run.others += reads_as_brought(call) && reads_as_brought(before) && !share(call, before, false);
+        if (run.length > best.length)
+            best = run;
+    }
+    best.length += best.length ? period : 0;
+    return best;
+}
+
+/* Steps: often enough, most of the program, and reading again what the step before has read; where that may
+ * have been updated, not mostly something else as well. */
+static bool is_step(const struct stretch *stretch, uint64_t period, uint64_t count, bool all)
+{
+    uint64_t again = stretch->length - period;
+    return period >= LL_REPEAT_LEAST_CALLS && stretch->length >= LL_REPEAT_LEAST_TIMES * period &&
+           2 * stretch->length >= count && stretch->sharing * period >= again &&
+           (!all || 2 * stretch->others <= again);
+}
+
+/* The best of the distances that most propose; false when none is a step. */
+static bool try_votes(const struct ll_repeat_call *calls, uint64_t count, const struct vote *votes, bool all,
+                      struct ll_repetition *repetition)
+{
+    uint64_t best = 0;
+    for (uint64_t i = 0; i < count && i < TRIALS && votes[i].votes > 0; i++) {
+        uint64_t period = votes[i].distance;
+        struct stretch stretch = longest(calls, count, period, all);
+        if (stretch.length < best || (stretch.length == best && period >= repetition->period) ||
+            !is_step(&stretch, period, count, all))
+            continue;
+        best = stretch.length;
+        *repetition = (struct ll_repetition){stretch.end - stretch.length, period, stretch.length / period};
+    }
+    return best > 0;
+}
+
+/* False when these calls do not repeat, or memory ran out. Pure. */
+static bool find_repetition(const struct ll_repeat_call *calls, uint64_t count,
+                            struct ll_repetition *repetition)
+{
+    struct vote *votes = calloc(count + 1, sizeof *votes);
+    bool found = votes && count_votes(calls, count, votes);
+    if (found) {
+        qsort(votes, count, sizeof *votes, by_votes);
+        found = try_votes(calls, count, votes, false, repetition) ||
+                try_votes(calls, count, votes, true, repetition);
+    }
+    free(votes);
+    return found;
+}
+
+struct ll_cut_call {
+    struct ll_repeat_call call;
+    uint64_t start_ns;
+};
+
+/* Room for what is remembered; false when memory ran out. */
+static bool cuts_prepare(struct ll_cuts *cuts)
+{
+    return ll_grow((void **)&cuts->calls, &cuts->call_capacity, LL_REPEAT_WINDOW, sizeof *cuts->calls);
+}
+
+static void cuts_release(struct ll_cuts *cuts)
+{
+    free(cuts->marks);
+    free(cuts->calls);
+    *cuts = (struct ll_cuts){0};
+}
+
+/* The program's next call, and when it began. */
+static void cuts_call(struct ll_cuts *cuts, const struct ll_repeat_call *call, uint64_t start_ns)
+{
+    cuts->calls[cuts->call_count++ % LL_REPEAT_WINDOW] =
+        (struct ll_cut_call){.call = *call, .start_ns = start_ns};
+}
+
+/* A mark: the next op is `op`. One behind another without calls between them takes its place. False when
+ * memory ran out. */
+static bool cuts_mark(struct ll_cuts *cuts, uint32_t op, uint64_t ns)
+{
+    if (!ll_grow((void **)&cuts->marks, &cuts->mark_capacity, cuts->mark_count + 2, sizeof *cuts->marks))
         return false;
-    while (forms->numbered_count <= number)
-        forms->numbered[forms->numbered_count++] = NULL;
-    forms->numbered[number] = form;
+    if (cuts->mark_count == 0)
+        cuts->marks[cuts->mark_count++] = (struct ll_step){.complete = false};
+    if (cuts->mark_count == 1 || cuts->calls_marked < cuts->call_count)
+        cuts->mark_count++;
+    cuts->marks[cuts->mark_count - 1] = (struct ll_step){.first_op = op, .start_ns = ns, .complete = true};
+    cuts->calls_marked = cuts->call_count;
     return true;
 }
 
-struct ll_call_form *ll_call_form_of(struct ll_call_forms *forms, const struct ll_call *call)
+/* Each step ends where the next one begins. */
+static void cut_at(struct ll_cuts *cuts, struct ll_recorder *recorder, const struct ll_cuts_end *end,
+                   struct ll_step *made, uint64_t count)
 {
-    struct ll_call_form *form = call->form < forms->numbered_count ? forms->numbered[call->form] : NULL;
-    if (form)
-        return form;
-    form = look_up(forms, call);
-    return form && (!call->form || number_form(forms, call->form, form)) ? form : NULL;
+    for (uint64_t i = 0; i < count; i++) {
+        bool last = i + 1 == count;
+        uint64_t end_ns = last ? end->ns : made[i + 1].start_ns;
+        uint32_t end_op = last ? end->op : made[i + 1].first_op;
+        made[i].op_count = end_op - made[i].first_op;
+        made[i].wall_ns = end_ns > made[i].start_ns ? end_ns - made[i].start_ns : 0;
+        cuts->whole += made[i].complete;
+    }
+    ll_recorder_cut(recorder, made, count);
 }
 
-void ll_call_forms_release(struct ll_call_forms *forms)
+static void cut_at_marks(struct ll_cuts *cuts, struct ll_recorder *recorder, const struct ll_cuts_end *end)
 {
-    ll_arena_release(&forms->arena);
-    ll_map_release(&forms->keys);
-    free(forms->forms);
-    free(forms->numbered);
-    *forms = (struct ll_call_forms){0};
+    uint64_t first = cuts->marks[1].first_op > 0 ? 0 : 1;
+    cuts->marks[cuts->mark_count - 1].complete = false;
+    cut_at(cuts, recorder, end, cuts->marks + first, cuts->mark_count - first);
 }
+
+/* The last calls in their order, and what comes behind them. */
+static void unroll(const struct ll_cuts *cuts, const struct ll_cuts_end *end, uint64_t count,
+                   struct ll_repeat_call *calls, uint64_t *starts)
+{
+    uint64_t first = cuts->call_count - count;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct ll_cut_call *from = &cuts->calls[(first + i) % LL_REPEAT_WINDOW];
+        calls[i] = from->call;
+        starts[i] = from->start_ns;
+    }
+    calls[count].op = end->calls_op;
+    starts[count] = end->calls_ns;
+}
+
+static void cut_at_repetitions(struct ll_cuts *cuts, struct ll_recorder *recorder,
+                               const struct ll_cuts_end *end, const struct ll_repetition *found,
+                               const struct ll_repeat_call *calls, const uint64_t *starts)
+{
+    struct ll_step *made = calloc(found->count + 2, sizeof *made);
+    uint64_t count = 0;
+    if (!made)
+        return;
+    if (calls[found->first].op > 0)
+        made[count++] = (struct ll_step){.complete = false};
+    for (uint64_t i = 0; i <= found->count; i++) {
+        uint64_t at = found->first + i * found->period;
+        if (calls[at].op < end->op)
+            made[count++] = (struct ll_step){
+                .first_op = calls[at].op, .start_ns = starts[at], .complete = i < found->count};
+    }
+    cut_at(cuts, recorder, end, made, count);
+    cuts->period = found->period;
+    free(made);
+}
+
+static void find_repetitions(struct ll_cuts *cuts, struct ll_recorder *recorder,
+                             const struct ll_cuts_end *end)
+{
+    uint64_t count = ll_min(cuts->call_count, LL_REPEAT_WINDOW);
+    struct ll_repeat_call *calls = calloc(count + 1, sizeof *calls);
+    uint64_t *starts = calloc(count + 1, sizeof *starts);
+    struct ll_repetition found;
+    if (calls && starts) {
+        unroll(cuts, end, count, calls, starts);
+        if (find_repetition(calls, count, &found))
+            cut_at_repetitions(cuts, recorder, end, &found, calls, starts);
+    }
+    free(calls);
+    free(starts);
+}
+
+/* Finds the steps, if there are any, and writes them (ll_recorder_cut). */
+static void cuts_cut(struct ll_cuts *cuts, struct ll_recorder *recorder, const struct ll_cuts_end *end)
+{
+    if (cuts->mark_count > 0)
+        cut_at_marks(cuts, recorder, end);
+    else if (cuts->call_count > 0)
+        find_repetitions(cuts, recorder, end);
+}
+
+/* A trace of one process from its events: ops with their edges, gaps, and the summary. */
 
 enum {
     LEAST_GAP_NS = 1000, /* less is the way from one call to the next */
@@ -131,7 +371,7 @@ struct ll_capture {
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 {
     struct ll_capture *capture = calloc(1, sizeof *capture);
-    if (!capture || !ll_cuts_prepare(&capture->cuts)) {
+    if (!capture || !cuts_prepare(&capture->cuts)) {
         free(capture);
         return NULL;
     }
@@ -156,7 +396,7 @@ static void release(struct ll_capture *capture)
     free(capture->shape_descs);
     free(capture->threads);
     free(capture->seen);
-    ll_cuts_release(&capture->cuts);
+    cuts_release(&capture->cuts);
     free(capture);
 }
 
@@ -458,7 +698,7 @@ static void remember(struct ll_capture *capture, struct told *told, uint32_t fir
     }
     while (brought < LL_REPEAT_BROUGHT)
         call.brought[brought++] = LL_NONE;
-    ll_cuts_call(&capture->cuts, &call, since_origin(capture, start_ns));
+    cuts_call(&capture->cuts, &call, since_origin(capture, start_ns));
 }
 
 static void sum_up(struct ll_capture *capture, struct thread *thread, const struct ll_event *event,
@@ -519,7 +759,7 @@ static void take_mark(struct ll_capture *capture, const struct ll_event *event)
     note_gap(capture, thread, event->start_ns);
     thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns);
     ll_recorder_step_begin(capture->recorder);
-    ll_cuts_mark(&capture->cuts, (uint32_t)capture->memory.op_count, since_origin(capture, event->start_ns));
+    cuts_mark(&capture->cuts, (uint32_t)capture->memory.op_count, since_origin(capture, event->start_ns));
 }
 
 static void take_call(struct ll_capture *capture, const struct ll_event *event)
@@ -682,7 +922,7 @@ void ll_capture_finish(struct ll_capture *capture, uint64_t nested, uint64_t end
 {
     const struct ll_cuts_end end = take_end(capture, end_ns);
     capture->summary.nested += nested;
-    ll_cuts_cut(&capture->cuts, capture->recorder, &end);
+    cuts_cut(&capture->cuts, capture->recorder, &end);
     add_summary(capture);
 }
 

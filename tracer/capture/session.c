@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes of one command: each gets a trace; facts of the header and summaries follow at the end. */
 #define _POSIX_C_SOURCE 200809L
-#include "tracer/capture/session.h"
+#include "tracer/capture/capture.h"
 
 #include "tracer/base/clock.h"
 #include "tracer/base/file.h"

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace from the frames of a file: definitions, facts, steps, and the end, where what was lost is accounted
- * for (build_ops.c takes the ops).
+/* A trace from the frames of a file: its definitions, then its ops (reader.c takes all else).
  *
  * Definitions refer only backwards, so each is complete or lost at once: a string by its frame, a desc by its
  * strings, a form by its strings and descs. Names that this program does not know cost exactly what needs
  * them; only the kind of an op may be unknown. */
-#include "tracer/format/build.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/base/arena.h"
+#include "tracer/format/walk.h"
 #include "tracer/ir/trace.h"
 
 static const char *const dtype_names[] = {
@@ -421,8 +419,6 @@ static bool may_be_absent(unsigned tag)
     return tag == LL_DEF_LINKS_STORAGE || tag == LL_DEF_LINKS_GAPS || tag == LL_DEF_DESC_ZEROS;
 }
 
-static uint64_t build_sum(const uint64_t *values, uint64_t count);
-
 /* Decodes all columns, each of the length that the others ask for. */
 static bool decode(struct ll_trace_build *build, struct columns *columns)
 {
@@ -433,7 +429,7 @@ static bool decode(struct ll_trace_build *build, struct columns *columns)
             continue;
         uint64_t count = ll_block_count(block, rule.like);
         if (rule.summed)
-            count = build_sum(columns->of[rule.like], count);
+            count = ll_build_sum(columns->of[rule.like], count);
         if (may_be_absent(tag) && ll_block_count(block, tag) == 0)
             continue;
         columns->of[tag] = ll_block_numbers(block, tag, count);
@@ -458,7 +454,7 @@ bool ll_build_definitions(struct ll_trace_build *build)
              links = ll_block_count(block, LL_DEF_LINKS_INPUTS);
     struct ll_view text;
     ll_block_bytes(block, LL_DEF_TEXT, &text);
-    if (build_sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
+    if (ll_build_sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
         return ll_build_refuse(build, "its columns do not fit together");
     return reserve(build, &build->strings, first[0], strings) &&
            reserve(build, &build->descs, first[1], descs) && reserve(build, &build->forms, first[2], forms) &&
@@ -478,8 +474,8 @@ bool ll_build_refuse(struct ll_trace_build *build, const char *why)
     return build->status == LL_OK && ll_walk_refuse(build->walk, build->frame, why);
 }
 
-/* Adds so much to what was counted so far, if it stays within the limit. */
-static bool afford(const struct ll_trace_build *build, uint64_t *so_far, uint64_t count, uint64_t weight_each)
+bool ll_build_afford(const struct ll_trace_build *build, uint64_t *so_far, uint64_t count,
+                     uint64_t weight_each)
 {
     uint64_t weight = ll_add(*so_far, ll_mul(count, weight_each));
     if (weight > build->weight_limit)
@@ -488,19 +484,13 @@ static bool afford(const struct ll_trace_build *build, uint64_t *so_far, uint64_
     return true;
 }
 
-bool ll_build_afford(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
-{
-    return afford(build, &build->weight, count, weight_each);
-}
-
 bool ll_build_charge(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
 {
-    return ll_build_afford(build, count, weight_each) ||
+    return ll_build_afford(build, &build->weight, count, weight_each) ||
            ll_build_refuse(build, "it holds more than a file of this size may");
 }
 
-/* LL_NO_FIT past 64 bits. */
-static uint64_t build_sum(const uint64_t *values, uint64_t count)
+uint64_t ll_build_sum(const uint64_t *values, uint64_t count)
 {
     uint64_t total = 0;
     for (uint64_t i = 0; i < count; i++)
@@ -508,262 +498,341 @@ static uint64_t build_sum(const uint64_t *values, uint64_t count)
     return total;
 }
 
-/* A text of the file; NULL when it holds a NUL (or memory ran out). */
-static const char *take_text(struct ll_trace_build *build, struct ll_view *text, uint64_t size)
-{
-    char *copy = memchr(text->at, '\0', size)
-                     ? NULL
-                     : ll_copy_text(&build->trace->arena, (const char *)text->at, size);
-    text->at += size;
-    return copy;
-}
+/* Ops of a frame, one after the other: each is checked against the tensors that are there before it is
+ * believed. An op whose definitions are lost leaves its tensors behind as if the model had brought them; the
+ * frame says how many they are, so that all later numbers stay right. */
 
-bool ll_build_facts(struct ll_trace_build *build)
-{
-    struct ll_block *block = &build->block;
-    struct ll_trace *trace = build->trace;
-    struct ll_view text;
-    uint64_t count = ll_block_count(block, LL_FACTS_KEY_SIZE);
-    if (!ll_block_bytes(block, LL_FACTS_TEXT, &text))
-        return ll_build_refuse(build, "its text is of another encoding");
-    uint64_t text_bytes = (uint64_t)(text.end - text.at);
-    if (!ll_build_charge(build, count, LL_WEIGHT_FACT) || !ll_build_charge(build, text_bytes, 1))
-        return false;
-    const uint64_t *key_sizes = ll_block_numbers(block, LL_FACTS_KEY_SIZE, count);
-    const uint64_t *value_sizes = ll_block_numbers(block, LL_FACTS_VALUE_SIZE, count);
-    if (!key_sizes || !value_sizes ||
-        ll_add(build_sum(key_sizes, count), build_sum(value_sizes, count)) != text_bytes)
-        return ll_build_refuse(build, "its columns do not fit together");
-    if (!ll_grow(&trace->facts, &build->fact_capacity, trace->fact_count + count, sizeof *trace->facts))
-        return ll_build_no_memory(build);
-    for (uint64_t i = 0; i < count; i++) {
-        struct ll_fact fact;
-        fact.key = take_text(build, &text, key_sizes[i]);
-        fact.value = take_text(build, &text, value_sizes[i]);
-        if (fact.key && fact.value)
-            trace->facts[trace->fact_count++] = fact;
-    }
-    return true;
-}
-
-bool ll_build_reach_step(struct ll_trace_build *build, uint64_t step)
-{
-    struct ll_trace *trace = build->trace;
-    if (step < trace->step_count)
-        return true;
-    uint64_t more = step - trace->step_count + 1;
-    if (step >= LL_NONE || !afford(build, &build->step_weight, more, LL_WEIGHT_STEP))
-        return false;
-    if (!ll_grow(&trace->steps, &build->step_capacity, step + 1, sizeof *trace->steps) ||
-        !ll_grow(&build->step_recorded, &build->recorded_capacity, step + 1, sizeof *build->step_recorded))
-        return ll_build_no_memory(build);
-    memset(trace->steps + trace->step_count, 0, more * sizeof *trace->steps);
-    memset(build->step_recorded + trace->step_count, 0, more * sizeof *build->step_recorded);
-    trace->step_count = step + 1;
-    return true;
-}
-
-/* The columns of a frame of steps. */
-struct steps {
-    const uint64_t *first_op, *ops, *start, *wall, *recording;
-    uint64_t first, count;
+/* The columns of the frame, and what was lost of it. */
+struct ops {
+    const uint64_t *form, *links, *step, *thread, *outputs, *gap, *duration, *brought_before, *brought_desc;
+    uint64_t first_op, first_tensor, base_ns, count, brought;
+    uint64_t without_definitions, contradicting, beyond; /* of the ops of more steps than a file may hold */
+    uint64_t end_ns[LL_TRACKS];
 };
 
-/* What the frame claims, before any of it is decoded. */
-static bool find_steps(struct ll_trace_build *build, struct steps *steps)
+/* Appends a tensor; room was made before. */
+static void add_tensor(struct ll_trace_build *build, uint32_t desc, uint32_t storage, uint32_t producer)
 {
-    const uint64_t *first = ll_block_numbers(&build->block, LL_STEPS_FIRST, 1);
-    steps->count = ll_block_count(&build->block, LL_STEPS_FIRST_OP);
-    steps->first = first ? *first : 0;
-    return (first && steps->count > 0 && steps->count <= LL_MAX_COLUMN_VALUES) ||
-           ll_build_refuse(build, "its columns do not fit together");
+    struct ll_trace *trace = build->trace;
+    if (storage == LL_NONE)
+        storage = (uint32_t)trace->storage_count++;
+    trace->tensors[trace->tensor_count++] = (struct ll_tensor){desc, storage, producer};
 }
 
-static bool decode_steps(struct ll_trace_build *build, struct steps *steps)
+static void add_brought(struct ll_trace_build *build, const struct ops *ops, uint64_t *brought,
+                        uint64_t ops_before)
+{
+    for (; *brought < ops->brought && ops->brought_before[*brought] == ops_before; ++*brought)
+        add_tensor(build, ll_build_place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
+}
+
+/* Outputs of an op that is lost; their descs, where its form is known. */
+static void add_orphans(struct ll_trace_build *build, const struct ll_form *form, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        add_tensor(build, form ? form->outputs[i] : LL_NONE, LL_NONE, LL_NONE);
+}
+
+/* The tensor that a link means; LL_NONE when it is not one that exists before the op. */
+static uint32_t resolve(const struct ll_trace *trace, uint64_t link)
+{
+    uint64_t first_output = trace->tensor_count, tensor = link >> 1;
+    if (!(link & 1)) {
+        if (tensor == 0 || tensor > first_output)
+            return LL_NONE;
+        tensor = first_output - tensor;
+    }
+    return tensor < first_output ? (uint32_t)tensor : LL_NONE;
+}
+
+/* Whether the inputs are there and look as the form says. One that a lost op made, of unknown looks, gets
+ * them now. */
+static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *form,
+                         const struct ll_links *links)
+{
+    if (links->input_count != form->view.input_count)
+        return false;
+    for (uint32_t i = 0; i < links->input_count; i++) {
+        uint32_t number = resolve(trace, links->inputs[i]);
+        if (number == LL_NONE)
+            return false;
+        struct ll_tensor *tensor = &trace->tensors[number];
+        if (tensor->desc == LL_NONE)
+            tensor->desc = form->inputs[i];
+        if (tensor->desc != form->inputs[i])
+            return false;
+    }
+    return true;
+}
+
+/* How many stretches begin at this op of the file or before it. */
+static uint64_t stretches_upto(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t low = 0, high = build->stretch_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (build->stretches[middle].file_op <= file_op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where in the trace the first `count` stretches (not none) end. */
+static uint64_t end_of(const struct ll_trace_build *build, uint64_t count)
+{
+    return count < build->stretch_count ? build->stretches[count].op : build->trace->op_count;
+}
+
+uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t count = file_op ? stretches_upto(build, file_op - 1) : 0;
+    if (count == 0)
+        return 0;
+    const struct ll_stretch *stretch = &build->stretches[count - 1];
+    return (uint32_t)ll_min(end_of(build, count), stretch->op + (file_op - stretch->file_op));
+}
+
+/* The op of this number in the file, as it is numbered in the trace; LL_NONE when it is lost. */
+static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
+{
+    uint64_t count = stretches_upto(build, file_op);
+    if (count == 0)
+        return LL_NONE;
+    const struct ll_stretch *stretch = &build->stretches[count - 1];
+    uint64_t op = stretch->op + (file_op - stretch->file_op);
+    return op < end_of(build, count) ? (uint32_t)op : LL_NONE;
+}
+
+/* Controls are distances between ops, and a hole changes those that reach across it: such an op gets links of
+ * its own, without the controls that are lost. */
+static bool renumber_controls(struct ll_trace_build *build, uint64_t file_op, uint32_t *number)
+{
+    struct ll_trace *trace = build->trace;
+    const struct ll_links old = trace->links[*number];
+    uint64_t refs = (uint64_t)old.input_count + old.control_count;
+    if (!ll_build_afford(build, &build->weight, 1, LL_WEIGHT_LINKS) ||
+        !ll_build_afford(build, &build->weight, refs, LL_WEIGHT_LINKS_REF))
+        return false;
+    uint64_t *controls = ll_alloc(&trace->arena, old.control_count, sizeof *controls);
+    if (!controls ||
+        !ll_grow(&trace->links, &build->links_capacity, trace->links_count + 1, sizeof *trace->links))
+        return ll_build_no_memory(build);
+    uint32_t ordered = old.control_count - old.storage_count - old.gap_count;
+    struct ll_links new = {.inputs = old.inputs, .controls = controls, .input_count = old.input_count};
+    for (uint32_t i = 0; i < old.control_count; i++) {
+        uint32_t op = old.controls[i] <= file_op ? find_op(build, file_op - old.controls[i]) : LL_NONE;
+        if (op == LL_NONE)
+            continue;
+        controls[new.control_count++] = trace->op_count - op;
+        new.storage_count += i >= ordered &&i < ordered + old.storage_count;
+        new.gap_count += i >= ordered + old.storage_count;
+    }
+    *number = (uint32_t)trace->links_count;
+    trace->links[trace->links_count++] = new;
+    return true;
+}
+
+static bool controls_agree(const struct ll_trace *trace, const struct ll_links *links)
+{
+    for (uint32_t i = 0; i < links->control_count; i++)
+        if (links->controls[i] == 0 || links->controls[i] > trace->op_count)
+            return false;
+    return true;
+}
+
+/* Remembers where numbering begins anew: at the first op, and after each hole. */
+static bool note_stretch(struct ll_trace_build *build, uint64_t file_op)
+{
+    const struct ll_trace *trace = build->trace;
+    const struct ll_stretch *last = build->stretch_count ? &build->stretches[build->stretch_count - 1] : NULL;
+    if (last && file_op - last->file_op == trace->op_count - last->op)
+        return true;
+    if (!ll_grow(&build->stretches, &build->stretch_capacity, build->stretch_count + 1,
+                 sizeof *build->stretches))
+        return ll_build_no_memory(build);
+    build->stretches[build->stretch_count++] = (struct ll_stretch){file_op, (uint32_t)trace->op_count};
+    return true;
+}
+
+/* The op without its outputs; false when something about it cannot be. */
+static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, uint32_t form_number,
+                    uint32_t links, struct ll_op *op)
+{
+    struct ll_trace *trace = build->trace;
+    const struct ll_form *form = &trace->forms[form_number];
+    uint64_t file_op = ops->first_op + i, *end_ns = &ops->end_ns[ops->thread[i] % LL_TRACKS];
+    uint64_t start_ns = *end_ns + ll_unzigzag(ops->gap[i]);
+    *end_ns = start_ns + ops->duration[i];
+    uint32_t last_step = trace->op_count ? trace->ops[trace->op_count - 1].step : 0;
+    if (ops->outputs[i] != form->view.output_count || ops->step[i] < last_step || ops->thread[i] >= LL_NONE ||
+        !ll_fits(ll_add(start_ns, ops->duration[i])) || !inputs_agree(trace, form, &trace->links[links]))
+        return false;
+    if (!ll_build_reach_step(build, ops->step[i])) {
+        ops->beyond++;
+        return false;
+    }
+    if (!note_stretch(build, file_op))
+        return false;
+    if (file_op != trace->op_count && trace->links[links].control_count > 0 &&
+        !renumber_controls(build, file_op, &links))
+        return false;
+    if (!controls_agree(trace, &trace->links[links]))
+        return false;
+    *op = (struct ll_op){.form = form_number,
+                         .links = links,
+                         .step = (uint32_t)ops->step[i],
+                         .thread = (uint32_t)ops->thread[i],
+                         .first_output = (uint32_t)trace->tensor_count,
+                         .start_ns = start_ns,
+                         .duration_ns = ops->duration[i]};
+    return true;
+}
+
+static void add_outputs(struct ll_trace_build *build, const struct ll_form *form,
+                        const struct ll_links *links)
+{
+    struct ll_trace *trace = build->trace;
+    uint32_t producer = (uint32_t)trace->op_count;
+    if (form->view.output_count == 0)
+        return;
+    struct ll_tensor *outputs = &trace->tensors[trace->tensor_count];
+    for (uint32_t i = 0; i < form->view.output_count; i++) { /* resolved before the first output is there */
+        uint32_t alias = form->aliases[i];
+        outputs[i].storage =
+            alias == LL_NONE ? LL_NONE : trace->tensors[resolve(trace, links->inputs[alias])].storage;
+    }
+    for (uint32_t i = 0; i < form->view.output_count; i++)
+        add_tensor(build, form->outputs[i], outputs[i].storage, producer);
+}
+
+static void add_op(struct ll_trace_build *build, struct ops *ops, uint64_t i)
+{
+    struct ll_trace *trace = build->trace;
+    uint32_t form_number = ll_build_place(&build->forms, ops->form[i]),
+             links = ll_build_place(&build->links, ops->links[i]);
+    const struct ll_form *form = form_number == LL_NONE ? NULL : &trace->forms[form_number];
+    struct ll_op op;
+    if (form_number == LL_NONE || links == LL_NONE) {
+        ops->without_definitions++;
+        ops->end_ns[ops->thread[i] % LL_TRACKS] += ll_unzigzag(ops->gap[i]) + ops->duration[i];
+    } else if (take_op(build, ops, i, form_number, links, &op)) {
+        add_outputs(build, form, &trace->links[op.links]);
+        trace->ops[trace->op_count++] = op;
+        return;
+    } else {
+        ops->contradicting++;
+    }
+    bool known = form && form->view.output_count == ops->outputs[i];
+    add_orphans(build, known ? form : NULL, ops->outputs[i]);
+}
+
+/* Inputs, outputs and controls of all ops: what following them will cost. */
+static uint64_t count_refs(const struct ll_trace_build *build, const struct ops *ops)
+{
+    uint64_t refs = 0;
+    for (uint64_t i = 0; i < ops->count; i++) {
+        uint32_t links = ll_build_place(&build->links, ops->links[i]);
+        refs += ops->outputs[i];
+        if (links != LL_NONE)
+            refs +=
+                (uint64_t)build->trace->links[links].input_count + build->trace->links[links].control_count;
+    }
+    return refs;
+}
+
+static bool decode_ops(struct ll_trace_build *build, struct ops *ops)
 {
     struct ll_block *block = &build->block;
-    steps->first_op = ll_block_numbers(block, LL_STEPS_FIRST_OP, steps->count);
-    steps->ops = ll_block_numbers(block, LL_STEPS_OPS, steps->count);
-    steps->start = ll_block_numbers(block, LL_STEPS_START, steps->count);
-    steps->wall = ll_block_numbers(block, LL_STEPS_WALL, steps->count);
-    steps->recording = ll_block_numbers(block, LL_STEPS_RECORDING, steps->count);
-    return (steps->first_op && steps->ops && steps->start && steps->wall && steps->recording) ||
-           ll_build_refuse(build, "its columns do not fit together");
-}
-
-/* False when step i of the frame cannot be. */
-static bool take_step(const struct steps *steps, uint64_t i, struct ll_step *step)
-{
-    *step = (struct ll_step){(uint32_t)steps->first_op[i],
-                             (uint32_t)steps->ops[i],
-                             steps->start[i],
-                             steps->wall[i],
-                             steps->recording[i],
-                             false};
-    return steps->ops[i] < LL_NONE && steps->first_op[i] < LL_NONE &&
-           ll_fits(ll_add(steps->start[i], steps->wall[i]));
-}
-
-bool ll_build_steps(struct ll_trace_build *build)
-{
-    struct steps steps;
-    if (!find_steps(build, &steps))
+    const uint64_t *first = ll_block_numbers(block, LL_OPS_FIRST, 3);
+    if (!first)
+        return ll_build_refuse(build, "it does not say where it belongs");
+    ops->first_op = first[0];
+    ops->first_tensor = first[1];
+    ops->base_ns = first[2];
+    ops->count = ll_block_count(block, LL_OPS_FORM);
+    ops->brought = ll_block_count(block, LL_OPS_BROUGHT_BEFORE);
+    if (ops->count > LL_MAX_FRAME_OPS)
+        return ll_build_refuse(build, "it holds too many ops");
+    if (!ll_build_charge(build, ops->count, LL_WEIGHT_OP) ||
+        !ll_build_charge(build, ops->brought, LL_WEIGHT_TENSOR))
         return false;
-    if (!ll_build_reach_step(build, ll_add(steps.first, steps.count - 1)))
-        return ll_build_refuse(build, "it holds more steps than a file of this size may");
-    if (!decode_steps(build, &steps))
-        return false;
-    for (uint64_t i = 0; i < steps.count; i++) {
-        struct ll_step step;
-        if (!take_step(&steps, i, &step))
-            continue;
-        build->step_recorded[steps.first + i] = true;
-        build->trace->steps[steps.first + i] = step;
-    }
-    return true;
-}
-
-/* Cuts come in a row without gap, or not at all. */
-bool ll_build_cuts(struct ll_trace_build *build)
-{
-    struct steps steps;
-    if (!find_steps(build, &steps) || !ll_build_charge(build, steps.count, LL_WEIGHT_STEP) ||
-        !decode_steps(build, &steps))
-        return false;
-    const uint64_t *partial = ll_block_numbers(&build->block, LL_STEPS_PARTIAL, steps.count);
-    if (!partial)
+    ops->form = ll_block_numbers(block, LL_OPS_FORM, ops->count);
+    ops->links = ll_block_numbers(block, LL_OPS_LINKS, ops->count);
+    ops->step = ll_block_numbers(block, LL_OPS_STEP, ops->count);
+    ops->thread = ll_block_numbers(block, LL_OPS_THREAD, ops->count);
+    ops->outputs = ll_block_numbers(block, LL_OPS_OUTPUTS, ops->count);
+    ops->gap = ll_block_numbers(block, LL_OPS_GAP, ops->count);
+    ops->duration = ll_block_numbers(block, LL_OPS_DURATION, ops->count);
+    ops->brought_before = ll_block_numbers(block, LL_OPS_BROUGHT_BEFORE, ops->brought);
+    ops->brought_desc = ll_block_numbers(block, LL_OPS_BROUGHT_DESC, ops->brought);
+    if (!ops->form || !ops->links || !ops->step || !ops->thread || !ops->outputs || !ops->gap ||
+        !ops->duration || !ops->brought_before || !ops->brought_desc)
         return ll_build_refuse(build, "its columns do not fit together");
-    if (!ll_grow(&build->cuts, &build->cut_capacity, build->cut_count + steps.count, sizeof *build->cuts))
-        return ll_build_no_memory(build);
-    uint64_t next = build->cut_count ? (uint64_t)build->cuts[build->cut_count - 1].first_op +
-                                           build->cuts[build->cut_count - 1].op_count
-                                     : 0;
-    for (uint64_t i = 0; i < steps.count; i++) {
-        struct ll_step *cut = &build->cuts[build->cut_count];
-        if (!take_step(&steps, i, cut) || cut->first_op != next || steps.first + i != build->cut_count)
-            return ll_build_refuse(build, "its steps do not follow one another");
-        cut->complete = partial[i] == 0;
-        next += cut->op_count;
-        build->cut_count++;
-    }
+    for (uint64_t i = 0; i < ops->count; i++)
+        if (ops->outputs[i] > LL_MAX_OP_REFS)
+            return ll_build_refuse(build, "an op has too many outputs");
+    for (uint64_t i = 0; i < ops->brought; i++)
+        if (ops->brought_before[i] > ops->count || (i && ops->brought_before[i] < ops->brought_before[i - 1]))
+            return ll_build_refuse(build, "its tensors are out of order");
     return true;
 }
 
-bool ll_build_end(struct ll_trace_build *build)
-{
-    const uint64_t *totals = ll_block_numbers(&build->block, LL_END_TOTALS, 3);
-    if (!totals)
-        return ll_build_refuse(build, "its columns do not fit together");
-    build->ended = true;
-    build->total_ops = totals[0];
-    return true;
-}
-
-/* A desc for tensors of which nothing is known: of no size. */
-static bool give_looks(struct ll_trace_build *build)
+/* Room for all that the frame holds, and for the tensors that are missing before it. */
+static bool make_room(struct ll_trace_build *build, const struct ops *ops)
 {
     struct ll_trace *trace = build->trace;
-    uint32_t lost = LL_NONE;
-    for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        if (trace->tensors[i].desc != LL_NONE)
-            continue;
-        if (lost == LL_NONE) {
-            lost = (uint32_t)trace->desc_count;
-            if (!ll_grow(&trace->strings, &build->string_capacity, trace->string_count + 1,
-                         sizeof *trace->strings) ||
-                !ll_grow(&trace->descs, &build->desc_capacity, trace->desc_count + 1, sizeof *trace->descs))
-                return ll_build_no_memory(build);
-            trace->strings[trace->string_count++] = "lost";
-            trace->descs[trace->desc_count++] = (struct ll_desc){
-                .name = (uint32_t)(trace->string_count - 1), .memory = LL_WORKSPACE, .shape = {.rank = 1}};
-        }
-        trace->tensors[i].desc = lost;
-    }
-    return true;
-}
-
-/* A step that was not recorded gets its times from its ops. */
-static void time_by_ops(const struct ll_trace *trace, struct ll_step *step)
-{
-    uint64_t begin_ns = UINT64_MAX, end_ns = 0;
-    for (uint64_t i = step->first_op; i < (uint64_t)step->first_op + step->op_count; i++) {
-        begin_ns = ll_min(begin_ns, trace->ops[i].start_ns);
-        end_ns = ll_max(end_ns, trace->ops[i].start_ns + trace->ops[i].duration_ns);
-    }
-    step->start_ns = step->op_count ? begin_ns : 0;
-    step->wall_ns = step->op_count ? end_ns - begin_ns : 0;
-}
-
-/* The ops of a step stand one after the other, steps in order. */
-static void count_steps(struct ll_trace_build *build)
-{
-    struct ll_trace *trace = build->trace;
-    uint64_t op = 0;
-    for (uint64_t i = 0; i < trace->step_count; i++) {
-        struct ll_step *step = &trace->steps[i];
-        uint32_t recorded = step->op_count;
-        step->first_op = (uint32_t)op;
-        while (op < trace->op_count && trace->ops[op].step == i)
-            op++;
-        step->op_count = (uint32_t)op - step->first_op;
-        step->complete = build->step_recorded[i] && recorded == step->op_count;
-        if (!build->step_recorded[i])
-            time_by_ops(trace, step);
-    }
-}
-
-/* Gives the ops to the cuts instead of the steps; ops that are lost leave their step incomplete. False when
- * memory ran out. */
-static bool cut(struct ll_trace_build *build)
-{
-    struct ll_trace *trace = build->trace;
-    uint32_t last_op = ll_build_ops_before(build, build->next_op);
-    const struct ll_step *last = &build->cuts[build->cut_count - 1];
-    if (build->next_op > (uint64_t)last->first_op + last->op_count)
-        return true; /* they do not reach to the end: what was recorded stays */
-    if (!ll_grow(&trace->steps, &build->step_capacity, build->cut_count, sizeof *trace->steps))
-        return ll_build_no_memory(build);
-    trace->step_count = build->cut_count;
-    for (uint64_t i = 0; i < build->cut_count; i++) {
-        const struct ll_step *cut = &build->cuts[i];
-        uint32_t first = ll_build_ops_before(build, cut->first_op);
-        uint32_t end = i + 1 < build->cut_count ? ll_build_ops_before(build, cut[1].first_op) : last_op;
-        trace->steps[i] = *cut;
-        trace->steps[i].first_op = first;
-        trace->steps[i].op_count = end - first;
-        trace->steps[i].complete = cut->complete && end - first == cut->op_count;
-        for (uint32_t op = first; op < end; op++)
-            trace->ops[op].step = (uint32_t)i;
-    }
-    return true;
-}
-
-bool ll_build_finish(struct ll_trace_build *build)
-{
-    struct ll_trace *trace = build->trace;
-    if (!give_looks(build))
+    if (ops->first_op < build->next_op || ops->first_tensor < trace->tensor_count)
+        return ll_build_refuse(build, "its ops or tensors were there before");
+    uint64_t outputs = 0, refs = count_refs(build, ops);
+    for (uint64_t i = 0; i < ops->count; i++)
+        outputs += ops->outputs[i];
+    uint64_t missing = ops->first_tensor - trace->tensor_count;
+    uint64_t tensors = ll_add(ops->first_tensor, ops->brought + outputs);
+    if (tensors >= LL_NONE || ll_add(ops->first_op, ops->count) >= LL_NONE)
+        return ll_build_refuse(build, "it holds more than there can be");
+    if (!ll_build_charge(build, missing + outputs, LL_WEIGHT_TENSOR) ||
+        !ll_build_charge(build, refs, LL_WEIGHT_OP_REF))
         return false;
-    count_steps(build);
-    if (build->cut_count && !cut(build))
-        return false;
-    uint64_t total = build->ended ? build->total_ops : ll_walk_indexed_ops(build->walk);
-    if (!ll_fits(total) || total < build->next_op)
-        total = build->next_op;
-    trace->lost_ops = total - trace->op_count;
-    trace->lost_bytes = build->walk->lost_bytes;
-    trace->lost_frames = build->walk->lost_frames;
-    trace->closed = build->walk->index; /* what comes last */
+    if (!ll_grow(&trace->tensors, &build->tensor_capacity, tensors, sizeof *trace->tensors) ||
+        !ll_grow(&trace->ops, &build->op_capacity, trace->op_count + ops->count, sizeof *trace->ops))
+        return ll_build_no_memory(build);
+    add_orphans(build, NULL, missing);
     return true;
 }
 
-void ll_build_release(struct ll_trace_build *build)
+static void report(const struct ll_trace_build *build, const struct ops *ops)
 {
-    ll_block_release(&build->block);
-    free(build->strings.at);
-    free(build->descs.at);
-    free(build->forms.at);
-    free(build->links.at);
-    free(build->stretches);
-    free(build->step_recorded);
-    free(build->cuts);
+    const struct ll_frame *frame = build->frame;
+    const struct {
+        uint64_t count;
+        const char *why;
+    } lost[] = {{ops->without_definitions, "definitions that they need are"},
+                {ops->contradicting - ops->beyond, "they contradict what stands before them"},
+                {ops->beyond, "they are of more steps than a file of this size may hold"}};
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+        if (lost[i].count)
+            ll_walk_complain(build->walk,
+                             "frame %" PRIu32 " at byte %" PRIu64 ": %" PRIu64 " of its %" PRIu64
+                             " ops are lost: %s",
+                             frame->number, frame->offset, lost[i].count, ops->count, lost[i].why);
+}
+
+bool ll_build_ops(struct ll_trace_build *build)
+{
+    struct ops ops = {0};
+    if (!decode_ops(build, &ops) || !make_room(build, &ops))
+        return false;
+    for (int i = 0; i < LL_TRACKS; i++)
+        ops.end_ns[i] = ops.base_ns;
+    uint64_t brought = 0;
+    for (uint64_t i = 0; i < ops.count && build->status == LL_OK; i++) {
+        add_brought(build, &ops, &brought, i);
+        add_op(build, &ops, i);
+    }
+    add_brought(build, &ops, &brought, ops.count);
+    build->next_op = ops.first_op + ops.count;
+    report(build, &ops);
+    return build->status == LL_OK;
 }

@@ -5,7 +5,6 @@
 #define LL_TRACER_RECORD_ENCODE_H
 
 #include "tracer/base/map.h"
-#include "tracer/format/column.h"
 #include "tracer/format/format.h"
 #include "tracer/ir/trace.h"
 #include "tracer/record/recorder.h"

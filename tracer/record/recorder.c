@@ -9,7 +9,6 @@
 
 #include "tracer/format/format.h"
 #include "tracer/format/reader.h"
-#include "tracer/format/writer.h"
 #include "tracer/record/encode.h"
 
 enum { FIRST_CAPACITY = 1 << 16 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where standing first in the search for symbols is not enough, in this order: slots that hold addresses are
- * rewritten, entries of routines become jumps, dlsym gets answers of ours, and libraries are scanned for all of
- * these when they are loaded.
+ * rewritten, entries of routines become jumps, dlsym gets answers of ours, and libraries are scanned for all
+ * of these when they are loaded.
  *
  * Each library keeps the addresses of what it calls in slots, which the loader fills and its relocations
  * name. A slot that holds the address of a routine gets that of our wrapper instead; what it held is

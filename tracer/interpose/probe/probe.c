@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes and threads that leadline-probe follows: a program, what it forks, and what those become. One
- * tracer, one thread; all of it lives until the tracer ends or the process does. */
+/* Where a traced process stops: at the entries of routines, and where they return to.
+ *
+ * An entry's first instruction is moved out of the way for good, so that a thread goes on there without
+ * putting the old byte back, which would let other threads pass unseen. */
 #define _GNU_SOURCE
+#include "tracer/record/elf.h" /* ahead of the system's elf.h, which has a name LL_NONE as well */
+
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,8 +23,269 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tracer/base/map.h"
+#include "tracer/interpose/patch/instruction.h"
 #include "tracer/interpose/preload/preload.h"
 #include "tracer/interpose/probe/tracee.h"
+#include "tracer/interpose/ring.h"
+#include "tracer/interpose/signatures.h"
+
+/* Beside the symbols of routines.h. */
+#define LL_BREAKPOINT_LOADED UINT32_MAX /* the loader tells of libraries that came or went */
+
+struct ll_breakpoint {
+    uint64_t address, behind; /* behind: where the first instruction now is, and a jump to the second */
+    uint32_t symbol;
+    uint8_t byte; /* that stood there */
+};
+
+/* A file of the process that was looked at. */
+struct ll_probed {
+    uint64_t begin, end, bias; /* bias: what its addresses were moved by */
+    const char *path;
+    bool mapped, looked_at; /* mapped: at the last look */
+    bool said;              /* for the user's use */
+};
+
+/* All zeros to begin with; freed by its owner. */
+struct ll_breakpoints {
+    struct ll_arena arena;
+    struct ll_breakpoint *items;
+    uint64_t count, capacity;
+    struct ll_probed *files;
+    uint64_t file_count, file_capacity;
+    struct ll_map names; /* of routines, by number of the symbol; filled when first needed */
+    uint64_t unset;      /* routines that would have one, but their first instruction does not move */
+    uint64_t trap;       /* an address at which a thread stops: where routines are made to return to */
+};
+
+/* A page near each file takes the instructions that stood where breakpoints now stand. Its first byte is a
+ * trap. */
+
+#define LOADER_TELLS "_dl_debug_state"
+
+enum { TRAP = 0xcc, FAR_JUMP_BYTES = 14, SLOT_BYTES = 32, LINE_BYTES = 4352 };
+
+/* A file in memory that is being given breakpoints. */
+struct site {
+    struct ll_breakpoints *breakpoints;
+    const struct ll_tracee *tracee;
+    uint64_t bias;
+    uint64_t free; /* place for the next moved instruction */
+};
+
+/* The breakpoint at this address, NULL when there is none. */
+static const struct ll_breakpoint *breakpoints_find(const struct ll_breakpoints *breakpoints,
+                                                    uint64_t address)
+{
+    for (uint64_t i = 0; i < breakpoints->count; i++)
+        if (breakpoints->items[i].address == address)
+            return &breakpoints->items[i];
+    return NULL;
+}
+
+/* The instruction at an address, moved to a place of its own, and a jump to the one after it. */
+static bool move_first(struct site *site, uint64_t address, uint8_t *first)
+{
+    static const uint8_t far_jump[] = {0xff, 0x25, 0, 0, 0, 0};
+    uint8_t code[LL_MOVED_BYTES] = {0}, moved[SLOT_BYTES] = {0};
+    struct ll_instruction instruction;
+    if (!ll_tracee_read(site->tracee, address, code, sizeof code) ||
+        !ll_read_instruction(code, sizeof code, &instruction))
+        return false;
+    size_t bytes = ll_move_instruction(moved, site->free, code, address, &instruction);
+    if (bytes == 0)
+        return false;
+    uint64_t next = address + instruction.bytes;
+    memcpy(moved + bytes, far_jump, sizeof far_jump);
+    memcpy(moved + bytes + sizeof far_jump, &next, sizeof next);
+    *first = code[0];
+    return ll_tracee_write(site->tracee, site->free, moved, sizeof moved);
+}
+
+static void set(struct site *site, uint64_t address, uint32_t symbol)
+{
+    struct ll_breakpoints *breakpoints = site->breakpoints;
+    const uint8_t trap = TRAP;
+    uint8_t first;
+    if (breakpoints_find(breakpoints, address))
+        return;
+    if (!move_first(site, address, &first) ||
+        !ll_grow(&breakpoints->items, &breakpoints->capacity, breakpoints->count + 1,
+                 sizeof *breakpoints->items) ||
+        !ll_tracee_write(site->tracee, address, &trap, 1)) {
+        breakpoints->unset++;
+        return;
+    }
+    breakpoints->items[breakpoints->count++] = (struct ll_breakpoint){address, site->free, symbol, first};
+    site->free += SLOT_BYTES;
+}
+
+static void fill_names(struct ll_map *names)
+{
+    for (uint32_t i = names->count; i < LL_SYMBOL_COUNT; i++)
+        if (ll_map_intern(names, ll_symbol_row(i)->name, strlen(ll_symbol_row(i)->name), NULL) != i)
+            return;
+}
+
+/* Which routine of ours it is, or LL_BREAKPOINT_LOADED; false: no stop there. */
+static bool is_wanted(const struct ll_breakpoints *breakpoints, const struct ll_elf_symbol *symbol,
+                      uint32_t *which)
+{
+    if (!symbol->defined || !symbol->function || symbol->indirect || !symbol->address)
+        return false;
+    *which = ll_map_find(&breakpoints->names, symbol->name, strlen(symbol->name));
+    if (*which != LL_NO_ID)
+        return ll_probe_knows(*which);
+    *which = LL_BREAKPOINT_LOADED;
+    return strcmp(symbol->name, LOADER_TELLS) == 0;
+}
+
+static void set_all(struct site *site, const struct ll_elf_symbol *symbols, size_t count)
+{
+    uint32_t which;
+    for (size_t i = 0; i < count; i++)
+        if (is_wanted(site->breakpoints, &symbols[i], &which))
+            set(site, symbols[i].address + site->bias, which);
+}
+
+static size_t count_wanted(const struct ll_breakpoints *breakpoints, const struct ll_elf_symbol *symbols,
+                           size_t count)
+{
+    size_t wanted = 0;
+    uint32_t which;
+    for (size_t i = 0; i < count; i++)
+        wanted += is_wanted(breakpoints, &symbols[i], &which);
+    return wanted;
+}
+
+static void set_in_file(struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee, pid_t thread,
+                        struct ll_probed *file)
+{
+    const uint8_t trap = TRAP;
+    struct ll_arena arena = {0};
+    const struct ll_elf *elf = ll_elf_read(&arena, file->path);
+    file->bias = elf && elf->movable ? file->begin : 0;
+    size_t wanted = elf ? count_wanted(breakpoints, elf->symbols, elf->symbol_count) +
+                              count_wanted(breakpoints, elf->functions, elf->function_count)
+                        : 0;
+    uint64_t place = wanted ? ll_tracee_map(tracee, thread, file->begin, (wanted + 1) * SLOT_BYTES) : 0;
+    if (place && ll_tracee_write(tracee, place, &trap, 1)) {
+        struct site site = {breakpoints, tracee, file->bias, place + SLOT_BYTES};
+        breakpoints->trap = breakpoints->trap ? breakpoints->trap : place;
+        set_all(&site, elf->symbols, elf->symbol_count);
+        set_all(&site, elf->functions, elf->function_count);
+    }
+    ll_arena_release(&arena);
+}
+
+/* One line of /proc/PID/maps: what is mapped from a file's beginning on is the file, the rest follows it. */
+static void note_mapping(struct ll_breakpoints *breakpoints, uint64_t begin, uint64_t end, uint64_t offset,
+                         const char *path)
+{
+    for (uint64_t i = 0; i < breakpoints->file_count; i++) {
+        struct ll_probed *file = &breakpoints->files[i];
+        if (begin < file->begin || strcmp(file->path, path) != 0 || (offset == 0 && begin != file->begin))
+            continue;
+        file->end = end > file->end ? end : file->end;
+        file->mapped = true;
+        return;
+    }
+    const char *copy = offset == 0 ? ll_copy_text(&breakpoints->arena, path, strlen(path)) : NULL;
+    if (copy && ll_grow(&breakpoints->files, &breakpoints->file_capacity, breakpoints->file_count + 1,
+                        sizeof *breakpoints->files))
+        breakpoints->files[breakpoints->file_count++] =
+            (struct ll_probed){.begin = begin, .end = end, .path = copy, .mapped = true};
+}
+
+/* Forgets what was unmapped: another file may lie there next. */
+static void forget_unmapped(struct ll_breakpoints *breakpoints)
+{
+    uint64_t files = 0;
+    for (uint64_t i = 0; i < breakpoints->file_count; i++) {
+        const struct ll_probed *file = &breakpoints->files[i];
+        uint64_t kept = 0;
+        for (uint64_t at = 0; !file->mapped && at < breakpoints->count; at++)
+            if (breakpoints->items[at].address < file->begin || breakpoints->items[at].address >= file->end)
+                breakpoints->items[kept++] = breakpoints->items[at];
+        if (file->mapped)
+            breakpoints->files[files++] = *file;
+        else
+            breakpoints->count = kept;
+    }
+    breakpoints->file_count = files;
+}
+
+/* Sets breakpoints in all files that the process has mapped since the last time, and forgets those of files
+ * that are gone: at every routine of symbols.def that they define, in .symtab as well, and where the loader
+ * tells of libraries. `thread` stands still. What cannot be set is left out. */
+static void breakpoints_set(struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee, pid_t thread)
+{
+    char line[LINE_BYTES];
+    uint64_t begin, end, offset;
+    for (uint64_t i = 0; i < breakpoints->file_count; i++)
+        breakpoints->files[i].mapped = false;
+    snprintf(line, sizeof line, "/proc/%d/maps", (int)tracee->pid);
+    FILE *maps = fopen(line, "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        int path_at = 0;
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &offset,
+                   &path_at) == 3 &&
+            path_at && line[path_at] == '/')
+            note_mapping(breakpoints, begin, end, offset, line + path_at);
+    }
+    if (maps)
+        fclose(maps);
+    forget_unmapped(breakpoints);
+    fill_names(&breakpoints->names);
+    for (uint64_t i = 0; i < breakpoints->file_count; i++) {
+        if (!breakpoints->files[i].looked_at)
+            set_in_file(breakpoints, tracee, thread, &breakpoints->files[i]);
+        breakpoints->files[i].looked_at = true;
+    }
+}
+
+/* Puts back what stood there, in the memory of a process with the same code. */
+static void breakpoints_clear(const struct ll_breakpoints *breakpoints, const struct ll_tracee *tracee)
+{
+    for (uint64_t i = 0; i < breakpoints->count; i++)
+        ll_tracee_write(tracee, breakpoints->items[i].address, &breakpoints->items[i].byte, 1);
+}
+
+/* Those of another process with the same memory; false when memory ran out. */
+static bool breakpoints_copy(struct ll_breakpoints *breakpoints, const struct ll_breakpoints *from)
+{
+    *breakpoints = (struct ll_breakpoints){.trap = from->trap, .unset = from->unset};
+    if (!ll_grow(&breakpoints->items, &breakpoints->capacity, from->count, sizeof *from->items) ||
+        !ll_grow(&breakpoints->files, &breakpoints->file_capacity, from->file_count, sizeof *from->files))
+        return false;
+    if (from->count)
+        memcpy(breakpoints->items, from->items, from->count * sizeof *from->items);
+    breakpoints->count = from->count;
+    for (uint64_t i = 0; i < from->file_count; i++) {
+        struct ll_probed *file = &breakpoints->files[breakpoints->file_count++];
+        *file = from->files[i];
+        file->said = false;
+        file->path = ll_copy_text(&breakpoints->arena, from->files[i].path, strlen(from->files[i].path));
+        if (!file->path)
+            return false;
+    }
+    return true;
+}
+
+/* Frees the list, which is {0} again; breakpoints that are set in a program stay there. */
+static void breakpoints_release(struct ll_breakpoints *breakpoints)
+{
+    ll_arena_release(&breakpoints->arena);
+    ll_map_release(&breakpoints->names);
+    free(breakpoints->items);
+    free(breakpoints->files);
+    *breakpoints = (struct ll_breakpoints){0};
+}
+
+/* Processes and threads that leadline-probe follows: a program, what it forks, and what those become. One
+ * tracer, one thread; all of it lives until the tracer ends or the process does. */
 
 /* One address space. What shares it, threads and children of vfork until they run a program of their own, are
  * its threads. */
@@ -85,11 +352,11 @@ static struct ll_probed_process *ll_follow_copy(pid_t pid, const struct ll_probe
     if (!process)
         return NULL;
     if (ll_tracee_open(&process->tracee, pid) &&
-        ll_breakpoints_copy(&process->breakpoints, &parent->breakpoints))
+        breakpoints_copy(&process->breakpoints, &parent->breakpoints))
         return process;
     free(process->file);
     ll_tracee_release(&process->tracee);
-    ll_breakpoints_release(&process->breakpoints);
+    breakpoints_release(&process->breakpoints);
     process->pid = 0;
     return NULL;
 }
@@ -100,13 +367,13 @@ static void probed_drop(struct ll_probed_thread *thread, bool in_order);
  * is gone, and its threads but this one. `thread` stands still. */
 static void probed_look(struct ll_probed_process *process, pid_t thread)
 {
-    ll_breakpoints_release(&process->breakpoints);
+    breakpoints_release(&process->breakpoints);
     ll_tracee_release(&process->tracee);
     for (uint64_t i = 0; i < thread_count; i++)
         if (threads[i]->tid && threads[i]->process == process && threads[i]->tid != thread)
             probed_drop(threads[i], false);
     if (ll_tracee_open(&process->tracee, process->pid))
-        ll_breakpoints_set(&process->breakpoints, &process->tracee, thread);
+        breakpoints_set(&process->breakpoints, &process->tracee, thread);
 }
 
 static struct ll_probed_thread *probed_find(pid_t tid)
@@ -149,7 +416,7 @@ static void end_process(struct ll_probed_process *process, bool in_order)
     ll_process_use(NULL);
     free(process->file);
     ll_tracee_release(&process->tracee);
-    ll_breakpoints_release(&process->breakpoints);
+    breakpoints_release(&process->breakpoints);
     process->pid = 0;
 }
 
@@ -192,7 +459,7 @@ static void probed_free(pid_t tid, const struct ll_probed_process *like)
 {
     struct ll_tracee child;
     if (ll_tracee_open(&child, tid))
-        ll_breakpoints_clear(&like->breakpoints, &child);
+        breakpoints_clear(&like->breakpoints, &child);
     for (uint64_t i = 0; i < thread_count && child.memory >= 0; i++)
         for (uint32_t at = 0; threads[i]->tid && threads[i]->process == like && at < threads[i]->depth; at++)
             ll_tracee_write(&child, threads[i]->call[at].stack, &threads[i]->call[at].caller,
@@ -350,7 +617,7 @@ static bool handle_trap(struct ll_probed_thread *thread)
     if (ptrace(PTRACE_GETREGS, thread->tid, NULL, &registers) != 0)
         return false;
     uint64_t address = registers.rip - 1;
-    const struct ll_breakpoint *at = ll_breakpoints_find(breakpoints, address);
+    const struct ll_breakpoint *at = breakpoints_find(breakpoints, address);
     if (!at && address != breakpoints->trap)
         return false;
     if (!at) {
@@ -358,7 +625,7 @@ static bool handle_trap(struct ll_probed_thread *thread)
     } else if (at->symbol == LL_BREAKPOINT_LOADED) {
         registers.rip = at->behind;
         ptrace(PTRACE_SETREGS, thread->tid, NULL, &registers);
-        ll_breakpoints_set(breakpoints, &thread->process->tracee, thread->tid);
+        breakpoints_set(breakpoints, &thread->process->tracee, thread->tid);
         if (ll_process())
             ll_log_libraries();
         return true;
