@@ -4,7 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
-#include "sim/parallel/search.h"
+#include "sim/parallel/parallel.h"
 #include "sim/report/table.h"
 #include "sim/report/warnings.h"
 #include "tracer/base/num.h"

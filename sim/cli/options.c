@@ -9,7 +9,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/memory/footprint.h"
-#include "sim/parallel/together.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"

@@ -5,7 +5,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/machine/machine.h"
-#include "sim/parallel/plan_file.h"
+#include "sim/parallel/plan.h"
 #include "tracer/convert/convert.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rescale.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sim/explore/space_parts.h"
-#include "sim/parallel/plan_file.h"
+#include "sim/parallel/plan.h"
 #include "tracer/base/map.h"
 
 /* Ranges: {from: 8, to: 256, by: 8}, {from: 1MiB, to: 64MiB, times: 2}, {from: 100GB/s, to: 2TB/s, points:

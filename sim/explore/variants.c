@@ -4,7 +4,7 @@
 #include "sim/explore/variants.h"
 
 #include "sim/explore/database.h"
-#include "sim/parallel/together.h"
+#include "sim/parallel/parallel.h"
 #include "tracer/base/json.h"
 
 #include <stdlib.h>

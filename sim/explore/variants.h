@@ -6,7 +6,7 @@
 
 #include "sim/explore/evaluate.h"
 #include "sim/explore/bound.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/replay.h"
 
 /* One of prepared, spread and trouble. */

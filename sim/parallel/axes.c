@@ -6,7 +6,7 @@
  * positions (context parallelism), the third all others and the table that binds words to rules. */
 #include <string.h>
 
-#include "sim/parallel/axes_rules.h"
+#include "sim/parallel/shard.h"
 
 /* Axes of what goes elsewhere, is regrouped, or is picked by index. */
 
@@ -89,13 +89,15 @@ void ll_axes_TRANSPOSE(const struct ll_op_view *op, struct ll_axes *axes)
         ll_tie(axes, 0, (int)(digits % 10), 0, i);
 }
 
+static void set_axis_in(struct ll_axes *axes, uint32_t input, int dim, uint8_t axis);
+
 /* Each device joins or parts what it has. */
 static void joined(const struct ll_op_view *op, struct ll_axes *axes)
 {
     for (int i = 0; i < op->in[0].rank; i++) {
         uint8_t axis = ll_new_axis(axes, false);
         for (uint32_t k = 0; k < op->input_count; k++)
-            ll_set_axis_in(axes, k, i, axis);
+            set_axis_in(axes, k, i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
             ll_set_axis_out(axes, k, i, axis);
     }
@@ -136,7 +138,7 @@ void ll_axes_STACK(const struct ll_op_view *op, struct ll_axes *axes)
     for (int i = 0; i < op->in[0].rank; i++) {
         ll_tie(axes, 0, i, 0, i + 1);
         for (uint32_t k = 1; k < op->input_count; k++)
-            ll_set_axis_in(axes, k, i, ll_axis_in(axes, 0, (unsigned)i));
+            set_axis_in(axes, k, i, ll_axis_in(axes, 0, (unsigned)i));
     }
 }
 
@@ -144,7 +146,7 @@ void ll_axes_UNSTACK(const struct ll_op_view *op, struct ll_axes *axes)
 {
     for (int i = 1; i < op->in[0].rank; i++) {
         uint8_t axis = ll_new_axis(axes, false);
-        ll_set_axis_in(axes, 0, i, axis);
+        set_axis_in(axes, 0, i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
             ll_set_axis_out(axes, k, i - 1, axis);
     }
@@ -160,7 +162,7 @@ void ll_axes_ONE_HOT(const struct ll_op_view *op, struct ll_axes *axes)
 void ll_axes_GATHER(const struct ll_op_view *op, struct ll_axes *axes)
 {
     int places = op->in[1].rank;
-    ll_set_axis_in(axes, 0, 0, ll_new_axis(axes, true));
+    set_axis_in(axes, 0, 0, ll_new_axis(axes, true));
     for (int i = 0; i < places; i++)
         ll_tie(axes, 1, i, 0, i);
     for (int i = 1; i < op->in[0].rank; i++)
@@ -171,8 +173,8 @@ void ll_axes_GATHER(const struct ll_op_view *op, struct ll_axes *axes)
 void ll_axes_SEGMENT_SUM(const struct ll_op_view *op, struct ll_axes *axes)
 {
     uint8_t summed = ll_new_axis(axes, true);
-    ll_set_axis_in(axes, 0, 0, summed);
-    ll_set_axis_in(axes, 1, 0, summed);
+    set_axis_in(axes, 0, 0, summed);
+    set_axis_in(axes, 1, 0, summed);
     ll_set_axis_out(axes, 0, 0, ll_new_axis(axes, false));
     for (int i = 1; i < op->in[0].rank; i++)
         ll_tie(axes, 0, i, 0, i);
@@ -184,7 +186,7 @@ void ll_axes_PICKED(const struct ll_op_view *op, struct ll_axes *axes)
     for (int i = 0; i < op->in[0].rank; i++) {
         ll_tie(axes, 0, i, 0, i);
         if (i > 0)
-            ll_set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
+            set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
     }
 }
 
@@ -203,11 +205,11 @@ void ll_axes_PUT(const struct ll_op_view *op, struct ll_axes *axes)
     for (int i = 0; i < op->in[0].rank; i++)
         if (i != at) {
             ll_tie(axes, 0, i, 0, i);
-            ll_set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
+            set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
         }
 }
 
-/* Axes of ops where each device has some positions of a sequence and knows which (sim/parallel/context.h). A
+/* Axes of ops where each device has some positions of a sequence and knows which (sim/parallel/shard.h). A
  * query may then be compared with keys, and turned by its position, wherever it is; experts are chosen by
  * each device for its own words. */
 
@@ -217,7 +219,7 @@ static void alike(const struct ll_op_view *op, struct ll_axes *axes, int dims)
     for (int i = 0; i < dims; i++) {
         uint8_t axis = ll_new_axis(axes, false);
         for (uint32_t k = 0; k < op->input_count; k++)
-            ll_set_axis_in(axes, k, i, axis);
+            set_axis_in(axes, k, i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
             ll_set_axis_out(axes, k, i, axis);
     }
@@ -250,10 +252,10 @@ static void attention_grad(const struct ll_op_view *op, struct ll_axes *axes)
     int rows = op->in[0].rank - 2;
     alike(op, axes, rows);
     uint8_t axis = ll_new_axis(axes, true);
-    ll_set_axis_in(axes, 0, rows, axis);
-    ll_set_axis_in(axes, 1, rows, axis);
-    ll_set_axis_in(axes, 4, rows, axis);
-    ll_set_axis_in(axes, 5, rows, axis);
+    set_axis_in(axes, 0, rows, axis);
+    set_axis_in(axes, 1, rows, axis);
+    set_axis_in(axes, 4, rows, axis);
+    set_axis_in(axes, 5, rows, axis);
     ll_set_axis_out(axes, 0, rows, axis);
 }
 
@@ -266,7 +268,7 @@ static void gather(const struct ll_op_view *op, struct ll_axes *axes)
         return;
     }
     ll_tie(axes, 0, 0, 0, places);
-    ll_set_axis_in(axes, 1, places, ll_axis_in(axes, 0, 0));
+    set_axis_in(axes, 1, places, ll_axis_in(axes, 0, 0));
 }
 
 /* rows[n, ...], indices[n] -> [table, ...]: into rows that a device has, where these are no words. */
@@ -278,7 +280,7 @@ static void segment_sum(const struct ll_op_view *op, struct ll_axes *axes)
         return;
     }
     ll_tie(axes, 0, places, 0, 0);
-    ll_set_axis_in(axes, 1, places, ll_axis_in(axes, 0, (unsigned)places));
+    set_axis_in(axes, 1, places, ll_axis_in(axes, 0, (unsigned)places));
 }
 
 /* experts[words, choices] -> [experts, places], of what and how much of it: a share of the places is for a
@@ -307,7 +309,8 @@ static void exchanged(const struct ll_op_view *op, struct ll_axes *axes)
         alike(op, axes, op->in[0].rank);
 }
 
-ll_axes_rule *ll_axes_by_position(enum ll_op_kind kind)
+/* The rule of a kind that may be divided otherwise where devices have positions each; NULL: it may not. */
+static ll_axes_rule *axes_by_position(enum ll_op_kind kind)
 {
     static ll_axes_rule *const rules[LL_OP_COUNT] = {
         [LL_OP_CAUSAL_SOFTMAX] = scores,
@@ -338,7 +341,8 @@ uint8_t ll_new_axis(struct ll_axes *axes, bool summed)
     return (uint8_t)axes->count;
 }
 
-void ll_set_axis_in(struct ll_axes *axes, uint32_t input, int dim, uint8_t axis)
+/* A dimension of an input, or of a result, is of this axis. */
+static void set_axis_in(struct ll_axes *axes, uint32_t input, int dim, uint8_t axis)
 {
     axes->in[input * LL_MAX_RANK + (uint32_t)dim] = axis;
 }
@@ -351,7 +355,7 @@ void ll_set_axis_out(struct ll_axes *axes, uint32_t output, int dim, uint8_t axi
 void ll_tie(struct ll_axes *axes, uint32_t input, int in_dim, uint32_t output, int out_dim)
 {
     uint8_t axis = ll_new_axis(axes, false);
-    ll_set_axis_in(axes, input, in_dim, axis);
+    set_axis_in(axes, input, in_dim, axis);
     ll_set_axis_out(axes, output, out_dim, axis);
 }
 
@@ -389,7 +393,7 @@ static void set_axes_alike(const struct ll_op_view *op, struct ll_axes *axes, un
         uint8_t axis = ll_new_axis(axes, false);
         for (uint32_t k = 0; k < op->input_count; k++)
             if (same_dims(&op->in[0], &op->in[k]))
-                ll_set_axis_in(axes, k, (int)i, axis);
+                set_axis_in(axes, k, (int)i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
             if (same_dims(&op->in[0], &op->out[k]))
                 ll_set_axis_out(axes, k, (int)i, axis);
@@ -429,7 +433,7 @@ static void stacks(const struct ll_op_view *op, struct ll_axes *axes)
     for (unsigned i = 0; i + 2 < op->in[0].rank; i++) {
         uint8_t axis = ll_new_axis(axes, false);
         for (uint32_t k = 0; k < op->input_count; k++)
-            ll_set_axis_in(axes, k, (int)i, axis);
+            set_axis_in(axes, k, (int)i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
             ll_set_axis_out(axes, k, (int)i, axis);
     }
@@ -455,7 +459,7 @@ static void spread(const struct ll_op_view *op, struct ll_axes *axes)
         for (uint32_t k = 0; k < op->input_count; k++) {
             int at = (int)(i + op->in[k].rank) - out->rank;
             if (at >= 0 && op->in[k].dim[at] == out->dim[i])
-                ll_set_axis_in(axes, k, at, axis);
+                set_axis_in(axes, k, at, axis);
         }
     }
 }
@@ -474,7 +478,7 @@ static void channels(const struct ll_op_view *op, struct ll_axes *axes)
 {
     uint8_t axis = ll_new_axis(axes, false);
     for (uint32_t k = 0; k < op->input_count; k++)
-        ll_set_axis_in(axes, k, op->in[k].rank - 1, axis);
+        set_axis_in(axes, k, op->in[k].rank - 1, axis);
     for (uint32_t k = 0; k < op->output_count; k++)
         ll_set_axis_out(axes, k, op->out[k].rank - 1, axis);
 }
@@ -486,11 +490,11 @@ static void product(const struct ll_op_view *op, struct ll_axes *axes)
         tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
     for (int i = 0; i < first; i++) {
         ll_tie(axes, 0, i, 0, i);
-        ll_set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
+        set_axis_in(axes, 1, i, ll_axis_in(axes, 0, (unsigned)i));
     }
     uint8_t k = ll_new_axis(axes, true);
-    ll_set_axis_in(axes, 0, first + !ta, k);
-    ll_set_axis_in(axes, 1, first + tb, k);
+    set_axis_in(axes, 0, first + !ta, k);
+    set_axis_in(axes, 1, first + tb, k);
     ll_tie(axes, 0, first + ta, 0, first);
     ll_tie(axes, 1, first + !tb, 0, first + 1);
 }
@@ -503,8 +507,8 @@ static void conv2d(const struct ll_op_view *op, struct ll_axes *axes)
     if (ll_attr_count(op, LL_ATTR_GROUPS, 1) != 1)
         return;
     uint8_t summed = ll_new_axis(axes, true);
-    ll_set_axis_in(axes, 0, 3, summed);
-    ll_set_axis_in(axes, 1, 2, summed);
+    set_axis_in(axes, 0, 3, summed);
+    set_axis_in(axes, 1, 2, summed);
     ll_tie(axes, 1, 3, 0, 3);
 }
 
@@ -515,8 +519,8 @@ static void conv_data(const struct ll_op_view *op, struct ll_axes *axes)
     if (ll_attr_count(op, LL_ATTR_GROUPS, 1) != 1)
         return;
     uint8_t summed = ll_new_axis(axes, true);
-    ll_set_axis_in(axes, 0, 3, summed);
-    ll_set_axis_in(axes, 1, 3, summed);
+    set_axis_in(axes, 0, 3, summed);
+    set_axis_in(axes, 1, 3, summed);
     ll_tie(axes, 1, 2, 0, 3);
 }
 
@@ -524,8 +528,8 @@ static void conv_data(const struct ll_op_view *op, struct ll_axes *axes)
 static void conv_filter(const struct ll_op_view *op, struct ll_axes *axes)
 {
     uint8_t batch = ll_new_axis(axes, true);
-    ll_set_axis_in(axes, 0, 0, batch);
-    ll_set_axis_in(axes, 1, 0, batch);
+    set_axis_in(axes, 0, 0, batch);
+    set_axis_in(axes, 1, 0, batch);
     if (ll_attr_count(op, LL_ATTR_GROUPS, 1) != 1)
         return;
     ll_tie(axes, 0, 3, 0, 2);
@@ -538,7 +542,7 @@ static void windows(const struct ll_op_view *op, struct ll_axes *axes)
     for (int dim = 0; dim < 4; dim += 3) {
         uint8_t axis = ll_new_axis(axes, false);
         for (uint32_t k = 0; k < op->input_count; k++)
-            ll_set_axis_in(axes, k, dim, axis);
+            set_axis_in(axes, k, dim, axis);
         ll_set_axis_out(axes, 0, dim, axis);
     }
 }
@@ -552,7 +556,7 @@ static void reduced(const struct ll_op_view *op, struct ll_axes *axes)
         if (i < axis || i >= axis + count)
             ll_tie(axes, 0, i, 0, kept++);
         else if (op->kind != LL_OP_MAX)
-            ll_set_axis_in(axes, 0, i, ll_new_axis(axes, true));
+            set_axis_in(axes, 0, i, ll_new_axis(axes, true));
 }
 
 /* The way back: the input repeats along some dimensions of the result. */
@@ -568,14 +572,14 @@ static void last_dim(const struct ll_op_view *op, struct ll_axes *axes)
 {
     int last = op->in[0].rank - 1;
     for (int i = 0; i < last; i++)
-        ll_set_axis_in(axes, 0, i, ll_new_axis(axes, true));
+        set_axis_in(axes, 0, i, ll_new_axis(axes, true));
     ll_tie(axes, 0, last, 0, 0);
 }
 
 static void scalar(const struct ll_op_view *op, struct ll_axes *axes)
 {
     for (int i = 0; i < op->in[0].rank; i++)
-        ll_set_axis_in(axes, 0, i, ll_new_axis(axes, true));
+        set_axis_in(axes, 0, i, ll_new_axis(axes, true));
 }
 
 /* What is found along the last dimension of each line. */
@@ -583,7 +587,7 @@ static void lines(const struct ll_op_view *op, struct ll_axes *axes)
 {
     for (int i = 0; i + 1 < op->in[0].rank; i++) {
         uint8_t axis = ll_new_axis(axes, false);
-        ll_set_axis_in(axes, 0, i, axis);
+        set_axis_in(axes, 0, i, axis);
         for (uint32_t k = 0; k < op->output_count; k++)
             ll_set_axis_out(axes, k, i, axis);
     }
@@ -595,12 +599,12 @@ static void entropy(const struct ll_op_view *op, struct ll_axes *axes)
 {
     uint8_t row = ll_new_axis(axes, false), classes = ll_new_axis(axes, true);
     for (uint32_t k = 0; k < 2; k++)
-        ll_set_axis_in(axes, k, 0, row);
+        set_axis_in(axes, k, 0, row);
     for (uint32_t k = 0; k < op->output_count; k++)
         ll_set_axis_out(axes, k, 0, row);
-    ll_set_axis_in(axes, 0, 1, classes);
+    set_axis_in(axes, 0, 1, classes);
     if (op->in[1].rank == 2)
-        ll_set_axis_in(axes, 1, 1, classes);
+        set_axis_in(axes, 1, 1, classes);
     if (op->output_count > 1)
         ll_set_axis_out(axes, 1, 1, classes);
     axes->settled[classes] = op->kind != LL_OP_FOCAL_LOSS;
@@ -609,7 +613,7 @@ static void entropy(const struct ll_op_view *op, struct ll_axes *axes)
 static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 {
     set_axes_alike(op, axes, op->in[0].rank);
-    ll_set_axis_in(axes, 1, 0, ll_axis_in(axes, 0, 0));
+    set_axis_in(axes, 1, 0, ll_axis_in(axes, 0, 0));
 }
 
 /* The rule of each shape word. */
@@ -730,7 +734,7 @@ bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_a
     axes->out = ll_alloc(arena, op->output_count, LL_MAX_RANK);
     if (!axes->in || !axes->out)
         return false;
-    ll_axes_rule *by_position = axes->by_position ? ll_axes_by_position(op->kind) : NULL;
+    ll_axes_rule *by_position = axes->by_position ? axes_by_position(op->kind) : NULL;
     if (by_position)
         by_position(op, axes);
     else if (op->kind < LL_OP_COUNT)

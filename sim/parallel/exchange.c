@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradient exchange of data parallelism: gradients are collected in buckets and exchanged in the backward
- * pass; with ZeRO, each replica keeps a part of states, gradients or weights and gathers what it needs.
+/* The exchanges of data parallelism. Gradients are collected in buckets and summed during the backward pass;
+ * with ZeRO each replica keeps a part of the optimizer states, gradients or weights and gathers what it needs.
  *
- * The first section joins the small all-reduces of an update into one. */
+ * The first section gathers sharded weights (ZeRO 3): each layer's weights before a pass uses them, to be
+ * dropped after it. The second section exchanges gradients and ends the step. */
 #include "sim/parallel/exchange.h"
 
 #include <inttypes.h>
@@ -10,130 +11,293 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/parallel/exchange_parts.h"
+#include "sim/parallel/parallel.h"
+#include "sim/parallel/shard.h"
 #include "tracer/transform/rewrite.h"
 
-struct bundling {
-    const struct ll_trace *program;
-    struct ll_rewrite rewrite;
-    uint32_t *head; /* by op: the first of its bundle; LL_NONE for all else */
-    uint32_t *next; /* by op: the next of its bundle; LL_NONE behind the last */
+/* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
+ * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
+
+static const struct ll_form *form_in_gathering(const struct ll_exchanging *x, uint32_t op)
+{
+    return &x->trace->forms[x->trace->ops[op].form];
+}
+
+/* The same from the host, one by one; they are numbered one behind the other all the same. */
+static uint32_t fetch_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *fetch)
+{
+    uint32_t first = LL_NONE;
+    for (uint64_t i = 0; i < fetch->count; i++) {
+        uint32_t tensor = ll_rewrite_add(
+            &x->rewrite, &(struct ll_record){.kind = LL_OP_FROM_HOST,
+                                             .phase = fetch->phase,
+                                             .scope = ll_recorder_string(x->rewrite.recorder, fetch->scope),
+                                             .inputs = &fetch->inputs[i],
+                                             .input_count = 1,
+                                             .outputs = &fetch->outputs[i],
+                                             .output_count = 1,
+                                             .controls = &fetch->after,
+                                             .control_count = fetch->after != LL_NONE});
+        first = i == 0 ? tensor : first;
+    }
+    return first;
+}
+
+/* Whether an old tensor is of weights of which replicas have some experts each, and how many have the same.
+ */
+static bool of_experts(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return !x->from_host && x->plan->expert > 1 &&
+           (x->gradients.experts[tensor] ||
+            ll_is_of_experts(&x->trace->descs[x->trace->tensors[tensor].desc]));
+}
+
+static uint64_t replicas_of(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return ll_replicas(x->plan) / (of_experts(x, tensor) ? x->plan->expert : 1);
+}
+
+/* In how many parts they share it. */
+static uint64_t parts_of(const struct ll_exchanging *x, uint32_t tensor)
+{
+    return x->plan->within > 0 ? x->plan->within : replicas_of(x, tensor);
+}
+
+/* Who takes part: of replicas 0 to 7 that share four by four, 0 to 3 have parts of one another, 0 and 4 the
+ * same. */
+static struct ll_attr devices_of(const struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange,
+                                 struct ll_attr *stride)
+{
+    const struct ll_parallel *plan = x->plan;
+    uint64_t experts = exchange->experts ? plan->expert : 1, devices = ll_replicas(plan) / experts,
+             apart = experts;
+    if (plan->within > 0 && exchange->alike) {
+        devices = ll_replicas(plan) / plan->within;
+        apart = plan->within;
+    } else if (plan->within > 0 && exchange->parts) {
+        devices = plan->within;
+    }
+    *stride = (struct ll_attr){.key = LL_ATTR_STRIDE, .count = (int64_t)(plan->tensor * apart)};
+    return (struct ll_attr){.key = LL_ATTR_DEVICES, .count = (int64_t)devices};
+}
+
+static uint32_t exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
+{
+    struct ll_attr attrs[3] = {[2] = {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    attrs[0] = devices_of(x, exchange, &attrs[1]);
+    if (x->rewrite.trouble || exchange->count == 0)
+        return LL_NONE;
+    if (x->from_host)
+        return fetch_tensors(x, exchange);
+    return ll_rewrite_add(
+        &x->rewrite, &(struct ll_record){.kind = exchange->kind,
+                                         .phase = exchange->phase,
+                                         .scope = ll_recorder_string(x->rewrite.recorder, exchange->scope),
+                                         .inputs = exchange->inputs,
+                                         .input_count = (uint32_t)exchange->count,
+                                         .outputs = exchange->outputs,
+                                         .output_count = (uint32_t)exchange->count,
+                                         .attrs = attrs,
+                                         .attr_count = exchange->in_place ? 3 : 2,
+                                         .controls = &exchange->after,
+                                         .control_count = exchange->after != LL_NONE});
+}
+
+uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory)
+{
+    const struct ll_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
+    uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), parts_of(x, tensor));
+    const struct ll_shape part = {.dtype = old->shape.dtype, .rank = 1, .dim = {elements}};
+    return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
+}
+
+static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
+{
+    const struct ll_tensor *t = &x->trace->tensors[tensor];
+    return x->gradients.sharded[t->storage] && x->trace->descs[t->desc].memory == LL_WEIGHT &&
+           (x->from_host || parts_of(x, tensor) > 1);
+}
+
+static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
+{
+    enum ll_phase phase = form_in_gathering(x, op)->phase;
+    if (phase != LL_PHASE_FORWARD && phase != LL_PHASE_BACKWARD)
+        return false;
+    for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++)
+        if (is_sharded_weight(x, ll_op_input(x->trace, op, i)))
+            return true;
+    return false;
+}
+
+static bool updates_weights(const struct ll_exchanging *x, uint32_t op)
+{
+    for (uint32_t o = 0; o < form_in_gathering(x, op)->view.output_count; o++)
+        if (is_sharded_weight(x, ll_op_output(x->trace, op, o)))
+            return true;
+    return false;
+}
+
+/* The last use of each layer and way, and the last op of that. */
+struct latest {
+    uint32_t use, op;
 };
 
-static const struct ll_form *form_of(const struct bundling *b, uint32_t op)
+static void add_to_use(struct ll_exchanging *x, uint32_t op, uint32_t updates, struct latest *latest)
 {
-    return &b->program->forms[b->program->ops[op].form];
+    bool same = latest->op != LL_NONE && x->uses[latest->use].updates == updates;
+    if (!same) {
+        x->uses[x->use_count] = (struct ll_use){op, updates, false};
+        latest->use = x->use_count++;
+    } else {
+        x->next_op[latest->op] = op;
+    }
+    latest->op = op;
+    x->use_of[op] = latest->use;
 }
 
-static bool is_sum_of_update(const struct bundling *b, uint32_t op)
+bool ll_uses_find(struct ll_exchanging *x)
 {
-    const struct ll_form *form = form_of(b, op);
-    return form->view.kind == LL_OP_ALL_REDUCE && form->phase == LL_PHASE_UPDATE;
-}
-
-static bool same_devices(const struct ll_op_view *x, const struct ll_op_view *y)
-{
-    return ll_attr_count(x, LL_ATTR_DEVICES, 1) == ll_attr_count(y, LL_ATTR_DEVICES, 1) &&
-           ll_attr_count(x, LL_ATTR_STRIDE, 1) == ll_attr_count(y, LL_ATTR_STRIDE, 1) &&
-           x->attr_count == y->attr_count;
-}
-
-/* Whether an op may happen where the head does: among the same devices in the same step, and all that it
- * reads is there. */
-static bool may_join(const struct bundling *b, uint32_t op, uint32_t head)
-{
-    const struct ll_form *form = form_of(b, op);
-    if (head == LL_NONE || b->program->ops[op].step != b->program->ops[head].step ||
-        !same_devices(&form->view, &form_of(b, head)->view))
+    struct ll_arena *arena = &x->rewrite.arena;
+    uint64_t ops = x->trace->op_count, ways = 2 * ((uint64_t)x->layers.count + 1);
+    struct latest *latest = ll_alloc(arena, ways, sizeof *latest);
+    x->uses = ll_alloc(arena, ops + 1, sizeof *x->uses);
+    x->use_of = ll_alloc(arena, ops + 1, sizeof *x->use_of);
+    x->next_op = ll_alloc(arena, ops + 1, sizeof *x->next_op);
+    if (!latest || !x->uses || !x->use_of || !x->next_op)
         return false;
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
-        uint32_t producer = b->program->tensors[ll_op_input(b->program, op, i)].producer;
-        if (producer != LL_NONE && producer > head)
-            return false;
+    memset(latest, 0xff, ways * sizeof *latest);
+    memset(x->use_of, 0xff, ops * sizeof *x->use_of);
+    memset(x->next_op, 0xff, ops * sizeof *x->next_op);
+    uint32_t updates = 0;
+    bool updated = false;
+    for (uint32_t op = 0; op < ops; op++) {
+        updated |= form_in_gathering(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
+        if (!reads_weights(x, op))
+            continue;
+        updates += updated;
+        updated = false;
+        uint32_t layer = x->layers.owner[op] == LL_NONE ? x->layers.count : x->layers.owner[op];
+        bool backward = form_in_gathering(x, op)->phase == LL_PHASE_BACKWARD;
+        add_to_use(x, op, updates, &latest[2 * (uint64_t)layer + backward]);
     }
     return true;
 }
 
-/* How many ops go into bundles of others. */
-static uint64_t find_bundles(struct bundling *b)
+uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
 {
-    uint64_t joined = 0;
-    uint32_t head = LL_NONE, last = LL_NONE;
-    for (uint32_t op = 0; op < b->program->op_count; op++) {
-        bool joins = is_sum_of_update(b, op);
-        b->head[op] = b->next[op] = LL_NONE;
-        if (!joins)
+    const struct ll_tensor *t = &x->trace->tensors[tensor];
+    if (x->part[t->storage] == LL_NONE)
+        x->part[t->storage] = ll_rewrite_bring(
+            &x->rewrite, ll_part_desc(x, tensor, (enum ll_memory_class)x->trace->descs[t->desc].memory));
+    return x->part[t->storage];
+}
+
+/* The weights that a use reads, each once. */
+static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_gradient_bucket *bucket)
+{
+    for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
+        for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(x->trace, op, i);
+            bool known = !is_sharded_weight(x, tensor);
+            for (uint64_t k = 0; k < bucket->count && !known; k++)
+                known = bucket->tensors[k] == tensor;
+            if (known)
+                continue;
+            if (!ll_grow(&bucket->tensors, &bucket->capacity, bucket->count + 1, sizeof *bucket->tensors))
+                return ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+            bucket->tensors[bucket->count++] = tensor;
+        }
+    return true;
+}
+
+/* Those of a bucket's weights that all replicas share, or those of experts. */
+static void gather_some(struct ll_exchanging *x, const struct ll_use *use,
+                        const struct ll_gradient_bucket *bucket, bool experts, uint32_t after, uint32_t *room)
+{
+    uint32_t *parts = room, *descs = room + bucket->count;
+    uint64_t some = 0;
+    for (uint64_t i = 0; i < bucket->count; i++) {
+        const struct ll_desc *desc = &x->trace->descs[x->trace->tensors[bucket->tensors[i]].desc];
+        if (of_experts(x, bucket->tensors[i]) != experts)
             continue;
-        if (may_join(b, op, head)) {
-            b->next[last] = op;
-            joined++;
-        } else {
-            head = op;
-        }
-        b->head[op] = head;
-        last = op;
+        parts[some] = ll_weight_part(x, bucket->tensors[i]);
+        descs[some++] =
+            ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
     }
-    return joined;
+    const struct ll_form *form = form_in_gathering(x, use->first_op);
+    const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
+                                                  .phase = form->phase,
+                                                  .scope = x->trace->strings[form->scope],
+                                                  .inputs = parts,
+                                                  .outputs = descs,
+                                                  .count = some,
+                                                  .experts = experts,
+                                                  .parts = true,
+                                                  .after = after};
+    uint32_t next = exchange_tensors(x, &exchange);
+    for (uint64_t i = 0; i < bucket->count && next != LL_NONE; i++)
+        if (of_experts(x, bucket->tensors[i]) == experts)
+            ll_rewrite_redirect(&x->rewrite, bucket->tensors[i], next++);
 }
 
-/* All inputs of a bundle and, behind them, what its results look like. */
-static uint32_t *list_tensors(struct bundling *b, uint32_t head, uint32_t *count)
+static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
 {
-    uint64_t all = 0;
-    for (uint32_t op = head; op != LL_NONE; op = b->next[op])
-        all += form_of(b, op)->view.input_count;
-    uint32_t *list = ll_alloc(&b->rewrite.arena, 2 * all, sizeof *list);
-    *count = 0;
-    for (uint32_t op = head; list && op != LL_NONE; op = b->next[op])
-        for (uint32_t i = 0; i < form_of(b, op)->view.input_count; i++, (*count)++) {
-            list[*count] = ll_rewrite_tensor(&b->rewrite, ll_op_input(b->program, op, i));
-            list[all + *count] = ll_rewrite_desc(&b->rewrite, form_of(b, op)->outputs[i]);
-        }
-    return list;
+    struct ll_gradient_bucket bucket = {0};
+    use->gathered = true;
+    bool listed = list_weights(x, use, &bucket);
+    uint32_t *room = malloc((2 * bucket.count + 1) * sizeof *room);
+    if (listed && room) {
+        gather_some(x, use, &bucket, false, after, room);
+        gather_some(x, use, &bucket, true, after, room);
+    } else {
+        ll_rewrite_trouble(&x->rewrite, ll_status_text(LL_NO_MEMORY));
+    }
+    free(room);
+    free(bucket.tensors);
 }
 
-static void put_bundle(struct bundling *b, uint32_t head)
+/* A weight of the next layer may be one of this one's too; it is then gathered when its turn comes. */
+static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, const struct ll_use *next)
 {
-    struct ll_record record;
-    uint32_t count, *list = list_tensors(b, head, &count);
-    if (!list)
-        ll_rewrite_trouble(&b->rewrite, "memory ran out");
-    if (!ll_rewrite_record(&b->rewrite, head, &record))
+    struct ll_gradient_bucket bucket = {0};
+    bool shares = !list_weights(x, use, &bucket);
+    uint64_t count = bucket.count;
+    for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])
+        for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++)
+            for (uint64_t k = 0; k < count; k++)
+                shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
+    free(bucket.tensors);
+    return shares;
+}
+
+/* What is fetched waits for it: sooner there is no room. */
+static uint32_t last_op(const struct ll_exchanging *x)
+{
+    if (x->from_host)
+        return x->worked;
+    return x->rewrite.op_count ? x->rewrite.op_count - 1 : LL_NONE;
+}
+
+void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
+{
+    uint32_t number = x->use_of[op], before = last_op(x);
+    if (number == LL_NONE || x->rewrite.trouble)
         return;
-    record.scope = ll_recorder_string(b->rewrite.recorder, "gradients");
-    record.inputs = list;
-    record.outputs = list + count;
-    record.input_count = record.output_count = count;
-    ll_rewrite_step(&b->rewrite, head);
-    uint32_t made = ll_rewrite_add(&b->rewrite, &record);
-    for (uint32_t op = head; made != LL_NONE && op != LL_NONE; op = b->next[op])
-        for (uint32_t i = 0; i < form_of(b, op)->view.output_count; i++)
-            ll_rewrite_redirect(&b->rewrite, ll_op_output(b->program, op, i), made++);
+    struct ll_use *use = &x->uses[number];
+    bool begins = use->first_op == op;
+    if (!use->gathered)
+        gather(x, use, before);
+    if (!begins || !x->plan->overlap || number + 1 == x->use_count)
+        return;
+    struct ll_use *next = use + 1;
+    if (!next->gathered && next->updates == use->updates && !shares_weights(x, use, next))
+        gather(x, next, before);
 }
 
-static struct ll_trace *write_all(struct bundling *b, const char **trouble)
-{
-    ll_rewrite_begin(&b->rewrite, b->program, NULL, 0);
-    for (uint32_t op = 0; op < b->program->op_count; op++)
-        if (b->head[op] == LL_NONE || (b->head[op] == op && b->next[op] == LL_NONE))
-            ll_rewrite_keep(&b->rewrite, op);
-        else if (b->head[op] == op)
-            put_bundle(b, op);
-    return ll_rewrite_end(&b->rewrite, trouble);
-}
-
-struct ll_trace *ll_bundle_sums(const struct ll_trace *program, const char **trouble)
-{
-    struct ll_arena arena = {0};
-    struct bundling b = {.program = program,
-                         .head = ll_alloc(&arena, program->op_count + 1, sizeof *b.head),
-                         .next = ll_alloc(&arena, program->op_count + 1, sizeof *b.next)};
-    bool room = b.head && b.next;
-    *trouble = room ? NULL : "memory ran out";
-    struct ll_trace *made = room && find_bundles(&b) > 0 ? write_all(&b, trouble) : NULL;
-    ll_arena_release(&arena);
-    return made;
-}
+/* Gradient exchange of data parallelism: gradients are collected in buckets and exchanged in the backward
+ * pass; with ZeRO, each replica keeps a part of states, gradients or weights and gathers what it needs.
+ *
+ * The first section joins the small all-reduces of an update into one. */
 
 /* Ops that compute stay as they are. Behind those that make gradients the gradients of a bucket are
  * exchanged; from there on whatever updates works on what came out: the sums, or one device's part of them. A
@@ -165,7 +329,7 @@ static bool add(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, uint
 /* Gradients. */
 
 /* The op written last: what does not overlap waits for it. */
-static uint32_t last_op(const struct ll_exchanging *x)
+static uint32_t exchange_last_op(const struct ll_exchanging *x)
 {
     return x->rewrite.op_count > 0 ? x->rewrite.op_count - 1 : LL_NONE;
 }
@@ -177,7 +341,7 @@ struct way {
 
 static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
 {
-    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && ll_parts_of(x, tensor) > 1;
+    return x->plan->zero > 0 && x->gradients.in_parts[tensor] && parts_of(x, tensor) > 1;
 }
 
 /* Parts of gradients are added up where the whole ones are not kept; what is only made once a step is
@@ -190,8 +354,8 @@ static bool goes_often(const struct ll_exchanging *x, uint32_t tensor)
 
 static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
 {
-    return in_parts(x, tensor) == way.parts && ll_of_experts(x, tensor) == way.experts &&
-           goes_often(x, tensor) == way.often && ll_replicas_of(x, tensor) > 1;
+    return in_parts(x, tensor) == way.parts && of_experts(x, tensor) == way.experts &&
+           goes_often(x, tensor) == way.often && replicas_of(x, tensor) > 1;
 }
 
 /* Parts that came out of an exchange are added up with those of other groups of replicas; room for as many.
@@ -205,7 +369,7 @@ static uint32_t add_up_alike(struct ll_exchanging *x, const struct ll_exchanged_
     among.kind = LL_OP_ALL_REDUCE;
     among.inputs = room;
     among.in_place = among.alike = true;
-    return first == LL_NONE ? LL_NONE : ll_exchange_tensors(x, &among);
+    return first == LL_NONE ? LL_NONE : exchange_tensors(x, &among);
 }
 
 /* Those of a bucket's tensors that go the same way. */
@@ -231,9 +395,9 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
         .in_place = !way.parts || x->plan->zero < 2,
         .experts = way.experts,
         .parts = way.parts,
-        .after = x->plan->overlap ? LL_NONE : last_op(x),
+        .after = x->plan->overlap ? LL_NONE : exchange_last_op(x),
     };
-    uint32_t next = ll_exchange_tensors(x, &exchange);
+    uint32_t next = exchange_tensors(x, &exchange);
     if (way.parts && x->plan->within > 0 && x->plan->within < ll_replicas(x->plan))
         next = add_up_alike(x, &exchange, next, inputs);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
@@ -301,7 +465,7 @@ static void meet_gradients(struct ll_exchanging *x, uint32_t op)
     uint32_t ops = x->rewrite.op_count;
     drain(x, &x->dense, false, exchange_run);
     if (!x->plan->overlap && x->rewrite.op_count > ops)
-        x->awaited = last_op(x);
+        x->awaited = exchange_last_op(x);
 }
 
 /* Rows of a table with all devices' rows behind each other. */
@@ -324,7 +488,7 @@ static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
                                                   .outputs = &output,
                                                   .count = 1,
                                                   .after = LL_NONE};
-    return ll_exchange_tensors(x, &exchange);
+    return exchange_tensors(x, &exchange);
 }
 
 /* Gradients that an update is about to read are exchanged by now. */
@@ -349,7 +513,7 @@ static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 {
     return x->plan->zero > 0 && x->gradients.sharded[x->trace->tensors[tensor].storage] &&
-           ll_parts_of(x, tensor) > 1;
+           parts_of(x, tensor) > 1;
 }
 
 /* States come as parts; with zero 3 weights do. */
@@ -391,7 +555,7 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
                                                       .count = 1,
                                                       .in_place = true,
                                                       .after = LL_NONE};
-        ll_rewrite_redirect(&x->rewrite, tensor, ll_exchange_tensors(x, &exchange));
+        ll_rewrite_redirect(&x->rewrite, tensor, exchange_tensors(x, &exchange));
         x->partial[tensor] = false;
     }
 }
@@ -467,13 +631,13 @@ static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t 
     }
 }
 
-static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count, bool experts,
-                        uint32_t *room)
+static void exchange_gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count,
+                                 bool experts, uint32_t *room)
 {
     uint32_t *inputs = room, *outputs = room + count;
     uint64_t some = 0;
     for (uint64_t i = 0; i < count; i++) {
-        if (ll_of_experts(x, tensors[i]) != experts)
+        if (of_experts(x, tensors[i]) != experts)
             continue;
         inputs[some] = ll_rewrite_tensor(&x->rewrite, tensors[i]);
         outputs[some++] = ll_rewrite_desc(&x->rewrite, x->trace->tensors[tensors[i]].desc);
@@ -488,9 +652,9 @@ static void gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64
                                                   .experts = experts,
                                                   .parts = true,
                                                   .after = LL_NONE};
-    uint32_t next = ll_exchange_tensors(x, &exchange);
+    uint32_t next = exchange_tensors(x, &exchange);
     for (uint64_t i = 0; i < count && next != LL_NONE; i++)
-        if (ll_of_experts(x, tensors[i]) == experts)
+        if (of_experts(x, tensors[i]) == experts)
             ll_rewrite_redirect(&x->rewrite, tensors[i], next++);
 }
 
@@ -502,8 +666,8 @@ static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_
         no_memory(x);
         return;
     }
-    gather_some(x, tensors, count, false, room);
-    gather_some(x, tensors, count, true, room);
+    exchange_gather_some(x, tensors, count, false, room);
+    exchange_gather_some(x, tensors, count, true, room);
     free(room);
 }
 

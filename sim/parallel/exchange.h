@@ -4,8 +4,11 @@
 #ifndef LL_SIM_PARALLEL_EXCHANGE_H
 #define LL_SIM_PARALLEL_EXCHANGE_H
 
+#include "sim/parallel/pipeline.h"
 #include "sim/parallel/plan.h"
+#include "tracer/base/diag.h"
 #include "tracer/ir/trace.h"
+#include "tracer/transform/rewrite.h"
 
 /* Sums that an update waits for, made by one exchange: gradients of weights that each rank has whole and of
  * which each has made a part, norms' and biases' above all where sequences are divided (Megatron-core,
@@ -56,5 +59,147 @@ struct ll_trace *ll_bundle_sums(const struct ll_trace *program, const char **tro
  * NULL and *trouble, a static sentence. Thread-safe. */
 struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
                                        const char **trouble);
+
+/* Which tensors of a trace are gradients of weights, and what the updates that read them keep. Private to
+ * sim/parallel. */
+
+enum ll_gradient_kind { LL_NO_GRADIENT, LL_DENSE_GRADIENT, LL_ROWS_GRADIENT };
+
+struct ll_gradients {
+    /* By tensor, enum ll_gradient_kind: made going backward, read by updates or, where no update reads any,
+     * by nobody in its step; rows: of a table. */
+    uint8_t *kind;
+    bool *in_parts; /* by tensor: as long as a dense gradient and updated element by element with it */
+    bool *sharded;  /* by storage: weights and states of the optimizer that are so */
+    bool *last;     /* by tensor: a step writes its storage no more */
+    bool *experts;  /* by tensor: of the updates of weights of which replicas have some experts each */
+};
+
+/* Fills *gradients in time linear in the trace; lists live in the arena. False when memory ran out. */
+bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_gradients *gradients);
+
+/* Whether a trace has no gradient of a weight although it learns and has weights, or although nobody says
+ * what it does (mode program): replicas would have nothing to exchange, though they must. *lacks; false when
+ * memory ran out. */
+bool ll_gradients_lack(const struct ll_trace *trace, bool *lacks);
+
+/* An exchange of gradients in the making. Private to sim/parallel/exchange*.c. */
+
+/* Old tensors that wait to be exchanged together. */
+struct ll_gradient_bucket {
+    uint32_t *tensors;
+    uint64_t count, capacity;
+};
+
+/* Ops of a layer that go the same way between two updates and read its weights, as a chain. */
+struct ll_use {
+    uint32_t first_op, updates; /* so many times weights were updated before */
+    bool gathered;
+};
+
+struct ll_exchanging {
+    const struct ll_trace *trace;
+    const struct ll_parallel *plan;
+    bool from_host; /* weights do not come from other devices but from the host, where a token stands for them
+                     */
+    uint32_t worked; /* from_host: the last op of the new trace that moves nothing; LL_NONE: none */
+    struct ll_gradients gradients;
+    struct ll_layers layers;
+    struct ll_rewrite rewrite;
+    struct ll_gradient_bucket dense, weights;
+    uint32_t awaited;   /* op of the new trace for which the next op waits; LL_NONE: none */
+    bool *exchanged;    /* by old tensor: a gradient that is */
+    uint32_t *own;      /* by old tensor: the new one before the exchange, LL_NONE before it */
+    bool *partial;      /* by old tensor: a sum over the parts that this device has */
+    uint32_t *part;     /* by storage: the part that this device has, with zero 3; LL_NONE when not brought */
+    uint32_t *gathered; /* by old tensor: indices of rows, those of all devices */
+    struct ll_use *uses; /* in the order of their first ops */
+    uint32_t use_count;
+    uint32_t *use_of, *next_op; /* by op: its use; the next op of it */
+};
+
+/* One op that exchanges several tensors. The first of its outputs, LL_NONE after trouble. */
+struct ll_exchanged_tensors {
+    enum ll_op_kind kind;
+    enum ll_phase phase;
+    const char *scope;
+    const uint32_t *inputs, *outputs; /* new tensors, new descs */
+    uint64_t count;
+    bool in_place, experts; /* experts: among those that have the same ones */
+    bool parts;             /* among those that share with each other */
+    bool alike;             /* among those that have the same part */
+    uint32_t after;         /* op of the new trace that it waits for, or LL_NONE */
+};
+
+/* A record of an old op (ll_rewrite_record) that is about to be put waits for what is awaited. */
+void ll_exchange_await(struct ll_exchanging *x, struct ll_record *record);
+
+/* The desc of a part of an old tensor: of the N-th, or of a token. */
+uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory);
+
+/* Which ops use which layer's weights when (zero 3). False when memory ran out. */
+bool ll_uses_find(struct ll_exchanging *x);
+
+/* Before an op that goes forward or backward: the weights of its layer, and perhaps of the next, are
+ * gathered. */
+void ll_gather_weights(struct ll_exchanging *x, uint32_t op);
+
+/* The part of a weight, brought if need be (zero 3). */
+uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor);
+
+/* Experts divided among replicas (Lepikhin et al., GShard, 2020; Fedus et al., Switch, 2021).
+ *
+ * Tensors [experts, places, ...] hold for each expert what a replica's samples want of it. With N =
+ * plan->expert replicas each holds 1/N of the experts, weights and states of the optimizer, and works for all
+ * N: before a product with such weights an all_to_all takes [experts, places, ...] to [experts / N, N places,
+ * ...], and another one brings the results back before anything else reads them. So a layer of experts has
+ * two going forward and two going backward, of samples x choices x features (x the capacity) each.
+ * Where the devices of a product have a share of the places each (shard.h), that is what each of them sends;
+ * what experts read is then gathered where they are, and what they make is scattered before it goes back.
+ *
+ * Experts are known by LL_ROLE_EXPERTS, the first dimension of their weights. */
+
+/* The program of a replica of a group of plan->expert, which lie plan->tensor devices apart; a copy when that
+ * is 1. Free with ll_trace_free. NULL after complaints: no experts, or not a multiple of the group.
+ * Thread-safe on shared traces. */
+struct ll_trace *ll_spread_experts(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                   struct ll_diags *diags);
+
+/* Whether a tensor that looks so is a replica's own share of experts: weights, their gradients and states.
+ * Their gradients are summed over replicas that have the same experts alone. Pure. */
+bool ll_is_of_experts(const struct ll_desc *desc);
+bool ll_has_experts(const struct ll_trace *trace);
+
+/* Memory that waits on the host while the device does not need it (Rhu et al., vDNN, 2016; Ren et al.,
+ * ZeRO-Offload, 2021).
+ *
+ *     activations  what a layer going forward leaves for its backward ops goes to the host while the next one
+ *                  goes forward, and comes back when the layer behind it goes backward; the last two layers
+ *                  keep their own
+ *     weights      come when their layer goes forward or backward, a layer ahead with plan->overlap, and go
+ *                  after their update
+ *     optimizer    its state comes for the update and goes again during the next one; the device still
+ *                  computes the update
+ *
+ * What goes is read by an op to_host: it has gone, and its memory is free, when the layer or the update
+ * after the next begins, which waits for that. What comes is made by from_host, which waits for the op
+ * before it, as there is no room sooner. Each takes the bandwidth of the machine's host. */
+
+/* The program with plan->offload put in; free with ll_trace_free. NULL and *trouble, a static sentence.
+ * Thread-safe. */
+struct ll_trace *ll_offload(const struct ll_trace *trace, const struct ll_parallel *plan,
+                            const char **trouble);
+
+/* Weights that are whole only while a pass uses them (ZeRO 3, or on the host) are cast to the type of
+ * products (tracer/transform/dtype.h) in each pass anew: nobody has the room to keep what is cast of all of
+ * them. */
+
+/* Whether a program keeps casts of weights for a whole step (spread.h). Pure. */
+bool ll_has_lasting_casts(const struct ll_trace *program);
+
+/* A trace whose casts of weights, and looks at them, last for one pass: going backward they are made again
+ * before their first reader. All else is as before. Free with ll_trace_free. NULL and *trouble, a static
+ * sentence. Thread-safe. */
+struct ll_trace *ll_recast(const struct ll_trace *program, const char **trouble);
 
 #endif

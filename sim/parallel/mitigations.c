@@ -2,16 +2,15 @@
 /* Memory mitigations. Each one of cures.def rewrites the trace of a device that runs alone, each one of
  * plan_cures.def changes a plan; the result is replayed, and its time and peak memory are reported. The first
  * half is for one device, the second for plans. */
-#include "sim/parallel/mitigations.h"
+#include "sim/parallel/parallel.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "sim/memory/footprint.h"
 #include "sim/parallel/exchange.h"
-#include "sim/parallel/offload.h"
-#include "sim/parallel/plan_file.h"
-#include "sim/parallel/recompute.h"
+#include "sim/parallel/plan.h"
+#include "sim/parallel/pipeline.h"
 #include "sim/replay/remembered.h"
 #include "tracer/base/diag.h"
 #include "tracer/transform/rescale.h"

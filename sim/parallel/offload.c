@@ -4,9 +4,8 @@
  * waits for it; the transfer may start much earlier, as soon as its input exists. So the memory is free once
  * the transfer is done, however slow the link is. Weights arrive like the parts of sharded weights
  * (exchange_weights.c), but from the host. */
-#include "sim/parallel/offload.h"
+#include "sim/parallel/exchange.h"
 
-#include "sim/parallel/exchange_parts.h"
 #include "tracer/ir/trace.h"
 
 #include <stdlib.h>

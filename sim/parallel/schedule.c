@@ -2,15 +2,16 @@
 /* Pipeline schedules and the time of a pipeline's step.
  *
  * The sections: the order of passes on a stage (GPipe, 1F1B, interleaved), the time of that order for the
- * many plans of a search, the same as tasks of ranks that wait for each other (ranks.c), and exchanges among
- * replicas beside the passes. */
-#include "sim/parallel/schedule.h"
-
+ * many plans of a search, the same as tasks of ranks that wait for each other (ranks.c), and the peak memory
+ * of a stage with several micro-batches in flight. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "sim/parallel/ranks.h"
+#include "sim/memory/footprint.h"
+#include "sim/parallel/parallel.h"
+#include "sim/parallel/pipeline.h"
 #include "tracer/base/num.h"
 
 static const char *const names[LL_SCHEDULE_COUNT] = {
@@ -320,148 +321,303 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
     return done;
 }
 
-/* Two clocks go along the layers: when the device, and when the network, is done with what it was given. A
- * layer starts with its weights there, and asks for those of the next as soon as the one before it is done.
- * The first of a piece has nobody who asks early. */
+/* Peak memory of a pipeline stage with several micro-batches in flight. The first section finds the rank that
+ * needs most in a trace of several ranks. */
 
-struct beside_pass {
-    const struct ll_beside *beside;
-    uint64_t stage;
-    double device_s, network_s; /* done at */
-    double weights_s;           /* those of the next layer are there at */
-    double bucket_bytes;        /* gradients that wait */
-    double taken;               /* the largest share of the units that an exchange has kept busy */
-    bool failed;                /* memory ran out */
+bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
+{
+    struct ll_arena scratch = {0};
+    bool *added = ll_alloc(&scratch, program->storage_count + 1, sizeof *added);
+    *bytes = 0;
+    for (uint32_t op = 0; added && op < program->op_count; op++) {
+        const struct ll_form *form = &program->forms[program->ops[op].form];
+        for (uint32_t i = 0; ll_is_once(program, form) && i < form->view.input_count; i++) {
+            const struct ll_tensor *tensor = &program->tensors[ll_op_input(program, op, i)];
+            const struct ll_desc *desc = &program->descs[tensor->desc];
+            bool made = tensor->producer != LL_NONE &&
+                        !ll_is_once(program, &program->forms[program->ops[tensor->producer].form]);
+            if (!made || desc->memory != LL_GRADIENT || added[tensor->storage])
+                continue;
+            added[tensor->storage] = true;
+            *bytes = ll_add(*bytes, ll_size_bytes(&desc->shape));
+        }
+    }
+    ll_arena_release(&scratch);
+    return added;
+}
+
+/* Gradients that an op of the phases comm or update reads are there when the next micro-batch comes. Those of
+ * a later step take the place of the first one's. */
+static void keep_gradients(const struct ll_trace *program, struct ll_life *lives)
+{
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        const struct ll_form *form = &program->forms[program->ops[op].form];
+        if (!ll_is_once(program, form))
+            continue;
+        for (uint32_t i = 0; i < form->view.input_count; i++) {
+            struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
+            if (life->memory != LL_GRADIENT || life->first == LL_NONE)
+                continue;
+            bool later = program->ops[life->first].step != program->ops[0].step;
+            life->first = later ? LL_NONE : 0;
+            life->last = (uint32_t)(program->op_count - 1);
+        }
+    }
+}
+
+/* Casts that several micro-batches read are there all along; those of a later step take the place of the
+ * first one's. */
+static void keep_casts(const struct ll_trace *program, struct ll_life *lives)
+{
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        if (!ll_is_lasting_cast(program, &program->forms[program->ops[op].form]))
+            continue;
+        struct ll_life *life = &lives[program->tensors[ll_op_output(program, op, 0)].storage];
+        life->first = program->ops[op].step != program->ops[0].step ? LL_NONE : 0;
+        life->last = (uint32_t)(program->op_count - 1);
+    }
+}
+
+uint32_t ll_end_of_forward(const struct ll_trace *program)
+{
+    uint32_t last = LL_NONE;
+    for (uint32_t op = 0; op < program->op_count && program->ops[op].step == program->ops[0].step; op++)
+        if (program->forms[program->ops[op].form].phase == LL_PHASE_FORWARD)
+            last = op;
+    return last;
+}
+
+static bool lasts(const struct ll_trace *program, const struct ll_life *life)
+{
+    return life->first == 0 && life->last == program->op_count - 1 && life->memory != LL_ACTIVATION;
+}
+
+static void add(struct ll_class_bytes *sum, uint32_t memory, uint64_t bytes)
+{
+    sum->of[memory] = ll_add(sum->of[memory], bytes);
+}
+
+static uint64_t all_of(const struct ll_class_bytes *bytes)
+{
+    uint64_t all = 0;
+    for (int c = 0; c < LL_MEMORY_COUNT; c++)
+        all = ll_add(all, bytes->of[c]);
+    return all;
+}
+
+static void sum_kept(const struct ll_trace *program, const struct ll_life *lives,
+                     struct ll_piece_memory *memory)
+{
+    uint32_t boundary = ll_end_of_forward(program);
+    for (uint64_t s = 0; s < program->storage_count; s++) {
+        const struct ll_life *life = &lives[s];
+        if (life->first == LL_NONE)
+            continue;
+        struct ll_kind_bytes *kind = &memory->kinds[ll_training_memory_of(life)];
+        if (lasts(program, life)) {
+            add(&memory->lasting, life->memory, life->bytes);
+            kind->lasting = ll_add(kind->lasting, life->bytes);
+        } else if (boundary != LL_NONE && life->first <= boundary && life->last > boundary) {
+            add(&memory->kept, life->memory, life->bytes);
+            kind->kept = ll_add(kind->kept, life->bytes);
+        }
+    }
+}
+
+/* Births and deaths of a kind of memory, of all with LL_HOLDS_COUNT: [2 op] is born with an op, [2 op + 1]
+ * dies after it. */
+static void find_changes(const struct ll_trace *program, const struct ll_life *lives, unsigned kind,
+                         uint64_t *changes)
+{
+    memset(changes, 0, 2 * program->op_count * sizeof *changes);
+    for (uint64_t s = 0; s < program->storage_count; s++) {
+        if (lives[s].first == LL_NONE || (kind < LL_HOLDS_COUNT && ll_training_memory_of(&lives[s]) != kind))
+            continue;
+        uint64_t born = 2 * (uint64_t)lives[s].first, dead = 2 * (uint64_t)lives[s].last + 1;
+        changes[born] = ll_add(changes[born], lives[s].bytes);
+        changes[dead] = ll_add(changes[dead], lives[s].bytes);
+    }
+}
+
+/* The most that lives at once, and the first op at which it does. */
+static uint64_t find_peak(uint64_t op_count, const uint64_t *changes, uint32_t *peak)
+{
+    uint64_t live_bytes = 0, most_bytes = 0;
+    *peak = 0;
+    for (uint32_t op = 0; op < op_count; op++) {
+        live_bytes = ll_add(live_bytes, changes[2 * (uint64_t)op]);
+        if (live_bytes > most_bytes) {
+            most_bytes = live_bytes;
+            *peak = op;
+        }
+        live_bytes = ll_sub(live_bytes, changes[2 * (uint64_t)op + 1]);
+    }
+    return most_bytes;
+}
+
+static void sum_peak(const struct ll_trace *program, const struct ll_life *lives, uint32_t peak,
+                     struct ll_piece_memory *memory)
+{
+    for (uint64_t s = 0; s < program->storage_count; s++)
+        if (lives[s].first != LL_NONE && lives[s].first <= peak && lives[s].last >= peak)
+            add(&memory->peak, lives[s].memory, lives[s].bytes);
+}
+
+static bool is_of_samples(const struct ll_shape *shape)
+{
+    for (unsigned i = 0; i < shape->rank; i++)
+        if (shape->role[i] == LL_ROLE_BATCH)
+            return true;
+    return false;
+}
+
+bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena)
+{
+    bool *brought = ll_alloc(arena, program->storage_count + 1, sizeof *brought);
+    bool *carried = ll_alloc(arena, program->storage_count + 1, sizeof *carried);
+    for (uint64_t i = 0; brought && carried && i < program->tensor_count; i++) {
+        const struct ll_tensor *tensor = &program->tensors[i];
+        const struct ll_desc *desc = &program->descs[tensor->desc];
+        if (tensor->producer == LL_NONE)
+            brought[tensor->storage] |= desc->memory == LL_ACTIVATION && is_of_samples(&desc->shape);
+        else if (program->forms[program->ops[tensor->producer].form].bytes_written > 0)
+            carried[tensor->storage] |= brought[tensor->storage];
+    }
+    return brought ? carried : NULL;
+}
+
+/* What all micro-batches carry is there all along, of which a pass alone has that of one. */
+static bool add_carried(const struct ll_trace *program, const struct ll_life *lives, uint64_t micro_batches,
+                        struct ll_arena *arena, struct ll_piece_memory *memory)
+{
+    const bool *carried = ll_find_carried(program, arena);
+    struct ll_kind_bytes *kind = &memory->kinds[LL_HOLDS_FEATURE_MAPS];
+    uint64_t bytes = 0;
+    for (uint64_t s = 0; carried && s < program->storage_count; s++)
+        bytes = carried[s] ? ll_add(bytes, lives[s].bytes) : bytes;
+    uint64_t all = ll_mul(bytes, micro_batches), others = ll_sub(all, bytes);
+    add(&memory->peak, LL_ACTIVATION, others);
+    add(&memory->lasting, LL_ACTIVATION, all);
+    kind->peak = ll_add(kind->peak, others);
+    kind->lasting = ll_add(kind->lasting, all);
+    return carried;
+}
+
+bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory)
+{
+    struct ll_arena arena = {0};
+    struct ll_life *lives = ll_lives(program, &arena);
+    uint64_t *changes = ll_alloc(&arena, 2 * program->op_count, sizeof *changes);
+    bool done = lives && changes;
+    uint32_t peak;
+    *memory = (struct ll_piece_memory){0};
+    if (done && micro_batches > 1) {
+        keep_gradients(program, lives);
+        keep_casts(program, lives);
+    }
+    for (unsigned kind = 0; done && kind <= LL_HOLDS_COUNT; kind++) {
+        find_changes(program, lives, kind, changes);
+        uint64_t most_bytes = find_peak(program->op_count, changes, &peak);
+        if (kind < LL_HOLDS_COUNT)
+            memory->kinds[kind].peak = most_bytes;
+        else
+            sum_peak(program, lives, peak, memory);
+    }
+    if (done)
+        sum_kept(program, lives, memory);
+    done = done && add_carried(program, lives, micro_batches, &arena, memory);
+    ll_arena_release(&arena);
+    return done;
+}
+
+/* A kind of memory of a piece; of all kinds with LL_HOLDS_COUNT. */
+static struct ll_kind_bytes bytes_of(const struct ll_piece_memory *piece, int kind)
+{
+    if (kind < LL_HOLDS_COUNT)
+        return piece->kinds[kind];
+    return (struct ll_kind_bytes){all_of(&piece->peak), all_of(&piece->lasting), all_of(&piece->kept)};
+}
+
+/* The worst one of a kind of memory on a stage. */
+struct moment {
+    uint64_t bytes, at_work; /* at_work: a piece */
+    uint64_t *waiting;       /* by piece: passes in flight but for the one at work */
 };
 
-/* Of so many replicas, as far apart; *levels: those of the network that it uses. */
-static bool among_s(struct ll_exchanges *exchanges, enum ll_op_kind kind, double bytes, uint64_t replicas,
-                    uint64_t apart, double *time_s, uint32_t *levels)
+/* Either pass of a piece is taken to have its worst moment. */
+static void walk(const struct ll_kind_bytes *pieces, const struct ll_pipeline_shape *shape, uint64_t stage,
+                 uint64_t *flying, struct moment *worst)
 {
-    struct ll_asked asked = {.kind = kind, .bytes = (uint64_t)bytes, .devices = replicas, .stride = apart};
-    const struct ll_price *price = replicas > 1 ? ll_exchanges_price(exchanges, &asked) : NULL;
-    *time_s = price && !price->trouble ? price->exchanged.time_s : 0;
-    *levels |= price ? price->levels : 0;
-    return price || replicas <= 1;
+    uint64_t slots = ll_schedule_slot_count(shape), held_bytes = 0;
+    for (uint64_t c = 0; c < shape->chunks; c++)
+        held_bytes = ll_add(held_bytes, pieces[c].lasting);
+    for (uint64_t i = 0; i < slots; i++) {
+        struct ll_schedule_slot slot = ll_schedule_slot_at(shape, stage, i);
+        const struct ll_kind_bytes *piece = &pieces[slot.chunk];
+        flying[slot.chunk] += !slot.backward;
+        held_bytes = ll_add(held_bytes, slot.backward ? 0 : piece->kept);
+        uint64_t here = ll_add(piece->lasting, piece->kept);
+        uint64_t bytes = ll_add(held_bytes, ll_sub(piece->peak, ll_min(piece->peak, here)));
+        if (bytes > worst->bytes) {
+            worst->bytes = bytes;
+            worst->at_work = slot.chunk;
+            memcpy(worst->waiting, flying, shape->chunks * sizeof *flying);
+            worst->waiting[slot.chunk]--;
+        }
+        flying[slot.chunk] -= slot.backward;
+        held_bytes = ll_sub(held_bytes, slot.backward ? piece->kept : 0);
+    }
 }
 
-static bool among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan,
-                             enum ll_op_kind kind, double bytes, double *time_s, uint32_t *levels)
+/* A piece alone has most in flight whenever it goes back. */
+static bool find_worst(const struct ll_piece_memory *memory, const struct ll_pipeline_shape *shape,
+                       uint64_t stage, int kind, struct ll_arena *arena, struct moment *worst)
 {
-    uint64_t sharing = ll_replicas_sharing(plan), alike = ll_replicas(plan) / sharing;
-    double alike_s = 0;
-    bool adds_alike = kind == LL_OP_REDUCE_SCATTER && alike > 1;
-    if (kind == LL_OP_ALL_REDUCE)
-        return among_s(exchanges, kind, bytes, ll_replicas(plan), plan->tensor, time_s, levels);
-    bool priced = among_s(exchanges, kind, bytes, sharing, plan->tensor, time_s, levels) &&
-                  (!adds_alike || among_s(exchanges, LL_OP_ALL_REDUCE, bytes / (double)sharing, alike,
-                                          plan->tensor * sharing, &alike_s, levels));
-    *time_s += alike_s;
-    return priced;
+    struct ll_kind_bytes *pieces = ll_alloc(arena, shape->chunks, sizeof *pieces);
+    uint64_t *flying = ll_alloc(arena, shape->chunks, sizeof *flying);
+    *worst = (struct moment){.waiting = ll_alloc(arena, shape->chunks, sizeof *worst->waiting)};
+    if (!pieces || !flying || !worst->waiting)
+        return false;
+    for (uint64_t c = 0; c < shape->chunks; c++)
+        pieces[c] = bytes_of(&memory[c], kind);
+    if (shape->chunks > 1) {
+        walk(pieces, shape, stage, flying, worst);
+        return true;
+    }
+    worst->waiting[0] = ll_stage_in_flight(shape, stage) - 1;
+    worst->bytes = ll_add(pieces[0].peak, ll_mul(worst->waiting[0], pieces[0].kept));
+    return true;
 }
 
-bool ll_among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan, enum ll_op_kind kind,
-                         double bytes, double *time_s)
+/* `times` as much of each class. */
+static void add_times(struct ll_footprint *footprint, const struct ll_class_bytes *bytes, uint64_t times)
 {
-    uint32_t levels = 0;
-    return among_replicas_s(exchanges, plan, kind, bytes, time_s, &levels);
+    for (int c = 0; c < LL_MEMORY_COUNT; c++)
+        footprint->class_bytes[c] = ll_add(footprint->class_bytes[c], ll_mul(times, bytes->of[c]));
 }
 
-/* The network takes up an exchange once `since` is over. */
-static void exchange(struct beside_pass *pass, enum ll_op_kind kind, double bytes, double since)
+uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage)
 {
-    const struct ll_beside *beside = pass->beside;
-    double time_s = 0;
-    uint32_t levels = 0;
-    if (bytes <= 0)
-        return;
-    if (!among_replicas_s(beside->exchanges, beside->plan, kind, bytes, &time_s, &levels))
-        pass->failed = true;
-    pass->network_s = fmax(pass->network_s, since) + time_s;
-    for (unsigned l = 0; levels >> l; l++)
-        if (levels >> l & 1)
-            pass->taken = fmax(pass->taken, beside->machine->networks[l].units_taken);
+    return shape->stages == 1 ? 1 : ll_slots_in_flight(shape, stage);
 }
 
-/* What is computed from start_s on, of which units hold back units_s, ends later beside exchanges: as
- * sim/replay/engine.c has it of an op. */
-static double end_beside_s(const struct beside_pass *pass, double start_s, double alone_s, double units_s)
+bool ll_stage_memory(const struct ll_piece_memory *pieces, const struct ll_pipeline_shape *shape,
+                     uint64_t stage, struct ll_footprint *footprint)
 {
-    double longer_s = alone_s + units_s * pass->taken / (1 - pass->taken);
-    double beside_s = fmin(fmax(0, pass->network_s - start_s), longer_s);
-    return start_s + alone_s + (longer_s > alone_s ? beside_s * (1 - alone_s / longer_s) : 0);
-}
-
-static void gather(struct beside_pass *pass, double bytes, double since)
-{
-    if (pass->beside->gathers)
-        exchange(pass, LL_OP_ALL_GATHER, bytes, since);
-    pass->weights_s = pass->beside->gathers && bytes > 0 ? pass->network_s : 0;
-}
-
-/* Gradients go when there is a bucket of them. */
-static void sum(struct beside_pass *pass, double gradient_bytes, bool rest)
-{
-    const struct ll_parallel *plan = pass->beside->plan;
-    pass->bucket_bytes += gradient_bytes;
-    if (!pass->beside->sums || (!rest && pass->bucket_bytes < (double)plan->bucket_bytes))
-        return;
-    exchange(pass, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE, pass->bucket_bytes,
-             pass->device_s);
-    pass->bucket_bytes = 0;
-}
-
-/* A layer, whose weights have been asked for where it is not the first of its piece; `next` comes after it
- * there, NULL: none does. */
-static void forward(struct beside_pass *pass, const struct ll_layer_cost *layer,
-                    const struct ll_layer_cost *next, bool first)
-{
-    double before_s = pass->device_s;
-    if (first)
-        gather(pass, layer->forward_read_bytes, before_s);
-    double start_s = fmax(before_s, pass->weights_s);
-    gather(pass, next ? next->forward_read_bytes : 0, before_s);
-    pass->device_s = end_beside_s(pass, start_s, layer->forward_s, layer->forward_units_s);
-}
-
-static void backward(struct beside_pass *pass, const struct ll_layer_cost *layer,
-                     const struct ll_layer_cost *next, bool first)
-{
-    bool again = pass->beside->plan->recompute == LL_RECOMPUTE_FULL;
-    double before_s = pass->device_s;
-    if (first)
-        gather(pass, layer->backward_read_bytes, before_s);
-    double start_s = fmax(before_s, pass->weights_s);
-    gather(pass, next ? next->backward_read_bytes : 0, before_s);
-    double again_s = again ? layer->again_s : 0, units_s = layer->backward_units_s;
-    if (again_s > 0) /* what comes twice is held back as all of the layer is going forward */
-        units_s += layer->forward_units_s * (again_s / layer->forward_s);
-    pass->device_s = end_beside_s(pass, start_s, layer->backward_s + again_s, units_s);
-    sum(pass, layer->state.gradient, false);
-}
-
-static bool is_of(const struct beside_pass *pass, uint32_t layer)
-{
-    return pass->beside->part_of[layer] % pass->beside->plan->pipeline == pass->stage;
-}
-
-/* The layer, when it is of the same piece as the one beside it. */
-static const struct ll_layer_cost *same_piece(const struct beside_pass *pass, uint32_t layer, uint32_t beside)
-{
-    const struct ll_beside *b = pass->beside;
-    return layer < b->costs->count && b->part_of[layer] == b->part_of[beside] ? &b->costs->at[layer] : NULL;
-}
-
-bool ll_beside_s(const struct ll_beside *beside, uint64_t stage, double *time_s)
-{
-    struct beside_pass pass = {.beside = beside, .stage = stage};
-    for (uint32_t i = 0; i < beside->costs->count; i++)
-        if (is_of(&pass, i))
-            forward(&pass, &beside->costs->at[i], same_piece(&pass, i + 1, i), !same_piece(&pass, i - 1, i));
-    for (uint32_t i = beside->costs->count; i-- > 0;)
-        if (is_of(&pass, i))
-            backward(&pass, &beside->costs->at[i], same_piece(&pass, i - 1, i), !same_piece(&pass, i + 1, i));
-    sum(&pass, 0, true);
-    *time_s = fmax(pass.device_s, pass.network_s);
-    return !pass.failed;
+    struct ll_arena arena = {0};
+    struct moment worst;
+    bool done = find_worst(pieces, shape, stage, LL_HOLDS_COUNT, &arena, &worst);
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    for (uint64_t c = 0; done && c < shape->chunks; c++) {
+        add_times(footprint, c == worst.at_work ? &pieces[c].peak : &pieces[c].lasting, 1);
+        add_times(footprint, &pieces[c].kept, worst.waiting[c]);
+    }
+    for (int c = 0; c < LL_MEMORY_COUNT; c++)
+        footprint->peak_bytes = ll_add(footprint->peak_bytes, footprint->class_bytes[c]);
+    for (int kind = 0; done && kind < LL_HOLDS_COUNT; kind++) {
+        done = find_worst(pieces, shape, stage, kind, &arena, &worst);
+        footprint->most_bytes[kind] = worst.bytes;
+    }
+    ll_arena_release(&arena);
+    return done;
 }

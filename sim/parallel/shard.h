@@ -1,4 +1,161 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Dividing a trace among devices: tensor, sequence and context parallelism. Private to sim/parallel and its
+ * tests, but for ll_shard and ll_share_context. The sections: axes of ops, shard placement of tensors, tensor
+ * parallelism, context parallelism.
+ *
+ * Which dimensions of an op's inputs and results are one and the same index.
+ *
+ * A product c[m, n] = a[m, k] b[k, n] has three such axes: m lies in a and c, n in b and c, k in a and b.
+ * What may be divided among devices follows: along m or n each device makes its part of c, along k each makes
+ * a part of every sum in c. An op along whose dimension nothing can be divided (softmax along its rows) has
+ * no axis there. */
+#ifndef LL_SIM_PARALLEL_SHARD_H
+#define LL_SIM_PARALLEL_SHARD_H
+
+#include "sim/parallel/plan.h"
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/ir/ops.h"
+#include "tracer/ir/trace.h"
+#include "tracer/transform/rewrite.h"
+
+enum { LL_MOST_AXES = 3 * LL_MAX_RANK };
+
+/* Where a tensor lies divided: which dimension, and what it means (a dimension of rows may be divided by the
+ * steps of time in it). */
+struct ll_divided {
+    int dim; /* -1: nowhere */
+    uint8_t role;
+};
+
+struct ll_axes {
+    uint32_t count;                 /* axes are 1 to count; a dimension of axis 0 must be whole */
+    bool summed[LL_MOST_AXES + 1];  /* of a divided axis, results without it are parts of sums */
+    bool settled[LL_MOST_AXES + 1]; /* devices must first agree on the maximum of each row along it */
+    uint8_t *in, *out;              /* of each tensor LL_MAX_RANK axes, by dimension */
+    struct ll_divided held;         /* where the first input lies divided, for ops that regroup dimensions */
+    bool by_position; /* devices have positions of a sequence each and know which: what counts or compares
+                         them may be divided, and indices are of rows that a device has */
+};
+
+/* Fills count, summed, settled and the lists, which live in the arena; `held` and `by_position` are the
+ * caller's. False when memory ran out. Pure otherwise. */
+bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_axes *axes);
+
+/* The axis of a dimension of an input. */
+static inline uint8_t ll_axis_in(const struct ll_axes *axes, uint32_t input, unsigned dim)
+{
+    return axes->in[input * LL_MAX_RANK + dim];
+}
+static inline uint8_t ll_axis_out(const struct ll_axes *axes, uint32_t output, unsigned dim)
+{
+    return axes->out[output * LL_MAX_RANK + dim];
+}
+
+/* The dimension of an input or a result that is of this axis, -1 for none. */
+int ll_dim_in(const struct ll_axes *axes, uint32_t input, uint8_t axis);
+int ll_dim_out(const struct ll_axes *axes, uint32_t output, uint8_t axis);
+
+/* The rules behind the shape words of tracer/ir/op_table.def, one function per word, and the functions that
+ * make axes. Private to axes.c and placement.c. A new word in the table needs a line in axes.c. */
+
+typedef void ll_axes_rule(const struct ll_op_view *op, struct ll_axes *axes);
+
+/* One more axis; 0 when there are too many, which is whole. */
+uint8_t ll_new_axis(struct ll_axes *axes, bool summed);
+
+/* The dimension of a result becomes part of an axis; dim -1 changes nothing. */
+void ll_set_axis_out(struct ll_axes *axes, uint32_t output, int dim, uint8_t axis);
+
+/* A new axis for a dimension of an input and one of a result. */
+void ll_tie(struct ll_axes *axes, uint32_t input, int in_dim, uint32_t output, int out_dim);
+
+ll_axes_rule ll_axes_RESHAPE, ll_axes_TRANSPOSE, ll_axes_CONCAT, ll_axes_SPLIT, ll_axes_SLICE, ll_axes_PAD,
+    ll_axes_STACK, ll_axes_UNSTACK, ll_axes_ONE_HOT, ll_axes_GATHER, ll_axes_SEGMENT_SUM, ll_axes_PICKED,
+    ll_axes_REPEATED, ll_axes_PUT;
+
+/* What a rank holds of each tensor while a trace is being divided, and how one state becomes another. Private
+ * to sim/parallel. */
+
+enum ll_held { LL_HELD_WHOLE, LL_HELD_SHARE, LL_HELD_TERM };
+
+/* All of a tensor, a share along a dimension, or a term of a sum over all ranks. The role says what a divided
+ * dimension means: rows may be divided by the steps of time that are in them. */
+struct ll_state {
+    uint8_t held; /* enum ll_held */
+    uint8_t dim, role;
+    bool free; /* no op has read it yet and none makes it: it can be had in any state */
+};
+
+/* A tensor that is also there in another state, during one phase. */
+struct ll_copy_of {
+    struct ll_state state;
+    uint32_t tensor; /* new */
+    uint32_t next;   /* LL_NONE: no more */
+    uint8_t phase;
+};
+
+struct ll_holding {
+    struct ll_rewrite rewrite;
+    uint64_t ranks, stride;
+    bool by_time;            /* sums may be scattered along the steps of time */
+    bool routes_own;         /* a rank chooses experts for its own steps of time: these have their places */
+    struct ll_state *states; /* by old tensor */
+    uint32_t *copies_of;     /* by old tensor: the first of its copies */
+    uint32_t *readers;       /* by old tensor: how many inputs it is */
+    bool *stays;             /* by old tensor: of a weight or an optimizer's state, or a look at one */
+    struct ll_copy_of *copies;
+    uint64_t copy_count, copy_capacity;
+};
+
+/* What speaks against a way to divide, in bytes over links; each is more than all that stands before it comes
+ * to: exchanges of activations < of what stays where it is, its bytes so many times < dividing what is summed
+ * up as if it were a term < what cannot be done. */
+#define LL_STAYS_TIMES 1e6
+#define LL_NEVER_BYTES 1e30
+#define LL_IMPOSSIBLE_BYTES 1e60
+
+/* Whether an op only shows what it reads otherwise: turned, regrouped, in another type. */
+bool ll_is_look(const struct ll_op_view *op);
+
+/* False when memory ran out. The rewriting has begun. */
+bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace);
+void ll_holding_release(struct ll_holding *holding);
+
+/* Whether all ranks can have an equal share of this extent; that of words need not come out even. */
+bool ll_divides(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim);
+
+/* The shape of what a rank holds. */
+struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape shape, struct ll_state state);
+
+/* The dimension along which a sum may be scattered: steps of time, or rows or places of experts that hold
+ * them; -1 for none. */
+int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape);
+
+/* The first of the extents along which activations would be divided by time, where none of them comes out
+ * even; 0 where one does, or there are none. Pure. */
+uint64_t ll_uneven_time(const struct ll_holding *holding, const struct ll_trace *trace);
+
+/* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What
+ * should not be done costs LL_STAYS_TIMES as much or LL_NEVER_BYTES. */
+double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                        enum ll_phase phase);
+
+/* The new tensor that is an old one in a state, made if need be by exchanges of that phase and scope (a new
+ * string). LL_NONE after trouble. */
+uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+                       enum ll_phase phase, uint32_t scope);
+
+/* Grouped queries on more ranks than there are key heads (Ainslie et al., GQA, 2023; Shoeybi et al.,
+ * Megatron-LM): each key head is copied to ranks / key_heads ranks, among which its group of queries is
+ * divided. Private to sim/parallel. */
+
+/* The trace with as many key heads as ranks, so that each rank has one: [rows, key_heads, group, head]
+ * become [rows, ranks, group key_heads / ranks, head], and the weights that make keys and values as many
+ * times wider; gradients of these are summed among neighbours with the same head before an update reads
+ * them. Free with ll_trace_free. NULL where nothing is to be copied, or cannot be. Thread-safe. */
+struct ll_trace *ll_copy_key_heads(const struct ll_trace *trace, uint64_t ranks);
+
 /* The program of one tensor-parallel rank: a share of the weights, and collectives where ranks need each
  * other's results (Shoeybi et al., Megatron-LM, 2019; Korthikanti et al., 2022; Xu et al., GSPMD, 2021).
  *
@@ -17,19 +174,11 @@
  * of an expert are no multiple of the ranks, they are whole).
  *
  * Where grouped queries have fewer key heads than ranks, each key head is copied to several ranks
- * (holding.h); once a step these ranks sum their contributions to the gradients of its weights.
+ * (below); once a step these ranks sum their contributions to the gradients of its weights.
  *
  * A dimension that cannot be divided evenly stays whole, which is correct but saves nothing. Heads, FFN
  * features, and time steps of which none divide evenly are refused with a complaint. A vocabulary is divided
  * into shares of ceil(tokens / ranks). */
-#ifndef LL_SIM_PARALLEL_SHARD_H
-#define LL_SIM_PARALLEL_SHARD_H
-
-#include "sim/parallel/axes.h"
-#include "sim/parallel/holding.h"
-#include "sim/parallel/plan.h"
-#include "tracer/base/diag.h"
-#include "tracer/ir/trace.h"
 
 /* The program of a rank of plan->tensor, all of which are alike; a copy when that is 1. Exchanges are among
  * plan->tensor devices of distance 1. Free with ll_trace_free. NULL after complaints that name the ops.
@@ -47,8 +196,8 @@ double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *r
 /* Whether a rank does less than the whole, if that does anything. Pure. */
 bool ll_is_divided(const struct ll_trace *trace, const struct ll_trace *rank);
 
-/* A trace being divided, and along which axis each of its ops is. Private to sim/parallel/shard*.c
- * and context.c. */
+/* A trace being divided, and along which axis each of its ops is. Private to shard.c
+ * and placement.c. */
 
 enum { LL_TOLD_EXTENTS = 8 };
 
@@ -104,5 +253,36 @@ bool ll_shard_find_summed(struct ll_sharding *s);
 
 /* The new trace; NULL after complaints, of which trouble is one. Releases all of *s. */
 struct ll_trace *ll_shard_end(struct ll_sharding *s);
+
+/* The program of a device that has a share of the positions of each sequence (context parallelism: Li et al.,
+ * Sequence parallelism, 2021; Grattafiori et al., The Llama 3 herd of models, 2024, section 3.3.2).
+ *
+ * All that is done position by position is done for a share of them, N = plan->context shares in all, with
+ * weights that each device has whole. A query is compared with the keys and values of all positions, so that
+ * these are put together before each attention, and each device's contributions to their gradients summed up
+ * and shared out behind it. With S bytes of keys, and as many of values, of a whole sequence
+ *
+ *     forward    two all_gather, of S each           each device sends 2 (N-1)/N S
+ *     backward   two more, for what was gathered going forward is not kept, and two reduce_scatter of S each
+ *                                                                     4 (N-1)/N S
+ *
+ * Where queries see what came before alone (causal_attention), a device has the i-th of 2 N pieces of the
+ * sequence from the front and the i-th from behind, so that all do 1/N of the whole. Attention waits for its
+ * exchanges, but for those that other branches overlap with.
+ *
+ * Gradients of weights are left as each device's part of a sum, to be summed up by all replicas, of which
+ * there are N times as many (exchange.h). Where each position has a row of a weight of its own, the gradient
+ * is as long as that, with zeros elsewhere. Results of a step, but for single numbers such as the loss, stay
+ * where they are. */
+
+/* The program of one of plan->context devices, which lie plan->tensor apart; a copy when that is 1. What goes
+ * along the sequence otherwise (recurrent layers, one position by itself) is refused, and so are traces in
+ * which no dimension is a sequence and sequences that have no N, or 2 N, equal pieces. Free with
+ * ll_trace_free; NULL after complaints. Thread-safe on shared traces. */
+struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                  struct ll_diags *diags);
+
+/* Whether a workload has sequences, all of which come in so many equal shares. Pure. */
+bool ll_has_context(const struct ll_trace *trace, uint64_t ranks);
 
 #endif

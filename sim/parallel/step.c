@@ -3,16 +3,14 @@
  * pipeline's time, and the exposed communication is attributed to the kinds of parallelism.
  *
  * The first section sums replays into the result of one device over the whole step. */
-#include "sim/parallel/step.h"
+#include "sim/parallel/parallel.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/parallel/schedule.h"
-#include "sim/parallel/spread.h"
-#include "sim/parallel/stage_memory.h"
+#include "sim/parallel/pipeline.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 

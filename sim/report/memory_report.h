@@ -6,7 +6,7 @@
 
 #include "sim/memory/allocators.h"
 #include "sim/memory/footprint.h"
-#include "sim/parallel/mitigations.h"
+#include "sim/parallel/parallel.h"
 #include "tracer/base/json.h"
 
 struct ll_memory_report {

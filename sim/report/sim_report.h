@@ -3,8 +3,7 @@
 #ifndef LL_SIM_REPORT_SIM_REPORT_H
 #define LL_SIM_REPORT_SIM_REPORT_H
 
-#include "sim/parallel/step.h"
-#include "sim/parallel/together.h"
+#include "sim/parallel/parallel.h"
 #include "sim/report/memory_report.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"

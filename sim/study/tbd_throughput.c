@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/parallel/plan_file.h"
-#include "sim/parallel/step.h"
+#include "sim/parallel/plan.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/remembered.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"

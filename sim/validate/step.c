@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/parallel/plan_file.h"
-#include "sim/parallel/step.h"
+#include "sim/parallel/plan.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/remembered.h"
 #include "sim/validate/predict.h"
 #include "sim/validate/row.h"

@@ -8,7 +8,7 @@
 #define LL_SIM_VALIDATE_STEP_H
 
 #include "sim/machine/machine.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 #include "tracer/convert/measured.h"
 #include "tracer/ir/trace.h"
 

@@ -6,7 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "models/model.h"
-#include "sim/parallel/search.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/remembered.h"
 #include "tracer/record/recorder.h"
 

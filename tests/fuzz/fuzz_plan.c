@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan from any bytes: refused with complaints, or one that its own words give again and that can be
  * checked. */
-#include "sim/parallel/plan_file.h"
+#include "sim/parallel/plan.h"
 #include "tracer/base/str.h"
 
 #include <stdint.h>

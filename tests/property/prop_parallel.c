@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "scene.h"
-#include "sim/parallel/step.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 #include "tracer/transform/rescale.h"
 

@@ -6,10 +6,8 @@
 
 #include "dry_model.h"
 #include "sim/memory/footprint.h"
-#include "sim/parallel/cut.h"
+#include "sim/parallel/pipeline.h"
 #include "sim/parallel/exchange.h"
-#include "sim/parallel/offload.h"
-#include "sim/parallel/recompute.h"
 
 enum { PLANS = 60, MOST_PIECES = 6 };
 

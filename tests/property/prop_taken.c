@@ -5,7 +5,7 @@
 
 #include "random_machine.h"
 #include "scene.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 
 enum { CASES = 60 };

@@ -13,8 +13,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/recompute.h"
-#include "sim/parallel/schedule.h"
+#include "sim/parallel/pipeline.h"
 #include "sim/parallel/shard.h"
 #include "tracer/ir/trace.h"
 

@@ -3,8 +3,8 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/layers.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/pipeline.h"
+#include "sim/parallel/parallel.h"
 
 enum { LAYERS = 10 };
 

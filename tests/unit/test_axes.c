@@ -5,7 +5,7 @@
 #include "check.h"
 #include "op_sample.h"
 
-#include "sim/parallel/axes.h"
+#include "sim/parallel/shard.h"
 
 #include <ctype.h>
 

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "toy_machine.h"
 
-#include "sim/parallel/schedule.h"
+#include "sim/parallel/pipeline.h"
 
 /* A ring of n = 4, links of B, latency a: n - 1 messages of M / n gather or sum M, twice as many do both. */
 static const char ring[] = LL_TOY_MACHINE

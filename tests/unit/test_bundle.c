@@ -5,7 +5,7 @@
 
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/shard.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 
 #include <string.h>
 

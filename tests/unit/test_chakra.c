@@ -5,7 +5,7 @@
 #include "convert.h"
 #include "scene.h"
 
-#include "sim/parallel/together.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 #include "tracer/base/clock.h"
 

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "scene.h"
-#include "sim/parallel/step.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 
 static const char yaml[] =

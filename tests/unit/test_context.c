@@ -5,8 +5,8 @@
 #include "dry_model.h"
 
 #include "known_models.h"
-#include "sim/parallel/context.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/shard.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 #include "tracer/transform/rewrite.h"
 

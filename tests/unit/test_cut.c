@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/cut.h"
+#include "sim/parallel/pipeline.h"
 
 enum { MOST_PIECES = 16 };
 

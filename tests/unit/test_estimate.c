@@ -3,7 +3,7 @@
 #include "check.h"
 #include "toy_machine.h"
 
-#include "sim/parallel/estimate.h"
+#include "sim/parallel/pipeline.h"
 
 /* Rings of n = 4, links of B, latency a: n - 1 messages of M / n gather or sum M, twice as many do both. */
 static const char four[] =

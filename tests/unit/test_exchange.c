@@ -7,7 +7,6 @@
 #include "dry_model.h"
 #include "sim/memory/footprint.h"
 #include "sim/parallel/exchange.h"
-#include "sim/parallel/experts.h"
 #include "tracer/transform/rewrite.h"
 
 static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)

@@ -6,7 +6,6 @@
 
 #include "models/model.h"
 #include "sim/parallel/exchange.h"
-#include "sim/parallel/experts.h"
 #include "sim/parallel/shard.h"
 #include "tracer/base/str.h"
 

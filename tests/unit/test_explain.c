@@ -5,7 +5,7 @@
 #include "samples.h"
 
 #include "sim/cost/cost.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/format/reader.h"

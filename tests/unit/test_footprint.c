@@ -4,7 +4,7 @@
 #include "toy_trace.h"
 
 #include "sim/memory/footprint.h"
-#include "sim/parallel/stage_memory.h"
+#include "sim/parallel/pipeline.h"
 
 /* The dumb twin: for each op, walk over all storages and ask all ops whether it is live there. */
 static bool touches(const struct ll_trace *trace, uint32_t op, uint32_t storage)

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "toy_trace.h"
 
-#include "sim/parallel/gradients.h"
+#include "sim/parallel/exchange.h"
 
 /* A step under way, and what is found in it. */
 struct found {

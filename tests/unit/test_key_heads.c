@@ -4,7 +4,6 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/holding.h"
 #include "sim/parallel/shard.h"
 #include "tracer/transform/rewrite.h"
 

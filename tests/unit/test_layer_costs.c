@@ -5,7 +5,7 @@
 #include "dry_model.h"
 #include "four_products.h"
 #include "scene.h"
-#include "sim/parallel/estimate.h"
+#include "sim/parallel/pipeline.h"
 
 static const char machine[] = "name: plain\nclock: 1GHz\nunits:\n"
                               "  - {name: array, model: matrix, macs: {f32: 64}}\n"

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/layers.h"
+#include "sim/parallel/pipeline.h"
 #include "toy_trace.h"
 #include "tracer/transform/rewrite.h"
 

@@ -5,7 +5,7 @@
 #include "dry_model.h"
 #include "four_products.h"
 #include "sim/memory/footprint.h"
-#include "sim/parallel/offload.h"
+#include "sim/parallel/exchange.h"
 
 static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
 {

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/mitigations.h"
+#include "sim/parallel/parallel.h"
 #include "sim/replay/remembered.h"
 #include "toy_machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/parallel/plan_file.h"
+#include "sim/parallel/plan.h"
 #include "tracer/base/str.h"
 
 struct scene {

@@ -3,10 +3,9 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/spread.h"
-#include "sim/parallel/recast.h"
-#include "sim/parallel/recompute.h"
-#include "sim/parallel/stage_memory.h"
+#include "sim/parallel/parallel.h"
+#include "sim/parallel/exchange.h"
+#include "sim/parallel/pipeline.h"
 #include "sim/replay/replay.h"
 #include "toy_machine.h"
 #include "toy_trace.h"

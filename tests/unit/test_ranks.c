@@ -3,7 +3,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "sim/parallel/ranks.h"
+#include "sim/parallel/pipeline.h"
 
 struct scene {
     struct ll_ranks *ranks;

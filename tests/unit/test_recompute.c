@@ -4,8 +4,7 @@
 
 #include "dry_model.h"
 #include "sim/memory/footprint.h"
-#include "sim/parallel/layers.h"
-#include "sim/parallel/recompute.h"
+#include "sim/parallel/pipeline.h"
 
 static uint64_t flops_of(const struct ll_trace *trace)
 {

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "toy_trace.h"
 
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 
 /* A product of x and w, dropout of it, an activation of it that also waits for an op. */
 struct program {

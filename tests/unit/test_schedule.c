@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "random.h"
-#include "sim/parallel/schedule.h"
+#include "sim/parallel/pipeline.h"
 #include "tracer/base/random.h"
 #include "tracer/base/num.h"
 

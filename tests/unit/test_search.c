@@ -4,11 +4,9 @@
 
 #include "dry_model.h"
 #include "scene.h"
-#include "sim/parallel/context.h"
-#include "sim/parallel/recompute.h"
-#include "sim/parallel/spread.h"
-#include "sim/parallel/search.h"
 #include "sim/parallel/shard.h"
+#include "sim/parallel/pipeline.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 #include "tracer/transform/rescale.h"
 

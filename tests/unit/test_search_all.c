@@ -6,12 +6,10 @@
 
 #include "dry_model.h"
 #include "scene.h"
-#include "sim/parallel/context.h"
-#include "sim/parallel/estimate.h"
-#include "sim/parallel/experts.h"
-#include "sim/parallel/recompute.h"
-#include "sim/parallel/search.h"
 #include "sim/parallel/shard.h"
+#include "sim/parallel/pipeline.h"
+#include "sim/parallel/exchange.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 #include "tracer/transform/rescale.h"
 

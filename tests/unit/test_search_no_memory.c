@@ -4,7 +4,7 @@
 
 #include "dry_model.h"
 #include "scene.h"
-#include "sim/parallel/search.h"
+#include "sim/parallel/parallel.h"
 #include "starve.h"
 
 static const char two[] =

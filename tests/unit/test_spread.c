@@ -5,7 +5,7 @@
 
 #include "dry_model.h"
 #include "known_models.h"
-#include "sim/parallel/spread.h"
+#include "sim/parallel/parallel.h"
 
 #include <inttypes.h>
 

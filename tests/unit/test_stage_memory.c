@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/parallel/stage_memory.h"
+#include "sim/parallel/pipeline.h"
 
 /* Passing: 100 - 20 - 30 = 50 bytes, 210 - 10 - 20 = 180; of kind 0 5 and 17, of kind 1 17 and 5. */
 static const struct ll_piece_memory small = {.peak.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 85},

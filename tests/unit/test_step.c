@@ -4,7 +4,7 @@
 
 #include "dry_model.h"
 #include "scene.h"
-#include "sim/parallel/step.h"
+#include "sim/parallel/parallel.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "scene.h"
-#include "sim/parallel/together.h"
+#include "sim/parallel/parallel.h"
 #include "toy_trace.h"
 
 enum { SIDE = 1000 };

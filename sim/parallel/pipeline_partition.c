@@ -2,13 +2,11 @@
 /* Pipeline partition: the layers are divided among pieces by their FLOPs, each op follows its layer, and
  * weights that several pieces read are tied. ll_cut then writes one piece as a program of its own, with sends
  * and receives where tensors cross between pieces. */
-#include "sim/parallel/cut.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/parallel/layers.h"
+#include "sim/parallel/pipeline.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rewrite.h"
 

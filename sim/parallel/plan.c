@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as text: reading a plan from YAML or options, checking it, writing it as JSON or as options. A key is
  * a row of plan_keys.def, a type of value three functions here. */
-#include "sim/parallel/plan_file.h"
-
-#include "sim/machine/node.h"
-#include "sim/machine/quantity.h"
-#include "sim/parallel/schedule.h"
-#include "tracer/base/num.h"
-#include "tracer/base/str.h"
+#include "sim/parallel/plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sim/machine/node.h"
+#include "sim/machine/quantity.h"
+#include "sim/parallel/pipeline.h"
+#include "tracer/base/num.h"
+#include "tracer/base/str.h"
 
 struct row;
 
