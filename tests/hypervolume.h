@@ -8,7 +8,7 @@
 #ifndef LL_TESTS_HYPERVOLUME_H
 #define LL_TESTS_HYPERVOLUME_H
 
-#include "sim/explore/pareto.h"
+#include "sim/explore/findings.h"
 
 #include <assert.h>
 #include <math.h>

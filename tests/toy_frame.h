@@ -5,7 +5,7 @@
 #define LL_TESTS_TOY_FRAME_H
 
 #include "random.h"
-#include "sim/explore/store.h"
+#include "sim/explore/sweep.h"
 
 #include <assert.h>
 #include <math.h>

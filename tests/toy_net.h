@@ -4,7 +4,7 @@
 #define LL_TESTS_TOY_NET_H
 
 #include "check.h"
-#include "sim/network/topology.h"
+#include "sim/network/network.h"
 #include "toy_machine.h"
 
 struct ll_toy_net {

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/calibrate/fit.h"
-#include "sim/calibrate/samples.h"
 #include "sim/memory/residency.h"
 #include "tracer/base/plain.h"
 

@@ -1,16 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace of models/micro says of a kind of op: how long it took, and what was on chip then. */
+#ifndef LL_SIM_CALIBRATE_CALIBRATE_H
+#define LL_SIM_CALIBRATE_CALIBRATE_H
+
+#include "sim/machine/machine.h"
+#include "sim/memory/residency.h"
+#include "tracer/base/listener.h"
+#include "tracer/ir/trace.h"
+#include "tracer/ir/work.h"
+
+struct ll_sample {
+    enum ll_op_kind kind;
+    struct ll_work work;
+    uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
+    bool transposed;    /* whether that kernel is for transposed right operands */
+    uint64_t most_terms; /* of the kernel that is to run it, if that is one for sums of few terms; else 0 */
+    bool folds;          /* whether it is for reductions along lines, where the kind has others, too */
+    /* How that kernel deals it to threads, where the header says so; 0: unknown. */
+    struct ll_cut {
+        uint64_t slice, slice_elements, slice_step, slice_most, small, grain;
+    } cut;
+    uint32_t op;               /* in the trace */
+    double time_s;             /* the mean over the steps, without the extremes */
+    double spread;             /* between the quartiles, over the median */
+    struct ll_leftovers found; /* of the ops before it (ll_residency_saved) */
+};
+
+/* Input that came from the host: how large, how long it took. */
+struct ll_arrival {
+    double bytes, time_s;
+};
+
+struct ll_samples {
+    /* By kind, those with most_terms first, of the others those with most_rows and fewest first of them,
+     * transposed ones and those that fold before others, then in the order of the trace. */
+    struct ll_sample *at;
+    uint64_t count;
+    struct ll_arrival *arrivals;
+    uint64_t arrival_count;
+    double library_share; /* of a unit's peak that a large product by the library reached */
+    double gap_s;         /* between the end of an op and the start of the next, where little is in between */
+    double view_s;        /* of an op that does nothing, in the mean */
+    uint64_t view_count;  /* of which there were so many */
+};
+
+/* Of all complete steps, which repeat the same ops, on a machine with these levels of memory. NULL when
+ * memory ran out, or after complaining that there are none. Lives in the arena. */
+const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struct ll_machine *machine,
+                                       struct ll_arena *arena, struct ll_diags *diags);
+
 /* A machine description out of measurements of a machine.
  *
  * The measurements are a trace of models/micro: its header says what memories and cores reach at best
  * (models/micro/probe.h), its ops how long each kind takes at several sizes, with cold and warm caches. The
  * first gives units and levels. Then every kind of op gets a kernel (software.kernels) whose few figures make
  * the cost model repeat those times as well as it can. Other workloads are never looked at. */
-#ifndef LL_SIM_CALIBRATE_CALIBRATE_H
-#define LL_SIM_CALIBRATE_CALIBRATE_H
-
-#include "sim/machine/machine.h"
-#include "tracer/base/listener.h"
-#include "tracer/ir/trace.h"
 
 /* How well a kind's kernel repeats what was measured. */
 struct ll_fit {
@@ -66,5 +110,25 @@ struct ll_cache_rates {
  * rates, by the sum of relative errors. The whole, by age, with all let in and nobody else there, when there
  * are no rounds or when the longest is not the slower. Pure. */
 struct ll_cache_share ll_held_of(uint64_t size_bytes, const struct ll_cache_rates *rates);
+
+/* The kernel that makes the cost model repeat measured times of a kind of op as well as it can. */
+
+/* Samples of one kind, at least one. The base machine's kernels are not asked. Fills *kernel, its ops
+ * included and its name the kind's, and what the fit is worth; the shapes measured are in the arena. False
+ * when memory ran out. Pure. */
+bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
+                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel, struct ll_fit *fit);
+
+/* What a sample would take, alone, with what was on chip; 0 when no unit can do it. Pure. */
+double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_sample *sample);
+
+/* The last step of the fit: what the machine's only kernel leaves unexplained of each shape becomes its
+ * `seen`, in the arena. False when memory ran out. */
+bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
+                   uint64_t count, struct ll_arena *arena);
+
+/* How input comes from the host: latency + bytes / bandwidth, by least squares of the relative error over
+ * what arrived. *host stays as it was when that does not tell both. Pure. */
+void ll_fit_host(const struct ll_samples *samples, struct ll_host *host);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline alike A.llt B.llt ...: where workloads spend their time, and which of them are alike. A profile is
  * the share of each op kind in a step's time, as recorded or, with -c, as simulated; distances and clusters
- * are Fathom's (sim/study/statistics.h). Input from the host is no part of a profile, nor is what nobody
+ * are Fathom's (sim/study/study.h). Input from the host is no part of a profile, nor is what nobody
  * saw. */
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
-#include "sim/study/statistics.h"
-#include "sim/study/fathom_time.h"
+#include "sim/study/study.h"
+#include "sim/study/fathom.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 

@@ -15,7 +15,6 @@
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
-#include "sim/study/present.h"
 #include "sim/study/study.h"
 #include "tracer/base/pool.h"
 #include "tracer/transform/dtype.h"

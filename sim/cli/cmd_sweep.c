@@ -15,8 +15,6 @@
 #include "sim/cli/load.h"
 #include "sim/cli/outputs.h"
 #include "sim/explore/database.h"
-#include "sim/explore/parts.h"
-#include "sim/explore/store.h"
 #include "sim/explore/sweep.h"
 #include "sim/machine/node.h"
 #include "sim/machine/quantity.h"

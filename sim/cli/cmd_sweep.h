@@ -4,7 +4,6 @@
 #define LL_SIM_CLI_CMD_SWEEP_H
 
 #include "sim/cli/command.h"
-#include "sim/explore/evaluate.h"
 #include "sim/explore/sweep.h"
 #include "tracer/base/json.h"
 

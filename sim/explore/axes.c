@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/explore/space_parts.h"
+#include "sim/explore/database.h"
 #include "sim/parallel/plan.h"
 #include "tracer/base/map.h"
 
@@ -30,7 +30,8 @@ static bool is_whole(const struct ll_field *field)
     return !field || field->type == LL_TYPE_WHOLE || field->type == LL_TYPE_SIZE;
 }
 
-bool ll_space_counts_cycles(const char *text)
+/* axes.c: whether a value is one in bytes per cycle, of which only a machine's clock makes B/s. NULL: no. */
+static bool space_counts_cycles(const char *text)
 {
     return text && strstr(text, "/cycle");
 }
@@ -69,7 +70,8 @@ static double value_number(const struct ll_field *field, const char *text)
                                                                                                  : NAN;
 }
 
-double ll_space_value_shown(const struct ll_field *field, const char *text)
+/* The same in the units of expressions. */
+static double space_value_shown(const struct ll_field *field, const char *text)
 {
     return value_number(field, text) * (field ? ll_expression_scale(ll_field_dimension(field)) : 1);
 }
@@ -99,7 +101,7 @@ static bool read_end(struct ll_space_reading *reading, const struct range *range
     if (!node)
         return true;
     *value = value_number(range->field, node->text);
-    bool cycles = ll_space_counts_cycles(node->text);
+    bool cycles = space_counts_cycles(node->text);
     if (!isnan(*value) && cycles != range->cycles)
         return ll_complain(reading->diags, node->place, "`%s`: expected B/%s, as `from` has it",
                            ll_node_shown(node).text, range->cycles ? "cycle" : "s");
@@ -234,15 +236,17 @@ static bool make(struct ll_space_reading *reading, const struct range *range, do
     if (!node || !value->text)
         return ll_space_no_memory(reading, range->node->place);
     node->text = value->text;
-    value->number = ll_space_value_shown(range->field, value->text);
+    value->number = space_value_shown(range->field, value->text);
     return true;
 }
 
-const struct ll_axis_value *ll_space_range(struct ll_space_reading *reading, const struct ll_field *field,
-                                           const struct ll_node *node, uint32_t *count)
+/* axes.c: the values of a range {from: 1, to: 10, by: 1}, an array in the arena. A field of the machine's
+ * schema says how its numbers are written; NULL: whole numbers. NULL after complaints. */
+static const struct ll_axis_value *space_range(struct ll_space_reading *reading, const struct ll_field *field,
+                                               const struct ll_node *node, uint32_t *count)
 {
     const char *from = ll_node_get_text(node, "from");
-    struct range range = {.field = field, .node = node, .cycles = ll_space_counts_cycles(from)};
+    struct range range = {.field = field, .node = node, .cycles = space_counts_cycles(from)};
     *count = 0;
     if (!is_number(field)) {
         ll_complain(reading->diags, node->place,
@@ -399,7 +403,7 @@ static bool varies_with_part(const struct ll_space_axis *axis, const char *name)
 static bool counts_cycles(const struct ll_space_axis *axis)
 {
     for (uint32_t i = 0; i < axis->value_count; i++)
-        if (ll_space_counts_cycles(axis->values[i].node->text))
+        if (space_counts_cycles(axis->values[i].node->text))
             return true;
     return false;
 }
@@ -584,7 +588,7 @@ static bool add_value(struct making *m, const struct ll_node *node, struct ll_ax
     bool named = node->key != NULL; /* of a map of parts */
     value->node = node;
     value->text = named ? node->key : flow_text(m->reading, node);
-    value->number = named || !node->text ? NAN : ll_space_value_shown(m->field, node->text);
+    value->number = named || !node->text ? NAN : space_value_shown(m->field, node->text);
     bool is_new;
     if (!value->text || ll_map_intern(&m->texts, value->text, strlen(value->text), &is_new) == LL_NO_ID)
         return ll_space_no_memory(m->reading, node->place);
@@ -612,7 +616,7 @@ static bool read_values(struct making *m)
     const struct ll_node *node = m->node;
     struct ll_space_axis *axis = m->axis;
     if (is_range(node)) {
-        axis->values = ll_space_range(m->reading, m->field, node, &axis->value_count);
+        axis->values = space_range(m->reading, m->field, node, &axis->value_count);
         return axis->values != NULL;
     }
     if (node->type != LL_NODE_SCALAR)
@@ -633,7 +637,7 @@ static void forget_mixed_numbers(struct ll_space_axis *axis)
 {
     uint32_t cycles = 0;
     for (uint32_t i = 0; i < axis->value_count; i++)
-        cycles += ll_space_counts_cycles(axis->values[i].node->text);
+        cycles += space_counts_cycles(axis->values[i].node->text);
     for (uint32_t i = 0; cycles > 0 && cycles < axis->value_count && i < axis->value_count; i++)
         ((struct ll_axis_value *)&axis->values[i])->number = NAN; /* the space is still being made */
 }

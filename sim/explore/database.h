@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: hashes by which results are known again, the lock of a sweep's only writer, and the part
+/* Private to the room: keys and database, variants of workloads, bounds, reading of sweep files.
+ *
+ * Hashes by which results are known again, the lock of a sweep's only writer, and the part
  * of SQLite that the room needs. */
 #ifndef LL_SIM_EXPLORE_DATABASE_H
 #define LL_SIM_EXPLORE_DATABASE_H
@@ -9,12 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/explore/findings.h"
 #include "sim/explore/space.h"
+#include "sim/explore/sweep.h"
+#include "sim/machine/design.h"
+#include "sim/machine/path.h"
+#include "sim/machine/schema.h"
+#include "sim/parallel/parallel.h"
+#include "sim/replay/replay.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/hash.h"
-
-/* Of the whole content of a file; false when it cannot be read. */
-bool ll_hash_file(const char *path, uint64_t *hash);
+#include "tracer/base/map.h"
+#include "tracer/base/str.h"
 
 /* Of the sources of all that results come out of, 16 hex digits (cmake/mark.cmake): the same in every program
  * of these sources. */
@@ -52,9 +60,6 @@ struct ll_query;
 /* Opens a file, to be made when it is not there if it is for writing. NULL when memory ran out; whether it
  * could be opened, ll_database_trouble says. */
 struct ll_database *ll_database_open(const char *path, bool writing);
-
-/* What runs from now on ends in trouble soon after *stop was set, as by the handler of a signal. */
-void ll_database_heed(struct ll_database *database, const volatile sig_atomic_t *stop);
 
 /* Statements still open are finished. False when what was written did not all reach the file. */
 bool ll_database_close(struct ll_database *database);
@@ -99,5 +104,127 @@ const char *ll_query_name(const struct ll_query *query, int column);
 const char *ll_cell_text(const struct ll_query *query, int column);
 double ll_cell_number(const struct ll_query *query, int column);
 uint64_t ll_cell_count(const struct ll_query *query, int column);
+
+/* The least that a step can take, without replaying it.
+ *
+ * From a trace alone: how many FLOPs there are of each type, and how many bytes cannot be on chip, however
+ * the ops are blocked, for every capacity that a chip may have. A machine then gives
+ *
+ *     time >= FLOPs / the highest rate at which their type can be computed
+ *     time >= bytes that a chip of this capacity must fetch / bandwidth of the outermost memory
+ *
+ * and energy is at least that of the arithmetic, of those bytes, and of what flows during that time. Replayed
+ * results are never below (tests/property/prop_least.c). It takes a hundred nanoseconds or so a machine.
+ *
+ * Convolutions count neither way on machines whose software convolves in a transformed domain: that needs
+ * fewer products. */
+
+struct ll_least;
+
+/* What all machines share; lives in the arena, immutable, may be shared by threads. NULL when memory ran out.
+ */
+const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct ll_arena *arena);
+
+/* Bounds from below on time_s and energy_j of ll_replay (energy: NaN when the machine does not say).
+ * Thread-safe. */
+double ll_least_time_s(const struct ll_least *least, const struct ll_machine *machine);
+double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *machine);
+
+/* Inside the room: the workloads of a space as they are replayed. A workload has a variant for each
+ * combination of the model's parameters and of the plan; it is recorded and spread when a batch needs it. */
+
+/* One of prepared, spread and trouble. */
+struct ll_workload_variant {
+    const struct ll_prepared *prepared; /* of one device, or of ranks that wait for one another */
+    const struct ll_least *least;       /* what one device takes at least; NULL of several, and of ranks */
+    const struct ll_spread *spread;     /* of several */
+    const char *trouble;                /* such a model, or such a plan for it, cannot be */
+};
+
+struct ll_variants;
+
+/* Brings the first variant of each workload. NULL after complaints. */
+struct ll_variants *ll_variants_new(const struct ll_space *space, ll_bring *bring, void *context,
+                                    struct ll_diags *diags);
+void ll_variants_free(struct ll_variants *variants);
+
+/* Brings what these points need, and may forget what they do not. False when memory ran out. */
+bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
+                       struct ll_diags *diags);
+
+/* The workload as a point has it, which was brought. Thread-safe. */
+const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t workload,
+                                                  const uint32_t *point);
+
+/* A hash of what each workload is, but for parameters that vary. */
+const uint64_t *ll_variants_hashes(const struct ll_variants *variants);
+
+/* Inside the room: points that need not be evaluated, because what is known beats whatever they could be.
+ *
+ * A point's bound (above, area as it is) is compared with the front of the points known before its batch
+ * (findings.h). Objectives that have a bound are time_s, energy_j, edp, area_mm2 and price_usd, to be least;
+ * a space with another one cannot be pruned. Steps that are spread over devices have no bound, nor have
+ * traces of several ranks, and none of them is left out. */
+
+/* Whether all objectives of the space have a bound. */
+bool ll_has_bounds(const struct ll_space *space);
+
+/* Bytes as text that a page can carry: gzip (RFC 1952), then base64 (RFC 4648). Same bytes, same text. */
+
+/* Appends the packed bytes to out. False when memory ran out. */
+bool ll_pack(const void *bytes, size_t length, struct ll_str *out);
+
+/* Inside the room: the steps of reading a sweep file. space.c walks them in this order. */
+
+struct ll_space_reading {
+    struct ll_space *space;
+    struct ll_arena *arena; /* the space's */
+    struct ll_diags *diags;
+    const struct ll_node *root;
+    enum ll_dtype dtype, products, weights; /* of all workloads, of their products, in which their weights are
+                                             * stored; LL_DTYPE_COUNT: none */
+    struct ll_pattern pruned;               /* weights of all workloads; 0 of 0: none are */
+    double gaps;                            /* of all workloads: by which time in gaps is multiplied */
+    struct ll_design *design;               /* of the base; NULL when that could not be read */
+    const struct ll_machine_number *numbers; /* of the base: names that may have been meant */
+    size_t number_count;
+    struct ll_map definition_names; /* in the order of the space's definitions */
+};
+
+/* Items of which there is room for one more, in the arena; they move when their number is a power of two.
+ * NULL when memory ran out. */
+void *ll_space_one_more(struct ll_space_reading *reading, void *items, size_t count, size_t size);
+
+/* Complains that memory ran out, with a place in the file; false. */
+bool ll_space_no_memory(struct ll_space_reading *reading, struct ll_place place);
+
+/* "`key: value`: expected ..."; false. */
+bool ll_space_expected(struct ll_space_reading *reading, const struct ll_node *node, const char *what);
+
+/* "no key `x` here; did you mean ..."; false. */
+bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node *child, const char *where,
+                          const char *const *keys, size_t count);
+
+/* axes.c: the section `vary`: axes, and couplings, whose expressions are read later. False after complaints.
+ */
+bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *vary);
+
+/* axes.c: reads an expression of the section; `until` rules of the couplings or definitions may be named.
+ * NULL after complaints. */
+struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
+                                          struct ll_place place, bool coupling, size_t until);
+
+/* evaluate.c: whether some design may have a value of a constraint or an objective, which stands at the
+ * node. False after complaining that the machines do not describe what it asks for. */
+bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
+                           bool constraint, const struct ll_node *node);
+
+/* evaluate.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
+ * Each definition knows what it lacks already. */
+const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression);
+
+/* axes.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.
+ */
+const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name);
 
 #endif

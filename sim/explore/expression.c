@@ -2,7 +2,7 @@
 /* Recursive descent by binding strength; the tree is walked to evaluate.
  *
  *     a + b * 2 <= 8        level 3: <=      level 4: +      level 5: *                                    */
-#include "sim/explore/expression.h"
+#include "sim/explore/space.h"
 
 #include "sim/machine/node.h"
 #include "tracer/base/str.h"

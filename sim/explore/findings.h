@@ -1,10 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep found: the Pareto front, the winner of each objective, and the sensitivity of objectives to
- * parameters. */
+/* What is made of the results of a sweep: Pareto front, sensitivities, data frame, figures, page.
+ *
+ * Points that no other point beats.
+ *
+ * A point has `objectives` values, all to be as small as possible (whoever wants much of something gives its
+ * negative); the values of point i stand at values[i * objectives]. Point a dominates point b when no value
+ * of a is greater and one is smaller; so equal points dominate each other in neither direction and stay
+ * together. A point with a NaN among its values has none: it dominates nothing and is never on a front.
+ *
+ * All functions are pure: the answer depends on the values and their order alone. */
 #ifndef LL_SIM_EXPLORE_FINDINGS_H
 #define LL_SIM_EXPLORE_FINDINGS_H
 
-#include "sim/explore/store.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/explore/sweep.h"
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+
+/* Whether a dominates b; neither has a NaN. */
+bool ll_dominates(const double *a, const double *b, size_t objectives);
+
+/* The points that no other dominates: their indices, ascending, in front, which has room for count of them.
+ * n log n for one and two objectives, n log^(k-1) n for k (Kung, Luccio and Preparata: On finding the maxima
+ * of a set of vectors, 1975). LL_NO_MEMORY, or LL_OK. */
+enum ll_status ll_pareto_front(const double *values, uint64_t count, size_t objectives, uint64_t *front,
+                               uint64_t *front_count);
+
+/* The front that a point belongs to: 0 for those that none dominates, 1 for those that only points of front 0
+ * dominate, and so on (the non-dominated sorting of Deb, Pratap, Agarwal and Meyarivan: A fast and elitist
+ * multiobjective genetic algorithm, 2002). violations[i] says by how much point i breaks the constraints, 0:
+ * not at all; NULL: none does. A point that breaks fewer dominates, whatever its values; among equals of them
+ * the values decide, and NaN counts as infinite. Takes count^2 comparisons. LL_NO_MEMORY, or LL_OK. */
+enum ll_status ll_pareto_ranks(const double *values, const double *violations, uint64_t count,
+                               size_t objectives, uint32_t *ranks);
+
+/* How alone each of these members of one front is (same paper): the sum over objectives of the distance of
+ * its neighbours, in parts of the front's extent; infinite at the ends. distances[m] belongs to members[m].
+ * LL_NO_MEMORY, or LL_OK. */
+enum ll_status ll_pareto_crowding(const double *values, size_t objectives, const uint64_t *members,
+                                  uint64_t count, double *distances);
+
+/* Puts count indices in the order of their points: by objective `first`, at equality by the next, and so on;
+ * equal ones stay as they were. scratch has room for count / 2. NaN may not occur. */
+void ll_pareto_sort(const double *values, size_t objectives, size_t first, uint64_t *order, uint64_t *scratch,
+                    uint64_t count);
+
+/* The front of what is known so far, and what it proves about points that were not tried.
+ *
+ * A bound of a point gives for each objective a value that the point cannot get below. When a known point
+ * dominates the bound, it dominates the point, whatever its values are: at least as good as the bound in all
+ * objectives and better in one, so it is than the point. Such a point is on no front, and trying it is a
+ * waste; leaving it out never changes a front.
+ *
+ * An archive starts as {.objectives = k} and belongs to one thread at a time; asking changes nothing, so many
+ * may ask while nobody adds. */
+
+struct ll_archive {
+    size_t objectives;
+    double *values; /* of the points on the front, one after the other, the least first objective first */
+    uint64_t count, capacity;
+};
+
+/* Adds a point unless one that is there is as good in all objectives; those that it dominates go. One with a
+ * NaN is never added. False when memory ran out: the archive is then as it was, and proves less. */
+bool ll_archive_add(struct ll_archive *archive, const double *values);
+
+/* Whether some point that is there dominates every point with this bound. A bound that knows nothing of an
+ * objective says -INFINITY. */
+bool ll_archive_beats(const struct ll_archive *archive, const double *bound);
+
+/* Frees the points; the archive is empty and usable afterwards. */
+void ll_archive_release(struct ll_archive *archive);
+
+/* Which parameter moved what: a linear regression over points, as ParaDnn does it (Wang, Wei and Brooks: A
+ * systematic methodology for analysis of deep learning hardware and software platforms, MLSys 2020).
+ *
+ * Parameters and target are brought to zero mean and unit variance; ordinary least squares then gives each
+ * parameter a weight that can be compared with the others': by how many standard deviations the target moves
+ * when the parameter moves by one. A parameter whose values are no numbers has one variable for each of its
+ * values. Of two, its weight is as if they were numbers, the second the larger one; of more, it is the
+ * standard deviation of what they say together, and has no sign. */
+
+struct ll_predictor {
+    const double *numbers;   /* by point; NULL: the parameter has choices instead */
+    const uint32_t *choices; /* by point, below choice_count, which is then at least 1 */
+    uint32_t choice_count;
+};
+
+/* Regresses target on the parameters over those of count points where the target is finite. weights has room
+ * for each parameter; one that never changes, or that follows from those before it, has 0. *r2 is the part of
+ * the target's variance that the line explains, 0 where the target never changes. Time grows with count times
+ * the square of the number of variables. LL_NO_MEMORY, or LL_OK. Pure. */
+enum ll_status ll_regress(const struct ll_predictor *parameters, size_t parameter_count, const double *target,
+                          uint64_t count, double *weights, double *r2);
+
+/* What a sweep found: the Pareto front, the winner of each objective, and the sensitivity of objectives to
+ * parameters. */
 
 #define LL_NO_ROW UINT64_MAX
 
@@ -19,7 +113,7 @@ struct ll_findings {
     const uint64_t *front;                /* rows, the best in the first objective first */
     uint64_t winners[LL_MOST_OBJECTIVES]; /* row by objective, of the front; LL_NO_ROW: none is valid */
     /* How much axis a moved objective k, at k * axis_count + a: standardised weights over all points that
-     * have a result, valid or not, and the part of the variance that they explain (sensitivity.h). */
+     * have a result, valid or not, and the part of the variance that they explain (ll_regress). */
     const double *weights;
     bool logs; /* wanted: weights between logarithms, wherever all values are positive */
     double r2[LL_MOST_OBJECTIVES];
@@ -33,5 +127,59 @@ const struct ll_findings *ll_findings_new(const struct ll_data_frame *frame, boo
 /* The axes in the order of the heaviest weight that they have for any objective; those with one value last.
  * In the arena; NULL when memory ran out. */
 const size_t *ll_findings_axes(const struct ll_findings *findings, struct ll_arena *arena);
+
+/* Figures of what a sweep found, as SVG. A kind of figure is a row in charts.def and one file chart_*.c.
+ */
+
+/* What a figure shows, by names of the frame's columns; NULL: chosen. */
+struct ll_chart_wish {
+    const char *x, *y;     /* two objectives of a front; two parameters of a heat map */
+    const char *objective; /* of a heat map */
+};
+
+/* What may be wished of a figure, by kind of figure. */
+enum {
+    LL_WISH_AXES = 1,      /* x and y */
+    LL_WISH_OBJECTIVE = 2, /* objective */
+    LL_WISH_LOGS = 4,      /* findings on logarithms */
+};
+
+enum ll_chart {
+#define LL_CHART(word, ...) LL_CHART_##word,
+#include "sim/explore/charts.def"
+#undef LL_CHART
+    LL_CHART_COUNT
+};
+
+/* Names in the order of the rows; the chart is in range. */
+const char *ll_chart_name(enum ll_chart chart);
+
+/* The LL_WISH_ that it heeds. */
+unsigned ll_chart_heeds(enum ll_chart chart);
+
+/* Appends the figure to out. False after a complaint: a name that is no column, too few objectives, or memory
+ * ran out. Pure but for that. */
+bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings, const struct ll_chart_wish *wish,
+                   struct ll_str *out, struct ll_diags *diags);
+
+/* A sweep as one page of HTML that needs nothing else: designs as points with filters, brushes and zoom,
+ * parallel coordinates, heat maps, one design with what bounds it, the weights of parameters, the front as a
+ * table. It opens from a file, fetches nothing, and without scripts still shows the table and the weights.
+ *
+ * Layout, style and script are sweep_page.html, which the build puts into the library. Its data is a block
+ * that ll_pack makes:
+ *
+ *     4 bytes    length of what follows, little-endian
+ *     JSON       rows, columns and where their bytes begin, behind the next multiple of 8
+ *     columns    as typed arrays: indices of values, floats of results */
+
+struct ll_sweep_page {
+    const char *title;
+    const char *command, *version; /* what made the page */
+};
+
+/* Appends the page to out. False after a complaint, or when memory ran out. Pure but for that. */
+bool ll_sweep_page(const struct ll_findings *findings, const struct ll_sweep_page *page, struct ll_str *out,
+                   struct ll_diags *diags);
 
 #endif

@@ -9,11 +9,9 @@
 #include <string.h>
 
 #include "sim/explore/database.h"
-#include "sim/explore/expression.h"
+#include "sim/explore/space.h"
 #include "sim/explore/findings.h"
-#include "sim/explore/pareto.h"
-#include "sim/explore/sensitivity.h"
-#include "sim/explore/store.h"
+#include "sim/explore/sweep.h"
 
 enum { FIRST_POINT_COLUMN = 5, FIRST_RESULT_COLUMN = 2 };
 

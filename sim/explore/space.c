@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "sim/explore/database.h"
-#include "sim/explore/prune.h"
-#include "sim/explore/space_parts.h"
 #include "tracer/base/file.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/rescale.h"
@@ -89,7 +87,8 @@ static bool read_each(struct ll_space_reading *reading, const struct ll_node *li
     return right;
 }
 
-bool ll_space_read_traces(struct ll_space_reading *reading, const struct ll_node *traces)
+/* space.c: the sections `traces` and `models`, into the space. False after complaints. */
+static bool space_read_traces(struct ll_space_reading *reading, const struct ll_node *traces)
 {
     return read_each(reading, traces, "a list of trace files", read_trace);
 }
@@ -137,7 +136,7 @@ static bool read_model(struct ll_space_reading *reading, const struct ll_node *n
     return read_settings(reading, node, &workload) && right && add(reading, workload);
 }
 
-bool ll_space_read_models(struct ll_space_reading *reading, const struct ll_node *models)
+static bool space_read_models(struct ll_space_reading *reading, const struct ll_node *models)
 {
     return read_each(reading, models, "a list of models", read_model);
 }
@@ -452,8 +451,8 @@ static const struct section {
     {"weights", read_weights, NULL},
     {"pruned", read_pruned, NULL},
     {"gaps", read_gaps, NULL},
-    {"traces", ll_space_read_traces, NULL},
-    {"models", ll_space_read_models, NULL},
+    {"traces", space_read_traces, NULL},
+    {"models", space_read_models, NULL},
     {"vary", ll_space_read_axes, "what varies, paths and their values"},
     {"define", read_definitions, NULL},
     {"constraints", read_constraints, NULL},

@@ -1,21 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a sweep file says: expressions, measures (the names of results), and the space of designs.
+ *
+ * Arithmetic in sweep files and on the command line: `units.array.rows * 2 <= 256`, `min(time_s, 5ms)`.
+ *
+ *   or and not    == != < <= > >=    + -    * /    - (sign)    ^ (power, from the right)
+ *   min(a, b, ...)  max(a, b, ...)  log2(x)  sqrt(x)  abs(x)  ceil(x)  floor(x)
+ *
+ * Literals may carry a unit of machine files and are then in its base unit, but areas in mm2 and areas per
+ * byte in mm2/B; what a machine file says is in the same. True is 1, false is
+ * 0. What is compared is of one dimension, as far as that of both sides is known. Names are what the caller
+ * says they are. Expressions live in an arena, are immutable, and may be evaluated by many threads. */
+#ifndef LL_SIM_EXPLORE_SPACE_H
+#define LL_SIM_EXPLORE_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/cost/cost.h"
+#include "sim/machine/path.h"
+#include "sim/machine/quantity.h"
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/ir/tensor.h"
+
+struct ll_expression;
+
+/* The names that an expression may use. */
+struct ll_names {
+    /* The slot of a name, in *slot; false when there is none. */
+    bool (*find)(void *context, const char *name, uint32_t *slot);
+    /* The i-th name that could have been meant; NULL past the last. One that is not found is no number. */
+    const char *(*at)(void *context, size_t i);
+    void *context;
+    /* What a slot measures; LL_DIMENSION_NUMBER: anything. NULL: all do. */
+    enum ll_dimension (*dimension)(const void *context, uint32_t slot);
+    /* Why a name that is not found although there is such a thing may not be used: what follows the name in a
+     * sentence. NULL: nothing is known of it. NULL: of none. */
+    const char *(*hindrance)(void *context, const char *name);
+};
+
+/* Reads a text that stands at `place` of a file: complaints point at the character. NULL after complaints. */
+struct ll_expression *ll_expression_parse(struct ll_arena *arena, const char *text, struct ll_place place,
+                                          const struct ll_names *names, struct ll_diags *diags);
+
+/* How many of its units in expressions a base unit of machines is. */
+double ll_expression_scale(enum ll_dimension dimension);
+
+/* Its value, in the units of expressions; value(context, slot) gives what a name stands for. Comparisons are
+ * 1 or 0; what has no value, as 0 / 0, is NaN, and so is what is compared with that. Pure but for that;
+ * allocates nothing. */
+double ll_expression_value(const struct ll_expression *expression,
+                           double (*value)(const void *context, uint32_t slot), const void *context);
+
+/* Of a comparison: how far it is missed, as a share of its right side; 0 when it holds. Of `and` the sum of
+ * both, of `or` the lesser; of anything else 1 when it is false. */
+double ll_expression_violation(const struct ll_expression *expression,
+                               double (*value)(const void *context, uint32_t slot), const void *context);
+
+/* Whether it has no value, and whether it does not hold, whatever the other names stand for, when those are
+ * no numbers that missing(context, slot) says of. Pure but for that. */
+bool ll_expression_has_none(const struct ll_expression *expression,
+                            bool (*missing)(const void *context, uint32_t slot), const void *context);
+bool ll_expression_fails(const struct ll_expression *expression,
+                         bool (*missing)(const void *context, uint32_t slot), const void *context);
+
+/* What it measures, as far as that is known; else LL_DIMENSION_NUMBER. */
+enum ll_dimension ll_expression_dimension(const struct ll_expression *expression);
+
+/* What is measured of a workload on a design. Plain data. */
+
+/* Word, name, dimension, what it is. All are doubles, NaN where the machine does not say (energy, area,
+ * price). Expressions and databases know them by name. */
+#define LL_MEASURE_LIST(X)                                                                                   \
+    X(TIME, "time_s", TIME, "of a step")                                                                     \
+    X(ENERGY, "energy_j", ENERGY, "of a step, all devices together")                                         \
+    X(EDP, "edp", NUMBER, "energy of a step times its time")                                                 \
+    X(POWER, "power_w", POWER, "energy over time")                                                           \
+    X(THROUGHPUT, "throughput", FREQUENCY, "samples a second; of speech, seconds of audio a second")         \
+    X(THROUGHPUT_PER_W, "throughput_per_w", NUMBER, "samples for a joule")                                   \
+    X(UTILIZATION, "flop_utilization", NUMBER, "FLOPs over what the peak rate would allow")                  \
+    X(ACTIVE, "device_utilization", NUMBER, "share of the step in which the device works")                   \
+    X(AREA, "area_mm2", AREA, "of a device, whatever the workload")                                          \
+    X(PEAK, "memory.peak_bytes", SIZE, "the footprint at its worst moment")                                  \
+    X(CAPACITY, "memory.capacity_bytes", SIZE, "of the outermost level")                                     \
+    X(DEVICES, "devices", NUMBER,                                                                            \
+      "that the step is spread over; energy, power and price are of all, area and memory of one")            \
+    X(FITS, "memory.fits", NUMBER, "1 when the footprint fits the outermost level, else 0")                  \
+    X(PRICE, "price_usd", NUMBER, "of making all devices of the design, whatever the workload")
+
+enum ll_measure {
+#define X(word, ...) LL_MEASURE_##word,
+    LL_MEASURE_LIST(X)
+#undef X
+        LL_MEASURE_COUNT
+};
+/* As in the list. Static storage. */
+const char *ll_measure_name(enum ll_measure measure);
+/* Its dimension; LL_DIMENSION_NUMBER where there is no word for it. */
+enum ll_dimension ll_measure_dimension(enum ll_measure measure);
+
+struct ll_readings {
+    double of[LL_MEASURE_COUNT];
+    double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
+};
+
+/* The mean of one measure over workloads, at least one: the geometric mean; the plain one where that is
+ * wanted or a value is not above 0. Equal values have themselves as their mean, to the last bit. Pure. */
+double ll_workload_mean(const double *values, size_t count, bool plain);
+
+/* The share of the time that was bound by something is called share.compute, share.hbm, ...: this is what
+ * stands before the name of the bound. */
+#define LL_SHARE_PREFIX "share."
+
 /* A space of designs: what a sweep file says is to be tried.
  *
  * An axis is something that varies, with the values that it takes; a point is one value of each axis. Points
  * are numbered like digits, the last axis turning fastest, so a number is a point and the other way round. A
  * space is read once, immutable afterwards, may be shared by threads, and owns all that it points to. */
-#ifndef LL_SIM_EXPLORE_SPACE_H
-#define LL_SIM_EXPLORE_SPACE_H
-
-#include "sim/explore/expression.h"
-#include "sim/explore/measure.h"
-#include "sim/machine/path.h"
-#include "tracer/base/diag.h"
-#include "tracer/ir/tensor.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { LL_MOST_AXES = 32, LL_MOST_OBJECTIVES = 8, LL_MOST_WORKLOADS = 64 };
 

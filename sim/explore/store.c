@@ -3,7 +3,7 @@
  * and a database whose results rest on something else is refused. The first section reports what a database
  * lacks. */
 #define _POSIX_C_SOURCE 200809L
-#include "sim/explore/store.h"
+#include "sim/explore/sweep.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,14 +1,243 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A variant's index: the model axes of a point and then its plan axes are the digits, as all axes are those
- * of a point. Recordings have an index of model axes alone, so that plans share them. */
-#include "sim/explore/variants.h"
-
-#include "sim/explore/database.h"
-#include "sim/parallel/parallel.h"
-#include "tracer/base/json.h"
-
+/* What a sweep evaluates: measures, keys and workloads. The first section has the names and dimensions of
+ * measures and which of them a machine can have. The second has the hashes by which results are recognized.
+ * The third records a workload for each combination of model parameters and plan. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/explore/database.h"
+#include "sim/explore/space.h"
+#include "sim/explore/sweep.h"
+#include "sim/machine/design.h"
+#include "sim/machine/node.h"
+#include "sim/parallel/parallel.h"
+#include "sim/replay/remembered.h"
+#include "sim/replay/replay.h"
+#include "sim/report/sim_report.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/json.h"
+#include "tracer/base/map.h"
+#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
+
+static const struct row {
+    const char *name;
+    enum ll_dimension dimension;
+} rows[] = {
+#define X(word, name, dimension, meaning) [LL_MEASURE_##word] = {name, LL_DIMENSION_##dimension},
+    LL_MEASURE_LIST(X)
+#undef X
+};
+
+const char *ll_measure_name(enum ll_measure measure)
+{
+    return rows[measure].name;
+}
+
+enum ll_dimension ll_measure_dimension(enum ll_measure measure)
+{
+    return rows[measure].dimension;
+}
+
+double ll_workload_mean(const double *values, size_t count, bool plain)
+{
+    double logs = 0, sum = 0;
+    bool positive = true, equal = true;
+    for (size_t i = 0; i < count; i++) {
+        equal &= values[i] == values[0];
+        positive &= values[i] > 0;
+        logs += log(values[i]);
+        sum += values[i];
+    }
+    if (equal) /* the logarithm and back would round */
+        return values[0];
+    return positive && !plain ? exp(logs / (double)count) : sum / (double)count;
+}
+
+/* Energies, areas and prices are numbers only where a machine has the section that describes them. What has
+ * none whatever varies is asked for in vain, which can be told before anything is simulated. */
+
+static const char *section_of(enum ll_measure measure)
+{
+    switch (measure) {
+    case LL_MEASURE_ENERGY:
+    case LL_MEASURE_EDP:
+    case LL_MEASURE_POWER:
+    case LL_MEASURE_THROUGHPUT_PER_W:
+        return "energy";
+    case LL_MEASURE_AREA:
+        return "area";
+    case LL_MEASURE_PRICE:
+        return "price";
+    default:
+        return NULL;
+    }
+}
+
+static bool is_within(const char *path, const char *section)
+{
+    size_t length = strlen(section);
+    return !strncmp(path, section, length) && (path[length] == '\0' || path[length] == '.');
+}
+
+/* In the base, or by what varies or follows. */
+static bool is_described(const struct ll_space *space, const char *section)
+{
+    const struct ll_machine *base = space->machine;
+    bool given = !strcmp(section, "energy") ? base->energy_given
+                 : !strcmp(section, "area") ? base->area_given
+                                            : base->pricing_given;
+    for (size_t i = 0; i < space->axis_count; i++)
+        given |= is_within(space->axes[i].path, section);
+    for (size_t i = 0; i < space->coupling_count; i++)
+        given |= is_within(space->couplings[i].name, section);
+    return given;
+}
+
+struct looking {
+    const struct ll_space *space;
+    const char **missed; /* out: the section of one that is missing */
+};
+
+static bool is_missing(const void *context, uint32_t slot)
+{
+    const struct looking *looking = context;
+    const struct ll_space *space = looking->space;
+    const struct ll_named *named = &space->names[slot];
+    if (named->kind == LL_NAMED_DEFINITION && space->definitions[named->index].lacks) {
+        *looking->missed = space->definitions[named->index].lacks;
+        return true;
+    }
+    const char *section = named->kind == LL_NAMED_MEASURE ? section_of((enum ll_measure)named->index) : NULL;
+    if (!section || is_described(space, section))
+        return false;
+    *looking->missed = section;
+    return true;
+}
+
+const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression)
+{
+    const char *section = NULL;
+    const struct looking looking = {space, &section};
+    return space->machine && ll_expression_has_none(expression, is_missing, &looking) ? section : NULL;
+}
+
+bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
+                           bool constraint, const struct ll_node *node)
+{
+    const char *section = NULL;
+    const struct looking looking = {reading->space, &section};
+    if (!reading->space->machine || !(constraint ? ll_expression_fails(expression, is_missing, &looking)
+                                                 : ll_expression_has_none(expression, is_missing, &looking)))
+        return true;
+    return ll_complain(reading->diags, node->place,
+                       "`%s`: no design has such a number: the base has no section `%s`, and none varies",
+                       ll_node_shown(node).text, section);
+}
+
+/* Numbers are hashed by a width that is written here, so that no machine's sizes or order of bytes enter a
+ * key. */
+
+/* Of the whole content of a file; false when it cannot be read. */
+static bool ll_hash_file(const char *path, uint64_t *hash)
+{
+    unsigned char bytes[1 << 14];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    *hash = LL_HASH_START;
+    for (size_t length; (length = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        *hash = ll_hash_bytes(*hash, bytes, length);
+    bool whole = !ferror(file);
+    fclose(file);
+    return whole;
+}
+
+static uint64_t hash_rules(uint64_t hash, const struct ll_rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hash = ll_hash_text(hash, rules[i].name ? rules[i].name : "");
+        hash = ll_hash_text(hash, rules[i].text);
+    }
+    return ll_hash_number(hash, count, 8);
+}
+
+static uint64_t hash_objectives(uint64_t hash, const struct ll_space *space)
+{
+    for (size_t i = 0; i < space->objective_count; i++)
+        hash = ll_hash_text(hash, space->objectives[i].text);
+    return hash;
+}
+
+bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, uint64_t *key)
+{
+    struct ll_str machine = {0};
+    struct ll_json json = {.out = &machine};
+    ll_machine_json(space->machine, &json);
+    bool whole = !machine.failed;
+    uint64_t hash = ll_hash_text(LL_HASH_START, ll_code_mark);
+    hash = ll_hash_bytes(hash, machine.text, whole ? machine.length : 0);
+    for (size_t w = 0; w < space->workload_count; w++)
+        hash = ll_hash_number(hash, workload_hashes[w], 8);
+    hash = hash_rules(hash, space->couplings, space->coupling_count);
+    hash = hash_rules(hash, space->definitions, space->definition_count);
+    hash = hash_rules(hash, space->constraints, space->constraint_count);
+    *key = hash_objectives(hash, space);
+    ll_str_release(&machine);
+    return whole;
+}
+
+/* A named part is what it says, not how it is called. */
+static uint64_t hash_node(uint64_t hash, const struct ll_node *node)
+{
+    if (node->key)
+        hash = ll_hash_text(hash, node->key);
+    if (node->text)
+        return ll_hash_text(hash, node->text);
+    for (const struct ll_node *child = node->first; child; child = child->next)
+        hash = hash_node(hash, child);
+    return ll_hash_number(hash, node->count, 8);
+}
+
+uint64_t ll_point_key(const struct ll_space *space, uint64_t base_key, uint64_t number)
+{
+    uint32_t point[LL_MOST_AXES];
+    uint64_t hash = base_key;
+    ll_space_point(space, number, point);
+    for (size_t a = 0; a < space->axis_count; a++) {
+        hash = ll_hash_text(hash, space->axes[a].path);
+        hash = hash_node(hash, space->axes[a].values[point[a]].node);
+    }
+    return hash;
+}
+
+uint64_t ll_space_hash(const struct ll_space *space)
+{
+    uint64_t hash = LL_HASH_START;
+    for (size_t a = 0; a < space->axis_count; a++) {
+        hash = ll_hash_text(hash, space->axes[a].path);
+        for (uint32_t i = 0; i < space->axes[a].value_count; i++) {
+            hash = ll_hash_text(hash, space->axes[a].values[i].text);
+            if (space->axes[a].target == LL_AXIS_PART)
+                hash = hash_node(hash, space->axes[a].values[i].node);
+        }
+        hash = ll_hash_number(hash, space->axes[a].value_count, 4);
+    }
+    for (size_t w = 0; w < space->workload_count; w++)
+        hash = ll_hash_text(hash, space->workloads[w].name);
+    hash = hash_objectives(hash, space);
+    hash = ll_hash_number(hash, space->search.kind, 4);
+    hash = space->search.prune ? ll_hash_text(hash, "prune") : hash;
+    if (space->search.kind == LL_SEARCH_LATIN) /* its points depend on how many there are */
+        hash = ll_hash_number(hash, space->search.points, 8);
+    return space->search.kind == LL_SEARCH_GRID ? hash : ll_hash_number(hash, space->search.seed, 8);
+}
+
+/* A variant's index: the model axes of a point and then its plan axes are the digits, as all axes are those
+ * of a point. Recordings have an index of model axes alone, so that plans share them. */
 
 enum { MOST_OPS = 500000 }; /* of the recordings that are kept for batches to come: some 200 MB */
 

@@ -1,12 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the room: what an algorithm says, and what becomes of it. */
+/* Private to the room: messages that share links, the explanation of a step, the steps of an algorithm.
+ *
+ * Messages that share links: a fluid that gives each of them its max-min fair share.
+ *
+ * All start at once. A link divides what it carries fairly among the messages that cross it and that no other
+ * link holds back further; when one has been sent, the others speed up (Bertsekas and Gallager, Data
+ * Networks, 1992, section 6.5.2: progressive filling). So bytes times links never exceed what the links carry
+ * in the time. Messages cut through: their latency comes once, on top. One thread at a time; deterministic.
+ */
 #ifndef LL_SIM_NETWORK_STEPS_H
 #define LL_SIM_NETWORK_STEPS_H
 
-#include "sim/network/collective.h"
-#include "sim/network/flow.h"
+#include "sim/network/network.h"
 
-/* What flows make of the messages of a step (sim/network/flow.h), remembered: a program exchanges the same
+struct ll_flows;
+
+/* Room for messages on this net, which outlives it. NULL when memory ran out. */
+struct ll_flows *ll_flows_new(const struct ll_net *net);
+void ll_flows_free(struct ll_flows *flows);
+
+/* One more message. What a device sends itself takes no time. */
+void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes);
+
+/* What comes of them: the longest latency, when the last byte left, and when the last message was there, in
+ * seconds. `busiest` is the link that was the last to hold one back, UINT64_MAX when nothing crossed a link.
+ */
+struct ll_flow_times {
+    double latency_s, sent_s, done_s;
+    double mean_latency_s; /* of all messages */
+    uint64_t busiest;
+};
+
+/* What they take at least, however links are shared: the bytes on a link over its bandwidth, of the link
+ * where this is most. In seconds, without latencies. */
+double ll_flows_least_s(struct ll_flows *flows);
+
+/* False when memory ran out now or while messages were added. */
+bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times);
+
+/* The moments at which messages had been sent, in this order, and the longest latency of those: with c times
+ * the bytes the last one is there at the largest of c sent_s + latency_s. Of the last run, until the next. */
+struct ll_flow_end {
+    double sent_s, latency_s;
+};
+
+/* What the steps of an exchange say of themselves: lines for a pocket calculator, as sim/cost/cost.h has
+ * them, each ending in a line break. Every function does nothing where nobody listens (NULL). */
+
+struct ll_told_message {
+    uint64_t from, to; /* devices */
+    double bytes;
+    bool first; /* others are like it, in other groups */
+};
+
+/* Starts as {.lines, .net, .exchange}, is released by who made it. */
+struct ll_told {
+    struct ll_str *lines;
+    const struct ll_net *net;
+    const struct ll_exchange *exchange;
+    struct ll_told_message *messages; /* of the step under way, of all groups */
+    uint64_t count, capacity;
+    struct ll_str sum; /* of what was done so far */
+    uint64_t parts;
+};
+
+/* Adds a line, printf style. */
+void ll_told_say(struct ll_told *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One more message of the step under way, of a group; UINT64_MAX: of each. */
+void ll_told_send(struct ll_told *told, uint64_t group, uint64_t from_rank, uint64_t to_rank, double bytes);
+
+/* Which latencies count: the longest; the mean, and with it pass_s, which adds what passing half a chunk on
+ * costs; that of the message which is there last. */
+enum { LL_TOLD_LONGEST = 1, LL_TOLD_MEAN = 2, LL_TOLD_LAST = 4 };
+
+/* What the messages are and what flows made of them: bytes on the fullest link, latencies. Forgets them. */
+void ll_told_flow(struct ll_told *told, const struct ll_flow_times *flow, double pass_s, unsigned latencies);
+
+/* Something that took so long is done. */
+void ll_told_part(struct ll_told *told, double time_s);
+
+/* Inside the room: what an algorithm says, and what becomes of it. */
+
+/* What flows make of the messages of a step (sim/network/steps.h), remembered: a program exchanges the same
  * way with other bytes again and again, and flows take as long as there are bytes. So each pattern of
  * messages is solved once, for one byte in the first of them, and what comes out does not depend on what was
  * solved before. Belongs to one thread at a time; deterministic. */

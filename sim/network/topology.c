@@ -4,7 +4,7 @@
  * Each row of sim/machine/topologies.def binds three functions here: `prepare` counts the links, `width`
  * gives the share of a link's bandwidth, `route` the links that a message crosses. The last section numbers
  * the links of all levels, with their rails and ports, and routes messages through them. */
-#include "sim/network/topology.h"
+#include "sim/network/network.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exchanges of data parallelism. Gradients are collected in buckets and summed during the backward pass;
- * with ZeRO each replica keeps a part of the optimizer states, gradients or weights and gathers what it needs.
+ * with ZeRO each replica keeps a part of the optimizer states, gradients or weights and gathers what it
+ * needs.
  *
  * The first section gathers sharded weights (ZeRO 3): each layer's weights before a pass uses them, to be
  * dropped after it. The second section exchanges gradients and ends the step. */

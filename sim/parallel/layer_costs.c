@@ -28,7 +28,7 @@ struct profiling {
     uint32_t *user;    /* by storage: the op that first reads it or makes it */
     bool *carried;     /* by storage: each micro-batch has one of its own all the time */
     bool *of_experts;  /* by storage: replicas may have some of it each */
-    bool *stays; /* by storage: is there though its layer is computed again (sim/parallel/pipeline.h) */
+    bool *stays;       /* by storage: is there though its layer is computed again (sim/parallel/pipeline.h) */
     uint64_t *changes[PARTS];    /* bytes: [2 op] is born with an op, [2 op + 1] dies after it */
     uint64_t *kept_bytes[PARTS]; /* by layer: that live now */
     struct ll_layer_costs *costs;

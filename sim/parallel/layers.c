@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layers of a workload: by the numbers in scopes, else by what repeats, else one per weight. The first
- * section finds repetition, the third finds runs of equal layers, most of which need not be simulated. The last
- * section computes activations again in the backward pass instead of keeping them. */
+ * section finds repetition, the third finds runs of equal layers, most of which need not be simulated. The
+ * last section computes activations again in the backward pass instead of keeping them. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

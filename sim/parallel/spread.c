@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of a plan: a chain of functions from trace to trace. The first section repeats casts of weights
- * in each pass, where the weights are whole for one pass only; the second compares programs. */
+/* The programs of a plan: a chain of functions from trace to trace. The first section repeats casts of
+ * weights in each pass, where the weights are whole for one pass only; the second compares programs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #define LL_SIM_REPLAY_COMMUNICATION_H
 
 #include "sim/cost/cost.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "tracer/base/map.h"
 #include "tracer/ir/ops.h"
 

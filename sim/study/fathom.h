@@ -5,7 +5,29 @@
 #define LL_SIM_STUDY_FATHOM_H
 
 #include "sim/study/study.h"
-#include "sim/study/fathom_time.h"
+#include "tracer/ir/trace.h"
+
+/* A recorded run as op kinds over steps: how long all ops of a kind took together, in each step. */
+
+struct ll_timeline_kind {
+    const char *name;
+    enum ll_op_kind kind; /* LL_OP_COUNT for one that this program does not know */
+    const double *time_s; /* by step */
+    double quiet_s;       /* the time below which a tenth of the steps lie: little else ran meanwhile */
+    double share;         /* of quiet_s in the sum of those of all kinds */
+};
+
+/* Complete steps only, the first `skipped` of them left out: caches and page tables are cold there. What the
+ * host brings (class input) is no op type of a profile and left out of `kinds`, not of ops_s. */
+struct ll_timeline {
+    struct ll_timeline_kind *kinds; /* by share, largest first, then by name */
+    size_t kind_count;
+    size_t step_count;
+    double *wall_s, *ops_s, *recording_s; /* by step: in all, in ops, in the recorder */
+};
+
+/* In the arena; NULL when memory ran out. Pure otherwise. */
+const struct ll_timeline *ll_timeline(const struct ll_trace *trace, size_t skipped, struct ll_arena *arena);
 
 /* In the order of figure 3. */
 enum ll_fathom_row {
@@ -52,10 +74,6 @@ enum ll_fathom_class {
 };
 extern const char *const ll_fathom_classes[LL_FATHOM_CLASS_COUNT];
 
-/* The class of one of our op kinds. Ours is a reduction's inverse, TensorFlow's Tile, among movement here, as
- * figure 3 has it. The kind is known, and no host input. */
-enum ll_fathom_class ll_fathom_class_of(enum ll_op_kind kind);
-
 /* Figure 3: percent of time by op type when training on the CPU. What is not printed is below 1 % and zero
  * here. */
 enum { LL_FATHOM_TYPES = 23 };
@@ -70,9 +88,5 @@ void ll_fathom_plan_profiles(struct ll_study_plan *plan);
 
 /* One of them; NULL when there is no such workload or memory ran out. */
 const struct ll_timeline *ll_fathom_profile(const struct ll_evidence *evidence, enum ll_fathom_row row);
-
-/* Its shares by class, summing to 1. False when there is none; share is then zero. */
-bool ll_fathom_profile_classes(const struct ll_evidence *evidence, enum ll_fathom_row row,
-                               double share[LL_FATHOM_CLASS_COUNT]);
 
 #endif

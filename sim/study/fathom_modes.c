@@ -5,7 +5,7 @@
 
 #include "sim/report/figure/figure.h"
 #include "sim/study/fathom.h"
-#include "sim/study/statistics.h"
+#include "sim/study/study.h"
 #include "tracer/base/plain.h"
 
 enum { CPU, GPU, DEVICES, STEPS = 2 };

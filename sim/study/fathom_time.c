@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/study/fathom_time.h"
+#include "sim/study/fathom.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "sim/report/figure/figure.h"
-#include "sim/study/fathom.h"
-#include "sim/study/statistics.h"
+#include "sim/study/study.h"
 #include "tracer/base/map.h"
 
 struct building {

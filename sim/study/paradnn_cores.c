@@ -18,7 +18,7 @@
 
 #include "sim/replay/replay.h"
 #include "sim/study/paradnn.h"
-#include "sim/study/statistics.h"
+#include "sim/study/study.h"
 #include "tracer/base/plain.h"
 
 enum { CORES = 8, FAMILIES = 2 };

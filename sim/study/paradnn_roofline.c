@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/study/paradnn.h"
-#include "sim/study/statistics.h"
+#include "sim/study/study.h"
 #include "tracer/base/plain.h"
 
 /* Real networks on the board of eight cores. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/study/present.h"
+#include "sim/study/study.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/memory/residency.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "sim/replay/replay.h"
 
 #include <math.h>

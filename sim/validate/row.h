@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "sim/machine/machine.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "tracer/convert/measured.h"
 #include "tracer/ir/ops.h"
 

@@ -5,7 +5,7 @@
 #include "bench.h"
 
 #include "models/model.h"
-#include "sim/explore/evaluate.h"
+#include "sim/explore/sweep.h"
 #include "tracer/format/reader.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@ tree=$(mktemp -d) && trap 'rm -rf "$tree"' EXIT
 trace=traces/alexnet_train_b8.llt
 {
     grep -o '[`"][a-zA-Z_]*[`"]' sim/report/README.md
-    grep -o '[a-z_]*' sim/parallel/plan_keys.def sim/machine/dram_presets.def sim/explore/measure.h
+    grep -o '[a-z_]*' sim/parallel/plan_keys.def sim/machine/dram_presets.def sim/explore/space.h
     for name in array simd sram hbm fixed fma tensor tensor_unaligned fma_batched l1 l2 hbm2e a b c weight gradient \
         activation optimizer workspace input schema leadline seed native; do echo "$name"; done
 } | sed 's/.*://; s/[`"]//g' | sort -u >"$tree/described"

@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 #include "random_machine.h"
-#include "sim/explore/bound.h"
+#include "sim/explore/database.h"
 #include "toy_trace.h"
 
 enum { CASES = 150 };

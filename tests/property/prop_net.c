@@ -2,8 +2,8 @@
 /* Laws of networks over random levels, messages and collectives. */
 #include "check.h"
 #include "random.h"
-#include "sim/network/collective.h"
-#include "sim/network/flow.h"
+#include "sim/network/network.h"
+#include "sim/network/steps.h"
 #include "toy_net.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/pareto.h"
+#include "sim/explore/findings.h"
 
 enum { MOST = 400, MOST_OBJECTIVES = 5 };
 

@@ -2,7 +2,7 @@
 /* From one to all and from all to one: M bytes among n devices, links of B bytes a second, latency a; closed
  * forms beside each test. */
 #include "check.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "toy_net.h"
 
 static const double B = 1e9, a = 1e-6, M = 1 << 20;

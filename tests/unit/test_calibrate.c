@@ -3,8 +3,6 @@
 #include "check.h"
 
 #include "sim/calibrate/calibrate.h"
-#include "sim/calibrate/fit.h"
-#include "sim/calibrate/samples.h"
 #include "sim/cost/cost.h"
 #include "tracer/format/reader.h"
 #include "tracer/record/recorder.h"

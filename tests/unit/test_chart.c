@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/chart.h"
+#include "sim/explore/findings.h"
 #include "toy_frame.h"
 
 static struct ll_arena arena;

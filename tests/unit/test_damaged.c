@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "sim/explore/database.h"
-#include "sim/explore/store.h"
+#include "sim/explore/sweep.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "hypervolume.h"
 
-#include "sim/explore/evolution.h"
-#include "sim/explore/pareto.h"
+#include "sim/explore/sweep.h"
+#include "sim/explore/findings.h"
 
 enum { POINTS = 50000, ASKED = POINTS / 20, DIMENSIONS = 5, SEEDS = 10 };
 static const uint64_t sizes[DIMENSIONS] = {10, 10, 10, 10, 5};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/expression.h"
+#include "sim/explore/space.h"
 
 /* Names are a, b, c with the values 2, 3, 5, and level-1 with 7. */
 static const char *const names[] = {"a", "b", "c", "level-1"};

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "toy_machine.h"
 
-#include "sim/calibrate/fit.h"
+#include "sim/calibrate/calibrate.h"
 
 /* An op on so many elements takes longer out of the memory than near the unit. */
 enum { ELEMENTS = 1 << 22, BYTES = 4 * ELEMENTS };

@@ -2,7 +2,7 @@
 /* Exchanges in two: within nodes of two devices at 4 B and 1 us, and between these at B and 5 us; and
  * groups that lie in nodes each in its own way. */
 #include "check.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "toy_net.h"
 
 static const double B = 1e9, M = 1 << 20, near_s = 1e-6, far_s = 5e-6;

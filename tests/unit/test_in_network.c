@@ -2,7 +2,7 @@
 /* Switches that add up, and devices that all do: n devices, M bytes, links of B bytes a second, 2 a = 1 us
  * through the switch. */
 #include "check.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "toy_net.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* What exchanges take of the links that they cross, by hand: n devices, M bytes, 10 pJ a byte and link. */
 #include "check.h"
 #include "scene.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "toy_net.h"
 #include "toy_trace.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
-#include "sim/network/collective.h"
-#include "sim/network/flow.h"
+#include "sim/network/network.h"
+#include "sim/network/steps.h"
 #include "toy_net.h"
 
 #include <math.h>

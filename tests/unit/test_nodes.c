@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanges between nodes and groups of them: their trees, rings, links and gates. */
 #include "check.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "toy_net.h"
 
 #include <stdlib.h>

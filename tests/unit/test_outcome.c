@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/study/present.h"
+#include "sim/study/study.h"
 
 static const struct ll_study study = {
     .id = "X1", .paper = "A paper, figure 1", .title = "A <title>", .doc = "It shows & tells."};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/pack.h"
+#include "sim/explore/database.h"
 
 #include <unistd.h>
 

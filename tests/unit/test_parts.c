@@ -3,7 +3,6 @@
  * up behind barriers as processes do through MPI. */
 #include "check.h"
 
-#include "sim/explore/parts.h"
 #include "sim/explore/sweep.h"
 #include "tracer/format/reader.h"
 

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "shipped_machine.h"
 
-#include "sim/calibrate/samples.h"
+#include "sim/calibrate/calibrate.h"
 #include "tracer/format/reader.h"
 #include "tracer/record/recorder.h"
 

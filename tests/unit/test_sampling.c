@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/evolution.h"
+#include "sim/explore/sweep.h"
 
 static void a_shuffle_gives_every_number_once(void **state)
 {

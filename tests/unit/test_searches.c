@@ -2,7 +2,7 @@
 /* Searches over a space that is read from text: what each asks for. */
 #include "check.h"
 
-#include "sim/explore/search.h"
+#include "sim/explore/sweep.h"
 
 enum { MOST = 1000 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/sensitivity.h"
+#include "sim/explore/findings.h"
 
 enum { POINTS = 500 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives along all sides of a torus at once: M bytes, links of B bytes a second, latency a. */
 #include "check.h"
-#include "sim/network/collective.h"
+#include "sim/network/network.h"
 #include "toy_net.h"
 
 #include <math.h>

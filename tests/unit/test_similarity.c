@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "sim/study/fathom.h"
-#include "sim/study/statistics.h"
+#include "sim/study/study.h"
 
 static void the_cosine_is_that_of_the_angle(void **state)
 {

@@ -2,9 +2,8 @@
 #include "check.h"
 
 #include "sim/explore/database.h"
-#include "sim/explore/search.h"
-#include "sim/explore/space.h"
 #include "sim/explore/sweep.h"
+#include "sim/explore/space.h"
 #include "tracer/base/str.h"
 
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/study/statistics.h"
+#include "sim/study/study.h"
 
 static struct ll_arena arena;
 

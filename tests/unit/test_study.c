@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "sim/study/fathom.h"
-#include "sim/study/present.h"
+#include "sim/study/study.h"
 #include "tracer/format/reader.h"
 
 static const char *const folders[] = {"hwconfigs", NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/study/fathom_time.h"
+#include "sim/study/fathom.h"
 
 enum { OPS = 10 };
 
