@@ -343,8 +343,10 @@ void ll_print_diags(const struct ll_diags *diags)
         ll_end(LL_FAILED);
         return;
     }
+    size_t unkept = diags->count;
     for (size_t i = 0; i < diags->kept_count; i++) {
         const struct ll_diag *diag = &diags->kept[i];
+        unkept -= !diag->remark;
         if (diag->place.file) {
             print_shown(diag->place.file);
             fputc(':', stderr);
@@ -358,8 +360,8 @@ void ll_print_diags(const struct ll_diags *diags)
         fputc('\n', stderr);
         print_caret(&diag->place);
     }
-    if (diags->count > diags->kept_count)
-        fprintf(stderr, "... and %zu more\n", diags->count - diags->kept_count);
+    if (unkept > 0)
+        fprintf(stderr, "... and %zu more\n", unkept);
 }
 
 /* Once memory ran out that is the only complaint: all others may stem from it. */

@@ -64,23 +64,42 @@ static void cut(char message[LL_DIAG_MESSAGE_BYTES + 1])
     memcpy(message + length, dots, sizeof dots);
 }
 
+static void add(struct ll_diags *diags, struct ll_place place, bool remark, const char *format,
+                va_list arguments)
+{
+    char message[LL_DIAG_MESSAGE_BYTES + 1];
+    if (ll_vsnprintf(message, sizeof message, format, arguments) > LL_DIAG_MESSAGE_BYTES)
+        cut(message);
+    for (size_t i = 0; remark && i < diags->kept_count; i++)
+        if (diags->kept[i].remark && strcmp(diags->kept[i].message, message) == 0)
+            return;
+    place.file = keep(diags, place.file);
+    place.source_line = keep(diags, place.source_line);
+    const char *kept = keep(diags, message);
+    diags->kept[diags->kept_count++] =
+        (struct ll_diag){place, kept ? kept : "memory ran out while writing a complaint", remark};
+}
+
 bool ll_complain(struct ll_diags *diags, struct ll_place place, const char *format, ...)
 {
     diags->count++;
     if (diags->kept_count == LL_DIAG_LIMIT)
         return false;
-    char message[LL_DIAG_MESSAGE_BYTES + 1];
     va_list arguments;
     va_start(arguments, format);
-    if (ll_vsnprintf(message, sizeof message, format, arguments) > LL_DIAG_MESSAGE_BYTES)
-        cut(message);
+    add(diags, place, false, format, arguments);
     va_end(arguments);
-    place.file = keep(diags, place.file);
-    place.source_line = keep(diags, place.source_line);
-    const char *kept = keep(diags, message);
-    diags->kept[diags->kept_count++] =
-        (struct ll_diag){place, kept ? kept : "memory ran out while writing a complaint"};
     return false;
+}
+
+void ll_remark(struct ll_diags *diags, struct ll_place place, const char *format, ...)
+{
+    if (diags->kept_count == LL_DIAG_LIMIT)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    add(diags, place, true, format, arguments);
+    va_end(arguments);
 }
 
 void ll_diags_release(struct ll_diags *diags)

@@ -73,19 +73,26 @@ struct ll_place {
 struct ll_diag {
     struct ll_place place;
     const char *message;
+    bool
+        remark; /* it is right and read, but should be known: an old spelling, what a short name stands for */
 };
 
 struct ll_diags {
     struct ll_arena arena;
     struct ll_diag kept[LL_DIAG_LIMIT];
-    size_t kept_count;
-    size_t count; /* also those that were not kept */
+    size_t kept_count; /* complaints and remarks */
+    size_t count;      /* complaints alone, also those that were not kept */
 };
 
 /* Adds a complaint: what is there, what was expected, the nearest right thing. Copies the message,
  * the file name and the source line; a message of more than LL_DIAG_MESSAGE_BYTES ends in "...".
  * Always false, so that a reader can `return ll_complain(...)`. */
 bool ll_complain(struct ll_diags *diags, struct ll_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds a remark, in the same way: it is printed as complaints are and makes nothing fail. One that is there
+ * already is not added again. */
+void ll_remark(struct ll_diags *diags, struct ll_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Frees the complaints; the list is empty and usable afterwards. */
