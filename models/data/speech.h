@@ -163,8 +163,8 @@ struct ll_utterances {
 bool ll_utterances_read(struct ll_utterances *set, const char *folder, struct ll_arena *arena,
                         struct ll_diags *diags);
 
-/* Speech to recognise, utterance after utterance without end: spoken (above) or made of tones. Utterance i of a
- * part and a seed is always the same one. One thread at a time. */
+/* Speech to recognise, utterance after utterance without end: spoken (above) or made of tones. Utterance i of
+ * a part and a seed is always the same one. One thread at a time. */
 
 struct ll_speech {
     uint64_t seed, most_labels;         /* the latter of an utterance */

@@ -12,7 +12,7 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
-#include "tracer/convert/scalesim.h"
+#include "tracer/convert/scalesim/scalesim.h"
 #include "tracer/ir/work.h"
 
 #include <stdbool.h>

@@ -18,7 +18,7 @@
 #include "tracer/base/arena.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
-#include "tracer/convert/measured.h"
+#include "tracer/convert/csv/csv.h"
 #include "tracer/ir/trace.h"
 
 /* A column holds texts (decimals LL_TEXT_COLUMN) or numbers, which people see with so many decimals. The name

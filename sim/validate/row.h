@@ -13,10 +13,10 @@
 
 #include "sim/machine/machine.h"
 #include "sim/network/network.h"
-#include "tracer/convert/measured.h"
+#include "tracer/convert/csv/csv.h"
 #include "tracer/ir/ops.h"
 
-/* What measured rows (tracer/convert/measured.h) ask of a machine. */
+/* What measured rows (tracer/convert/csv/csv.h) ask of a machine. */
 
 /* What a row asks of a machine: pieces of work, one after the other. */
 struct ll_measured_part {

@@ -9,7 +9,7 @@
 
 #include "sim/machine/machine.h"
 #include "sim/parallel/parallel.h"
-#include "tracer/convert/measured.h"
+#include "tracer/convert/csv/csv.h"
 #include "tracer/ir/trace.h"
 
 enum { LL_MOST_DRY_SETTINGS = 8, LL_DRY_TEXT = 24 };

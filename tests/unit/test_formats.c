@@ -8,7 +8,7 @@
 #include "sim/validate/predict.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
-#include "tracer/convert/torch_steps.h"
+#include "tracer/convert/convert.h"
 
 #include <math.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops of a file that knows no tensors: each waits for the one before it, and reads what was there. */
+/* What all formats share: files in, traces out, and back. */
 #ifndef LL_TRACER_CONVERT_CONVERT_H
 #define LL_TRACER_CONVERT_CONVERT_H
 
@@ -28,11 +28,6 @@ struct ll_op_schedule {
     const char *const *levels; /* their names */
     const double *level_bytes; /* what each op moves, level_count for each op */
 };
-
-/* As recorded: a track for each thread, traffic as the ops' own bytes. NULL when memory ran out, or with
- * *timed false when nothing has a time. Lives in the arena. */
-const struct ll_op_schedule *ll_schedule_recorded(const struct ll_trace *trace, struct ll_arena *arena,
-                                                  bool *timed);
 
 /* Files of others become traces, and traces files of others: what all formats (formats.def) share.
  *
@@ -220,5 +215,17 @@ bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_
 /* The name of the first input file, without folders and what is behind its first dot; `otherwise` when
  * nothing is left, or memory ran out. */
 const char *ll_import_stem(struct ll_import *import, const char *otherwise);
+
+/* Steps of a file that marks none: what it repeats from its beginning to its end. */
+
+/* The shortest stretch that the others repeat, as looks compare (equal numbers look the same); the last one
+ * may be cut off. count when not even two fit, or memory ran out. Linear in the count (Knuth, Morris and
+ * Pratt, 1977). Pure. */
+uint64_t ll_period(const uint64_t *looks, uint64_t count);
+
+/* As long as the choice `steps` says, which gives their number, or as ll_period finds; *chosen: the choice
+ * was given. False after a complaint that it is no number, or that nothing repeats itself so often. */
+bool ll_period_of_steps(struct ll_import *import, const uint64_t *looks, uint64_t count, uint64_t *period,
+                        bool *chosen);
 
 #endif
