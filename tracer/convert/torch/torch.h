@@ -128,15 +128,61 @@ struct ll_storages {
 #define LL_ATEN_RULE_LIST(X)                                                                                 \
     X(MM)                                                                                                    \
     X(ADDMM)                                                                                                 \
-    X(LINEAR) X(QKV) X(MV) X(ADDMV) X(ATTENTION) X(ATTENTION_BACKWARD) X(CONVOLUTION) X(CONV_BACKWARD)       \
-        X(BATCH_NORM) X(NORM_BACKWARD) X(NORM_BACKWARD_CUDNN) X(LAYER_NORM) X(LAYER_BACKWARD) X(GROUP_NORM)  \
-            X(GROUP_BACKWARD) X(MAX_POOL) X(MAX_POOL_BACKWARD) X(AVERAGE_POOL) X(AVERAGE_BACKWARD)           \
-                X(ADAPTIVE_POOL) X(ADAPTIVE_BACKWARD) X(RESIZE) X(SOFTMAX) X(NLL_LOSS) X(NLL_BACKWARD)       \
-                    X(SQUARED_LOSS) X(SQUARED_BACKWARD) X(EMBEDDING) X(INDEX_SELECT) X(INDEX) X(GATHER)      \
-                        X(INDEX_PUT) X(SCATTER) X(TOP_K) X(SORT) X(EMBEDDING_BACKWARD) X(DROPOUT) X(DRAW)    \
-                            X(REDUCE) X(JOIN) X(ELEMENTS) X(PRODUCT_ADDED) X(FOREACH) X(WHERE)               \
-                                X(MASKED_FILL) X(ASSIGN) X(COPY) X(REPEAT) X(PADDED) X(FILL) X(VIEW)         \
-                                    X(ALLOCATE) X(NOTHING) X(EXCHANGE) X(NOTED_EXCHANGE)
+    X(LINEAR)                                                                                                \
+    X(QKV)                                                                                                   \
+    X(MV)                                                                                                    \
+    X(ADDMV)                                                                                                 \
+    X(ATTENTION)                                                                                             \
+    X(ATTENTION_BACKWARD)                                                                                    \
+    X(CONVOLUTION)                                                                                           \
+    X(CONV_BACKWARD)                                                                                         \
+    X(BATCH_NORM)                                                                                            \
+    X(NORM_BACKWARD)                                                                                         \
+    X(NORM_BACKWARD_CUDNN)                                                                                   \
+    X(LAYER_NORM)                                                                                            \
+    X(LAYER_BACKWARD)                                                                                        \
+    X(GROUP_NORM)                                                                                            \
+    X(GROUP_BACKWARD)                                                                                        \
+    X(MAX_POOL)                                                                                              \
+    X(MAX_POOL_BACKWARD)                                                                                     \
+    X(AVERAGE_POOL)                                                                                          \
+    X(AVERAGE_BACKWARD)                                                                                      \
+    X(ADAPTIVE_POOL)                                                                                         \
+    X(ADAPTIVE_BACKWARD)                                                                                     \
+    X(RESIZE)                                                                                                \
+    X(SOFTMAX)                                                                                               \
+    X(NLL_LOSS)                                                                                              \
+    X(NLL_BACKWARD)                                                                                          \
+    X(SQUARED_LOSS)                                                                                          \
+    X(SQUARED_BACKWARD)                                                                                      \
+    X(EMBEDDING)                                                                                             \
+    X(INDEX_SELECT)                                                                                          \
+    X(INDEX)                                                                                                 \
+    X(GATHER)                                                                                                \
+    X(INDEX_PUT)                                                                                             \
+    X(SCATTER)                                                                                               \
+    X(TOP_K)                                                                                                 \
+    X(SORT)                                                                                                  \
+    X(EMBEDDING_BACKWARD)                                                                                    \
+    X(DROPOUT)                                                                                               \
+    X(DRAW)                                                                                                  \
+    X(REDUCE)                                                                                                \
+    X(JOIN)                                                                                                  \
+    X(ELEMENTS)                                                                                              \
+    X(PRODUCT_ADDED)                                                                                         \
+    X(FOREACH)                                                                                               \
+    X(WHERE)                                                                                                 \
+    X(MASKED_FILL)                                                                                           \
+    X(ASSIGN)                                                                                                \
+    X(COPY)                                                                                                  \
+    X(REPEAT)                                                                                                \
+    X(PADDED)                                                                                                \
+    X(FILL)                                                                                                  \
+    X(VIEW)                                                                                                  \
+    X(ALLOCATE)                                                                                              \
+    X(NOTHING)                                                                                               \
+    X(EXCHANGE)                                                                                              \
+    X(NOTED_EXCHANGE)
 
 enum ll_aten_word {
 #define X(word) LL_ATEN_##word,
