@@ -79,7 +79,12 @@ double ll_cache_left(const struct ll_cache_level *level, uint64_t size_bytes, do
     static const double NEAR = 1e-3;
     if (level->ways == 0 || level->ways > MOST_WAYS || level->ways * level->line_bytes >= size_bytes)
         return came <= 1 ? 1 : 0;
-    double others = came * (double)level->ways, term = exp(-others), share = term;
+    double others = came * (double)level->ways;
+    /* Chernoff's bounds: with W ways and x others the share is at least 1 - exp(-x) (e x / W)^W below W, and at
+     * most exp(-x) (e x / W)^W above: nearer than NEAR to 1 from x = W / 4 downwards, and to 0 from 3 W upwards. */
+    if (level->ways >= 11 && (came <= 0.25 || came >= 3))
+        return came <= 0.25 ? 1 : 0;
+    double term = exp(-others), share = term;
     for (uint64_t i = 1; i < level->ways; i++) {
         term *= others / (double)i;
         share += term;

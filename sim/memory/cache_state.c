@@ -82,7 +82,16 @@ struct asking {
     const struct ll_residency *residency;
     const struct ll_machine *machine;
     struct ll_so_far so_far;
+    uint32_t shared; /* levels, a bit each, that serve the next op, too */
 };
+
+static uint32_t shared_levels(const struct ll_machine *machine)
+{
+    uint32_t levels = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        levels |= (uint32_t)shared(machine, l) << l;
+    return levels;
+}
 
 static double begun_s(const struct asking *asking, uint32_t op)
 {
@@ -111,19 +120,17 @@ static const struct ll_reuse *before(const struct asking *asking, const struct l
     return last && !writes_past(asking, last) && !writes_past(asking, reuse) ? last : NULL;
 }
 
-/* Bytes touched since then, LL_NO_FIT when nobody has left them. */
-static uint64_t since(const struct asking *asking, const struct ll_reuse *reuse)
+/* Bytes touched since `last` used these, LL_NO_FIT when nobody has left them. */
+static uint64_t since(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_reuse *last)
 {
-    return !before(asking, reuse)     ? LL_NO_FIT
-           : just_came(asking, reuse) ? reuse->since_arrival
-                                      : reuse->since;
+    return !last ? LL_NO_FIT : just_came(asking, reuse) ? reuse->since_arrival : reuse->since;
 }
 
 static struct ll_round round_of(const struct asking *asking, const struct ll_reuse *reuse,
                                 const struct ll_level *level)
 {
     const struct ll_reuse *last = before(asking, reuse);
-    struct ll_round round = {ll_add(since(asking, reuse), reuse->bytes), 0};
+    struct ll_round round = {ll_add(since(asking, reuse, last), reuse->bytes), 0};
     if (last && level->cache.corunners_Bps > 0)
         round.corunners =
             level->cache.corunners_Bps * fmax(0, begun_s(asking, reuse->op) - begun_s(asking, last->op));
@@ -153,6 +160,8 @@ struct met {
 struct ll_history {
     const struct ll_residency *residency;
     const struct ll_machine *machine;
+    uint32_t shared;                /* shared_levels of the machine */
+    bool matters;                   /* what an op finds depends on more than reuse distances */
     struct met *met[LL_MAX_LEVELS]; /* by reuse; NULL: of this level there is no need to know */
     double let_in[LL_MAX_LEVELS];   /* bytes so far */
 };
@@ -194,7 +203,7 @@ static bool comes(const struct asking *asking, const struct ll_reuse *reuse)
 
 static void meet_all(struct ll_history *history, struct ll_so_far so_far, uint64_t begin, uint64_t end)
 {
-    const struct asking asking = {history->residency, history->machine, so_far};
+    const struct asking asking = {history->residency, history->machine, so_far, history->shared};
     for (uint64_t l = 0; l + 1 < history->machine->level_count; l++)
         for (uint64_t i = begin; history->met[l] && i < end; i++)
             if (comes(&asking, &history->residency->reuses[i]))
@@ -207,10 +216,13 @@ struct ll_history *ll_history_new(const struct ll_residency *residency, const st
     struct ll_history *history = ll_alloc(arena, 1, sizeof *history);
     if (!history)
         return NULL;
-    *history = (struct ll_history){.residency = residency, .machine = machine};
+    *history =
+        (struct ll_history){.residency = residency, .machine = machine, .shared = shared_levels(machine)};
     for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
-        if (!shared(machine, l) || !has_history(&machine->levels[l]))
+        history->matters |= machine->levels[l].cache.corunners_Bps > 0;
+        if (!(history->shared >> l & 1) || !has_history(&machine->levels[l]))
             continue;
+        history->matters = true;
         history->met[l] = ll_alloc(arena, residency->first[end], sizeof *history->met[l]);
         if (!history->met[l])
             return NULL;
@@ -219,9 +231,15 @@ struct ll_history *ll_history_new(const struct ll_residency *residency, const st
     return history;
 }
 
+bool ll_history_matters(const struct ll_history *history)
+{
+    return history->matters;
+}
+
 void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so_far)
 {
-    meet_all(history, so_far, history->residency->first[op], history->residency->first[op + 1]);
+    if (history->matters)
+        meet_all(history, so_far, history->residency->first[op], history->residency->first[op + 1]);
 }
 
 /* --- what ops find --- */
@@ -253,36 +271,36 @@ static bool is_held(const struct asking *asking, const struct ll_reuse *reuse, c
     return held;
 }
 
-/* Of what passes between level `to` and those further in, what passes through registers or is kept there. */
-static double kept_bytes(const struct asking *asking, uint32_t op, uint64_t held, uint64_t to)
+/* Adds what of a use need not pass between each level and those further in: what passes through registers
+ * (`fused`), or what one of those levels keeps. */
+static void add_kept(const struct asking *asking, const struct ll_reuse *reuse, bool fused,
+                     double saved_bytes[LL_MAX_LEVELS])
 {
-    double kept = 0;
-    uint64_t first = asking->residency->first[op];
-    for (uint64_t i = first; i < asking->residency->first[op + 1]; i++) {
-        const struct ll_reuse *reuse = &asking->residency->reuses[i];
-        if (!ll_level_holds(&asking->machine->levels[to], reuse->operand))
-            continue;
-        double most = i - first < 64 && (held >> (i - first) & 1) ? (double)reuse->bytes : 0;
-        for (uint64_t l = 0; !reuse->by_host && most < (double)reuse->bytes && l < to; l++)
-            if (shared(asking->machine, l) && is_held(asking, reuse, &asking->machine->levels[l]))
-                most = fmax(most, kept_of(asking, reuse, l));
-        kept += most;
+    double bytes = (double)reuse->bytes, most = fused ? bytes : 0;
+    uint64_t count = asking->machine->level_count;
+    for (uint64_t l = 0; l < count; l++) {
+        const struct ll_level *level = &asking->machine->levels[l];
+        if (ll_level_holds(level, reuse->operand))
+            saved_bytes[l] += most;
+        if (l + 1 < count && !reuse->by_host && most < bytes && (asking->shared >> l & 1) &&
+            is_held(asking, reuse, level))
+            most = fmax(most, kept_of(asking, reuse, l));
     }
-    return kept;
 }
+
+enum { MOST_USES = 8 }; /* that are looked at to find who has copies of bytes */
 
 /* Of the bytes that a use overwrites, those that the level has and that every unit has read since they were
  * written last. */
 static double shared_by_all(const struct asking *asking, const struct ll_reuse *reuse,
                             const struct ll_level *level)
 {
-    enum { MOST_USES = 8 };
     uint64_t bytes = reuse->bytes;
     struct ll_round round = {bytes, 0};
     double shared = 0;
     for (int use = 0; use < MOST_USES; use++) {
         const struct ll_reuse *last = before(asking, reuse);
-        round.bytes = ll_add(round.bytes, since(asking, reuse));
+        round.bytes = ll_add(round.bytes, since(asking, reuse, last));
         if (!last || !ll_fits(round.bytes) || last->written)
             break;
         if (last->everywhere)
@@ -308,16 +326,78 @@ static double shared_bytes(const struct asking *asking, uint32_t op, const struc
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found)
 {
-    const struct asking asking = {residency, machine, so_far};
+    enum { HELD_BITS = 64 };
+    uint32_t shared = so_far.history ? so_far.history->shared : shared_levels(machine);
+    const struct asking asking = {residency, machine, so_far, shared};
     double shared_inside = 0;
-    for (uint64_t l = 0; l < LL_MAX_LEVELS; l++)
-        found->saved_bytes[l] = found->shared_bytes[l] = 0;
-    for (uint64_t l = 0; l < machine->level_count; l++) {
-        found->saved_bytes[l] = kept_bytes(&asking, op, held, l);
-        if (l + 1 == machine->level_count || !shared(machine, l))
+    uint64_t first = residency->first[op];
+    *found = (struct ll_leftovers){0};
+    for (uint64_t i = first; i < residency->first[op + 1]; i++)
+        add_kept(&asking, &residency->reuses[i], i - first < HELD_BITS && (held >> (i - first) & 1),
+                 found->saved_bytes);
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
+        if (!(shared >> l & 1))
             continue;
         double shared_here = fmax(shared_inside, shared_bytes(&asking, op, &machine->levels[l]));
         found->shared_bytes[l] = shared_here - shared_inside;
         shared_inside = shared_here;
     }
+}
+
+/* --- ops that find the same --- */
+
+/* A hash of 128 bits, so that two ops that hash alike are alike. */
+static void mix(struct ll_reuse_hash *hash, uint64_t word)
+{
+    hash->half[0] = (hash->half[0] ^ word) * UINT64_C(0xFF51AFD7ED558CCD);
+    hash->half[0] ^= hash->half[0] >> 32;
+    hash->half[1] = (hash->half[1] + word) * UINT64_C(0xC4CEB9FE1A85EC53);
+    hash->half[1] ^= hash->half[1] >> 29;
+}
+
+/* All of a use but where it lies in the trace. */
+static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse)
+{
+    mix(hash, reuse->bytes);
+    mix(hash, (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 | (uint64_t)reuse->readers << 8 |
+                  (uint64_t)reuse->everywhere << 2 | (uint64_t)reuse->by_host << 1 | reuse->written);
+}
+
+/* Those that read the bytes since they were written, as far as shared_by_all looks. False: the host wrote
+ * some of them in between, which machines see in different ways. */
+static bool mix_readers(struct ll_reuse_hash *hash, const struct ll_reuse *reuses,
+                        const struct ll_reuse *reuse)
+{
+    bool all = true;
+    int use = 0;
+    for (bool written = false; all && !written && use < MOST_USES && reuse->before > 0; use++) {
+        reuse = &reuses[reuse->before - 1];
+        mix_use(hash, reuse);
+        mix(hash, reuse->since);
+        written = reuse->written;
+        all = reuse->arrived == 0;
+    }
+    mix(hash, (uint64_t)use);
+    return all;
+}
+
+bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct ll_reuse_hash *hash)
+{
+    bool same_everywhere = true;
+    for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
+        const struct ll_reuse *reuse = &residency->reuses[i];
+        mix_use(hash, reuse);
+        mix(hash, reuse->distance);
+        mix(hash, reuse->since);
+        mix(hash, (uint64_t)(reuse->arrived > 0) << 1 | (reuse->before > 0));
+        if (reuse->arrived > 0) {
+            mix(hash, reuse->since_arrival);
+            mix_use(hash, &residency->reuses[reuse->arrived - 1]);
+        }
+        if (reuse->before > 0)
+            mix_use(hash, &residency->reuses[reuse->before - 1]);
+        if (reuse->written && !reuse->by_host)
+            same_everywhere &= reuse->arrived == 0 && mix_readers(hash, residency->reuses, reuse);
+    }
+    return same_everywhere;
 }

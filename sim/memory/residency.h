@@ -121,6 +121,10 @@ struct ll_so_far {
     const struct ll_history *history; /* NULL: caches that would need it are empty */
 };
 
+/* Whether what ops find depends on what caches have met, or on time, and not on reuse distances alone: a cache
+ * replaces at random, lets in but a share, or is shared with other programs. Pure. */
+bool ll_history_matters(const struct ll_history *history);
+
 /* The next op: they are added one after the other, from `first` on. So far it and those before it began. */
 void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so_far);
 
@@ -136,6 +140,15 @@ void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so
  * includes this op. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
                         uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found);
+
+/* Starts as what else tells ops apart. */
+struct ll_reuse_hash {
+    uint64_t half[2];
+};
+
+/* Adds all that decides what ll_residency_saved finds for this op, other than `held`, on machines whose
+ * history does not matter: ops of equal hash find the same there. False where no hash tells that. Pure. */
+bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct ll_reuse_hash *hash);
 
 /* What comes between two uses of the same bytes. */
 struct ll_round {

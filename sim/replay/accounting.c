@@ -113,19 +113,28 @@ static double host_bytes(const struct ll_work *work)
     return work->kind == LL_WORK_SWAP ? (double)ll_max(work->a_bytes, work->c_bytes) : 0;
 }
 
-/* Arithmetic, and bytes of the host, of all replayed steps together. */
-static void sum_ops(struct ll_result *result, const bool *idle)
+/* Arithmetic, and bytes of the host, of all replayed steps together. Ops of a form mostly go the same way, so
+ * the energy of the latest of each form is kept. False when memory ran out. */
+static bool sum_ops(struct ll_result *result, const bool *idle)
 {
     const struct ll_prepared *prepared = result->prepared;
-    const struct ll_machine *machine = result->machine;
-    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+    struct latest {
+        const struct ll_cost *cost;
+        double compute_j;
+    } *latest = calloc(prepared->trace->form_count + 1, sizeof *latest);
+    for (uint32_t seq = prepared->first_op; latest && seq < prepared->end_op; seq++) {
         uint32_t form = prepared->trace->ops[seq].form;
         const struct ll_work *work = &prepared->works[form];
+        const struct ll_cost *cost = ll_replay_cost(result, seq);
         if (idle && idle[form])
             continue;
-        result->energy.compute_j += ll_cost_compute_j(machine, work, ll_replay_cost(result, seq));
+        if (latest[form].cost != cost)
+            latest[form] = (struct latest){cost, ll_cost_compute_j(result->machine, work, cost)};
+        result->energy.compute_j += latest[form].compute_j;
         result->host_bytes += host_bytes(work);
     }
+    free(latest);
+    return latest != NULL;
 }
 
 /* Of what an op moves out of a level and back, each operand's bytes; of other work than products, what it
@@ -145,29 +154,46 @@ static void split_bytes(const struct ll_level *level, const struct ll_work *work
     of[LL_OPERAND_C] = written * each;
 }
 
-void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
-                       const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS])
+static void add_access(struct ll_tally *tally, uint64_t level, double bytes)
 {
-    if (machine->energy_given)
-        accessed_bytes[machine->level_count - 1] += host_bytes(work);
-    for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
+    tally->accesses[tally->access_count++] = (struct ll_access){(uint32_t)level, bytes};
+}
+
+static void tally_accesses(const struct ll_machine *machine, const struct ll_work *work,
+                           const struct ll_op_detail *detail, struct ll_tally *tally)
+{
+    add_access(tally, machine->level_count - 1, host_bytes(work));
+    for (uint64_t l = 0; l < machine->level_count; l++) {
         double of[LL_OPERAND_COUNT];
-        accessed_bytes[l] += detail->traffic_bytes[l];
+        add_access(tally, l, detail->traffic_bytes[l]);
         split_bytes(&machine->levels[l], work, detail, l, of);
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
             int inside = ll_catcher(machine, l, i);
-            if (inside != LL_CATCHER_UNIT)
-                accessed_bytes[inside] += of[i];
+            if (inside != LL_CATCHER_UNIT && of[i] != 0)
+                add_access(tally, (uint64_t)inside, of[i]);
         }
     }
 }
 
-/* Fills the parts of a step and returns their sum. */
-static double sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
+void ll_tally_op(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost,
+                 const struct ll_op_detail *detail, struct ll_tally *tally)
+{
+    memcpy(tally->traffic_bytes, detail->traffic_bytes, machine->level_count * sizeof *tally->traffic_bytes);
+    tally->peak_s = cost->unit == LL_NO_UNIT
+                        ? 0
+                        : detail->utilization * detail->compute_cycles / machine->units[cost->unit].clock_hz;
+    tally->access_count = 0;
+    if (machine->energy_given)
+        tally_accesses(machine, work, detail, tally);
+}
+
+/* Fills the parts of a step and their sum. False when memory ran out. */
+static bool sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
 {
     struct ll_energy_parts *parts = &result->energy;
     double steps = (double)result->prepared->steps;
-    sum_ops(result, idle);
+    if (!sum_ops(result, idle))
+        return false;
     parts->compute_j /= steps;
     result->host_bytes /= steps;
     parts->host_j = result->host_bytes * result->machine->energy.host_j_per_byte;
@@ -175,14 +201,15 @@ static double sum_energy(struct ll_result *result, const bool *idle, const doubl
     for (uint64_t l = 0; l < result->machine->level_count; l++)
         parts->level_j[l] = accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
-    return ll_energy_sum(parts);
+    result->energy_j = ll_energy_sum(parts);
+    return true;
 }
 
-void ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
+bool ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
 {
-    const struct ll_machine *machine = result->machine;
-    result->area_m2 = ll_machine_area_m2(machine);
-    result->energy_j = machine->energy_given ? sum_energy(result, idle, accessed_bytes) : NAN;
+    result->area_m2 = ll_machine_area_m2(result->machine);
+    result->energy_j = NAN;
+    return !result->machine->energy_given || sum_energy(result, idle, accessed_bytes);
 }
 
 /* Ops summed by their kind. */
@@ -215,24 +242,24 @@ static double level_Bps(const struct ll_machine *machine, uint64_t l)
 
 /* What an op got of the resource that bound it: bytes, or operations. */
 static double amount_of(const struct ll_form *form, const struct ll_op_result *op,
-                        const struct ll_op_detail *detail)
+                        const struct ll_tally *tally)
 {
     if (op->bound >= LL_BOUND_LEVEL)
-        return detail->traffic_bytes[op->bound - LL_BOUND_LEVEL];
+        return tally->traffic_bytes[op->bound - LL_BOUND_LEVEL];
     bool moves = op->bound == LL_BOUND_HOST || op->bound == LL_BOUND_NETWORK;
     return moves ? (double)form->bytes_read + (double)form->bytes_written : (double)form->flops;
 }
 
 /* How long that would have taken at the resource's peak, 0 where it has none. */
 static double at_peak_s(const struct ll_machine *machine, const struct ll_op_result *op,
-                        const struct ll_op_detail *detail)
+                        const struct ll_tally *tally)
 {
-    if (op->bound == LL_BOUND_COMPUTE && op->unit != LL_NO_UNIT)
-        return detail->utilization * detail->compute_cycles / machine->units[op->unit].clock_hz;
+    if (op->bound == LL_BOUND_COMPUTE)
+        return tally->peak_s;
     if (op->bound < LL_BOUND_LEVEL)
         return 0;
     uint32_t l = op->bound - LL_BOUND_LEVEL;
-    return detail->traffic_bytes[l] / level_Bps(machine, l);
+    return tally->traffic_bytes[l] / level_Bps(machine, l);
 }
 
 static int by_time(const void *left, const void *right)
@@ -244,7 +271,7 @@ static int by_time(const void *left, const void *right)
 }
 
 void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
-                      const struct ll_op_detail *detail)
+                      const struct ll_tally *tally)
 {
     const struct ll_trace *trace = result->prepared->trace;
     const struct ll_form *form = &trace->forms[trace->ops[seq].form];
@@ -264,8 +291,8 @@ void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result,
     kind->flops += (double)form->flops;
     kind->bytes += (double)form->bytes_read + (double)form->bytes_written;
     sum->bound_s[op->bound] += op->time_s;
-    sum->amount[op->bound] += amount_of(form, op, detail);
-    sum->peak_s[op->bound] += at_peak_s(result->machine, op, detail);
+    sum->amount[op->bound] += amount_of(form, op, tally);
+    sum->peak_s[op->bound] += at_peak_s(result->machine, op, tally);
 }
 
 static void finish_kind(struct ll_kind_result *kind, const struct kind_sum *sum, double per_step)

@@ -4,7 +4,9 @@
  * The first section is the time of a single op, alone and beside communication. The second walks the ops in
  * recorded order. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/memory/footprint.h"
 #include "sim/replay/remembered.h"
@@ -55,12 +57,14 @@ static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, stru
     timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
-/* An op that is joined to the one before it leaves no gap. */
-static struct ll_cost cost_here(const struct ll_cost *cost, bool follows)
+/* An op that is joined to the one before it leaves no gap: its cost, in `room` where it differs. */
+static const struct ll_cost *cost_here(const struct ll_cost *cost, bool follows, struct ll_cost *room)
 {
-    struct ll_cost here = *cost;
-    here.gap_s = follows ? 0 : cost->gap_s;
-    return here;
+    if (!follows || cost->gap_s == 0)
+        return cost;
+    *room = *cost;
+    room->gap_s = 0;
+    return room;
 }
 
 /* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. */
@@ -69,8 +73,8 @@ void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *mac
                 struct ll_explain *why)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
-    struct ll_cost whole = cost_here(cost, follows);
-    ll_cost_time(machine, &whole, found, timing, why);
+    struct ll_cost room;
+    ll_cost_time(machine, cost_here(cost, follows, &room), found, timing, why);
     if (follows) {
         timing->overhead_s = timing->behind_s = timing->more_s = 0;
         ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
@@ -99,8 +103,9 @@ static double without_units_s(const struct ll_slowed *slowed, const struct ll_ne
                               struct ll_explain *why)
 {
     bool follows = ll_fused_as(slowed->prepared, slowed->machine->software.fusion, slowed->seq).follows;
-    struct ll_cost less = cost_here(slowed->cost, follows);
+    struct ll_cost less = *slowed->cost;
     struct ll_timing timing;
+    less.gap_s = follows ? 0 : less.gap_s;
     double left = 1 - level->units_taken;
     less.compute_s /= left;
     less.compute_first_s /= left;
@@ -197,12 +202,23 @@ enum stream {
     STREAM_COUNT = STREAM_NETWORK + LL_MAX_LINKS
 };
 
+/* An op by itself, whenever it starts. */
+struct alone {
+    struct ll_leftovers found;       /* of the ops before it */
+    const struct ll_cost *ways;      /* `ways` of the first of them */
+    struct ll_timing *timings;       /* by way: on an empty stream */
+    const struct ll_tally **tallies; /* by way; NULL until one is asked for */
+};
+
 struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     const struct ll_among *among;
     struct ll_forms forms;
-    struct ll_arena *arena;
+    struct ll_arena *arena, *scratch;
+    struct alone **repeats; /* by prepared->repeats, NULL before the first; NULL: ops do not repeat here */
+    struct alone once;      /* of an op that does not repeat; room for all of its ways */
+    struct ll_tally tally;
     struct ll_op_result *ops;
     const struct ll_cost **costs; /* by op */
     struct ll_op_parts *parts;
@@ -210,7 +226,7 @@ struct run {
     struct ll_history *history;
     struct ll_so_far so_far; /* of both */
     double stream_end_s[STREAM_COUNT];
-    double accessed_bytes[LL_MAX_LEVELS]; /* ll_count_accesses, of all that has been placed */
+    double accessed_bytes[LL_MAX_LEVELS]; /* of all that has been placed */
     double end_s;                         /* of all that has been placed */
     double active_s, starting_s;        /* all that the device works, all that the software takes to start */
     double started_s;                   /* when the software has started the last op */
@@ -388,6 +404,63 @@ static void fill_detail(const struct ll_machine *machine, const struct ll_cost *
             detail->operand_bytes[l][i] = share * cost->level_of[l][i];
     }
     detail->traffic_bytes[machine->level_count - 1] += cost->apart_bytes;
+    detail->price = NULL;
+}
+
+/* Room for all ways; false when memory ran out. */
+static bool make_alone(struct alone *alone, uint32_t ways, struct ll_arena *arena)
+{
+    alone->timings = ll_alloc(arena, ways, sizeof *alone->timings);
+    alone->tallies = ll_alloc(arena, ways, sizeof *alone->tallies);
+    return alone->timings && alone->tallies;
+}
+
+/* Asks the machine what an op finds and takes. False when memory ran out. */
+static bool find_alone(struct run *run, uint32_t seq, struct alone *alone)
+{
+    const struct ll_prepared *prepared = run->prepared;
+    ll_save_traffic(prepared, run->machine, seq, run->so_far, &alone->found);
+    alone->ways = ll_forms_ways(&run->forms, prepared->trace->ops[seq].form, &alone->found, run->arena);
+    if (!alone->ways || (!alone->timings && !make_alone(alone, alone->ways->ways, run->scratch)))
+        return false;
+    for (uint32_t i = 0; i < alone->ways->ways; i++) {
+        ll_time_op(prepared, run->machine, seq, &alone->ways[i], &alone->found, &alone->timings[i], NULL);
+        alone->tallies[i] = NULL;
+    }
+    return true;
+}
+
+/* The op by itself, remembered where it repeats. NULL when memory ran out. */
+static struct alone *alone_of(struct run *run, uint32_t seq)
+{
+    uint32_t repeat = run->repeats ? run->prepared->repeats[seq - run->prepared->first_op] : LL_NONE;
+    if (repeat == LL_NONE)
+        return find_alone(run, seq, &run->once) ? &run->once : NULL;
+    if (!run->repeats[repeat]) {
+        struct alone *alone = ll_alloc(run->scratch, 1, sizeof *alone);
+        if (!alone || !find_alone(run, seq, alone))
+            return NULL;
+        run->repeats[repeat] = alone;
+    }
+    return run->repeats[repeat];
+}
+
+/* What the op adds to sums, done this way. NULL when memory ran out. */
+static const struct ll_tally *tally_of(struct run *run, uint32_t seq, struct alone *alone, uint32_t way)
+{
+    const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].form];
+    struct ll_op_detail detail;
+    if (alone->tallies[way])
+        return alone->tallies[way];
+    fill_detail(run->machine, &alone->ways[way], &alone->found, 0, &detail);
+    ll_tally_op(run->machine, work, &alone->ways[way], &detail, &run->tally);
+    if (alone == &run->once)
+        return &run->tally;
+    size_t bytes = offsetof(struct ll_tally, accesses) + run->tally.access_count * sizeof(struct ll_access);
+    void *kept = ll_alloc(run->scratch, 1, bytes);
+    if (kept)
+        alone->tallies[way] = memcpy(kept, &run->tally, bytes);
+    return kept;
 }
 
 static enum stream stream_of(const struct ll_work *work)
@@ -404,13 +477,13 @@ static void run_idle(struct run *run, uint32_t seq)
 }
 
 /* An op on the device's stream that could begin at start_s, in one of its ways. */
-static struct tried try_way(struct run *run, uint32_t seq, const struct ll_cost *cost,
-                            const struct ll_leftovers *found, double start_s)
+static struct tried try_way(struct run *run, uint32_t seq, const struct alone *alone, uint32_t way,
+                            double start_s)
 {
-    struct tried tried = {.cost = cost};
-    ll_time_op(run->prepared, run->machine, seq, cost, found, &tried.timing, NULL);
+    struct tried tried = {.cost = &alone->ways[way], .timing = alone->timings[way]};
     tried.late_s = late_s(run, start_s, &tried.timing);
-    const struct ll_slowed slowed = {run->prepared, run->machine, seq, cost, found, tried.timing.time_s};
+    const struct ll_slowed slowed = {run->prepared, run->machine,  seq,
+                                     tried.cost,    &alone->found, tried.timing.time_s};
     if (!run->among->apart)
         slow_down(run, &slowed, start_s, &tried);
     return tried;
@@ -429,44 +502,40 @@ static bool is_better(const struct run *run, uint32_t seq, const struct ll_lefto
 }
 
 /* The best way, here and now: that which ends first, or what else the software wants. */
-static struct tried best_way(struct run *run, uint32_t seq, const struct ll_cost *ways,
-                             const struct ll_leftovers *found, double start_s)
+static struct tried best_way(struct run *run, uint32_t seq, const struct alone *alone, double start_s)
 {
-    struct tried best = try_way(run, seq, ways, found, start_s);
-    for (uint32_t i = 1; i < ways->ways; i++) {
-        struct tried other = try_way(run, seq, &ways[i], found, start_s);
-        best = is_better(run, seq, found, &other, &best) ? other : best;
+    struct tried best = try_way(run, seq, alone, 0, start_s);
+    for (uint32_t i = 1; i < alone->ways->ways; i++) {
+        struct tried other = try_way(run, seq, alone, i, start_s);
+        best = is_better(run, seq, &alone->found, &other, &best) ? other : best;
     }
     return best;
 }
 
-/* False when memory ran out. */
-static bool run_on_device(struct run *run, uint32_t seq, struct ll_op_detail *detail)
+/* NULL when memory ran out. */
+static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 {
     const struct ll_prepared *prepared = run->prepared;
     uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
     enum stream stream = stream_of(&prepared->works[form]);
-    struct ll_leftovers found;
-    ll_save_traffic(prepared, run->machine, seq, run->so_far, &found);
-    const struct ll_cost *ways = ll_forms_ways(&run->forms, form, &found, run->arena);
-    struct tried tried = {.cost = ways};
+    struct alone *alone = alone_of(run, seq);
+    if (!alone)
+        return NULL;
+    struct tried tried = {.cost = alone->ways};
     double begin_s = start_s(run, seq, 1u << stream);
-    if (!ways)
-        return false;
     if (stream == STREAM_DEVICE) {
         queue_op(run, seq);
         run->ops[i].lead_s = begin_s - run->started_s;
-        tried = best_way(run, seq, ways, &found, begin_s);
+        tried = best_way(run, seq, alone, begin_s);
         run->started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
     } else {
-        ll_time_op(prepared, run->machine, seq, ways, &found, &tried.timing, NULL);
+        tried.timing = alone->timings[0];
         tried.timing.overhead_s = tried.timing.behind_s = 0;
     }
     run->ops[i].unit = tried.cost->unit;
     run->ops[i].bound = tried.timing.bound;
     place_op(run, seq, 1u << stream, begin_s, &tried);
-    fill_detail(run->machine, tried.cost, &found, run->ops[i].time_s, detail);
-    return true;
+    return tally_of(run, seq, alone, (uint32_t)(tried.cost - alone->ways));
 }
 
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
@@ -497,31 +566,59 @@ struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t form)
     return ll_cost_bounds(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form]);
 }
 
-static bool make_room(struct run *run, struct ll_arena *arena, struct ll_arena *scratch)
+/* Ops repeat where nothing but reuse distances tells what they find, and how long they take. */
+static bool ops_repeat(const struct run *run)
 {
-    uint64_t ops = run->prepared->end_op - run->prepared->first_op;
-    run->ops = ll_alloc(arena, ops, sizeof *run->ops);
-    run->costs = ll_alloc(arena, ops, sizeof *run->costs);
-    run->begun_s = ll_alloc(arena, ops, sizeof *run->begun_s);
-    run->history = ll_history_new(run->prepared->residency, run->machine, run->prepared->first_op,
-                                  run->prepared->end_op, arena);
-    run->so_far = (struct ll_so_far){run->begun_s, run->prepared->first_op, run->history};
-    run->parts = ll_alloc(scratch, ops, sizeof *run->parts);
-    run->queued = ll_alloc(scratch, ops, sizeof *run->queued);
+    return run->prepared->repeat_count > 0 && !run->prepared->as_recorded &&
+           !ll_history_matters(run->history);
+}
+
+/* The costs of all forms are there. False when memory ran out. */
+static bool make_room(struct run *run)
+{
+    const struct ll_prepared *prepared = run->prepared;
+    uint64_t ops = prepared->end_op - prepared->first_op;
+    uint32_t most_ways = 1;
+    for (uint64_t form = 0; form < prepared->trace->form_count; form++)
+        if (run->forms.ways[form] && run->forms.ways[form]->ways > most_ways)
+            most_ways = run->forms.ways[form]->ways;
+    run->ops = ll_alloc(run->arena, ops, sizeof *run->ops);
+    run->costs = ll_alloc(run->arena, ops, sizeof *run->costs);
+    run->begun_s = ll_alloc(run->arena, ops, sizeof *run->begun_s);
+    run->history =
+        ll_history_new(prepared->residency, run->machine, prepared->first_op, prepared->end_op, run->arena);
+    run->so_far = (struct ll_so_far){run->begun_s, prepared->first_op, run->history};
+    run->parts = ll_alloc(run->scratch, ops, sizeof *run->parts);
+    run->queued = ll_alloc(run->scratch, ops, sizeof *run->queued);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
-    return run->ops && run->costs && run->begun_s && run->history && run->parts && run->queued;
+    if (!run->ops || !run->costs || !run->begun_s || !run->history || !run->parts || !run->queued ||
+        !make_alone(&run->once, most_ways, run->scratch))
+        return false;
+    if (!ops_repeat(run))
+        return true;
+    run->repeats = ll_alloc(run->scratch, prepared->repeat_count, sizeof(struct alone *));
+    return run->repeats != NULL;
+}
+
+/* Adds what an op moves to the sums of all. */
+static void count(struct run *run, const struct ll_tally *tally, struct ll_result *result)
+{
+    for (uint64_t l = 0; l < run->machine->level_count; l++)
+        result->level_bytes[l] += tally->traffic_bytes[l];
+    for (uint32_t i = 0; i < tally->access_count; i++)
+        run->accessed_bytes[tally->accesses[i].level] += tally->accesses[i].bytes;
 }
 
 /* False when memory ran out. */
 static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
+    static const struct ll_tally nothing;
     const struct ll_prepared *prepared = run->prepared;
-    bool done = true;
-    for (uint32_t seq = prepared->first_op; seq < prepared->end_op && done; seq++) {
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         uint32_t form = prepared->trace->ops[seq].form;
         uint64_t kind = prepared->works[form].kind;
-        struct ll_op_detail detail = {0};
+        const struct ll_tally *tally = &nothing;
         run->begun_s[seq - prepared->first_op] = run->active_s;
         ll_history_add(run->history, seq, run->so_far);
         if (ll_form_is_idle(run->among, form)) {
@@ -532,14 +629,12 @@ static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
             run_wait(run, seq);
         else if (kind == LL_WORK_COLLECTIVE)
             run_exchange(run, seq);
-        else
-            done = run_on_device(run, seq, &detail);
-        for (uint64_t l = 0; l < run->machine->level_count; l++)
-            result->level_bytes[l] += detail.traffic_bytes[l];
-        ll_count_accesses(run->machine, &prepared->works[form], &detail, run->accessed_bytes);
-        ll_kind_sums_add(kinds, result, seq, &detail);
+        else if (!(tally = run_on_device(run, seq)))
+            return false;
+        count(run, tally, result);
+        ll_kind_sums_add(kinds, result, seq, tally);
     }
-    return done;
+    return true;
 }
 
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
@@ -552,10 +647,7 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
         result->level_bytes[l] /= steps;
     ll_find_bottlenecks(result, run->parts, behind_s);
     ll_kind_sums_end(kinds, result);
-    if (!ll_find_exposure(result))
-        return false;
-    ll_sum_energy(result, run->among->idle, run->accessed_bytes);
-    return true;
+    return ll_find_exposure(result) && ll_sum_energy(result, run->among->idle, run->accessed_bytes);
 }
 
 /* NULL when memory ran out. */
@@ -573,8 +665,8 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
     const struct ll_footprint *footprint = footprint_of(run, arena);
-    bool done = result && kinds && footprint && make_room(run, arena, &scratch) &&
-                ll_forms_cost(&run->forms, arena, diags);
+    run->scratch = &scratch;
+    bool done = result && kinds && footprint && ll_forms_cost(&run->forms, arena, diags) && make_room(run);
     if (done) {
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,

@@ -84,6 +84,49 @@ static void count(struct ll_prepared *prepared)
             prepared->dtype = (enum ll_dtype)i;
 }
 
+/* A number for the op's work, fusion and reuse of bytes, LL_NO_ID where memory ran out. */
+static uint32_t number_of(const struct ll_prepared *prepared, uint32_t seq, struct ll_map *numbers)
+{
+    struct { /* without gaps */
+        uint64_t work, follows, held[LL_FUSION_COUNT];
+        struct ll_reuse_hash reuse;
+    } key = {.work = prepared->same[prepared->trace->ops[seq].form]};
+    for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
+        struct ll_fused fused = ll_fused_as(prepared, f, seq);
+        key.follows |= (uint64_t)fused.follows << f;
+        key.held[f] = fused.held;
+    }
+    if (!ll_residency_hash(prepared->residency, seq, &key.reuse))
+        key.reuse = (struct ll_reuse_hash){{seq, LL_NO_ID}}; /* the op's own: there is no second one */
+    return ll_map_intern(numbers, &key, sizeof key, NULL);
+}
+
+/* Ops that are the same on most machines. False when memory ran out. */
+static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const uint32_t count = prepared->end_op - prepared->first_op;
+    struct ll_arena scratch = {0};
+    struct ll_map numbers = {0};
+    uint32_t *repeats = ll_alloc(arena, count, sizeof *repeats);
+    uint32_t *seen =
+        ll_alloc(&scratch, count, sizeof *seen); /* by number: how often, then the repeat's number */
+    bool right = repeats && seen;
+    for (uint32_t i = 0; right && i < count; i++) {
+        repeats[i] = number_of(prepared, prepared->first_op + i, &numbers);
+        right = repeats[i] != LL_NO_ID;
+        if (right)
+            seen[repeats[i]]++;
+    }
+    for (uint32_t i = 0; right && i < numbers.count; i++)
+        seen[i] = seen[i] > 1 ? prepared->repeat_count++ : LL_NONE;
+    for (uint32_t i = 0; right && i < count; i++)
+        repeats[i] = seen[repeats[i]];
+    ll_map_release(&numbers);
+    ll_arena_release(&scratch);
+    prepared->repeats = repeats;
+    return right;
+}
+
 static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                           struct ll_arena *arena);
 
@@ -111,7 +154,7 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
         prepared->fused[f] = find_fusion(prepared, f, arena);
         whole = whole && prepared->fused[f];
     }
-    return whole ? prepared : NULL;
+    return whole && find_repeats(prepared, arena) ? prepared : NULL;
 }
 
 const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,

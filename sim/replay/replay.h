@@ -36,6 +36,11 @@ struct ll_prepared {
     const struct ll_fused *fused[LL_FUSION_COUNT]; /* by op; NULL without fusion */
     const struct ll_work *works;                   /* by form */
     const uint32_t *same; /* by form: the first of the same kind and work, for what it costs */
+    /* By op, from first_op on: a number that ops share which are the same on every machine whose caches keep no
+     * history (ll_history_matters): the same work and fusion, and the same reuse of bytes. LL_NONE: of this op
+     * there is no second one. Numbers are below repeat_count. */
+    const uint32_t *repeats;
+    uint32_t repeat_count;
     double flops, bytes;  /* algorithmic, a step */
     enum ll_dtype dtype;  /* of most FLOPs */
     bool as_recorded;     /* ops that have a recorded time take that, whatever the machine */

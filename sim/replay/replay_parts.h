@@ -59,20 +59,33 @@ bool ll_find_exposure(struct ll_result *result);
 void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
                    const struct ll_price *price, struct ll_explain *why);
 
-/* Adds the bytes that an op reads out of each level or writes into it, whether it moves them further in or
- * fills it with them, from the host or further out. Of a machine whose energy nobody described, none. */
-void ll_count_accesses(const struct ll_machine *machine, const struct ll_work *work,
-                       const struct ll_op_detail *detail, double accessed_bytes[LL_MAX_LEVELS]);
+/* What an op adds to the sums of a replay, done in one of its ways. */
+struct ll_tally {
+    double traffic_bytes[LL_MAX_LEVELS]; /* out of each level, as in ll_op_detail */
+    double peak_s; /* what computing would take at the unit's peak; 0 of what needs no unit */
+    /* Bytes that it reads out of a level or writes into it, whether it moves them further in or fills it with
+     * them, from the host or further out; in the order in which they are added up. Of a machine whose energy
+     * nobody described, none. */
+    uint32_t access_count;
+    struct ll_access {
+        uint32_t level;
+        double bytes;
+    } accesses[1 + LL_MAX_LEVELS * (1 + LL_OPERAND_COUNT)];
+};
+
+/* All of a tally; detail->price is not asked. */
+void ll_tally_op(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost,
+                 const struct ll_op_detail *detail, struct ll_tally *tally);
 
 /* Fills energy_j and area_m2, when times and network are there; accessed_bytes: of all ops. idle, by form:
- * such ops take none; NULL: all do. */
-void ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes);
+ * such ops take none; NULL: all do. False when memory ran out. */
+bool ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes);
 
 /* Op kinds, summed op by op while these are replayed. In the arena of the first call. */
 struct ll_kind_sums;
 struct ll_kind_sums *ll_kind_sums_new(struct ll_arena *arena);
 void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
-                      const struct ll_op_detail *detail);
+                      const struct ll_tally *tally);
 
 /* Fills kinds. */
 void ll_kind_sums_end(struct ll_kind_sums *sums, struct ll_result *result);
