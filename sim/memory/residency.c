@@ -49,6 +49,8 @@ struct remains {
 
 struct walk {
     const struct ll_trace *trace;
+    uint64_t *desc_bytes; /* by tensor descriptor: what a tensor takes */
+    uint8_t *by_all;      /* by form: read_by_all */
     struct track *tracks; /* by storage */
     uint64_t *line;       /* Fenwick tree over places 1..count */
     uint64_t count, place;
@@ -252,15 +254,15 @@ struct moved {
     uint64_t bytes, rest;
 };
 
-static uint64_t tensor_bytes(const struct ll_trace *trace, uint32_t tensor)
+static uint64_t tensor_bytes(const struct walk *walk, uint32_t tensor)
 {
-    return ll_size_bytes(&trace->descs[trace->tensors[tensor].desc].shape);
+    return walk->desc_bytes[walk->trace->tensors[tensor].desc];
 }
 
 /* Takes out of the rest what is moved whole. */
-static void take_whole(const struct ll_trace *trace, uint32_t tensor, struct moved *moved)
+static void take_whole(const struct walk *walk, uint32_t tensor, struct moved *moved)
 {
-    uint64_t bytes = tensor_bytes(trace, tensor);
+    uint64_t bytes = tensor_bytes(walk, tensor);
     if (bytes <= moved->bytes)
         moved->rest = ll_sub(moved->rest, ll_min(moved->rest, bytes));
 }
@@ -269,7 +271,7 @@ static void take_whole(const struct ll_trace *trace, uint32_t tensor, struct mov
 static bool touches_whole(const struct walk *walk, uint32_t tensor, const struct moved *moved,
                           struct ll_reuse *reuse)
 {
-    uint64_t bytes = tensor_bytes(walk->trace, tensor);
+    uint64_t bytes = tensor_bytes(walk, tensor);
     bool whole = bytes <= moved->bytes;
     reuse->bytes = whole ? bytes : moved->rest;
     return whole;
@@ -349,7 +351,7 @@ static void arrive(struct walk *walk, uint32_t tensor, struct ll_reuse *reuse)
     struct track *track = &walk->tracks[trace->tensors[tensor].storage];
     bool fresh = track->place == 0;
     reuse->by_host = true;
-    reuse->bytes = tensor_bytes(trace, tensor);
+    reuse->bytes = tensor_bytes(walk, tensor);
     reuse->since = fresh ? track->inherited : bytes_after(walk, track->place);
     reuse->before = fresh ? track->heir_of : track->latest;
     forget(walk, track);
@@ -369,30 +371,15 @@ static bool is_product(const struct ll_op_view *view)
     return view->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind));
 }
 
-/* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the result's
- * longer side (sim/cost/gemm_work.c), of a convolution its filter, or both that a filter's gradient is made
- * of. */
-static unsigned read_by_all(const struct ll_op_view *view)
-{
-    enum { FIRST = 1, SECOND = 2 };
-    struct ll_work work;
-    if (!is_product(view) || !ll_op_lower(view, &work))
-        return 0;
-    if (work.kind == LL_WORK_CONV)
-        return work.conv.pass == LL_CONV_FILTER ? FIRST | SECOND : SECOND;
-    bool alone = work.kind == LL_WORK_GEMM && work.gemm.batch == 1;
-    return !alone ? 0 : work.gemm.m >= work.gemm.n ? SECOND : FIRST;
-}
-
 /* What every unit reads it reads again and again, until the op ends: behind the others. */
 static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuses)
 {
     const struct ll_trace *trace = walk->trace;
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    unsigned by_all = read_by_all(&form->view);
+    unsigned by_all = walk->by_all[trace->ops[op].form];
     struct moved moved = {form->bytes_read, form->bytes_read};
     for (uint32_t i = 0; i < form->view.input_count; i++)
-        take_whole(trace, ll_op_input(trace, op, i), &moved);
+        take_whole(walk, ll_op_input(trace, op, i), &moved);
     for (int last = 0; last < 2; last++)
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             bool everywhere = i < 2 && (by_all >> i & 1);
@@ -422,7 +409,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
     nothing.operand = LL_OPERAND_C;
     struct moved moved = {form->bytes_written, form->bytes_written};
     for (uint32_t i = 0; i < form->view.output_count; i++)
-        take_whole(trace, ll_op_output(trace, op, i), &moved);
+        take_whole(walk, ll_op_output(trace, op, i), &moved);
     for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         *reuse = nothing;
@@ -459,12 +446,40 @@ static void settle_all(struct walk *walk)
     }
 }
 
+/* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the result's
+ * longer side (sim/cost/gemm_work.c), of a convolution its filter, or both that a filter's gradient is made
+ * of. */
+static unsigned read_by_all(const struct ll_op_view *view)
+{
+    enum { FIRST = 1, SECOND = 2 };
+    struct ll_work work;
+    if (!is_product(view) || !ll_op_lower(view, &work))
+        return 0;
+    if (work.kind == LL_WORK_CONV)
+        return work.conv.pass == LL_CONV_FILTER ? FIRST | SECOND : SECOND;
+    bool alone = work.kind == LL_WORK_GEMM && work.gemm.batch == 1;
+    return !alone ? 0 : work.gemm.m >= work.gemm.n ? SECOND : FIRST;
+}
+
+/* What is known of tensors and ops by what they share. False when memory ran out. */
+static bool measure_forms(struct walk *walk)
+{
+    const struct ll_trace *trace = walk->trace;
+    walk->desc_bytes = calloc(trace->desc_count + 1, sizeof *walk->desc_bytes);
+    walk->by_all = calloc(trace->form_count + 1, sizeof *walk->by_all);
+    for (uint64_t i = 0; walk->desc_bytes && i < trace->desc_count; i++)
+        walk->desc_bytes[i] = ll_size_bytes(&trace->descs[i].shape);
+    for (uint64_t i = 0; walk->by_all && i < trace->form_count; i++)
+        walk->by_all[i] = (uint8_t)read_by_all(&trace->forms[i].view);
+    return walk->desc_bytes && walk->by_all;
+}
+
 static void measure_storages(struct walk *walk)
 {
     const struct ll_trace *trace = walk->trace;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
         struct track *track = &walk->tracks[trace->tensors[i].storage];
-        uint64_t bytes = tensor_bytes(trace, (uint32_t)i);
+        uint64_t bytes = tensor_bytes(walk, (uint32_t)i);
         track->size_bytes = ll_max(track->size_bytes, bytes);
         track->was_there |= trace->tensors[i].producer == LL_NONE;
     }
@@ -526,7 +541,8 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     walk.reuses = ll_alloc(arena, walk.count, sizeof *walk.reuses);
     walk.tracks = calloc(trace->storage_count + 1, sizeof *walk.tracks);
     walk.line = calloc(walk.count + 1, sizeof *walk.line);
-    bool ready = residency && walk.reuses && walk.tracks && walk.line && find_addresses(&walk, arena);
+    bool ready = residency && walk.reuses && walk.tracks && walk.line && measure_forms(&walk) &&
+                 find_addresses(&walk, arena);
     for (uint32_t i = 0; ready && i < trace->storage_count; i++)
         walk.tracks[i].inherited = LL_NO_FIT;
     if (ready) {
@@ -535,6 +551,8 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
         settle_all(&walk);
         *residency = (struct ll_residency){walk.first, walk.reuses};
     }
+    free(walk.desc_bytes);
+    free(walk.by_all);
     free(walk.tracks);
     free(walk.line);
     free(walk.remains);

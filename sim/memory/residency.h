@@ -121,8 +121,8 @@ struct ll_so_far {
     const struct ll_history *history; /* NULL: caches that would need it are empty */
 };
 
-/* Whether what ops find depends on what caches have met, or on time, and not on reuse distances alone: a cache
- * replaces at random, lets in but a share, or is shared with other programs. Pure. */
+/* Whether what ops find depends on what caches have met, or on time, and not on reuse distances alone: a
+ * cache replaces at random, lets in but a share, or is shared with other programs. Pure. */
 bool ll_history_matters(const struct ll_history *history);
 
 /* The next op: they are added one after the other, from `first` on. So far it and those before it began. */

@@ -170,9 +170,10 @@ static struct ll_sorted_block *open_block(struct ll_sorted *sorted, uint64_t at)
     if (!ll_grow(&sorted->blocks, &sorted->capacity, sorted->block_count + 1,
                  sizeof(struct ll_sorted_block *)))
         return NULL;
-    struct ll_sorted_block *block = calloc(1, sizeof *block);
+    struct ll_sorted_block *block = malloc(sizeof *block);
     if (!block)
         return NULL;
+    block->count = 0;
     memmove(sorted->blocks + at + 1, sorted->blocks + at,
             (sorted->block_count - at) * sizeof *sorted->blocks);
     sorted->blocks[at] = block;

@@ -74,17 +74,6 @@ double ll_trace_number(const struct ll_trace *trace, const char *key, double oth
     return number > 0 && isfinite(number) ? number : otherwise;
 }
 
-uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i)
-{
-    uint64_t link = trace->links[trace->ops[op].links].inputs[i];
-    return link & 1 ? (uint32_t)(link >> 1) : trace->ops[op].first_output - (uint32_t)(link >> 1);
-}
-
-uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
-{
-    return trace->ops[op].first_output + i;
-}
-
 /* Dependencies. A storage remembers its last writer and who has read it since: whoever overwrites it waits
  * for them all. A view takes over a storage without writing it. Of a recorded program more is known: which
  * bytes of a storage its ops touch. There the controls tell whom an overwriting op waits for, and two ops

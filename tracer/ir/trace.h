@@ -142,8 +142,16 @@ bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value);
 double ll_trace_number(const struct ll_trace *trace, const char *key, double otherwise);
 
 /* Tensor i of an op's inputs or outputs. */
-uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i);
-uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i);
+static inline uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i)
+{
+    uint64_t link = trace->links[trace->ops[op].links].inputs[i];
+    return link & 1 ? (uint32_t)(link >> 1) : trace->ops[op].first_output - (uint32_t)(link >> 1);
+}
+
+static inline uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
+{
+    return trace->ops[op].first_output + i;
+}
 
 /* The ops that op must wait for: producers of its inputs, its controls and, when it overwrites a storage, the
  * last one that wrote the storage and all that have read it since, as whatever tensor (what came before these
