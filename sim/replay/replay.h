@@ -41,9 +41,9 @@ struct ll_prepared {
      * there is no second one. Numbers are below repeat_count. */
     const uint32_t *repeats;
     uint32_t repeat_count;
-    double flops, bytes;  /* algorithmic, a step */
-    enum ll_dtype dtype;  /* of most FLOPs */
-    bool as_recorded;     /* ops that have a recorded time take that, whatever the machine */
+    double flops, bytes; /* algorithmic, a step */
+    enum ll_dtype dtype; /* of most FLOPs */
+    bool as_recorded;    /* ops that have a recorded time take that, whatever the machine */
 };
 
 /* Whether a stack of this fusion joins an element-wise op to what is right before it. Pure. */
