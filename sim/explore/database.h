@@ -166,6 +166,16 @@ const uint64_t *ll_variants_hashes(const struct ll_variants *variants);
  * a space with another one cannot be pruned. Steps that are spread over devices have no bound, nor have
  * traces of several ranks, and none of them is left out. */
 
+/* A file by its bytes, a model by its name and its settings: what it records follows from the code. Either
+ * with the types of numbers that it is taken to, and the zeros of its weights. */
+bool ll_workload_hash(const struct ll_space_workload *workload, uint64_t *hash);
+
+/* Whether some point of the front dominates the point whatever it is; the machine is that of the point. False
+ * where objectives have no bound. Thread-safe as long as nobody adds to the front. */
+bool ll_is_beaten(const struct ll_space *space, const struct ll_archive *front,
+                  const struct ll_variants *variants, const struct ll_machine *machine,
+                  const uint32_t *point);
+
 /* Whether all objectives of the space have a bound. */
 bool ll_has_bounds(const struct ll_space *space);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluating points. The first section has lower bounds on a design's results, by which a point is skipped
- * when the front already dominates the bounds of its objectives. In the second a worker thread sets a point's
- * values in its own copy of the machine, replays the workloads on it, and judges constraints and objectives.
- */
+/* Evaluating points. The first section records a workload for each combination of model parameters and plan.
+ * In the second a worker thread sets a point's values in its own copy of the machine, replays the workloads
+ * on it, and judges constraints and objectives. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,345 +15,362 @@
 #include "sim/explore/space.h"
 #include "sim/explore/sweep.h"
 #include "sim/machine/design.h"
+#include "sim/machine/node.h"
 #include "sim/parallel/parallel.h"
 #include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/json.h"
+#include "tracer/base/map.h"
+#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
-/* Bytes that must come from outside. An op moves each of its operands at least once, less what is still on
- * chip; and a memory of C bytes has nothing left of an operand whose reuse distance is C or more
- * (sim/memory/residency.h). So each operand gives an event: from its distance on, its bytes need not be
- * moved. Sorted by distance, with sums from the end, all capacities are one search away.
- *
- * A cache counts otherwise than a memory that software fills: it spares also what is written over what it
- * has, and what the host has just written into it. One that evicts by chance may have something of all that
- * was ever used. */
+/* A variant's index: the model axes of a point and then its plan axes are the digits, as all axes are those
+ * of a point. Recordings have an index of model axes alone, so that plans share them. */
 
-/* Rounding in sums of millions of terms, here and in the replay. */
-#define SLACK (1 - 1e-9)
+enum { MOST_OPS = 500000 }; /* of the recordings that are kept for batches to come: some 200 MB */
 
-struct event {
-    uint64_t distance;
-    double bytes; /* of this operand; of it and all farther ones once summed up */
+struct recording {
+    uint64_t index;
+    struct ll_trace *trace; /* NULL: the model cannot be recorded so */
+    const char *trouble;
+    struct ll_arena *arena; /* of the trouble and of what is prepared */
+    bool used;              /* by the batch */
 };
 
-struct events {
-    struct event *at; /* by distance */
-    uint64_t count;
+struct kept {
+    uint64_t index;
+    struct ll_workload_variant variant;
+    struct ll_spread *spread; /* that is owned */
+    struct ll_arena *arena;   /* of the trouble and of what is prepared */
+    bool used;
 };
 
-enum part { CONVOLUTIONS, OTHERS, PARTS };
-
-/* What stands before the outermost memory: levels that software fills alone, or caches, too. */
-enum keeper { FILLED, CACHED, KEEPERS };
-
-struct ll_least {
-    double products[LL_DTYPE_COUNT], convolutions[LL_DTYPE_COUNT], rest[LL_DTYPE_COUNT]; /* FLOPs of a step */
-    struct events moved[KEEPERS][PARTS];
-    double steps;
+struct workload {
+    struct recording *recordings; /* by index, ascending */
+    uint64_t recording_count, recording_capacity;
+    struct kept *kept; /* by index, ascending */
+    uint64_t kept_count, kept_capacity;
 };
 
-static bool is_product(const struct ll_work *work)
+struct ll_variants {
+    const struct ll_space *space;
+    ll_bring *bring;
+    void *context;
+    bool plans; /* something of them varies */
+    struct workload workloads[LL_MOST_WORKLOADS];
+    uint64_t hashes[LL_MOST_WORKLOADS];
+};
+
+/* --- indices --- */
+
+static uint64_t digits_of(const struct ll_space *space, enum ll_axis_target target, const uint32_t *point,
+                          uint64_t index)
 {
-    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE;
+    for (size_t a = 0; a < space->axis_count; a++)
+        if (space->axes[a].target == target)
+            index = index * space->axes[a].value_count + point[a];
+    return index;
 }
 
-static bool is_computed(const struct ll_work *work)
+static uint64_t recording_index(const struct ll_space *space, size_t workload, const uint32_t *point)
 {
-    return work->kind == LL_WORK_VECTOR || work->kind == LL_WORK_REDUCE;
+    return space->workloads[workload].model ? digits_of(space, LL_AXIS_MODEL, point, 0) : 0;
 }
 
-static void count_flops(struct ll_least *least, const struct ll_work *work)
+static uint64_t variant_index(const struct ll_space *space, size_t workload, const uint32_t *point)
 {
-    double flops = (double)work->flops / least->steps;
-    if (is_product(work))
-        least->products[work->dtype] += flops;
-    else if (work->kind == LL_WORK_CONV)
-        least->convolutions[work->dtype] += flops;
-    else if (is_computed(work))
-        least->rest[work->dtype] += flops;
+    return digits_of(space, LL_AXIS_PLAN, point, recording_index(space, workload, point));
 }
 
-static int by_distance(const void *a, const void *b)
+/* Where the item is, or where it belongs, in an array of items that begin with their index. */
+static uint64_t place_of(const void *items, size_t size, uint64_t count, uint64_t index)
 {
-    const struct event *x = a, *y = b;
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
-
-static uint64_t distance_of(const struct ll_reuse *reuse, enum keeper keeper)
-{
-    uint64_t arrival = reuse->arrived > 0 ? reuse->since_arrival : LL_NO_FIT;
-    return keeper == FILLED ? reuse->distance : ll_min(reuse->distance, ll_min(reuse->since, arrival));
-}
-
-/* The events of an op, at most as many bytes as its work moves: the nearest operands are what it may lack. */
-static void add_events(const struct ll_prepared *prepared, uint32_t seq, const struct ll_work *work,
-                       enum keeper keeper, struct events *events)
-{
-    const struct ll_residency *residency = prepared->residency;
-    uint64_t first = residency->first[seq], count = residency->first[seq + 1] - first,
-             held = ll_fused_as(prepared, LL_FUSION_ELEMENTWISE, seq).held;
-    struct event *mine = &events->at[events->count];
-    double bytes = 0, most = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
-    for (uint64_t i = 0; i < count; i++) {
-        const struct ll_reuse *reuse = &residency->reuses[first + i];
-        bool in_registers = i < 64 && (held >> i & 1) != 0;
-        mine[i] = (struct event){in_registers ? 0 : distance_of(reuse, keeper), (double)reuse->bytes};
-        bytes += (double)reuse->bytes;
-    }
-    qsort(mine, count, sizeof *mine, by_distance);
-    double surplus = bytes - most; /* operands of which not everything is moved */
-    for (uint64_t i = 0; i < count && surplus > 0; i++) {
-        double less = fmin(surplus, mine[i].bytes);
-        mine[i].bytes -= less;
-        surplus -= less;
-    }
-    events->count += count;
-}
-
-static void sum_up(struct events *events, double steps)
-{
-    double sum = 0;
-    qsort(events->at, events->count, sizeof *events->at, by_distance);
-    for (uint64_t i = events->count; i-- > 0;) {
-        sum += events->at[i].bytes / steps;
-        events->at[i].bytes = sum;
-    }
-}
-
-static bool moves_its_operands(const struct ll_work *work)
-{
-    return is_product(work) || is_computed(work) || work->kind == LL_WORK_CONV;
-}
-
-/* Room for so many operands, of each part and keeper. */
-static struct ll_least *make_room(uint64_t operands, struct ll_arena *arena)
-{
-    struct ll_least *least = ll_alloc(arena, 1, sizeof *least);
-    for (unsigned i = 0; least && i < (unsigned)KEEPERS * PARTS; i++) {
-        struct events *events = &least->moved[i / PARTS][i % PARTS];
-        events->at = ll_alloc(arena, operands, sizeof *events->at);
-        if (!events->at)
-            return NULL;
-    }
-    return least;
-}
-
-const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct ll_arena *arena)
-{
-    const struct ll_trace *trace = prepared->trace;
-    const uint64_t *first = prepared->residency->first;
-    struct ll_least *least = make_room(first[prepared->end_op] - first[prepared->first_op], arena);
-    if (!least)
-        return NULL;
-    least->steps = (double)prepared->steps;
-    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_work *work = &prepared->works[trace->ops[seq].form];
-        enum part part = work->kind == LL_WORK_CONV ? CONVOLUTIONS : OTHERS;
-        count_flops(least, work);
-        for (enum keeper k = 0; moves_its_operands(work) && k < KEEPERS; k++)
-            add_events(prepared, seq, work, k, &least->moved[k][part]);
-    }
-    for (unsigned i = 0; i < (unsigned)KEEPERS * PARTS; i++)
-        sum_up(&least->moved[i / PARTS][i % PARTS], least->steps);
-    return least;
-}
-
-/* Bytes a step whose distance is at least the capacity. */
-static double bytes_beyond(const struct events *events, uint64_t capacity)
-{
-    uint64_t low = 0, high = events->count;
+    uint64_t low = 0, high = count;
     while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (events->at[middle].distance < capacity)
+        uint64_t middle = low + (high - low) / 2, there;
+        memcpy(&there, (const char *)items + middle * size, sizeof there);
+        if (there < index)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < events->count ? events->at[low].bytes : 0;
+    return low;
 }
 
-static bool convolves_directly(const struct ll_machine *machine)
-{
-    return machine->software.transform_count == 0;
-}
+/* --- recordings --- */
 
-/* From which distance on nothing is left on chip. */
-static uint64_t reach_of(const struct ll_machine *machine, enum keeper *keeper)
+/* The settings of the workload, those of the point's model axes laid over. */
+static size_t settings_of(const struct ll_space *space, const struct ll_space_workload *workload,
+                          const uint32_t *point, struct ll_space_setting *settings)
 {
-    uint64_t reach = 1; /* 0 is the distance of what passes through registers */
-    *keeper = FILLED;
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
-        const struct ll_level *level = &machine->levels[l];
-        bool by_chance = level->cache_given && level->cache.policy == LL_CACHE_RANDOM;
-        reach = ll_max(reach, by_chance ? LL_NO_FIT : level->size_bytes);
-        *keeper = level->cache_given ? CACHED : *keeper;
-    }
-    return reach;
-}
-
-static double outer_bytes(const struct ll_least *least, const struct ll_machine *machine)
-{
-    enum keeper keeper;
-    uint64_t reach = reach_of(machine, &keeper);
-    const struct events *moved = least->moved[keeper];
-    double bytes = bytes_beyond(&moved[OTHERS], reach);
-    return bytes + (convolves_directly(machine) ? bytes_beyond(&moved[CONVOLUTIONS], reach) : 0);
-}
-
-/* The highest rate at which work of a type can run, in whatever type it is computed. */
-static double peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
-{
-    enum ll_dtype types[LL_DTYPE_COUNT];
-    size_t count = ll_computed_as(dtype, types);
-    double peak = 0;
-    for (size_t i = 0; i < count; i++)
-        peak = fmax(peak, ll_machine_peak_flops(machine, types[i]));
-    return peak;
-}
-
-double ll_least_time_s(const struct ll_least *least, const struct ll_machine *machine)
-{
-    double products_s = 0, rest_s = 0;
-    for (unsigned d = 0; d < LL_DTYPE_COUNT; d++) {
-        double products = least->products[d] + (convolves_directly(machine) ? least->convolutions[d] : 0);
-        if (products + least->rest[d] <= 0)
+    size_t count = 0;
+    for (size_t i = 0; i < workload->setting_count; i++)
+        settings[count++] = workload->settings[i];
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_space_axis *axis = &space->axes[a];
+        if (axis->target != LL_AXIS_MODEL)
             continue;
-        double peak = peak_flops(machine, (enum ll_dtype)d);
-        products_s += peak > 0 ? products / peak : 0;
-        rest_s += peak > 0 ? least->rest[d] / peak : 0;
+        struct ll_space_setting setting = {strchr(axis->path, '.') + 1, axis->values[point[a]].text};
+        size_t i = 0;
+        while (i < count && strcmp(settings[i].key, setting.key))
+            i++;
+        settings[i] = setting;
+        count += i == count;
     }
-    double memory_s = outer_bytes(least, machine) / ll_machine_memory_Bps(machine);
-    return SLACK * fmax(memory_s, products_s + rest_s);
+    return count;
 }
 
-/* Of one FLOP in the cheapest of the types in which it may be computed. */
-static double flop_j(const struct ll_machine *machine, enum ll_work_kind kind, enum ll_dtype dtype)
+static struct ll_trace *record(struct ll_variants *variants, size_t w, const uint32_t *point,
+                               struct ll_diags *diags)
 {
-    const struct ll_work one = {.kind = kind, .dtype = dtype, .flops = 1};
-    enum ll_dtype types[LL_DTYPE_COUNT];
-    size_t count = ll_computed_as(dtype, types);
-    double least_j = INFINITY;
-    for (size_t i = 0; i < count; i++)
-        least_j = fmin(least_j, ll_machine_compute_j(machine, &one, types[i]));
-    return least_j;
+    const struct ll_space_workload *workload = &variants->space->workloads[w];
+    struct ll_space_setting *settings = calloc(workload->setting_count + LL_MOST_AXES, sizeof *settings);
+    if (!settings) {
+        ll_complain(diags, workload->place, "memory ran out");
+        return NULL;
+    }
+    size_t count = workload->model ? settings_of(variants->space, workload, point, settings) : 0;
+    struct ll_trace *trace = variants->bring(variants->context, workload, settings, count, diags);
+    free(settings);
+    return trace;
 }
 
-static double compute_j(const struct ll_machine *machine, const double *flops, enum ll_work_kind kind)
+/* A sentence that lasts, of the first complaint. */
+static const char *trouble_of(const struct ll_diags *diags, struct ll_arena *arena)
 {
-    double sum = 0;
-    for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
-        sum += flops[d] > 0 ? flops[d] * flop_j(machine, kind, (enum ll_dtype)d) : 0;
-    return sum;
+    const char *message = diags->kept_count ? diags->kept[0].message : "memory ran out";
+    const char *kept = ll_copy_text(arena, message, strlen(message));
+    return kept ? kept : "memory ran out";
 }
 
-double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *machine)
+/* The recording of a point, made when it is new; NULL when memory ran out. */
+static struct recording *recording_of(struct ll_variants *variants, size_t w, const uint32_t *point)
 {
-    if (!machine->energy_given)
-        return NAN;
-    double sum =
-        compute_j(machine, least->products, LL_WORK_GEMM) + compute_j(machine, least->rest, LL_WORK_VECTOR);
-    sum += convolves_directly(machine) ? compute_j(machine, least->convolutions, LL_WORK_CONV) : 0;
-    sum += outer_bytes(least, machine) * ll_machine_level_j(machine, machine->level_count - 1);
-    return SLACK * (sum + machine->energy.static_w * ll_least_time_s(least, machine));
+    struct workload *workload = &variants->workloads[w];
+    struct recording made = {.index = recording_index(variants->space, w, point), .used = true};
+    uint64_t place = place_of(workload->recordings, sizeof made, workload->recording_count, made.index);
+    if (place < workload->recording_count && workload->recordings[place].index == made.index) {
+        workload->recordings[place].used = true;
+        return &workload->recordings[place];
+    }
+    struct ll_diags diags = {0};
+    made.arena = calloc(1, sizeof *made.arena);
+    if (!made.arena || !ll_grow(&workload->recordings, &workload->recording_capacity,
+                                workload->recording_count + 1, sizeof made)) {
+        free(made.arena);
+        return NULL;
+    }
+    made.trace = record(variants, w, point, &diags);
+    if (!made.trace)
+        made.trouble = trouble_of(&diags, made.arena);
+    ll_diags_release(&diags);
+    memmove(&workload->recordings[place + 1], &workload->recordings[place],
+            (workload->recording_count++ - place) * sizeof made);
+    workload->recordings[place] = made;
+    return &workload->recordings[place];
 }
 
-static double least_time(const struct ll_least *least, const struct ll_machine *machine)
+/* --- variants --- */
+
+static bool plan_of(const struct ll_space *space, const uint32_t *point, struct ll_parallel *plan,
+                    struct ll_diags *diags)
 {
-    return ll_least_time_s(least, machine);
+    bool right = true;
+    *plan = ll_plan_of_one();
+    for (size_t a = 0; a < space->axis_count; a++) {
+        const struct ll_space_axis *axis = &space->axes[a];
+        if (axis->target == LL_AXIS_PLAN)
+            right &= ll_plan_set(plan, strchr(axis->path, '.') + 1, axis->values[point[a]].text, axis->place,
+                                 diags);
+    }
+    return right;
 }
 
-static double least_energy(const struct ll_least *least, const struct ll_machine *machine)
+/* Of several ranks no device does everything, and what they all do is no bound of what one takes. */
+static void prepare(struct kept *made, const struct ll_trace *trace, struct ll_diags *diags)
 {
-    return ll_least_energy_j(least, machine);
+    const struct ll_prepared *prepared = ll_prepare(trace, made->arena, diags);
+    bool alone = ll_trace_ranks(trace) == 1;
+    made->variant.least = prepared && alone ? ll_least_new(prepared, made->arena) : NULL;
+    made->variant.prepared = made->variant.least || !alone ? prepared : NULL;
 }
 
-static double least_edp(const struct ll_least *least, const struct ll_machine *machine)
+static void make_variant(const struct ll_variants *variants, const struct recording *recording,
+                         const uint32_t *point, struct kept *made)
 {
-    return ll_least_energy_j(least, machine) * ll_least_time_s(least, machine);
+    struct ll_diags diags = {0};
+    struct ll_parallel plan;
+    if (!recording->trace)
+        made->variant.trouble = recording->trouble; /* which is forgotten later than the variant */
+    else if (!variants->plans)
+        prepare(made, recording->trace, &diags);
+    else if (plan_of(variants->space, point, &plan, &diags))
+        made->spread = ll_spread_trace(recording->trace, &plan, LL_NO_FIT, &diags);
+    made->variant.spread = made->spread;
+    if (!made->variant.trouble && !made->variant.prepared && !made->spread)
+        made->variant.trouble = trouble_of(&diags, made->arena);
+    ll_diags_release(&diags);
 }
 
-/* As measured; a hair less for the way through logarithms that a mean of several workloads takes. */
-static double area(const struct ll_least *least, const struct ll_machine *machine)
+static bool need(struct ll_variants *variants, size_t w, const uint32_t *point)
 {
-    (void)least;
-    return ll_machine_area_m2(machine) * 1e6 * (1 - 1e-12);
-}
-
-static double price(const struct ll_least *least, const struct ll_machine *machine)
-{
-    struct ll_priced priced;
-    (void)least;
-    return ll_machine_price(machine, &priced) ? priced.all_usd * (1 - 1e-12) : NAN;
-}
-
-/* Measures with a bound from below. */
-static const struct bound {
-    enum ll_measure measure;
-    double (*of)(const struct ll_least *least, const struct ll_machine *machine);
-} bounds[] = {{LL_MEASURE_TIME, least_time},
-              {LL_MEASURE_ENERGY, least_energy},
-              {LL_MEASURE_EDP, least_edp},
-              {LL_MEASURE_AREA, area},
-              {LL_MEASURE_PRICE, price}};
-
-static const struct bound *bound_of(const struct ll_objective_row *objective)
-{
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds && !objective->most; i++)
-        if (strcmp(objective->name, ll_measure_name(bounds[i].measure)) == 0)
-            return &bounds[i];
-    return NULL;
-}
-
-bool ll_has_bounds(const struct ll_space *space)
-{
-    for (size_t k = 0; k < space->objective_count; k++)
-        if (!bound_of(&space->objectives[k]))
-            return false;
+    struct workload *workload = &variants->workloads[w];
+    struct kept made = {.index = variant_index(variants->space, w, point), .used = true};
+    const struct recording *recording = recording_of(variants, w, point);
+    uint64_t place = place_of(workload->kept, sizeof made, workload->kept_count, made.index);
+    if (recording && place < workload->kept_count && workload->kept[place].index == made.index) {
+        workload->kept[place].used = true;
+        return true;
+    }
+    made.arena = calloc(1, sizeof *made.arena);
+    if (!recording || !made.arena ||
+        !ll_grow(&workload->kept, &workload->kept_capacity, workload->kept_count + 1, sizeof made)) {
+        free(made.arena);
+        return false;
+    }
+    make_variant(variants, recording, point, &made);
+    memmove(&workload->kept[place + 1], &workload->kept[place],
+            (workload->kept_count++ - place) * sizeof made);
+    workload->kept[place] = made;
     return true;
 }
 
-/* The geometric mean of bounds is a bound of the geometric mean: both grow with each of their values. NaN of
- * steps that are spread over devices, and of ranks: these have no bound. */
-static double mean_bound(const struct bound *bound, const struct ll_space *space,
-                         const struct ll_variants *variants, const struct ll_machine *machine,
-                         const uint32_t *point)
+static void drop_recording(struct recording *recording)
 {
-    double logs = 0, value = NAN;
-    for (size_t w = 0; w < space->workload_count; w++) {
-        const struct ll_workload_variant *variant = ll_variants_get(variants, w, point);
-        if (!variant->least)
-            return NAN;
-        value = bound->of(variant->least, machine);
-        logs += log(value);
-    }
-    return space->workload_count == 1 ? value : exp(logs / (double)space->workload_count) * (1 - 1e-12);
+    ll_arena_release(recording->arena);
+    free(recording->arena);
+    ll_trace_free(recording->trace);
 }
 
-/* Whether some point of the front dominates the point whatever it is; the machine is that of the point. False
- * where objectives have no bound. Thread-safe as long as nobody adds to the front. */
-static bool is_beaten(const struct ll_space *space, const struct ll_archive *front,
-                      const struct ll_variants *variants, const struct ll_machine *machine,
-                      const uint32_t *point)
+static void drop_variant(struct kept *kept)
 {
-    double least[LL_MOST_OBJECTIVES];
-    for (size_t k = 0; k < space->objective_count; k++) {
-        const struct bound *bound = bound_of(&space->objectives[k]);
-        if (!bound)
-            return false;
-        least[k] = mean_bound(bound, space, variants, machine, point);
-        if (isnan(least[k]))
-            return false;
-    }
-    return ll_archive_beats(front, least);
+    ll_spread_free(kept->spread);
+    ll_arena_release(kept->arena);
+    free(kept->arena);
 }
 
-/* Evaluating points: a worker thread sets a point's values in its own copy of the machine, replays the
- * workloads on it, and judges constraints and objectives.
- *
- * The first section has the names and dimensions of results and which of them a machine can have. */
+/* Those of spreads are of the same order. */
+static uint64_t ops_of(const struct workload *workload)
+{
+    uint64_t ops = 0;
+    for (uint64_t i = 0; i < workload->recording_count; i++)
+        ops += workload->recordings[i].trace ? workload->recordings[i].trace->op_count : 0;
+    return ops * (1 + workload->kept_count / ll_max(workload->recording_count, 1));
+}
+
+/* Variants first: they refer to recordings. */
+static void forget_unused(struct workload *workload)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < workload->kept_count; i++)
+        if (workload->kept[i].used)
+            workload->kept[count++] = workload->kept[i];
+        else
+            drop_variant(&workload->kept[i]);
+    workload->kept_count = count;
+    count = 0;
+    for (uint64_t i = 0; i < workload->recording_count; i++)
+        if (workload->recordings[i].used)
+            workload->recordings[count++] = workload->recordings[i];
+        else
+            drop_recording(&workload->recordings[i]);
+    workload->recording_count = count;
+}
+
+bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
+                       struct ll_diags *diags)
+{
+    uint32_t point[LL_MOST_AXES];
+    for (size_t w = 0; w < variants->space->workload_count; w++) {
+        struct workload *workload = &variants->workloads[w];
+        for (uint64_t i = 0; i < workload->kept_count; i++)
+            workload->kept[i].used = false;
+        for (uint64_t i = 0; i < workload->recording_count; i++)
+            workload->recordings[i].used = false;
+        for (size_t i = 0; i < count; i++) {
+            ll_space_point(variants->space, evaluations[i].number, point);
+            if (!need(variants, w, point))
+                return ll_complain(diags, variants->space->workloads[w].place, "memory ran out");
+        }
+        if (ops_of(workload) > MOST_OPS)
+            forget_unused(workload);
+    }
+    return true;
+}
+
+const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t w,
+                                                  const uint32_t *point)
+{
+    const struct workload *workload = &variants->workloads[w];
+    uint64_t index = variant_index(variants->space, w, point);
+    return &workload->kept[place_of(workload->kept, sizeof *workload->kept, workload->kept_count, index)]
+                .variant;
+}
+
+const uint64_t *ll_variants_hashes(const struct ll_variants *variants)
+{
+    return variants->hashes;
+}
+
+static bool varies_plans(const struct ll_space *space)
+{
+    for (size_t a = 0; a < space->axis_count; a++)
+        if (space->axes[a].target == LL_AXIS_PLAN)
+            return true;
+    return false;
+}
+
+/* A workload that cannot be had with the first of its parameters is a mistake of the sweep file. */
+static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags)
+{
+    static const uint32_t first[LL_MOST_AXES] = {0};
+    const struct ll_space_workload *workload = &variants->space->workloads[w];
+    if (!ll_workload_hash(workload, &variants->hashes[w]))
+        return ll_complain(diags, workload->place, "`%s` cannot be read", workload->file);
+    if (!need(variants, w, first))
+        return ll_complain(diags, workload->place, "memory ran out");
+    const struct recording *recording = &variants->workloads[w].recordings[0];
+    if (!recording->trace)
+        return ll_complain(diags, workload->place, "%s", recording->trouble);
+    const struct ll_workload_variant *variant = ll_variants_get(variants, w, first);
+    return !variant->trouble || variants->plans ||
+           ll_complain(diags, workload->place, "%s", variant->trouble);
+}
+
+struct ll_variants *ll_variants_new(const struct ll_space *space, ll_bring *bring, void *context,
+                                    struct ll_diags *diags)
+{
+    struct ll_variants *variants = calloc(1, sizeof *variants);
+    bool right = variants || ll_complain(diags, (struct ll_place){.file = space->path}, "memory ran out");
+    if (!right)
+        return NULL;
+    *variants = (struct ll_variants){
+        .space = space, .bring = bring, .context = context, .plans = varies_plans(space)};
+    for (size_t w = 0; w < space->workload_count; w++)
+        right &= begin(variants, w, diags);
+    if (right)
+        return variants;
+    ll_variants_free(variants);
+    return NULL;
+}
+
+void ll_variants_free(struct ll_variants *variants)
+{
+    if (!variants)
+        return;
+    for (size_t w = 0; w < LL_MOST_WORKLOADS; w++) {
+        struct workload *workload = &variants->workloads[w];
+        for (uint64_t i = 0; i < workload->kept_count; i++)
+            drop_variant(&workload->kept[i]);
+        for (uint64_t i = 0; i < workload->recording_count; i++)
+            drop_recording(&workload->recordings[i]);
+        free(workload->kept);
+        free(workload->recordings);
+    }
+    free(variants);
+}
 
 /* A thread has a design of the base and puts a point's values into it; couplings follow from these, the
  * machine is read, the workloads are replayed, and rules are asked last:
@@ -794,7 +811,7 @@ static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, stru
     ll_space_point(evaluator->space, evaluation->number, point);
     const struct ll_machine *machine = machine_of(evaluator, worker, point);
     if (machine && evaluator->front &&
-        is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
+        ll_is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
         leave_out(evaluator, evaluation);
     else if (machine && replay_all(evaluator, worker, machine, evaluation, point))
         judge(evaluator, worker, machine, evaluation, point);

@@ -885,27 +885,6 @@ static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_para
     s.op = going ? LL_NONE : s.op;
     return ll_shard_end(&s);
 }
-
-double ll_step_flops(const struct ll_trace *trace)
-{
-    double flops = 0;
-    for (uint64_t i = 0; i < trace->op_count; i++)
-        flops += (double)trace->forms[trace->ops[i].form].flops;
-    return flops / (double)ll_max(trace->step_count, 1);
-}
-
-double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *rank, uint64_t ranks)
-{
-    double whole = ll_step_flops(trace), all = (double)ranks * ll_step_flops(rank);
-    return fmax(0, (all - whole) / (double)(ranks - 1));
-}
-
-bool ll_is_divided(const struct ll_trace *trace, const struct ll_trace *rank)
-{
-    double whole = ll_step_flops(trace);
-    return whole == 0 || ll_step_flops(rank) < whole;
-}
-
 struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel *plan,
                           struct ll_diags *diags)
 {
