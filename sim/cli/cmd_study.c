@@ -19,7 +19,7 @@
 #include "tracer/base/pool.h"
 #include "tracer/transform/dtype.h"
 
-/* Running a survey (sim/study/study.h): every point is recorded dry, once for platforms that ask for the
+/* Running an experiment (sim/study/study.h): every point is recorded dry, once for platforms that ask for the
  * same, and replayed on each platform, by all CPUs at hand. */
 
 /* Points are independent of each other: a thread takes one, records what its platforms ask for, replays,
@@ -27,11 +27,11 @@
 
 enum { MOST_SETTINGS = LL_MOST_FAMILY_AXES + LL_MOST_FIXED + 1, CHUNK = 8 };
 
-struct survey_run {
-    const struct ll_survey *survey;
+struct experiment_run {
+    const struct ll_experiment *experiment;
     const struct ll_model *model;
     struct ll_machine *machines[LL_MOST_PLATFORMS];
-    struct ll_surveyed *at;
+    struct ll_experiment_point *at;
     struct ll_diags *diags; /* of each worker */
 };
 
@@ -64,10 +64,10 @@ static bool takes_dtype(const struct ll_model *model, const char *dtype)
     return false;
 }
 
-static void describe(const struct ll_survey *survey, const struct ll_model *model, uint64_t point,
+static void describe(const struct ll_experiment *experiment, const struct ll_model *model, uint64_t point,
                      const struct ll_platform *platform, struct replica *replica)
 {
-    const struct ll_family *family = survey->family;
+    const struct ll_family *family = experiment->family;
     uint64_t values[LL_MOST_FAMILY_AXES];
     ll_family_point(family, point, values);
     *replica = (struct replica){.dtype = platform->dtype};
@@ -147,7 +147,8 @@ static double memory_s(const struct ll_result *result)
 
 /* What a prepared replica makes of a platform. */
 static void simulate(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                     const struct ll_platform *platform, struct ll_surveyed *at, struct ll_diags *diags)
+                     const struct ll_platform *platform, struct ll_experiment_point *at,
+                     struct ll_diags *diags)
 {
     struct ll_machine with_input = ll_machine_with_input(machine);
     const struct ll_level *memory = &machine->levels[machine->level_count - 1];
@@ -176,19 +177,19 @@ static void simulate(const struct ll_prepared *prepared, const struct ll_machine
 }
 
 /* All platforms from this one on that ask for the same recording. */
-static void take_recording(const struct survey_run *run, uint64_t i, size_t first,
+static void take_recording(const struct experiment_run *run, uint64_t i, size_t first,
                            const struct replica *replica, struct ll_diags *diags)
 {
-    const struct ll_survey *survey = run->survey;
-    struct ll_surveyed *at = &run->at[i * survey->platform_count];
+    const struct ll_experiment *experiment = run->experiment;
+    struct ll_experiment_point *at = &run->at[i * experiment->platform_count];
     struct ll_run_report report;
     struct ll_arena arena = {0};
     struct ll_trace *trace = record(run->model, replica, &report, diags);
     const struct ll_prepared *prepared = trace ? ll_prepare(trace, &arena, diags) : NULL;
-    for (size_t p = first; prepared && p < survey->platform_count; p++) {
-        const struct ll_platform *platform = &survey->platforms[p];
+    for (size_t p = first; prepared && p < experiment->platform_count; p++) {
+        const struct ll_platform *platform = &experiment->platforms[p];
         struct replica same;
-        describe(survey, run->model, i, platform, &same);
+        describe(experiment, run->model, i, platform, &same);
         if (same.batch != replica->batch || strcmp(same.dtype, replica->dtype) != 0)
             continue;
         at[p].parameters = (double)report.parameters;
@@ -201,25 +202,25 @@ static void take_recording(const struct survey_run *run, uint64_t i, size_t firs
 
 static void take_points(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
-    const struct survey_run *run = context;
+    const struct experiment_run *run = context;
     (void)chunk;
     for (uint64_t i = begin; i < end; i++)
-        for (size_t p = 0; p < run->survey->platform_count; p++) {
+        for (size_t p = 0; p < run->experiment->platform_count; p++) {
             struct replica replica;
-            if (run->at[i * run->survey->platform_count + p].simulated)
+            if (run->at[i * run->experiment->platform_count + p].simulated)
                 continue;
-            describe(run->survey, run->model, i, &run->survey->platforms[p], &replica);
+            describe(run->experiment, run->model, i, &run->experiment->platforms[p], &replica);
             take_recording(run, i, p, &replica, &run->diags[ll_pool_worker()]);
         }
 }
 
-static bool load_machines(struct survey_run *run)
+static bool load_machines(struct experiment_run *run)
 {
     struct ll_arena arena = {0};
     const char *const *folders = ll_machine_folders(&arena);
     bool all = folders != NULL;
-    for (size_t p = 0; all && p < run->survey->platform_count; p++) {
-        const struct ll_platform *platform = &run->survey->platforms[p];
+    for (size_t p = 0; all && p < run->experiment->platform_count; p++) {
+        const struct ll_platform *platform = &run->experiment->platforms[p];
         size_t count = 0;
         while (count < LL_MOST_PLATFORM_OVERRIDES && platform->overrides[count].path)
             count++;
@@ -230,7 +231,7 @@ static bool load_machines(struct survey_run *run)
     return all;
 }
 
-static int finish(const struct survey_run *run, unsigned workers)
+static int finish(const struct experiment_run *run, unsigned workers)
 {
     uint64_t complaints = 0;
     for (unsigned i = 0; i < workers; i++) {
@@ -242,7 +243,7 @@ static int finish(const struct survey_run *run, unsigned workers)
 }
 
 /* All points, by a pool; the result has room for them. */
-static int run_points(struct survey_run *run, uint64_t count)
+static int run_points(struct experiment_run *run, uint64_t count)
 {
     struct ll_pool *pool = ll_pool_new(0);
     unsigned workers = pool ? ll_pool_threads(pool) : 1;
@@ -251,47 +252,48 @@ static int run_points(struct survey_run *run, uint64_t count)
     if (!run->diags)
         ll_failed("memory ran out");
     else if (load_machines(run)) {
-        fprintf(stderr, "surveying %s: %" PRIu64 " points on %zu platforms\n", run->survey->family->name,
-                count, run->survey->platform_count);
+        fprintf(stderr, "surveying %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
+                count, run->experiment->platform_count);
         ll_pool_run(pool, count, CHUNK, take_points, run);
         status = finish(run, workers);
     }
-    for (size_t p = 0; p < run->survey->platform_count; p++)
+    for (size_t p = 0; p < run->experiment->platform_count; p++)
         ll_machine_free(run->machines[p]);
     free(run->diags);
     ll_pool_free(pool);
     return status;
 }
 
-static void survey_result_free(struct ll_survey_result *result);
+static void experiment_result_free(struct ll_experiment_result *result);
 
 /* An exit status, after saying what is wrong. *result is NULL where there is no such workload, which is said;
  * else to be freed. Tells on standard error how far it is. */
-static int ll_survey_run(const struct ll_survey *survey, struct ll_survey_result **result)
+static int ll_experiment_run(const struct ll_experiment *experiment, struct ll_experiment_result **result)
 {
-    struct survey_run run = {.survey = survey, .model = ll_model_find(survey->family->model)};
-    uint64_t size = ll_family_size(survey->family);
+    struct experiment_run run = {.experiment = experiment, .model = ll_model_find(experiment->family->model)};
+    uint64_t size = ll_family_size(experiment->family);
     *result = NULL;
     if (!run.model) {
-        fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", survey->family->model);
+        fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n",
+                experiment->family->model);
         return LL_DONE;
     }
-    struct ll_survey_result *made = calloc(1, sizeof *made);
-    run.at = calloc(size * survey->platform_count, sizeof *run.at);
+    struct ll_experiment_result *made = calloc(1, sizeof *made);
+    run.at = calloc(size * experiment->platform_count, sizeof *run.at);
     if (made)
-        *made = (struct ll_survey_result){*survey, size, run.at};
+        *made = (struct ll_experiment_result){*experiment, size, run.at};
     int status = made && run.at ? LL_DONE : ll_failed("memory ran out");
     if (status == LL_DONE)
         status = run_points(&run, size);
     if (status != LL_DONE) {
-        survey_result_free(made);
+        experiment_result_free(made);
         return status;
     }
     *result = made;
     return LL_DONE;
 }
 
-static void survey_result_free(struct ll_survey_result *result)
+static void experiment_result_free(struct ll_experiment_result *result)
 {
     if (!result)
         return;
@@ -305,10 +307,10 @@ void ll_library_release(struct ll_library *library)
         ll_trace_free(library->entries[i].trace);
         free(library->entries[i].losses);
     }
-    for (uint64_t i = 0; i < library->survey_count; i++)
-        survey_result_free(library->surveys[i].result);
+    for (uint64_t i = 0; i < library->experiment_count; i++)
+        experiment_result_free(library->experiments[i].result);
     free(library->entries);
-    free(library->surveys);
+    free(library->experiments);
     *library = (struct ll_library){0};
 }
 
@@ -411,22 +413,22 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     return status;
 }
 
-/* The result of a survey, made when it is new. */
-static int obtain_survey(struct ll_library *library, const struct ll_survey *survey,
-                         const struct ll_survey_result **result)
+/* The result of an experiment, made when it is new. */
+static int obtain_experiment(struct ll_library *library, const struct ll_experiment *experiment,
+                             const struct ll_experiment_result **result)
 {
-    for (uint64_t i = 0; i < library->survey_count; i++)
-        if (ll_same_survey(&library->surveys[i].survey, survey)) {
-            *result = library->surveys[i].result;
+    for (uint64_t i = 0; i < library->experiment_count; i++)
+        if (ll_same_experiment(&library->experiments[i].experiment, experiment)) {
+            *result = library->experiments[i].result;
             return LL_DONE;
         }
-    if (!ll_grow(&library->surveys, &library->survey_capacity, library->survey_count + 1,
-                 sizeof *library->surveys))
+    if (!ll_grow(&library->experiments, &library->experiment_capacity, library->experiment_count + 1,
+                 sizeof *library->experiments))
         return ll_failed("memory ran out");
-    struct ll_surveyed_entry *entry = &library->surveys[library->survey_count];
-    *entry = (struct ll_surveyed_entry){.survey = *survey};
-    int status = ll_survey_run(&entry->survey, &entry->result);
-    library->survey_count += status == LL_DONE;
+    struct ll_experiment_entry *entry = &library->experiments[library->experiment_count];
+    *entry = (struct ll_experiment_entry){.experiment = *experiment};
+    int status = ll_experiment_run(&entry->experiment, &entry->result);
+    library->experiment_count += status == LL_DONE;
     *result = entry->result;
     return status;
 }
@@ -438,11 +440,11 @@ int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struc
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
     brought->losses = ll_alloc(arena, plan->recording_count, sizeof *brought->losses);
     brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
-    brought->surveys = ll_alloc(arena, plan->survey_count, sizeof *brought->surveys);
-    if (!folders || !brought->traces || !brought->losses || !brought->machines || !brought->surveys)
+    brought->experiments = ll_alloc(arena, plan->experiment_count, sizeof *brought->experiments);
+    if (!folders || !brought->traces || !brought->losses || !brought->machines || !brought->experiments)
         return ll_failed("memory ran out");
     for (uint64_t i = 0; i < plan->target_count; i++) {
-        const struct ll_target *target = &plan->targets[i];
+        const struct ll_study_machine *target = &plan->targets[i];
         size_t count = 0;
         while (count < LL_MOST_STUDY_OVERRIDES && target->overrides[count].path)
             count++;
@@ -460,8 +462,8 @@ int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struc
             return status;
         brought->losses[i] = losses_of(library, recording);
     }
-    for (uint64_t i = 0; i < plan->survey_count; i++) {
-        int status = obtain_survey(library, &plan->surveys[i], &brought->surveys[i]);
+    for (uint64_t i = 0; i < plan->experiment_count; i++) {
+        int status = obtain_experiment(library, &plan->experiments[i], &brought->experiments[i]);
         if (status != LL_DONE)
             return status;
     }
@@ -535,16 +537,16 @@ static size_t choose(const struct ll_args *args, const struct ll_study *chosen[M
 static bool is_of_use(const struct ll_args *args, const struct ll_study *const *chosen, size_t count)
 {
     static const char *const of_compared[] = {"data", NULL}, *const of_surveys[] = {"whole", NULL};
-    bool compares = false, surveys = false;
+    bool compares = false, experiments = false;
     for (size_t i = 0; i < count; i++) {
         struct ll_study_plan plan = {0};
         chosen[i]->plan(&plan);
         compares |= chosen[i]->compares;
-        surveys |= plan.failed || plan.survey_count > 0;
+        experiments |= plan.failed || plan.experiment_count > 0;
         ll_study_plan_release(&plan);
     }
     return (compares || ll_without(args, of_compared, "is for studies that compare with measured steps")) &&
-           (surveys || ll_without(args, of_surveys, "is for studies that survey many points"));
+           (experiments || ll_without(args, of_surveys, "is for studies that survey many points"));
 }
 
 /* FOLDER/ID.csv, or FOLDER/ID-NAME.csv for what has a name; a slash in the id becomes a dash. NULL when
@@ -571,25 +573,25 @@ static bool write_text(struct ll_arena *arena, const char *folder, const struct 
 }
 
 static bool write_files(const struct ll_args *args, const char *folder, const struct ll_study *study,
-                        const struct ll_study_plan *plan, const struct ll_outcome *outcome)
+                        const struct ll_study_plan *plan, const struct ll_study_result *result)
 {
     struct ll_str text = {0};
     struct ll_json json = {.out = &text, .indent = true};
     bool written = true;
-    for (size_t i = 0; i < outcome->sheet_count && written; i++) {
-        ll_present_csv(&outcome->sheets[i], &text);
-        written = write_text(args->arena, folder, study, outcome->sheets[i].name, "csv", &text);
+    for (size_t i = 0; i < result->table_count && written; i++) {
+        ll_present_csv(&result->tables[i], &text);
+        written = write_text(args->arena, folder, study, result->tables[i].name, "csv", &text);
     }
-    for (size_t i = 0; i < outcome->drawing_count && written; i++) {
-        ll_str_add(&text, outcome->drawings[i].svg.text ? outcome->drawings[i].svg.text : "");
-        written = write_text(args->arena, folder, study, outcome->drawings[i].name, "svg", &text);
+    for (size_t i = 0; i < result->figure_count && written; i++) {
+        ll_str_add(&text, result->figures[i].svg.text ? result->figures[i].svg.text : "");
+        written = write_text(args->arena, folder, study, result->figures[i].name, "svg", &text);
     }
     if (written) {
-        ll_present_html(study, plan, outcome, &text);
+        ll_present_html(study, plan, result, &text);
         written = write_text(args->arena, folder, study, NULL, "html", &text);
     }
     if (written) {
-        ll_present_json(study, plan, outcome, &json);
+        ll_present_json(study, plan, result, &json);
         written = write_text(args->arena, folder, study, NULL, "json", &text);
     }
     return written;
@@ -608,18 +610,18 @@ struct session {
 };
 
 static int show(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
-                const struct ll_outcome *outcome)
+                const struct ll_study_result *result)
 {
-    size_t failed = ll_count_verdicts(outcome, LL_FAIL);
+    size_t failed = ll_count_verdicts(result, LL_FAIL);
     if (failed)
         ll_str_addf(&session->failing, "%s%s", session->failed ? ", " : "", study->id);
     session->failed += failed;
-    session->passed += ll_count_verdicts(outcome, LL_PASS);
+    session->passed += ll_count_verdicts(result, LL_PASS);
     if (ll_flag(session->args, "json")) {
-        ll_present_json(study, plan, outcome, &session->json);
+        ll_present_json(study, plan, result, &session->json);
         return LL_DONE;
     }
-    ll_present_text(study, plan, outcome, ll_screen_width(), &session->text);
+    ll_present_text(study, plan, result, ll_screen_width(), &session->text);
     ll_str_addf(&session->text, "\n%s\n\n",
                 path_of(session->args->arena, session->folder, study, NULL, "html"));
     return ll_print(&session->text);
@@ -629,25 +631,25 @@ static int judge(struct session *session, const struct ll_study *study, const st
                  const struct ll_brought *brought, struct ll_diags *diags)
 {
     struct ll_arena arena = {0};
-    struct ll_outcome outcome = {0};
-    const struct ll_evidence evidence = {plan,
-                                         brought->traces,
-                                         (const struct ll_machine *const *)brought->machines,
-                                         session->rows.at,
-                                         session->rows.count,
-                                         brought->surveys,
-                                         &arena,
-                                         diags,
-                                         brought->losses};
+    struct ll_study_result result = {0};
+    const struct ll_runs runs = {plan,
+                                 brought->traces,
+                                 (const struct ll_machine *const *)brought->machines,
+                                 session->rows.at,
+                                 session->rows.count,
+                                 brought->experiments,
+                                 &arena,
+                                 diags,
+                                 brought->losses};
     int status = LL_DONE;
-    if (!ll_study_judge(study, &evidence, &outcome))
+    if (!ll_study_judge(study, &runs, &result))
         status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);
-    else if (!write_files(session->args, session->folder, study, plan, &outcome))
+    else if (!write_files(session->args, session->folder, study, plan, &result))
         status = LL_FAILED;
     else
-        status = show(session, study, plan, &outcome);
+        status = show(session, study, plan, &result);
     ll_print_diags(diags);
-    ll_outcome_release(&outcome);
+    ll_study_result_release(&result);
     ll_arena_release(&arena);
     return status;
 }

@@ -13,17 +13,17 @@ struct ll_library_entry {
     double *losses;         /* by step; NULL in a dry run */
 };
 
-struct ll_surveyed_entry {
-    struct ll_survey survey;
-    struct ll_survey_result *result; /* NULL: there is no such workload */
+struct ll_experiment_entry {
+    struct ll_experiment experiment;
+    struct ll_experiment_result *result; /* NULL: there is no such workload */
 };
 
-/* All recordings and surveys of a run of the program; {0} to begin with. One thread. */
+/* All recordings and experiments of a run of the program; {0} to begin with. One thread. */
 struct ll_library {
     struct ll_library_entry *entries;
     uint64_t entry_count, capacity;
-    struct ll_surveyed_entry *surveys;
-    uint64_t survey_count, survey_capacity;
+    struct ll_experiment_entry *experiments;
+    uint64_t experiment_count, experiment_capacity;
 };
 
 /* Frees all traces and results. */
@@ -40,7 +40,7 @@ struct ll_brought {
     struct ll_losses *losses;
     struct ll_machine **machines;
     uint64_t machine_count;
-    const struct ll_survey_result **surveys;
+    const struct ll_experiment_result **experiments;
 };
 
 /* Records what is missing, telling so on standard error, and reads the machines. An exit status, after saying

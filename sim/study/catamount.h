@@ -55,7 +55,7 @@ const struct ll_catamount_size *ll_catamount_largest(enum ll_catamount_domain do
 void ll_catamount_plan(struct ll_study_plan *plan);
 
 /* The same of our recording; all NaN where there is none. */
-struct ll_catamount_size ll_catamount_found(const struct ll_evidence *evidence, size_t i);
+struct ll_catamount_size ll_catamount_found(const struct ll_runs *runs, size_t i);
 
 /* The seconds of a step whose ops take the longer of their FLOPs at one rate and their bytes at another, one
  * after the other. */

@@ -83,7 +83,8 @@ enum { FRONTIERS = sizeof frontiers / sizeof *frontiers, SPEECH = 3, IMAGE = 4, 
 
 static void plan(struct ll_study_plan *plan)
 {
-    ll_study_plan_target(plan, &(struct ll_target){.name = "target accelerator", .machine = "catamount"});
+    ll_study_plan_machine(plan,
+                          &(struct ll_study_machine){.name = "target accelerator", .machine = "catamount"});
     for (size_t i = 0; i < IMAGE; i++) {
         const struct frontier *f = &frontiers[i];
         ll_study_plan_recording(plan, &(struct ll_recording){.row = ll_catamount_domains[f->domain].name,
@@ -108,11 +109,10 @@ static double epoch_days(const struct frontier *f, double time_s)
     return law->data_scale * law->data_now / f->units / (double)f->batch * time_s / day_s;
 }
 
-static struct step measure(const struct ll_evidence *evidence, const struct frontier *f)
+static struct step measure(const struct ll_runs *runs, const struct frontier *f)
 {
-    const struct ll_catamount_rates rates = ll_catamount_rates(evidence->machines[0]);
-    const struct ll_trace *trace =
-        ll_evidence_trace(evidence, ll_catamount_domains[f->domain].name, "frontier");
+    const struct ll_catamount_rates rates = ll_catamount_rates(runs->machines[0]);
+    const struct ll_trace *trace = ll_runs_trace(runs, ll_catamount_domains[f->domain].name, "frontier");
     struct ll_accounts a;
     uint64_t minimal_bytes;
     if (!trace || !ll_catamount(trace, &a) || !ll_minimal_footprint(trace, &minimal_bytes))
@@ -126,23 +126,23 @@ static struct step measure(const struct ll_evidence *evidence, const struct fron
                          epoch_days(f, fmax(flops_s, bytes_s))};
 }
 
-static void tabulate(const struct step *steps, struct ll_outcome *outcome)
+static void tabulate(const struct step *steps, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN},
-                                                       {"TFLOP a step", 1},
-                                                       {"published", 1},
-                                                       {"by gamma", 1},
-                                                       {"TiB", 2},
-                                                       {"published ", 1},
-                                                       {"GiB", 1},
-                                                       {"published  ", 0},
-                                                       {"time (s)", 3},
-                                                       {"published (s)", 1},
-                                                       {"bytes' time (s)", 2},
-                                                       {"days an epoch", 0},
-                                                       {"published (days)", 0}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "The frontier's networks on one accelerator.", columns, 13);
+    static const struct ll_study_column columns[] = {{"domain", LL_TEXT_COLUMN},
+                                                     {"TFLOP a step", 1},
+                                                     {"published", 1},
+                                                     {"by gamma", 1},
+                                                     {"TiB", 2},
+                                                     {"published ", 1},
+                                                     {"GiB", 1},
+                                                     {"published  ", 0},
+                                                     {"time (s)", 3},
+                                                     {"published (s)", 1},
+                                                     {"bytes' time (s)", 2},
+                                                     {"days an epoch", 0},
+                                                     {"published (days)", 0}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "The frontier's networks on one accelerator.", columns, 13);
     for (size_t i = 0; i < FRONTIERS; i++) {
         const struct frontier *f = &frontiers[i];
         const struct step *s = &steps[i];
@@ -151,93 +151,96 @@ static void tabulate(const struct step *steps, struct ll_outcome *outcome)
             s->tebibytes, f->tebibytes, s->gibibytes,
             f->gibibytes, s->time_s,    f->time_s,
             s->bytes_s,   s->days,      f->days};
-        ll_put_text(sheet, ll_catamount_domains[f->domain].name);
+        ll_table_put_text(table, ll_catamount_domains[f->domain].name);
         for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
-            ll_put_number(sheet, numbers[j]);
+            ll_table_put_number(table, numbers[j]);
     }
 }
 
-static void within(struct ll_outcome *outcome, struct ll_measured_value found, double wanted, double percent,
-                   const struct frontier *f, const char *what)
+static void within(struct ll_study_result *result, struct ll_measured_value found, double wanted,
+                   double percent, const struct frontier *f, const char *what)
 {
-    ll_between(outcome, found, wanted * (1 - percent / 100), wanted * (1 + percent / 100), "%s: %s",
-               ll_catamount_domains[f->domain].name, what);
+    ll_criterion_between(result, found, wanted * (1 - percent / 100), wanted * (1 + percent / 100), "%s: %s",
+                         ll_catamount_domains[f->domain].name, what);
 }
 
-static void judge_step(const struct frontier *f, const struct step *s, struct ll_outcome *outcome)
+static void judge_step(const struct frontier *f, const struct step *s, struct ll_study_result *result)
 {
-    within(outcome, (struct ll_measured_value){s->teraflop, 2, " TFLOP"}, f->graph_teraflop, 1, f,
+    within(result, (struct ll_measured_value){s->teraflop, 2, " TFLOP"}, f->graph_teraflop, 1, f,
            "FLOPs of a step, as Catamount's graph has them");
-    within(outcome, (struct ll_measured_value){s->teraflop, 1, " TFLOP"}, f->teraflop, 2, f,
+    within(result, (struct ll_measured_value){s->teraflop, 1, " TFLOP"}, f->teraflop, 2, f,
            "FLOPs of a step, as printed");
-    within(outcome, (struct ll_measured_value){s->tebibytes, 2, " TiB"}, f->graph_tebibytes, 2, f,
+    within(result, (struct ll_measured_value){s->tebibytes, 2, " TiB"}, f->graph_tebibytes, 2, f,
            "bytes of a step, as Catamount's graph has them");
-    within(outcome, (struct ll_measured_value){s->gibibytes, 1, " GiB"}, f->gibibytes, 15, f,
+    within(result, (struct ll_measured_value){s->gibibytes, 1, " GiB"}, f->gibibytes, 15, f,
            "least memory of a step, as printed");
-    within(outcome, (struct ll_measured_value){s->time_s, 2, " s"}, f->time_s, 1, f,
+    within(result, (struct ll_measured_value){s->time_s, 2, " s"}, f->time_s, 1, f,
            "time of a step, as printed");
 }
 
 /* The words of a sample come from section 6, so the word LM's days can be judged; those of the others were
  * taken from the very days. */
-static void judge_epoch(const struct frontier *f, const struct step *s, struct ll_outcome *outcome)
+static void judge_epoch(const struct frontier *f, const struct step *s, struct ll_study_result *result)
 {
     char ours[48], theirs[48];
     if (f->domain == LL_WORD_DOMAIN) {
-        within(outcome, (struct ll_measured_value){s->days, 0, " days"}, f->days, 2, f,
+        within(result, (struct ll_measured_value){s->days, 0, " days"}, f->days, 2, f,
                "an epoch with 25.37 words a sample, as printed");
         return;
     }
     ll_snprintf(ours, sizeof ours, "%.0f days", s->days);
     ll_snprintf(theirs, sizeof theirs, "%.0f days", f->days);
-    ll_inform(outcome, ours, theirs, "%s: an epoch with %.0f units a sample, fitted on the printed days",
-              ll_catamount_domains[f->domain].name, f->units);
+    ll_criterion_info(result, ours, theirs,
+                      "%s: an epoch with %.0f units a sample, fitted on the printed days",
+                      ll_catamount_domains[f->domain].name, f->units);
 }
 
-static void inform_years(const struct step *steps, struct ll_outcome *outcome)
+static void inform_years(const struct step *steps, struct ll_study_result *result)
 {
     char ours[96];
     ll_snprintf(ours, sizeof ours, "%.1f, %.0f, %.1f", steps[0].days / days_a_year,
                 steps[CHARACTERS].days / days_a_year, steps[2].days / days_a_year);
-    ll_inform(outcome, ours, "84, 40 to 9600", "years of an epoch: word LM, character LM, NMT");
+    ll_criterion_info(result, ours, "84, 40 to 9600", "years of an epoch: word LM, character LM, NMT");
     ll_snprintf(ours, sizeof ours, "%.1f and %.0f", steps[SPEECH].teraflop / frontiers[IMAGE].teraflop,
                 steps[CHARACTERS].tebibytes / frontiers[IMAGE].tebibytes);
-    ll_inform(outcome, ours, "2.5 to 1200",
-              "times as many FLOPs (speech) and bytes (character LM) as the printed ResNet");
+    ll_criterion_info(result, ours, "2.5 to 1200",
+                      "times as many FLOPs (speech) and bytes (character LM) as the printed ResNet");
 }
 
-static void inform_image(struct ll_outcome *outcome)
+static void inform_image(struct ll_study_result *result)
 {
     const struct frontier *f = &frontiers[IMAGE];
     char ours[48], theirs[48];
     ll_snprintf(ours, sizeof ours, "%.0f", f->teraflop * 1e12 / f->parameters / (double)f->batch);
     ll_snprintf(theirs, sizeof theirs, "%.0f", f->gamma);
-    ll_inform(outcome, ours, theirs,
-              "ResNet: FLOPs a parameter and sample in table 3 and in table 2; which network of 732 million "
-              "parameters it is, is not known, so none is simulated");
+    ll_criterion_info(
+        result, ours, theirs,
+        "ResNet: FLOPs a parameter and sample in table 3 and in table 2; which network of 732 million "
+        "parameters it is, is not known, so none is simulated");
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct step steps[FRONTIERS];
     for (size_t i = 0; i < FRONTIERS; i++)
-        steps[i] = measure(evidence, &frontiers[i]);
-    tabulate(steps, outcome);
+        steps[i] = measure(runs, &frontiers[i]);
+    tabulate(steps, result);
     for (size_t i = 0; i < IMAGE; i++)
         if (isfinite(steps[i].teraflop)) {
-            judge_step(&frontiers[i], &steps[i], outcome);
-            judge_epoch(&frontiers[i], &steps[i], outcome);
+            judge_step(&frontiers[i], &steps[i], result);
+            judge_epoch(&frontiers[i], &steps[i], result);
         }
     if (isfinite(steps[0].days) && isfinite(steps[CHARACTERS].days) && isfinite(steps[SPEECH].days))
-        inform_years(steps, outcome);
-    inform_image(outcome);
-    ll_note(outcome,
-            "The table's TB and GB are 2^40 and 2^30 bytes. NMT has sentences of 50 words here and 26 in "
-            "table 2, whose gamma therefore gives half of its FLOPs.");
-    ll_note(outcome,
-            "The least memory of the character LM is as much below the printed number as in Catamount's own "
-            "graph (%.0f GiB); which batch and how many frames the printed memory of speech has is not said.",
-            ll_catamount_largest(LL_CHAR_DOMAIN)->minimal_bytes / gibi);
+        inform_years(steps, result);
+    inform_image(result);
+    ll_study_note(
+        result, "The table's TB and GB are 2^40 and 2^30 bytes. NMT has sentences of 50 words here and 26 in "
+                "table 2, whose gamma therefore gives half of its FLOPs.");
+    ll_study_note(
+        result,
+        "The least memory of the character LM is as much below the printed number as in Catamount's own "
+        "graph (%.0f GiB); which batch and how many frames the printed memory of speech has is not said.",
+        ll_catamount_largest(LL_CHAR_DOMAIN)->minimal_bytes / gibi);
 }
 
 const struct ll_study ll_study_CT3 = {
@@ -263,7 +266,7 @@ static const double hidden = 19968, vocabulary = 800000, batch = 128, words_a_se
 static const double epoch_words = 7.68e10; /* a hundred times the billion-word benchmark's */
 static const double workers_gibi = 0x1p30, workers_day_s = 86400, printed_days_of_one = 4671;
 
-/* Read off the paper's vector drawing. */
+/* Read off the paper's vector figure. */
 static const struct point {
     double workers, utilization, days;
 } points[] = {
@@ -276,7 +279,7 @@ enum { POINTS = sizeof points / sizeof *points };
 
 static void plan_workers(struct ll_study_plan *plan)
 {
-    ll_study_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = MACHINE, .machine = "catamount"});
     ll_study_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
                                                          .variant = "training",
                                                          .model = "word_lm",
@@ -354,37 +357,38 @@ static bool measure_workers(const struct ll_trace *trace, const struct ll_machin
     return true;
 }
 
-static void off(struct ll_outcome *outcome, double found, double published, double percent, int decimals,
+static void off(struct ll_study_result *result, double found, double published, double percent, int decimals,
                 const char *unit, const char *claim)
 {
-    ll_between(outcome, (struct ll_measured_value){found, decimals, unit}, published * (1 - percent / 100),
-               published * (1 + percent / 100), "%s", claim);
+    ll_criterion_between(result, (struct ll_measured_value){found, decimals, unit},
+                         published * (1 - percent / 100), published * (1 + percent / 100), "%s", claim);
 }
 
-static void judge_one(const struct single *one, struct ll_outcome *outcome)
+static void judge_one(const struct single *one, struct ll_study_result *result)
 {
     const double flops = (double)one->accounts.flops;
-    off(outcome, (double)one->accounts.parameters, 24034190594, 1e-9, 0, "",
+    off(result, (double)one->accounts.parameters, 24034190594, 1e-9, 0, "",
         "parameters, as Catamount counts");
-    off(outcome, (double)one->accounts.flops * 1e-12, 123.957025364125, 1, 3, " TFLOP",
+    off(result, (double)one->accounts.flops * 1e-12, 123.957025364125, 1, 3, " TFLOP",
         "FLOPs, as Catamount counts");
-    off(outcome, (double)one->accounts.bytes * 1e-12, 3.495179764856, 2, 3, " TB",
+    off(result, (double)one->accounts.bytes * 1e-12, 3.495179764856, 2, 3, " TB",
         "bytes, as Catamount counts");
-    off(outcome, one->roof_s, 9.89, 0.1, 3, " s", "the step under one roof, as printed");
-    off(outcome, one->minimal_bytes / workers_gibi, 113.8, 15, 1, " GiB",
-        "least memory, printed as 113.8 GB");
-    off(outcome, vocabulary * hidden * 4 / workers_gibi, 59.5, 0.1, 2, " GiB",
+    off(result, one->roof_s, 9.89, 0.1, 3, " s", "the step under one roof, as printed");
+    off(result, one->minimal_bytes / workers_gibi, 113.8, 15, 1, " GiB", "least memory, printed as 113.8 GB");
+    off(result, vocabulary * hidden * 4 / workers_gibi, 59.5, 0.1, 2, " GiB",
         "the embedding alone, printed as 59.5 GB");
-    off(outcome, 115.2 / one->roof_s, 11.7, 1, 2, "", "speed-up over the frontier's word LM");
-    off(outcome, days(one, one->roof_s), 2707, 0.1, 1, " days", "an epoch on one accelerator, at best");
+    off(result, 115.2 / one->roof_s, 11.7, 1, 2, "", "speed-up over the frontier's word LM");
+    off(result, days(one, one->roof_s), 2707, 0.1, 1, " days", "an epoch on one accelerator, at best");
     char text[32];
     ll_snprintf(text, sizeof text, "%.0f",
                 days(one, 100 * flops / one->rates.peak_flops / points[0].utilization));
-    ll_inform(outcome, text, "4071 in table 5, 4671 in the text",
-              "days of an epoch with a cache, by the figure's share of the peak: table 5 has a misprint");
+    ll_criterion_info(
+        result, text, "4071 in table 5, 4671 in the text",
+        "days of an epoch with a cache, by the figure's share of the peak: table 5 has a misprint");
 }
 
-static void judge_cache(const struct ll_trace *trace, const struct single *one, struct ll_outcome *outcome)
+static void judge_cache(const struct ll_trace *trace, const struct single *one,
+                        struct ll_study_result *result)
 {
     static const double tiles[] = {48, 56, 60, 64, 72, 96};
     double shares[sizeof tiles / sizeof *tiles];
@@ -393,26 +397,27 @@ static void judge_cache(const struct ll_trace *trace, const struct single *one, 
         shares[i] = utilization(one, tiled_s(trace, one, tiles[i]));
         rising &= i == 0 || shares[i] >= shares[i - 1];
     }
-    ll_between(outcome, (struct ll_measured_value){utilization(one, one->sum_s), 2, " %"}, 60.3, 62.3,
-               "share of the peak without a cache's effects, op by op");
-    ll_holds(outcome, rising, rising ? "it rises" : "it does not", "it rises",
-             "the share of the peak rises with the tiles that a cache holds");
-    ll_at_most(outcome, (struct ll_measured_value){shares[2], 1, " %"}, 46.4,
-               "with tiles of 60 it is below the printed 46 %%");
-    ll_at_least(outcome, (struct ll_measured_value){shares[3], 1, " %"}, 46.4,
-                "with tiles of 64 it is above it");
-    ll_note(outcome,
-            "The paper does not say how its caches tile; its step of 17.06 s follows from 4671 days and is "
-            "taken as given for several workers.");
+    ll_criterion_between(result, (struct ll_measured_value){utilization(one, one->sum_s), 2, " %"}, 60.3,
+                         62.3, "share of the peak without a cache's effects, op by op");
+    ll_criterion_holds(result, rising, rising ? "it rises" : "it does not", "it rises",
+                       "the share of the peak rises with the tiles that a cache holds");
+    ll_criterion_at_most(result, (struct ll_measured_value){shares[2], 1, " %"}, 46.4,
+                         "with tiles of 60 it is below the printed 46 %%");
+    ll_criterion_at_least(result, (struct ll_measured_value){shares[3], 1, " %"}, 46.4,
+                          "with tiles of 64 it is above it");
+    ll_study_note(
+        result,
+        "The paper does not say how its caches tile; its step of 17.06 s follows from 4671 days and is "
+        "taken as given for several workers.");
 }
 
-static void draw(const struct single *one, double alone_s, struct ll_outcome *outcome)
+static void draw(const struct single *one, double alone_s, struct ll_study_result *result)
 {
     const struct ll_page page = {"Data-parallel workers", "Share of the peak by workers", 1, 1, 640, 360};
     double workers[POINTS], ours[POINTS], theirs[POINTS];
     const struct ll_curve curves[] = {{"here", workers, ours, POINTS}, {"figure", workers, theirs, POINTS}};
     struct ll_svg svg = {
-        .out = ll_drawing_new(outcome, NULL, "Share of the peak by workers, here and in the figure.")};
+        .out = ll_study_figure_new(result, NULL, "Share of the peak by workers, here and in the figure.")};
     for (size_t i = 0; i < POINTS; i++) {
         workers[i] = points[i].workers;
         ours[i] = utilization(one, with_workers(one, alone_s, points[i].workers));
@@ -429,38 +434,39 @@ static void draw(const struct single *one, double alone_s, struct ll_outcome *ou
     ll_svg_close(&svg);
 }
 
-static void judge_workers(const struct single *one, struct ll_outcome *outcome)
+static void judge_workers(const struct single *one, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workers", 0},           {"step (s)", 3},
-                                                       {"share of peak (%)", 2}, {"figure (%)", 2},
-                                                       {"days an epoch", 3},     {"figure (days)", 3}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "An epoch on several accelerators.", columns, 6);
+    static const struct ll_study_column columns[] = {{"workers", 0},           {"step (s)", 3},
+                                                     {"share of peak (%)", 2}, {"figure (%)", 2},
+                                                     {"days an epoch", 3},     {"figure (days)", 3}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "An epoch on several accelerators.", columns, 6);
     const double alone_s = printed_days_of_one * workers_day_s / one->steps;
     double farthest = 0, most_off = 0;
     for (size_t i = 0; i < POINTS; i++) {
         const double step_s = with_workers(one, alone_s, points[i].workers), share = utilization(one, step_s);
         const double epoch_days = days(one, step_s) / points[i].workers;
-        ll_put_number(sheet, points[i].workers);
-        ll_put_number(sheet, step_s);
-        ll_put_number(sheet, share);
-        ll_put_number(sheet, points[i].utilization);
-        ll_put_number(sheet, epoch_days);
-        ll_put_number(sheet, points[i].days);
+        ll_table_put_number(table, points[i].workers);
+        ll_table_put_number(table, step_s);
+        ll_table_put_number(table, share);
+        ll_table_put_number(table, points[i].utilization);
+        ll_table_put_number(table, epoch_days);
+        ll_table_put_number(table, points[i].days);
         farthest = fmax(farthest, fabs(share - points[i].utilization));
         most_off = fmax(most_off, fabs(ll_percent_off(epoch_days, points[i].days)));
     }
-    draw(one, alone_s, outcome);
-    ll_at_most(outcome, (struct ll_measured_value){farthest, 2, " points"}, 1,
-               "share of the peak is at most so far from the figure at all 16 numbers of workers");
-    off(outcome, days(one, with_workers(one, alone_s, 512)) / 512, 11.1, 2, 2, " days",
+    draw(one, alone_s, result);
+    ll_criterion_at_most(result, (struct ll_measured_value){farthest, 2, " points"}, 1,
+                         "share of the peak is at most so far from the figure at all 16 numbers of workers");
+    off(result, days(one, with_workers(one, alone_s, 512)) / 512, 11.1, 2, 2, " days",
         "an epoch on 512, table 5");
-    off(outcome, days(one, with_workers(one, alone_s, 1024)) / 1024, 6.2, 2, 2, " days",
+    off(result, days(one, with_workers(one, alone_s, 1024)) / 1024, 6.2, 2, 2, " days",
         "an epoch on 1024, table 5");
-    ll_at_most(outcome, (struct ll_measured_value){most_off, 2, " %"}, 2,
-               "days are at most so far from the figure at all 16 numbers of workers");
-    ll_note(outcome,
-            "The figure's days are read off a logarithmic axis, to about 4 %%, and do not agree with its "
-            "shares of the peak any better: days times share differ by as much from worker to worker.");
+    ll_criterion_at_most(result, (struct ll_measured_value){most_off, 2, " %"}, 2,
+                         "days are at most so far from the figure at all 16 numbers of workers");
+    ll_study_note(
+        result, "The figure's days are read off a logarithmic axis, to about 4 %%, and do not agree with its "
+                "shares of the peak any better: days times share differ by as much from worker to worker.");
 }
 
 /* Whether what is called so lies in one of these scopes, which end with NULL. */
@@ -485,7 +491,7 @@ static double part_gib(const struct ll_trace *trace, const char *const *scopes, 
 }
 
 /* Four devices with a part of the network each. */
-static void judge_parts(const struct ll_trace *trace, struct ll_arena *arena, struct ll_outcome *outcome)
+static void judge_parts(const struct ll_trace *trace, struct ll_arena *arena, struct ll_study_result *result)
 {
     enum { EMBEDDING, FIRST, SECOND, SCORES, PARTS };
     static const struct {
@@ -497,55 +503,57 @@ static void judge_parts(const struct ll_trace *trace, struct ll_arena *arena, st
         [SECOND] = {"second layer", {"lstm2", NULL}, 17},
         [SCORES] = {"projection and scores", {"projection", "scores", "loss", NULL}, 32},
     };
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"part", LL_TEXT_COLUMN}, {"GiB", 1}, {"published (GB)", 0}};
-    struct ll_sheet *sheet = ll_sheet_new(
-        outcome, "parts", "Least memory of four devices with a part of the network each.", columns, 3);
+    struct ll_study_table *table = ll_study_table_new(
+        result, "parts", "Least memory of four devices with a part of the network each.", columns, 3);
     double gib[PARTS], sum = 0, published = 0;
     for (size_t i = 0; i < PARTS; i++) {
         gib[i] = part_gib(trace, parts[i].scopes, arena);
-        ll_put_text(sheet, parts[i].name);
-        ll_put_number(sheet, gib[i]);
-        ll_put_number(sheet, parts[i].published);
+        ll_table_put_text(table, parts[i].name);
+        ll_table_put_number(table, gib[i]);
+        ll_table_put_number(table, parts[i].published);
         sum += gib[i];
         published += parts[i].published;
     }
     char text[64];
     ll_snprintf(text, sizeof text, "%.1f, %.1f, %.1f", gib[EMBEDDING], gib[SCORES], gib[FIRST]);
-    ll_holds(outcome, gib[EMBEDDING] > gib[SCORES] && gib[SCORES] > gib[FIRST], text, "60 > 32 > 17",
-             "GiB of the devices of the embedding, of projection and scores, of a layer");
-    off(outcome, sum, published, 15, 1, " GiB", "the four devices together, printed as 60 + 17 + 17 + 32 GB");
+    ll_criterion_holds(result, gib[EMBEDDING] > gib[SCORES] && gib[SCORES] > gib[FIRST], text, "60 > 32 > 17",
+                       "GiB of the devices of the embedding, of projection and scores, of a layer");
+    off(result, sum, published, 15, 1, " GiB", "the four devices together, printed as 60 + 17 + 17 + 32 GB");
     ll_snprintf(text, sizeof text, "%.1f", sum / PARTS);
-    ll_inform(outcome, text, "32, 31, 31, 32", "GiB of each when the embedding is dealt out evenly");
-    ll_note(outcome,
-            "A layer's 17 GB are its weights (11.9 GiB) and activations. Counted as the least memory of "
-            "the whole is, it also has, of the weights' size, the gradient of a time step and the sum "
-            "of gradients before and after.");
+    ll_criterion_info(result, text, "32, 31, 31, 32", "GiB of each when the embedding is dealt out evenly");
+    ll_study_note(
+        result, "A layer's 17 GB are its weights (11.9 GiB) and activations. Counted as the least memory of "
+                "the whole is, it also has, of the weights' size, the gradient of a time step and the sum "
+                "of gradients before and after.");
 }
 
 /* The paper pipelines time steps through the layers in a way that it does not describe. */
-static void inform_pipeline(const struct single *one, struct ll_outcome *outcome)
+static void inform_pipeline(const struct single *one, struct ll_study_result *result)
 {
     char text[64];
-    ll_inform(outcome, "not simulated", "1.5 to 1.6",
-              "speed-up of a step on four such devices: a layer's steps are put together before the next one "
-              "reads them in our recording, so that nothing can be done at once; the paper's schedule is not "
-              "printed");
+    ll_criterion_info(
+        result, "not simulated", "1.5 to 1.6",
+        "speed-up of a step on four such devices: a layer's steps are put together before the next one "
+        "reads them in our recording, so that nothing can be done at once; the paper's schedule is not "
+        "printed");
     ll_snprintf(text, sizeof text, "%.1f %%", utilization(one, 7.2 * workers_day_s / one->steps * 2048));
-    ll_inform(outcome, text, "14.5 %", "share of the peak that its 7.2 days on 512 times 4 devices mean");
+    ll_criterion_info(result, text, "14.5 %",
+                      "share of the peak that its 7.2 days on 512 times 4 devices mean");
 }
 
-static void judge_workers_study(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_workers_study(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_trace *trace = ll_evidence_trace(evidence, WORKLOAD, "training");
+    const struct ll_trace *trace = ll_runs_trace(runs, WORKLOAD, "training");
     struct single one;
-    if (!measure_workers(trace, evidence->machines[0], &one))
+    if (!measure_workers(trace, runs->machines[0], &one))
         return;
-    judge_one(&one, outcome);
-    judge_cache(trace, &one, outcome);
-    judge_workers(&one, outcome);
-    judge_parts(trace, evidence->arena, outcome);
-    inform_pipeline(&one, outcome);
+    judge_one(&one, result);
+    judge_cache(trace, &one, result);
+    judge_workers(&one, result);
+    judge_parts(trace, runs->arena, result);
+    inform_pipeline(&one, result);
 }
 
 const struct ll_study ll_study_C12 = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures 7 to 10: what a training step needs as networks grow. Beside them stands what Catamount itself
- * counts of the same sizes; points of figure 7 are read off the paper's vector drawing. */
+ * counts of the same sizes; points of figure 7 are read off the paper's vector figure. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,11 +61,11 @@ struct growth {
     struct ll_catamount_size found[SIZES];
 };
 
-static struct growth measure(const struct ll_evidence *evidence)
+static struct growth measure(const struct ll_runs *runs)
 {
     struct growth growth;
     for (size_t i = 0; i < SIZES; i++)
-        growth.found[i] = ll_catamount_found(evidence, i);
+        growth.found[i] = ll_catamount_found(runs, i);
     return growth;
 }
 
@@ -111,12 +111,12 @@ static size_t points_of(const struct growth *growth, enum ll_catamount_domain do
     return count;
 }
 
-static void draw(const struct growth *growth, const struct figure *figure, struct ll_outcome *outcome)
+static void draw(const struct growth *growth, const struct figure *figure, struct ll_study_result *result)
 {
     const struct ll_page page = {figure->title, figure->y_label, 1, 1, 640, 400};
     double x[DOMAINS][SIZES], y[DOMAINS][SIZES];
     struct ll_curve curves[DOMAINS];
-    struct ll_svg svg = {.out = ll_drawing_new(outcome, NULL, figure->title)};
+    struct ll_svg svg = {.out = ll_study_figure_new(result, NULL, figure->title)};
     for (unsigned d = 0; d < DOMAINS; d++)
         curves[d] = (struct ll_curve){ll_catamount_domains[d].name, x[d], y[d],
                                       points_of(growth, d, figure->of, x[d], y[d])};
@@ -132,21 +132,21 @@ static void draw(const struct growth *growth, const struct figure *figure, struc
     ll_svg_close(&svg);
 }
 
-static void tabulate(const struct growth *growth, const struct figure *figure, struct ll_outcome *outcome)
+static void tabulate(const struct growth *growth, const struct figure *figure, struct ll_study_result *result)
 {
-    const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN}, {"size", LL_TEXT_COLUMN},
-                                                {"parameters", 0},          {figure->y_label, 3},
-                                                {"Catamount", 3},           {"off (%)", 4}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, figure->title, columns, 6);
+    const struct ll_study_column columns[] = {{"domain", LL_TEXT_COLUMN}, {"size", LL_TEXT_COLUMN},
+                                              {"parameters", 0},          {figure->y_label, 3},
+                                              {"Catamount", 3},           {"off (%)", 4}};
+    struct ll_study_table *table = ll_study_table_new(result, NULL, figure->title, columns, 6);
     for (size_t i = 0; i < SIZES; i++) {
         const struct ll_catamount_size *found = &growth->found[i];
         const double ours = figure->of(found), theirs = figure->of(&ll_catamount_sizes[i]);
-        ll_put_text(sheet, ll_catamount_domains[found->domain].name);
-        ll_put_text(sheet, found->value);
-        ll_put_number(sheet, found->parameters);
-        ll_put_number(sheet, ours);
-        ll_put_number(sheet, theirs);
-        ll_put_number(sheet, ll_percent_off(ours, theirs));
+        ll_table_put_text(table, ll_catamount_domains[found->domain].name);
+        ll_table_put_text(table, found->value);
+        ll_table_put_number(table, found->parameters);
+        ll_table_put_number(table, ours);
+        ll_table_put_number(table, theirs);
+        ll_table_put_number(table, ll_percent_off(ours, theirs));
     }
 }
 
@@ -164,14 +164,15 @@ static double farthest(const struct growth *growth, enum ll_catamount_domain dom
     return most;
 }
 
-static void compare(const struct growth *growth, const struct figure *figure, struct ll_outcome *outcome)
+static void compare(const struct growth *growth, const struct figure *figure, struct ll_study_result *result)
 {
-    tabulate(growth, figure, outcome);
-    draw(growth, figure, outcome);
+    tabulate(growth, figure, result);
+    draw(growth, figure, result);
     for (unsigned d = 0; d < DOMAINS; d++)
-        ll_at_most(outcome, (struct ll_measured_value){farthest(growth, d, figure->of), 3, " %"},
-                   figure->most_percent, "%s: at most so far from what Catamount counts, at all sizes",
-                   ll_catamount_domains[d].name);
+        ll_criterion_at_most(result, (struct ll_measured_value){farthest(growth, d, figure->of), 3, " %"},
+                             figure->most_percent,
+                             "%s: at most so far from what Catamount counts, at all sizes",
+                             ll_catamount_domains[d].name);
 }
 
 /* On the power law through the neighbours of a number of parameters, or the first or last two. */
@@ -208,31 +209,32 @@ static double straightness(const double *x, const double *y, size_t count)
     return covariance * covariance / ((n * sxx - sx * sx) * (n * syy - sy * sy));
 }
 
-static void judge_C7(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_C7(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct figure figure = {"FLOPs of a sample's training step", "GFLOP a sample",
                                          gflop_a_sample, 1};
-    const struct growth growth = measure(evidence);
+    const struct growth growth = measure(runs);
     double x[SIZES], y[SIZES];
-    compare(&growth, &figure, outcome);
+    compare(&growth, &figure, result);
     for (unsigned d = 0; d < LL_IMAGE_DOMAIN; d++) {
         const size_t count = points_of(&growth, d, figure.of, x, y);
         const char *name = ll_catamount_domains[d].name;
-        ll_between(outcome, (struct ll_measured_value){median_off(x, y, count, figure7[d]), 2, " %"}, -10, 10,
-                   "%s: median distance from the figure's points above 30 million parameters", name);
-        ll_at_least(outcome, (struct ll_measured_value){straightness(x, y, count), 5, ""}, 0.999,
-                    "%s: FLOPs grow linearly with parameters", name);
+        ll_criterion_between(
+            result, (struct ll_measured_value){median_off(x, y, count, figure7[d]), 2, " %"}, -10, 10,
+            "%s: median distance from the figure's points above 30 million parameters", name);
+        ll_criterion_at_least(result, (struct ll_measured_value){straightness(x, y, count), 5, ""}, 0.999,
+                              "%s: FLOPs grow linearly with parameters", name);
     }
 }
 
-static void judge_C8(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_C8(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct figure figure = {"Bytes of a training step", "GB a step", gigabytes, 2};
-    const struct growth growth = measure(evidence);
-    compare(&growth, &figure, outcome);
-    ll_note(outcome,
-            "The figure does not say how many samples a step has: bytes are compared with Catamount's "
-            "at the batch of its sweeps.");
+    const struct growth growth = measure(runs);
+    compare(&growth, &figure, result);
+    ll_study_note(result,
+                  "The figure does not say how many samples a step has: bytes are compared with Catamount's "
+                  "at the batch of its sweeps.");
 }
 
 /* Residual networks twice as wide as the usual ones, which the figure has, too. */
@@ -281,22 +283,22 @@ static double highest_at(const struct growth *growth, double parameters)
 }
 
 /* All residual networks against the recurrent network that has most FLOPs a byte at as many parameters. */
-static void judge_images(const struct ll_evidence *evidence, const struct growth *growth,
-                         struct ll_outcome *outcome)
+static void judge_images(const struct ll_runs *runs, const struct growth *growth,
+                         struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"network", LL_TEXT_COLUMN}, {"parameters", 0}, {"FLOP a byte", 1}, {"recurrent", 1}, {"times", 2}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, "images",
-                     "Residual networks and the recurrent one that has most FLOPs a byte "
-                     "at as many parameters, of 30 million at least.",
-                     columns, sizeof columns / sizeof *columns);
+    struct ll_study_table *table =
+        ll_study_table_new(result, "images",
+                           "Residual networks and the recurrent one that has most FLOPs a byte "
+                           "at as many parameters, of 30 million at least.",
+                           columns, sizeof columns / sizeof *columns);
     char text[48];
     size_t twice = 0;
     double last = NAN;
     for (size_t i = 0; i < 2 * (size_t)DEPTHS; i++) {
         const char *row = i < DEPTHS ? ll_catamount_domains[LL_IMAGE_DOMAIN].name : "ResNet, 128 channels";
-        const struct ll_trace *trace = ll_evidence_trace(evidence, row, depths[i % DEPTHS]);
+        const struct ll_trace *trace = ll_runs_trace(runs, row, depths[i % DEPTHS]);
         struct ll_accounts a;
         if (!trace || !ll_catamount(trace, &a))
             continue;
@@ -304,23 +306,24 @@ static void judge_images(const struct ll_evidence *evidence, const struct growth
         last = (double)a.flops / (double)a.bytes;
         twice += last >= 2 * recurrent;
         ll_snprintf(text, sizeof text, "%s, %s layers", row, depths[i % DEPTHS]);
-        ll_put_text(sheet, text);
-        ll_put_number(sheet, (double)a.parameters);
-        ll_put_number(sheet, last);
-        ll_put_number(sheet, recurrent);
-        ll_put_number(sheet, last / recurrent);
+        ll_table_put_text(table, text);
+        ll_table_put_number(table, (double)a.parameters);
+        ll_table_put_number(table, last);
+        ll_table_put_number(table, recurrent);
+        ll_table_put_number(table, last / recurrent);
     }
-    ll_at_least(outcome, (struct ll_measured_value){(double)twice, 0, " of 10"}, 2 * (double)DEPTHS,
-                "residual networks with twice the FLOPs a byte of any recurrent one of as many parameters");
-    ll_at_least(outcome,
-                (struct ll_measured_value){last / highest_at(growth, ends[LL_WORD_DOMAIN].parameters), 2, ""},
-                1,
-                "the widest and deepest residual network over the highest of the recurrent ones (59.8 over "
-                "27.9 where the figure ends)");
+    ll_criterion_at_least(
+        result, (struct ll_measured_value){(double)twice, 0, " of 10"}, 2 * (double)DEPTHS,
+        "residual networks with twice the FLOPs a byte of any recurrent one of as many parameters");
+    ll_criterion_at_least(
+        result, (struct ll_measured_value){last / highest_at(growth, ends[LL_WORD_DOMAIN].parameters), 2, ""},
+        1,
+        "the widest and deepest residual network over the highest of the recurrent ones (59.8 over "
+        "27.9 where the figure ends)");
 }
 
 /* The order in which the recurrent domains end. */
-static void judge_order(const struct growth *growth, struct ll_outcome *outcome)
+static void judge_order(const struct growth *growth, struct ll_study_result *result)
 {
     char ours[64], theirs[64];
     double at[DOMAINS], low = INFINITY, high = 0;
@@ -333,54 +336,56 @@ static void judge_order(const struct growth *growth, struct ll_outcome *outcome)
                 at[LL_NMT_DOMAIN], at[LL_SPEECH_DOMAIN]);
     ll_snprintf(theirs, sizeof theirs, "%.1f, %.1f, %.1f, %.1f", ends[LL_CHAR_DOMAIN].value,
                 ends[LL_WORD_DOMAIN].value, ends[LL_NMT_DOMAIN].value, ends[LL_SPEECH_DOMAIN].value);
-    ll_holds(
-        outcome, at[LL_CHAR_DOMAIN] > high, ours, theirs,
+    ll_criterion_holds(
+        result, at[LL_CHAR_DOMAIN] > high, ours, theirs,
         "FLOPs a byte where the figure's curves end: the character LM has more than word LM, NMT, speech");
-    ll_at_most(
-        outcome, (struct ll_measured_value){high / low, 2, ""}, 1.5,
+    ll_criterion_at_most(
+        result, (struct ll_measured_value){high / low, 2, ""}, 1.5,
         "word LM, NMT and speech have about as many there: the most over the least (1.08 in the figure)");
 }
 
-static void judge_C9(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_C9(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct figure figure = {"Operational intensity of a training step", "FLOP a byte", intensity,
                                          2};
-    const struct growth growth = measure(evidence);
+    const struct growth growth = measure(runs);
     double x[SIZES], y[SIZES];
-    compare(&growth, &figure, outcome);
-    judge_order(&growth, outcome);
-    judge_images(evidence, &growth, outcome);
+    compare(&growth, &figure, result);
+    judge_order(&growth, result);
+    judge_images(runs, &growth, result);
     for (unsigned d = 0; d < LL_IMAGE_DOMAIN; d++) {
         const size_t count = points_of(&growth, d, figure.of, x, y);
-        ll_at_most(outcome, (struct ll_measured_value){y[count - 1] / y[count - 2], 3, ""},
-                   pow(x[count - 1] / x[count - 2], 0.25), "%s: intensity levels off",
-                   ll_catamount_domains[d].name);
+        ll_criterion_at_most(result, (struct ll_measured_value){y[count - 1] / y[count - 2], 3, ""},
+                             pow(x[count - 1] / x[count - 2], 0.25), "%s: intensity levels off",
+                             ll_catamount_domains[d].name);
     }
-    ll_note(outcome,
-            "The figure's batches are not printed, and intensity grows with them: ours are those of "
-            "Catamount's sweeps, 128, 96, 96, 32, with which its own graphs have the same order as ours. The "
-            "figure's word LM ends where one of 64 samples does, and residual networks of bottlenecks (50 "
-            "layers and more) have less than those of plain blocks.");
+    ll_study_note(
+        result,
+        "The figure's batches are not printed, and intensity grows with them: ours are those of "
+        "Catamount's sweeps, 128, 96, 96, 32, with which its own graphs have the same order as ours. The "
+        "figure's word LM ends where one of 64 samples does, and residual networks of bottlenecks (50 "
+        "layers and more) have less than those of plain blocks.");
 }
 
-static void judge_C10(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_C10(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct figure figure = {"Minimal memory of a training step", "GB at once", least_gigabytes,
                                          15};
-    const struct growth growth = measure(evidence);
+    const struct growth growth = measure(runs);
     double x[SIZES], y[SIZES];
-    compare(&growth, &figure, outcome);
+    compare(&growth, &figure, result);
     for (unsigned d = 0; d < LL_IMAGE_DOMAIN; d++) {
         const size_t count = points_of(&growth, d, figure.of, x, y);
         bool grows = true;
         for (size_t i = 1; i < count; i++)
             grows &= y[i] > y[i - 1];
-        ll_holds(outcome, grows, grows ? "it does" : "it does not", "it does",
-                 "%s: memory grows with parameters", ll_catamount_domains[d].name);
+        ll_criterion_holds(result, grows, grows ? "it does" : "it does not", "it does",
+                           "%s: memory grows with parameters", ll_catamount_domains[d].name);
     }
-    ll_note(outcome, "Catamount goes over its graph in an order that differs from run to run; ours is fixed "
-                     "(sim/memory/footprint.h). The level line of the figure at 80 %% of 12 GB is what an "
-                     "allocator swaps out, which no count shows.");
+    ll_study_note(result,
+                  "Catamount goes over its graph in an order that differs from run to run; ours is fixed "
+                  "(sim/memory/footprint.h). The level line of the figure at 80 %% of 12 GB is what an "
+                  "allocator swaps out, which no count shows.");
 }
 
 const struct ll_study ll_study_C7 = {
@@ -425,7 +430,7 @@ const struct ll_study ll_study_C10 = {
 #define MACHINE "target accelerator"
 #define WORKLOAD "word LM"
 
-/* Read off the paper's vector drawing. */
+/* Read off the paper's vector figure. */
 static const struct batch_point {
     uint64_t batch;
     double intensity, time_s; /* of a sample */
@@ -455,7 +460,7 @@ static const char *variant_of(struct ll_arena *arena, size_t i)
 
 static void plan(struct ll_study_plan *plan)
 {
-    ll_study_plan_target(plan, &(struct ll_target){.name = MACHINE, .machine = "catamount"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = MACHINE, .machine = "catamount"});
     for (size_t i = 0; i < POINTS; i++)
         ll_study_plan_recording(plan, &(struct ll_recording){.row = WORKLOAD,
                                                              .variant = variant_of(&plan->arena, i),
@@ -471,11 +476,11 @@ struct curves {
     double batches[POINTS], intensities[POINTS], times_s[POINTS], roof_s[POINTS];
 };
 
-static struct curves measure_batch(const struct ll_evidence *evidence, struct ll_catamount_rates rates)
+static struct curves measure_batch(const struct ll_runs *runs, struct ll_catamount_rates rates)
 {
     struct curves c;
     for (size_t i = 0; i < POINTS; i++) {
-        const struct ll_trace *trace = ll_evidence_trace(evidence, WORKLOAD, variant_of(evidence->arena, i));
+        const struct ll_trace *trace = ll_runs_trace(runs, WORKLOAD, variant_of(runs->arena, i));
         const double batch = (double)points[i].batch;
         struct ll_accounts a;
         bool known = trace && ll_catamount(trace, &a);
@@ -487,22 +492,22 @@ static struct curves measure_batch(const struct ll_evidence *evidence, struct ll
     return c;
 }
 
-static void tabulate_batch(const struct curves *c, struct ll_outcome *outcome)
+static void tabulate_batch(const struct curves *c, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"batch", 0},      {"FLOP a byte", 3}, {"figure", 3},       {"off (%)", 2},
         {"s a sample", 4}, {"figure (s)", 4},  {"off (%) of s", 2}, {"under one roof (s)", 4}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "The word LM with 24 billion parameters, by batch.", columns, 8);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "The word LM with 24 billion parameters, by batch.", columns, 8);
     for (size_t i = 0; i < POINTS; i++) {
-        ll_put_number(sheet, c->batches[i]);
-        ll_put_number(sheet, c->intensities[i]);
-        ll_put_number(sheet, points[i].intensity);
-        ll_put_number(sheet, ll_percent_off(c->intensities[i], points[i].intensity));
-        ll_put_number(sheet, c->times_s[i]);
-        ll_put_number(sheet, points[i].time_s);
-        ll_put_number(sheet, ll_percent_off(c->times_s[i], points[i].time_s));
-        ll_put_number(sheet, c->roof_s[i]);
+        ll_table_put_number(table, c->batches[i]);
+        ll_table_put_number(table, c->intensities[i]);
+        ll_table_put_number(table, points[i].intensity);
+        ll_table_put_number(table, ll_percent_off(c->intensities[i], points[i].intensity));
+        ll_table_put_number(table, c->times_s[i]);
+        ll_table_put_number(table, points[i].time_s);
+        ll_table_put_number(table, ll_percent_off(c->times_s[i], points[i].time_s));
+        ll_table_put_number(table, c->roof_s[i]);
     }
 }
 
@@ -521,13 +526,13 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *y_lab
                                      .y_log = true});
 }
 
-static void draw_batch(const struct curves *c, struct ll_outcome *outcome)
+static void draw_batch(const struct curves *c, struct ll_study_result *result)
 {
     const struct ll_page page = {
         "Batch, intensity and time", "FLOP a byte and seconds a sample by batch", 2, 2, 420, 320};
     double intensities[POINTS], times_s[POINTS];
     struct ll_svg svg = {
-        .out = ll_drawing_new(outcome, NULL, "Intensity and time by batch, here and in the figure.")};
+        .out = ll_study_figure_new(result, NULL, "Intensity and time by batch, here and in the figure.")};
     for (size_t i = 0; i < POINTS; i++) {
         intensities[i] = points[i].intensity;
         times_s[i] = points[i].time_s;
@@ -548,44 +553,49 @@ static double first_batch(const struct curves *c, const double *values, double b
 }
 
 /* Samples a second at a batch, of those with the largest one: ours, and the figure's own. */
-static void inform_rate(const struct curves *c, size_t at, const char *published, struct ll_outcome *outcome)
+static void inform_rate(const struct curves *c, size_t at, const char *published,
+                        struct ll_study_result *result)
 {
     char text[64];
     ll_snprintf(text, sizeof text, "%.0f %% (figure: %.0f %%)", 100 * c->times_s[POINTS - 1] / c->times_s[at],
                 100 * points[POINTS - 1].time_s / points[at].time_s);
-    ll_inform(outcome, text, published, "share of the most samples a second at batch %.0f", c->batches[at]);
+    ll_criterion_info(result, text, published, "share of the most samples a second at batch %.0f",
+                      c->batches[at]);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_catamount_rates rates = ll_catamount_rates(evidence->machines[0]);
-    const struct curves c = measure_batch(evidence, rates);
+    const struct ll_catamount_rates rates = ll_catamount_rates(runs->machines[0]);
+    const struct curves c = measure_batch(runs, rates);
     const double ridge = 19.9; /* as printed */
     double intensity_off = 0, time_off = 0;
-    tabulate_batch(&c, outcome);
-    draw_batch(&c, outcome);
+    tabulate_batch(&c, result);
+    draw_batch(&c, result);
     for (size_t i = 0; i < POINTS; i++) {
         const double intensity = fabs(ll_percent_off(c.intensities[i], points[i].intensity));
         const double time = fabs(ll_percent_off(c.times_s[i], points[i].time_s));
         intensity_off = intensity > intensity_off || isnan(intensity) ? intensity : intensity_off;
         time_off = time > time_off || isnan(time) ? time : time_off;
     }
-    ll_at_most(outcome, (struct ll_measured_value){intensity_off, 2, " %"}, 3,
-               "operational intensity is at most so far from the figure at all batches");
-    ll_at_most(outcome, (struct ll_measured_value){time_off, 2, " %"}, 3,
-               "time of a sample is at most so far from the figure at all batches");
-    ll_between(outcome, (struct ll_measured_value){first_batch(&c, c.intensities, ridge, true), 0, ""}, 80,
-               80, "smallest batch whose intensity reaches the ridge of what is achievable");
-    ll_between(outcome,
-               (struct ll_measured_value){
-                   first_batch(&c, c.times_s, good_enough * c.times_s[POINTS - 1], false), 0, ""},
-               128, 128,
-               "smallest batch in which a sample takes at most 1.35 of the least time: the paper's choice");
-    inform_rate(&c, AT_RIDGE, "60 % (\"40 % loss\")", outcome);
-    inform_rate(&c, AT_CHOICE, "79 %", outcome);
-    ll_note(outcome,
-            "The figure's model has h = 38,000, ours 38,100: 0.8 %% less parameters. The column under one "
-            "roof is what the text's formula would give.");
+    ll_criterion_at_most(result, (struct ll_measured_value){intensity_off, 2, " %"}, 3,
+                         "operational intensity is at most so far from the figure at all batches");
+    ll_criterion_at_most(result, (struct ll_measured_value){time_off, 2, " %"}, 3,
+                         "time of a sample is at most so far from the figure at all batches");
+    ll_criterion_between(result,
+                         (struct ll_measured_value){first_batch(&c, c.intensities, ridge, true), 0, ""}, 80,
+                         80, "smallest batch whose intensity reaches the ridge of what is achievable");
+    ll_criterion_between(
+        result,
+        (struct ll_measured_value){first_batch(&c, c.times_s, good_enough * c.times_s[POINTS - 1], false), 0,
+                                   ""},
+        128, 128,
+        "smallest batch in which a sample takes at most 1.35 of the least time: the paper's choice");
+    inform_rate(&c, AT_RIDGE, "60 % (\"40 % loss\")", result);
+    inform_rate(&c, AT_CHOICE, "79 %", result);
+    ll_study_note(
+        result,
+        "The figure's model has h = 38,000, ours 38,100: 0.8 %% less parameters. The column under one "
+        "roof is what the text's formula would give.");
 }
 
 const struct ll_study ll_study_C11 = {

@@ -79,11 +79,10 @@ void ll_catamount_plan(struct ll_study_plan *plan)
     }
 }
 
-struct ll_catamount_size ll_catamount_found(const struct ll_evidence *evidence, size_t i)
+struct ll_catamount_size ll_catamount_found(const struct ll_runs *runs, size_t i)
 {
     struct ll_catamount_size size = ll_catamount_sizes[i];
-    const struct ll_trace *trace =
-        ll_evidence_trace(evidence, ll_catamount_domains[size.domain].name, size.value);
+    const struct ll_trace *trace = ll_runs_trace(runs, ll_catamount_domains[size.domain].name, size.value);
     struct ll_accounts accounts;
     uint64_t minimal_bytes;
     size.parameters = size.flops = size.bytes = size.minimal_bytes = NAN;
@@ -158,34 +157,34 @@ static double error_at(enum ll_catamount_domain domain, double samples)
     return fmax(law->error_goal, fmin(guesses[domain], law_error(law, samples)));
 }
 
-static void tabulate(struct ll_outcome *outcome)
+static void tabulate(struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN},
-                                                       {"error of a guess", 3},
-                                                       {"of now", 3},
-                                                       {"of the goal", 3},
-                                                       {"better than a guess from (samples)", 0},
-                                                       {"now (samples)", 0},
-                                                       {"goal (samples)", 0},
-                                                       {"data for half the error", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Where the regions of learning curves meet.", columns, 8);
+    static const struct ll_study_column columns[] = {{"domain", LL_TEXT_COLUMN},
+                                                     {"error of a guess", 3},
+                                                     {"of now", 3},
+                                                     {"of the goal", 3},
+                                                     {"better than a guess from (samples)", 0},
+                                                     {"now (samples)", 0},
+                                                     {"goal (samples)", 0},
+                                                     {"data for half the error", 1}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Where the regions of learning curves meet.", columns, 8);
     for (unsigned d = 0; d < DOMAINS; d++) {
         const struct ll_catamount_law *law = &ll_catamount_laws[d];
-        ll_put_text(sheet, ll_catamount_domains[d].name);
-        ll_put_number(sheet, guesses[d]);
-        ll_put_number(sheet, law->error_now);
-        ll_put_number(sheet, law->error_goal);
-        ll_put_number(sheet, samples_for(law, guesses[d]));
-        ll_put_number(sheet, law->data_now);
-        ll_put_number(sheet, samples_for(law, law->error_goal));
-        ll_put_number(sheet, pow(0.5, 1 / law->fitting));
+        ll_table_put_text(table, ll_catamount_domains[d].name);
+        ll_table_put_number(table, guesses[d]);
+        ll_table_put_number(table, law->error_now);
+        ll_table_put_number(table, law->error_goal);
+        ll_table_put_number(table, samples_for(law, guesses[d]));
+        ll_table_put_number(table, law->data_now);
+        ll_table_put_number(table, samples_for(law, law->error_goal));
+        ll_table_put_number(table, pow(0.5, 1 / law->fitting));
     }
 }
 
 /* Twelve points a decade of data, from a ten-millionth of today's to ten times what the farthest goal takes.
  */
-static void draw(struct ll_outcome *outcome)
+static void draw(struct ll_study_result *result)
 {
     static const double first = 1e-6, decades = 10;
     const struct ll_page page = {
@@ -193,8 +192,8 @@ static void draw(struct ll_outcome *outcome)
     double x[POINTS], y[DOMAINS][POINTS];
     struct ll_curve curves[DOMAINS];
     struct ll_svg svg = {
-        .out = ll_drawing_new(
-            outcome, NULL,
+        .out = ll_study_figure_new(
+            result, NULL,
             "Error falls by a power law, between what a guess has and what cannot be learned.")};
     for (size_t i = 0; i < POINTS; i++)
         x[i] = first * pow(10, decades * (double)i / (POINTS - 1));
@@ -215,23 +214,23 @@ static void draw(struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    (void)evidence;
-    tabulate(outcome);
-    draw(outcome);
+    (void)runs;
+    tabulate(result);
+    draw(result);
     for (unsigned d = 0; d < DOMAINS; d++) {
         const struct ll_catamount_law *law = &ll_catamount_laws[d];
         char found[32], published[32];
         ll_snprintf(found, sizeof found, "%.1f times", samples_for(law, law->error_goal) / law->data_now);
         ll_snprintf(published, sizeof published, "%.0f", law->data_scale);
-        ll_inform(outcome, found, published, "%s: today's data, where the curve meets the goal",
-                  ll_catamount_domains[d].name);
+        ll_criterion_info(result, found, published, "%s: today's data, where the curve meets the goal",
+                          ll_catamount_domains[d].name);
     }
-    ll_note(outcome,
-            "The paper's figure is a sketch without data. A guess is uniform over 800,000 words or 98 "
-            "characters, or always wrong; what cannot be learned is taken to be the paper's goal. C-T1 "
-            "judges the constants.");
+    ll_study_note(result,
+                  "The paper's figure is a sketch without data. A guess is uniform over 800,000 words or 98 "
+                  "characters, or always wrong; what cannot be learned is taken to be the paper's goal. C-T1 "
+                  "judges the constants.");
 }
 
 const struct ll_study ll_study_C6 = {
@@ -255,71 +254,72 @@ static double data_scale(const struct ll_catamount_law *law, double exponent)
     return pow(law->error_goal / law->error_now, 1 / exponent);
 }
 
-static void tabulate_laws(struct ll_outcome *outcome)
+static void tabulate_laws(struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"domain", LL_TEXT_COLUMN},
-                                                       {"data scale", 1},
-                                                       {"published", 0},
-                                                       {"model scale", 2},
-                                                       {"published ", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Data and model scales from the printed exponents.", columns, 5);
+    static const struct ll_study_column columns[] = {{"domain", LL_TEXT_COLUMN},
+                                                     {"data scale", 1},
+                                                     {"published", 0},
+                                                     {"model scale", 2},
+                                                     {"published ", 1}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Data and model scales from the printed exponents.", columns, 5);
     for (unsigned d = 0; d < TABLES_DOMAINS; d++) {
-        ll_put_text(sheet, ll_catamount_domains[d].name);
-        ll_put_number(sheet, data_scale(&ll_catamount_laws[d], ll_catamount_laws[d].beta_g));
-        ll_put_number(sheet, ll_catamount_laws[d].data_scale);
-        ll_put_number(sheet, pow(ll_catamount_laws[d].data_scale, ll_catamount_laws[d].beta_p));
-        ll_put_number(sheet, ll_catamount_laws[d].model_scale);
+        ll_table_put_text(table, ll_catamount_domains[d].name);
+        ll_table_put_number(table, data_scale(&ll_catamount_laws[d], ll_catamount_laws[d].beta_g));
+        ll_table_put_number(table, ll_catamount_laws[d].data_scale);
+        ll_table_put_number(table, pow(ll_catamount_laws[d].data_scale, ll_catamount_laws[d].beta_p));
+        ll_table_put_number(table, ll_catamount_laws[d].model_scale);
     }
 }
 
 /* Numbers of the paper as they are and as they would have to be. */
-static void inform(struct ll_outcome *outcome, const char *format, double found, double published,
+static void inform(struct ll_study_result *result, const char *format, double found, double published,
                    const char *claim)
 {
     char ours[32], theirs[32];
     ll_snprintf(ours, sizeof ours, format, found);
     ll_snprintf(theirs, sizeof theirs, format, published);
-    ll_inform(outcome, ours, theirs, "%s", claim);
+    ll_criterion_info(result, ours, theirs, "%s", claim);
 }
 
-static void inform_speech(struct ll_outcome *outcome)
+static void inform_speech(struct ll_study_result *result)
 {
     const struct ll_catamount_law *law = &ll_catamount_laws[LL_SPEECH_DOMAIN];
-    inform(outcome, "%.1f", data_scale(law, law->beta_g), law->data_scale, "speech: data scale");
-    inform(outcome, "%.1f %%", 100 * law->error_now * pow(law->data_scale, law->beta_g),
-           100 * law->error_goal, "speech: the error that its data scale belongs to, and the one wanted");
+    inform(result, "%.1f", data_scale(law, law->beta_g), law->data_scale, "speech: data scale");
+    inform(result, "%.1f %%", 100 * law->error_now * pow(law->data_scale, law->beta_g), 100 * law->error_goal,
+           "speech: the error that its data scale belongs to, and the one wanted");
 }
 
-static void inform_characters(struct ll_outcome *outcome)
+static void inform_characters(struct ll_study_result *result)
 {
     const struct ll_catamount_law *law = &ll_catamount_laws[LL_CHAR_DOMAIN];
-    inform(outcome, "%.3f", log(law->error_goal / law->error_now) / log(law->data_scale), law->beta_g,
+    inform(result, "%.3f", log(law->error_goal / law->error_now) / log(law->data_scale), law->beta_g,
            "character LM: the exponent that its data scale has");
-    inform(outcome, "%.2e", law->parameters / pow(law->data_now * law->data_scale, law->beta_p), law->sigma,
+    inform(result, "%.2e", law->parameters / pow(law->data_now * law->data_scale, law->beta_p), law->sigma,
            "character LM: the sigma that gives its parameters");
 }
 
-static void judge_laws(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_laws(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    (void)evidence;
-    tabulate_laws(outcome);
+    (void)runs;
+    tabulate_laws(result);
     for (unsigned d = 0; d < TABLES_DOMAINS; d++) {
         const struct ll_catamount_law *law = &ll_catamount_laws[d];
         const double percent = law->fitting == law->beta_g ? 5 : 1;
         const double scale = data_scale(law, law->fitting);
         if (d == LL_SPEECH_DOMAIN)
             continue;
-        ll_between(outcome, (struct ll_measured_value){scale, 1, ""}, law->data_scale * (1 - percent / 100),
-                   law->data_scale * (1 + percent / 100), "%s: data scale with the exponent %.3f",
-                   ll_catamount_domains[d].name, law->fitting);
-        ll_between(outcome, (struct ll_measured_value){pow(law->data_scale, law->beta_p), 2, ""},
-                   law->model_scale * 0.95, law->model_scale * 1.05, "%s: model scale",
-                   ll_catamount_domains[d].name);
+        ll_criterion_between(result, (struct ll_measured_value){scale, 1, ""},
+                             law->data_scale * (1 - percent / 100), law->data_scale * (1 + percent / 100),
+                             "%s: data scale with the exponent %.3f", ll_catamount_domains[d].name,
+                             law->fitting);
+        ll_criterion_between(result, (struct ll_measured_value){pow(law->data_scale, law->beta_p), 2, ""},
+                             law->model_scale * 0.95, law->model_scale * 1.05, "%s: model scale",
+                             ll_catamount_domains[d].name);
     }
-    inform_speech(outcome);
-    inform_characters(outcome);
-    ll_note(outcome, "The paper's constants against the paper's results: nothing here is simulated.");
+    inform_speech(result);
+    inform_characters(result);
+    ll_study_note(result, "The paper's constants against the paper's results: nothing here is simulated.");
 }
 
 /* Table 2: coefficients a sample. */
@@ -375,12 +375,12 @@ static void plan_probes(struct ll_study_plan *plan)
 }
 
 /* Gamma, lambda, mu and delta of a domain, from its two batches. */
-static struct asymptote fitted(const struct ll_evidence *evidence, const struct probe *probe)
+static struct asymptote fitted(const struct ll_runs *runs, const struct probe *probe)
 {
     struct ll_accounts a[2];
     uint64_t minimal_bytes = 0;
     for (size_t i = 0; i < 2; i++) {
-        const struct ll_trace *trace = ll_evidence_trace(evidence, probe->name, probe->variants[i]);
+        const struct ll_trace *trace = ll_runs_trace(runs, probe->name, probe->variants[i]);
         if (!trace || !ll_catamount(trace, &a[i]) || !ll_minimal_footprint(trace, &minimal_bytes))
             return (struct asymptote){NAN, NAN, NAN, NAN, NAN, NAN};
     }
@@ -393,34 +393,37 @@ static struct asymptote fitted(const struct ll_evidence *evidence, const struct 
                               .delta = (double)minimal_bytes / p};
 }
 
-static void within(struct ll_outcome *outcome, double found, double published, double percent, int decimals,
-                   const char *name, const char *what)
+static void within(struct ll_study_result *result, double found, double published, double percent,
+                   int decimals, const char *name, const char *what)
 {
-    ll_between(outcome, (struct ll_measured_value){found, decimals, ""}, published * (1 - percent / 100),
-               published * (1 + percent / 100), "%s: %s", name, what);
+    ll_criterion_between(result, (struct ll_measured_value){found, decimals, ""},
+                         published * (1 - percent / 100), published * (1 + percent / 100), "%s: %s", name,
+                         what);
 }
 
-static void judge_probe(const struct probe *probe, const struct asymptote *found, struct ll_outcome *outcome)
+static void judge_probe(const struct probe *probe, const struct asymptote *found,
+                        struct ll_study_result *result)
 {
     const struct asymptote *printed = &asymptotes[probe->domain];
-    within(outcome, found->gamma, printed->gamma, 3, 1, probe->name, "FLOPs a parameter and sample, gamma");
-    within(outcome, found->lambda, printed->lambda, 10, 0, probe->name, "bytes a parameter, lambda");
-    within(outcome, found->mu, printed->mu, 25, 0, probe->name, "bytes a sample and root of a parameter, mu");
-    within(outcome, found->delta, printed->delta, 15, 2, probe->name, "bytes of memory a parameter, delta");
+    within(result, found->gamma, printed->gamma, 3, 1, probe->name, "FLOPs a parameter and sample, gamma");
+    within(result, found->lambda, printed->lambda, 10, 0, probe->name, "bytes a parameter, lambda");
+    within(result, found->mu, printed->mu, 25, 0, probe->name, "bytes a sample and root of a parameter, mu");
+    within(result, found->delta, printed->delta, 15, 2, probe->name, "bytes of memory a parameter, delta");
 }
 
 /* Catamount's own numbers are those of its graphs (tests/peers/catamount_reference.csv). */
-static void note_asymptotes(struct ll_outcome *outcome)
+static void note_asymptotes(struct ll_study_result *result)
 {
-    ll_note(outcome,
-            "Coefficients are those of one network a domain, the largest of Catamount's sweeps, with samples "
-            "as there: sentences of 26 words in NMT, 300 frames in speech. Memory is the least of a "
-            "topological traversal with the larger batch, 128, 96, 96 and 128.");
+    ll_study_note(
+        result,
+        "Coefficients are those of one network a domain, the largest of Catamount's sweeps, with samples "
+        "as there: sentences of 26 words in NMT, 300 frames in speech. Memory is the least of a "
+        "topological traversal with the larger batch, 128, 96, 96 and 128.");
     const struct ll_catamount_size *nmt = ll_catamount_largest(LL_NMT_DOMAIN),
                                    *characters = ll_catamount_largest(LL_CHAR_DOMAIN),
                                    *speech = ll_catamount_largest(LL_SPEECH_DOMAIN);
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "Where ours are off, Catamount's graphs are off likewise: of its NMT gamma is %.1f, of its "
         "character LM delta %.1f. NMT's printed numbers are of sentences of different lengths, whose mean "
         "is not printed; why the character LM's memory is larger there is not said. Of speech neither "
@@ -430,49 +433,50 @@ static void note_asymptotes(struct ll_outcome *outcome)
         characters->minimal_bytes / characters->parameters, speech->minimal_bytes / speech->parameters);
 }
 
-static void judge_asymptotes(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_asymptotes(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"domain", LL_TEXT_COLUMN}, {"gamma", 1}, {"published", 1},   {"lambda", 0},
         {"published ", 1},          {"mu", 0},    {"published  ", 0}, {"delta", 2},
         {"published   ", 2}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "What FLOPs, bytes and memory of a step grow with.", columns, 9);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "What FLOPs, bytes and memory of a step grow with.", columns, 9);
     for (size_t i = 0; i < PROBES; i++) {
-        const struct asymptote found = fitted(evidence, &probes[i]), printed = asymptotes[probes[i].domain];
+        const struct asymptote found = fitted(runs, &probes[i]), printed = asymptotes[probes[i].domain];
         const double numbers[] = {found.gamma, printed.gamma, found.lambda, printed.lambda,
                                   found.mu,    printed.mu,    found.delta,  printed.delta};
-        ll_put_text(sheet, probes[i].name);
+        ll_table_put_text(table, probes[i].name);
         for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
-            ll_put_number(sheet, numbers[j]);
+            ll_table_put_number(table, numbers[j]);
         if (probes[i].judged)
-            judge_probe(&probes[i], &found, outcome);
+            judge_probe(&probes[i], &found, result);
         else
-            inform(outcome, "%.1f", found.gamma, printed.gamma, "NMT: gamma with sentences of 27 words");
+            inform(result, "%.1f", found.gamma, printed.gamma, "NMT: gamma with sentences of 27 words");
     }
     for (unsigned d = 0; d < TABLES_DOMAINS; d++) {
         const struct asymptote *a = &asymptotes[d];
         char claim[96];
         ll_snprintf(claim, sizeof claim, "%s: lambda / gamma, as printed and in the column of intensities",
                     ll_catamount_domains[d].name);
-        inform(outcome, "%.2f", a->lambda / a->gamma, a->low, claim);
+        inform(result, "%.2f", a->lambda / a->gamma, a->low, claim);
         ll_snprintf(claim, sizeof claim, "%s: mu / gamma, as printed and in the column of intensities",
                     ll_catamount_domains[d].name);
-        inform(outcome, "%.0f", a->mu / a->gamma, a->high, claim);
+        inform(result, "%.0f", a->mu / a->gamma, a->high, claim);
     }
-    note_asymptotes(outcome);
+    note_asymptotes(result);
 }
 
 static void plan_machine(struct ll_study_plan *plan)
 {
-    ll_study_plan_target(plan, &(struct ll_target){.name = "target accelerator", .machine = "catamount"});
+    ll_study_plan_machine(plan,
+                          &(struct ll_study_machine){.name = "target accelerator", .machine = "catamount"});
 }
 
-static void judge_accelerator(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_accelerator(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"quantity", LL_TEXT_COLUMN}, {"machine file", 2}, {"printed", 2}};
-    const struct ll_machine *machine = evidence->machines[0];
+    const struct ll_machine *machine = runs->machines[0];
     const struct ll_catamount_rates rates = ll_catamount_rates(machine);
     const struct ll_level *memory = &machine->levels[machine->level_count - 1];
     const struct {
@@ -487,17 +491,18 @@ static void judge_accelerator(const struct ll_evidence *evidence, struct ll_outc
         {"ridge (FLOP/B)", rates.peak_flops / rates.peak_Bps, 15.67e3 / 898, 1e-9},
         {"ridge of what is achievable (FLOP/B)", rates.flops / rates.Bps, 15.67e3 * 0.8 / (898 * 0.7), 1e-9},
     };
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "The accelerator of table 4.", columns, 3);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "The accelerator of table 4.", columns, 3);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ll_put_text(sheet, rows[i].name);
-        ll_put_number(sheet, rows[i].found);
-        ll_put_number(sheet, rows[i].printed);
-        ll_between(outcome, (struct ll_measured_value){rows[i].found, 4, ""},
-                   rows[i].printed * (1 - rows[i].slack), rows[i].printed * (1 + rows[i].slack),
-                   "%s, as printed", rows[i].name);
+        ll_table_put_text(table, rows[i].name);
+        ll_table_put_number(table, rows[i].found);
+        ll_table_put_number(table, rows[i].printed);
+        ll_criterion_between(result, (struct ll_measured_value){rows[i].found, 4, ""},
+                             rows[i].printed * (1 - rows[i].slack), rows[i].printed * (1 + rows[i].slack),
+                             "%s, as printed", rows[i].name);
     }
-    inform(outcome, "%.2f", rates.peak_flops / rates.peak_Bps, 17.4, "the ridge, rounded down in the text");
-    inform(outcome, "%.2f", rates.flops / rates.Bps, 19.9, "the ridge of what is achievable, likewise");
+    inform(result, "%.2f", rates.peak_flops / rates.peak_Bps, 17.4, "the ridge, rounded down in the text");
+    inform(result, "%.2f", rates.flops / rates.Bps, 19.9, "the ridge of what is achievable, likewise");
 }
 
 const struct ll_study ll_study_CT1 = {

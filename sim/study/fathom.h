@@ -87,6 +87,6 @@ void ll_fathom_published_classes(double share[LL_FATHOM_COUNT][LL_FATHOM_CLASS_C
 void ll_fathom_plan_profiles(struct ll_study_plan *plan);
 
 /* One of them; NULL when there is no such workload or memory ran out. */
-const struct ll_timeline *ll_fathom_profile(const struct ll_evidence *evidence, enum ll_fathom_row row);
+const struct ll_timeline *ll_fathom_profile(const struct ll_runs *runs, enum ll_fathom_row row);
 
 #endif

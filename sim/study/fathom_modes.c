@@ -30,8 +30,8 @@ static void plan(struct ll_study_plan *plan)
         plan_row(plan, &ll_fathom[i], true);
         plan_row(plan, &ll_fathom[i], false);
     }
-    ll_study_plan_target(plan, &(struct ll_target){.name = devices[CPU], .machine = "i7_6700k_sse"});
-    ll_study_plan_target(plan, &(struct ll_target){.name = devices[GPU], .machine = "gtx_960"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = devices[CPU], .machine = "i7_6700k_sse"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = devices[GPU], .machine = "gtx_960"});
 }
 
 /* Simulated times of a step; the workloads that are there stand one after the other. */
@@ -45,14 +45,12 @@ struct modes {
     bool fits[LL_FATHOM_COUNT]; /* when training, on the GPU */
 };
 
-static void replay_row(const struct ll_evidence *evidence, enum ll_fathom_row row, struct modes *modes)
+static void replay_row(const struct ll_runs *runs, enum ll_fathom_row row, struct modes *modes)
 {
     size_t i = modes->count;
     for (size_t d = 0; d < DEVICES; d++) {
-        const struct ll_result *train =
-            ll_evidence_replay(evidence, ll_fathom[row].name, "train", devices[d]);
-        const struct ll_result *infer =
-            ll_evidence_replay(evidence, ll_fathom[row].name, "infer", devices[d]);
+        const struct ll_result *train = ll_runs_replay(runs, ll_fathom[row].name, "train", devices[d]);
+        const struct ll_result *infer = ll_runs_replay(runs, ll_fathom[row].name, "infer", devices[d]);
         if (!train || !infer)
             return;
         modes->train_s[d][i] = train->time_s;
@@ -66,27 +64,27 @@ static void replay_row(const struct ll_evidence *evidence, enum ll_fathom_row ro
     modes->count++;
 }
 
-static void tabulate(const struct modes *modes, struct ll_outcome *outcome)
+static void tabulate(const struct modes *modes, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"workload", LL_TEXT_COLUMN},   {"CPU training (ms)", 2},     {"CPU inference (ms)", 2},
         {"GPU training (ms)", 2},       {"GPU inference (ms)", 2},    {"training/inference, CPU", 2},
         {"training/inference, GPU", 2}, {"memory, training (GiB)", 2}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Simulated time of a step.", columns, sizeof columns / sizeof *columns);
+    struct ll_study_table *table = ll_study_table_new(result, NULL, "Simulated time of a step.", columns,
+                                                      sizeof columns / sizeof *columns);
     for (size_t i = 0; i < modes->count; i++) {
-        ll_put_text(sheet, modes->names[i]);
+        ll_table_put_text(table, modes->names[i]);
         for (size_t d = 0; d < DEVICES; d++) {
-            ll_put_number(sheet, 1e3 * modes->train_s[d][i]);
-            ll_put_number(sheet, 1e3 * modes->infer_s[d][i]);
+            ll_table_put_number(table, 1e3 * modes->train_s[d][i]);
+            ll_table_put_number(table, 1e3 * modes->infer_s[d][i]);
         }
         for (size_t d = 0; d < DEVICES; d++)
-            ll_put_number(sheet, modes->ratio[d][i]);
-        ll_put_number(sheet, modes->peak_bytes[i] / 0x1p30);
+            ll_table_put_number(table, modes->ratio[d][i]);
+        ll_table_put_number(table, modes->peak_bytes[i] / 0x1p30);
     }
 }
 
-static void draw(const struct modes *modes, struct ll_outcome *outcome)
+static void draw(const struct modes *modes, struct ll_study_result *result)
 {
     enum { SERIES = 2 * DEVICES };
     static const char *const series[SERIES] = {"training, CPU", "inference, CPU", "training, GPU",
@@ -97,9 +95,8 @@ static void draw(const struct modes *modes, struct ll_outcome *outcome)
             values[i * SERIES + 2 * d] = modes->train_s[d][i] / modes->train_s[CPU][i];
             values[i * SERIES + 2 * d + 1] = modes->infer_s[d][i] / modes->train_s[CPU][i];
         }
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL,
-        "Simulated time of a step over that of training on the CPU (i7-6700K; GPU: GTX 960).")};
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL, "Simulated time of a step over that of training on the CPU (i7-6700K; GPU: GTX 960).")};
     const struct ll_page page = {"Training and inference, CPU and GPU",
                                  "Groups of four bars for each workload, on a logarithmic scale.",
                                  1,
@@ -123,22 +120,22 @@ static bool is_convolutional(enum ll_fathom_row row)
     return row == LL_RESIDUAL || row == LL_VGG || row == LL_ALEXNET || row == LL_DEEPQ;
 }
 
-static void judge_row(const struct modes *modes, size_t i, struct ll_outcome *outcome)
+static void judge_row(const struct modes *modes, size_t i, struct ll_study_result *result)
 {
     const char *name = modes->names[i];
     bool profits = is_convolutional(modes->rows[i]) || modes->rows[i] == LL_SPEECH;
     for (size_t d = 0; d < DEVICES; d++)
-        ll_at_least(outcome, (struct ll_measured_value){modes->ratio[d][i], 2, ""}, 1,
-                    "%s on the %s: training over inference", name, devices[d]);
+        ll_criterion_at_least(result, (struct ll_measured_value){modes->ratio[d][i], 2, ""}, 1,
+                              "%s on the %s: training over inference", name, devices[d]);
     if (profits)
-        ll_at_most(outcome,
-                   (struct ll_measured_value){modes->train_s[GPU][i] / modes->train_s[CPU][i], 2, ""}, 1,
-                   "%s: training on the GPU over training on the CPU", name);
-    ll_between(outcome, (struct ll_measured_value){modes->ratio[CPU][i], 2, ""}, 1.5, 4,
-               "%s: what training costs beyond inference", name);
+        ll_criterion_at_most(
+            result, (struct ll_measured_value){modes->train_s[GPU][i] / modes->train_s[CPU][i], 2, ""}, 1,
+            "%s: training on the GPU over training on the CPU", name);
+    ll_criterion_between(result, (struct ll_measured_value){modes->ratio[CPU][i], 2, ""}, 1.5, 4,
+                         "%s: what training costs beyond inference", name);
 }
 
-static void judge_all(const struct modes *modes, struct ll_arena *arena, struct ll_outcome *outcome)
+static void judge_all(const struct modes *modes, struct ll_arena *arena, struct ll_study_result *result)
 {
     double conv[LL_FATHOM_COUNT], others[LL_FATHOM_COUNT];
     size_t conv_count = 0, other_count = 0;
@@ -150,38 +147,40 @@ static void judge_all(const struct modes *modes, struct ll_arena *arena, struct 
     if (conv_count == 0 || other_count == 0)
         return;
     double theirs = ll_quantile(others, other_count, 0.5, arena);
-    ll_at_least(outcome, (struct ll_measured_value){ll_quantile(conv, conv_count, 0.5, arena), 2, ""}, theirs,
-                "median ratio of convolutional networks, at least that of the others");
-    ll_at_least(outcome,
-                (struct ll_measured_value){
-                    ll_spearman(modes->ratio[CPU], modes->ratio[GPU], modes->count, arena), 3, ""},
-                0.6, "rank correlation of the ratios on CPU and GPU");
+    ll_criterion_at_least(result,
+                          (struct ll_measured_value){ll_quantile(conv, conv_count, 0.5, arena), 2, ""},
+                          theirs, "median ratio of convolutional networks, at least that of the others");
+    ll_criterion_at_least(result,
+                          (struct ll_measured_value){
+                              ll_spearman(modes->ratio[CPU], modes->ratio[GPU], modes->count, arena), 3, ""},
+                          0.6, "rank correlation of the ratios on CPU and GPU");
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct modes modes = {.count = 0};
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
-        replay_row(evidence, (enum ll_fathom_row)row, &modes);
-    tabulate(&modes, outcome);
-    draw(&modes, outcome);
+        replay_row(runs, (enum ll_fathom_row)row, &modes);
+    tabulate(&modes, result);
+    draw(&modes, result);
     for (size_t i = 0; i < modes.count; i++)
-        judge_row(&modes, i, outcome);
-    judge_all(&modes, evidence->arena, outcome);
+        judge_row(&modes, i, result);
+    judge_all(&modes, runs->arena, result);
     for (size_t i = 0; i < modes.count; i++)
         if (!modes.fits[i])
-            ll_note(outcome,
-                    "%s: training needs %.1f GiB, more than the 2 GB of the GTX 960; its time there is that "
-                    "of a card "
-                    "with room enough.",
-                    modes.names[i], modes.peak_bytes[i] / 0x1p30);
-    ll_note(
-        outcome,
+            ll_study_note(
+                result,
+                "%s: training needs %.1f GiB, more than the 2 GB of the GTX 960; its time there is that "
+                "of a card "
+                "with room enough.",
+                modes.names[i], modes.peak_bytes[i] / 0x1p30);
+    ll_study_note(
+        result,
         "seq2seq infers as Fathom's code does: word by word over the whole vocabulary of 40000, all once "
         "more for "
         "the result, while training tells the right word from 512 others. That is more work than training.");
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "The paper prints no numbers for this figure; the bounds stand for its sentences. Both machines are "
         "simulated, full batches, nothing fitted.");
 }
@@ -225,7 +224,7 @@ enum {
             "units.avx2.count", count                                                                        \
         }                                                                                                    \
     }
-static const struct ll_target targets[] = {
+static const struct ll_study_machine targets[] = {
     {"1 thread", "i7_6700k_sse", CORES("1")},
     {"2 threads", "i7_6700k_sse", CORES("2")},
     {"4 threads", "i7_6700k_sse", CORES("4")},
@@ -259,7 +258,7 @@ static void plan_threads(struct ll_study_plan *plan)
         }
     }
     for (size_t i = 0; i < THREADS; i++)
-        ll_study_plan_target(plan, &targets[i]);
+        ll_study_plan_machine(plan, &targets[i]);
 }
 
 /* One workload with each number of threads. */
@@ -269,25 +268,25 @@ struct panel {
     const struct ll_timeline *native[NATIVE];
 };
 
-static bool fill(const struct ll_evidence *evidence, enum ll_fathom_row row, struct panel *panel)
+static bool fill(const struct ll_runs *runs, enum ll_fathom_row row, struct panel *panel)
 {
     panel->name = ll_fathom[row].name;
     for (size_t t = 0; t < THREADS; t++)
-        if (!(panel->results[t] = ll_evidence_replay(evidence, panel->name, "dry", targets[t].name)))
+        if (!(panel->results[t] = ll_runs_replay(runs, panel->name, "dry", targets[t].name)))
             return false;
     for (size_t i = 0; i < NATIVE; i++) {
-        const struct ll_trace *trace = ll_evidence_trace(evidence, panel->name, native_variants[i]);
-        if (!trace || !(panel->native[i] = ll_timeline(trace, COLD_STEPS, evidence->arena)))
+        const struct ll_trace *trace = ll_runs_trace(runs, panel->name, native_variants[i]);
+        if (!trace || !(panel->native[i] = ll_timeline(trace, COLD_STEPS, runs->arena)))
             return false;
     }
     return true;
 }
 
-static double kind_s(const struct ll_result *result, const char *kind)
+static double kind_s(const struct ll_result *replay, const char *kind)
 {
-    for (uint64_t i = 0; i < result->kind_count; i++)
-        if (strcmp(result->kinds[i].kind, kind) == 0)
-            return result->kinds[i].time_s;
+    for (uint64_t i = 0; i < replay->kind_count; i++)
+        if (strcmp(replay->kinds[i].kind, kind) == 0)
+            return replay->kinds[i].time_s;
     return 0;
 }
 
@@ -300,11 +299,11 @@ static double native_kind_s(const struct ll_timeline *timeline, const char *kind
 }
 
 /* Time of all kinds in a class, over all kinds but input. */
-static double class_share(const struct ll_result *result, enum ll_op_class op_class)
+static double class_share(const struct ll_result *replay, enum ll_op_class op_class)
 {
     double part = 0, all = 0;
-    for (uint64_t i = 0; i < result->kind_count; i++) {
-        const struct ll_kind_result *kind = &result->kinds[i];
+    for (uint64_t i = 0; i < replay->kind_count; i++) {
+        const struct ll_kind_result *kind = &replay->kinds[i];
         if (kind->op_class == LL_CLASS_INPUT)
             continue;
         part += kind->op_class == op_class ? kind->time_s : 0;
@@ -314,14 +313,14 @@ static double class_share(const struct ll_result *result, enum ll_op_class op_cl
 }
 
 /* The share of ops whose scope begins so. */
-static double scope_share(const struct ll_result *result, const char *scope)
+static double scope_share(const struct ll_result *replay, const char *scope)
 {
-    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_prepared *prepared = replay->prepared;
     const struct ll_trace *trace = prepared->trace;
     double part = 0, all = 0;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_form *form = &trace->forms[trace->ops[seq].form];
-        double time_s = result->ops[seq - prepared->first_op].time_s;
+        double time_s = replay->ops[seq - prepared->first_op].time_s;
         if (ll_op_class(form->view.kind) == LL_CLASS_INPUT)
             continue;
         part += strncmp(trace->strings[form->scope], scope, strlen(scope)) == 0 ? time_s : 0;
@@ -332,33 +331,34 @@ static double scope_share(const struct ll_result *result, const char *scope)
 
 static const double least_share = 0.005; /* of op kinds in the table */
 
-static void tabulate_threads(const struct panel *panels, size_t count, struct ll_outcome *outcome)
+static void tabulate_threads(const struct panel *panels, size_t count, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                                       {"op kind", LL_TEXT_COLUMN},
-                                                       {"1 thread (ms)", 3},
-                                                       {"2 threads (ms)", 3},
-                                                       {"4 threads (ms)", 3},
-                                                       {"8 threads (ms)", 3},
-                                                       {"1/8", 2},
-                                                       {"here, 1 thread (ms)", 3},
-                                                       {"here, 2 threads (ms)", 3}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
-                                          "Time of a training step by op kind: simulated i7-6700K, and "
-                                          "measured here; those with at least 0.5 % on one thread.",
-                                          columns, sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                     {"op kind", LL_TEXT_COLUMN},
+                                                     {"1 thread (ms)", 3},
+                                                     {"2 threads (ms)", 3},
+                                                     {"4 threads (ms)", 3},
+                                                     {"8 threads (ms)", 3},
+                                                     {"1/8", 2},
+                                                     {"here, 1 thread (ms)", 3},
+                                                     {"here, 2 threads (ms)", 3}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL,
+                           "Time of a training step by op kind: simulated i7-6700K, and "
+                           "measured here; those with at least 0.5 % on one thread.",
+                           columns, sizeof columns / sizeof *columns);
     for (size_t p = 0; p < count; p++)
         for (uint64_t k = 0; k < panels[p].results[ONE]->kind_count; k++) {
             const struct ll_kind_result *kind = &panels[p].results[ONE]->kinds[k];
             if (kind->op_class == LL_CLASS_INPUT || kind->share < least_share)
                 continue;
-            ll_put_text(sheet, panels[p].name);
-            ll_put_text(sheet, kind->kind);
+            ll_table_put_text(table, panels[p].name);
+            ll_table_put_text(table, kind->kind);
             for (size_t t = 0; t < THREADS; t++)
-                ll_put_number(sheet, 1e3 * kind_s(panels[p].results[t], kind->kind));
-            ll_put_number(sheet, kind->time_s / kind_s(panels[p].results[EIGHT], kind->kind));
+                ll_table_put_number(table, 1e3 * kind_s(panels[p].results[t], kind->kind));
+            ll_table_put_number(table, kind->time_s / kind_s(panels[p].results[EIGHT], kind->kind));
             for (size_t i = 0; i < NATIVE; i++)
-                ll_put_number(sheet, 1e3 * native_kind_s(panels[p].native[i], kind->kind));
+                ll_table_put_number(table, 1e3 * native_kind_s(panels[p].native[i], kind->kind));
         }
 }
 
@@ -387,10 +387,10 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct pane
                                    .values = values});
 }
 
-static void draw_threads(const struct panel *panels, size_t count, struct ll_outcome *outcome)
+static void draw_threads(const struct panel *panels, size_t count, struct ll_study_result *result)
 {
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL,
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL,
         "Simulated time of a training step on the i7-6700K, the op kinds that take most on one thread.")};
     const struct ll_page page = {
         "Time by op kind and number of threads",
@@ -405,19 +405,21 @@ static void draw_threads(const struct panel *panels, size_t count, struct ll_out
     ll_svg_close(&svg);
 }
 
-static void judge_deepq(const struct panel *panel, struct ll_outcome *outcome)
+static void judge_deepq(const struct panel *panel, struct ll_study_result *result)
 {
     const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
     double products = class_share(one, LL_CLASS_CONV) + class_share(one, LL_CLASS_MATRIX);
-    ll_at_most(outcome, (struct ll_measured_value){100 * class_share(one, LL_CLASS_OPTIMIZATION), 1, " %"}, 3,
-               "deepq, 1 thread: share of the optimizer");
-    ll_between(outcome, (struct ll_measured_value){100 * class_share(eight, LL_CLASS_OPTIMIZATION), 1, " %"},
-               4, 10, "deepq, 8 threads: share of the optimizer");
-    ll_at_least(outcome, (struct ll_measured_value){100 * products, 1, " %"}, 90,
-                "deepq, 1 thread: share of convolutions and products");
+    ll_criterion_at_most(result,
+                         (struct ll_measured_value){100 * class_share(one, LL_CLASS_OPTIMIZATION), 1, " %"},
+                         3, "deepq, 1 thread: share of the optimizer");
+    ll_criterion_between(result,
+                         (struct ll_measured_value){100 * class_share(eight, LL_CLASS_OPTIMIZATION), 1, " %"},
+                         4, 10, "deepq, 8 threads: share of the optimizer");
+    ll_criterion_at_least(result, (struct ll_measured_value){100 * products, 1, " %"}, 90,
+                          "deepq, 1 thread: share of convolutions and products");
 }
 
-static void judge_seq2seq(const struct panel *panel, struct ll_outcome *outcome)
+static void judge_seq2seq(const struct panel *panel, struct ll_study_result *result)
 {
     char measured[96];
     double shares[THREADS];
@@ -428,17 +430,18 @@ static void judge_seq2seq(const struct panel *panel, struct ll_outcome *outcome)
     }
     ll_snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f, %.1f %%", shares[ONE], shares[TWO],
                 shares[FOUR], shares[EIGHT]);
-    ll_holds(outcome, grows && shares[EIGHT] > shares[ONE], measured, "grows",
-             "seq2seq: the loss grows in share with 1, 2, 4, 8 threads");
+    ll_criterion_holds(result, grows && shares[EIGHT] > shares[ONE], measured, "grows",
+                       "seq2seq: the loss grows in share with 1, 2, 4, 8 threads");
 }
 
-static void judge_memnet(const struct panel *panel, struct ll_outcome *outcome)
+static void judge_memnet(const struct panel *panel, struct ll_study_result *result)
 {
     static const char *const wide[] = {"mul", "adam"};
     const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        ll_at_least(outcome, (struct ll_measured_value){kind_s(one, wide[i]) / kind_s(eight, wide[i]), 2, ""},
-                    1.5, "memnet: 8 threads speed up %s", wide[i]);
+        ll_criterion_at_least(
+            result, (struct ll_measured_value){kind_s(one, wide[i]) / kind_s(eight, wide[i]), 2, ""}, 1.5,
+            "memnet: 8 threads speed up %s", wide[i]);
     const struct ll_kind_result *fastest = NULL;
     double most = 0;
     for (uint64_t k = 0; k < one->kind_count; k++) {
@@ -452,36 +455,38 @@ static void judge_memnet(const struct panel *panel, struct ll_outcome *outcome)
         }
     }
     if (fastest)
-        ll_at_most(outcome, (struct ll_measured_value){most, 2, ""}, 1.2,
-                   "memnet: what 8 threads speed up most of all other op kinds (%s)", fastest->kind);
+        ll_criterion_at_most(result, (struct ll_measured_value){most, 2, ""}, 1.2,
+                             "memnet: what 8 threads speed up most of all other op kinds (%s)",
+                             fastest->kind);
 }
 
-static void judge_threads(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_threads(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static void (*const judges[PANELS])(const struct panel *,
-                                        struct ll_outcome *) = {judge_deepq, judge_seq2seq, judge_memnet};
+    static void (*const judges[PANELS])(const struct panel *, struct ll_study_result *) = {
+        judge_deepq, judge_seq2seq, judge_memnet};
     struct panel panels[PANELS];
     size_t count = 0;
     for (size_t p = 0; p < PANELS; p++)
-        if (fill(evidence, planned[p].row, &panels[count])) {
-            judges[p](&panels[count], outcome);
+        if (fill(runs, planned[p].row, &panels[count])) {
+            judges[p](&panels[count], result);
             const struct panel *panel = &panels[count++];
-            ll_at_most(outcome,
-                       (struct ll_measured_value){panel->results[ONE]->time_s / panel->results[EIGHT]->time_s,
-                                                  2, ""},
-                       5, "%s: 8 threads on 4 cores speed up a step", panel->name);
+            ll_criterion_at_most(result,
+                                 (struct ll_measured_value){
+                                     panel->results[ONE]->time_s / panel->results[EIGHT]->time_s, 2, ""},
+                                 5, "%s: 8 threads on 4 cores speed up a step", panel->name);
         }
-    tabulate_threads(panels, count, outcome);
-    draw_threads(panels, count, outcome);
-    ll_note(outcome, "A thread is a core. The i7-6700K has four: eight threads are two to a core, share its "
-                     "multiply-add ports "
-                     "and its caches, and are simulated as four. An op gets a core for each 580 kB or 580 "
-                     "kFLOP (software.grain, "
-                     "after Eigen's thread pool), so that small ops stay on one. TensorFlow's binaries of "
-                     "the time were compiled for SSE; the "
-                     "machine is described so. memnet is the wide one, with stories as long as those of all "
-                     "questions together: "
-                     "of the question that it learns elsewhere every op would stay on one core.");
+    tabulate_threads(panels, count, result);
+    draw_threads(panels, count, result);
+    ll_study_note(result,
+                  "A thread is a core. The i7-6700K has four: eight threads are two to a core, share its "
+                  "multiply-add ports "
+                  "and its caches, and are simulated as four. An op gets a core for each 580 kB or 580 "
+                  "kFLOP (software.grain, "
+                  "after Eigen's thread pool), so that small ops stay on one. TensorFlow's binaries of "
+                  "the time were compiled for SSE; the "
+                  "machine is described so. memnet is the wide one, with stories as long as those of all "
+                  "questions together: "
+                  "of the question that it learns elsewhere every op would stay on one core.");
 }
 
 const struct ll_study ll_study_F6 = {

@@ -87,17 +87,17 @@ void ll_fathom_plan_profiles(struct ll_study_plan *plan)
     }
 }
 
-const struct ll_timeline *ll_fathom_profile(const struct ll_evidence *evidence, enum ll_fathom_row row)
+const struct ll_timeline *ll_fathom_profile(const struct ll_runs *runs, enum ll_fathom_row row)
 {
-    const struct ll_trace *trace = ll_evidence_trace(evidence, ll_fathom[row].name, "train");
-    return trace ? ll_timeline(trace, COLD_STEPS, evidence->arena) : NULL;
+    const struct ll_trace *trace = ll_runs_trace(runs, ll_fathom[row].name, "train");
+    return trace ? ll_timeline(trace, COLD_STEPS, runs->arena) : NULL;
 }
 
 /* Its shares by class, summing to 1. False when there is none; share is then zero. */
-static bool fathom_profile_classes(const struct ll_evidence *evidence, enum ll_fathom_row row,
+static bool fathom_profile_classes(const struct ll_runs *runs, enum ll_fathom_row row,
                                    double share[LL_FATHOM_CLASS_COUNT])
 {
-    const struct ll_timeline *profile = ll_fathom_profile(evidence, row);
+    const struct ll_timeline *profile = ll_fathom_profile(runs, row);
     memset(share, 0, LL_FATHOM_CLASS_COUNT * sizeof *share);
     for (size_t i = 0; profile && i < profile->kind_count; i++)
         if (profile->kinds[i].kind != LL_OP_COUNT)
@@ -212,55 +212,56 @@ static size_t count_layers(const struct ll_trace *trace, const struct rule *rule
     return count;
 }
 
-static void put_row(struct ll_sheet *sheet, size_t row, size_t layers, const struct ll_profile *profile)
+static void put_row(struct ll_study_table *table, size_t row, size_t layers, const struct ll_profile *profile)
 {
-    ll_put_text(sheet, ll_fathom[row].name);
-    ll_put_number(sheet, printed[row].year);
-    ll_put_text(sheet, printed[row].style);
-    ll_put_text(sheet, printed[row].task);
-    ll_put_text(sheet, printed[row].dataset);
-    ll_put_number(sheet, printed[row].layers);
-    ll_put_number(sheet, (double)layers);
-    ll_put_text(sheet, printed[row].rule->name);
-    ll_put_number(sheet, (double)profile->parameters);
-    ll_put_number(sheet, profile->flops * 1e-6);
+    ll_table_put_text(table, ll_fathom[row].name);
+    ll_table_put_number(table, printed[row].year);
+    ll_table_put_text(table, printed[row].style);
+    ll_table_put_text(table, printed[row].task);
+    ll_table_put_text(table, printed[row].dataset);
+    ll_table_put_number(table, printed[row].layers);
+    ll_table_put_number(table, (double)layers);
+    ll_table_put_text(table, printed[row].rule->name);
+    ll_table_put_number(table, (double)profile->parameters);
+    ll_table_put_number(table, profile->flops * 1e-6);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                                       {"year", 0},
-                                                       {"style", LL_TEXT_COLUMN},
-                                                       {"task", LL_TEXT_COLUMN},
-                                                       {"dataset", LL_TEXT_COLUMN},
-                                                       {"layers", 0},
-                                                       {"ours", 0},
-                                                       {"counted are", LL_TEXT_COLUMN},
-                                                       {"parameters", 0},
-                                                       {"MFLOP, inference", 2}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "The workloads as the paper lists them, and as they are here.", columns,
-                     sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                     {"year", 0},
+                                                     {"style", LL_TEXT_COLUMN},
+                                                     {"task", LL_TEXT_COLUMN},
+                                                     {"dataset", LL_TEXT_COLUMN},
+                                                     {"layers", 0},
+                                                     {"ours", 0},
+                                                     {"counted are", LL_TEXT_COLUMN},
+                                                     {"parameters", 0},
+                                                     {"MFLOP, inference", 2}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "The workloads as the paper lists them, and as they are here.",
+                           columns, sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
-        const struct ll_trace *trace = ll_evidence_trace(evidence, ll_fathom[row].name, "infer");
-        const struct ll_profile *profile = trace ? ll_profile(trace, evidence->arena) : NULL;
+        const struct ll_trace *trace = ll_runs_trace(runs, ll_fathom[row].name, "infer");
+        const struct ll_profile *profile = trace ? ll_profile(trace, runs->arena) : NULL;
         if (!profile)
             continue;
         size_t layers = count_layers(trace, printed[row].rule);
-        put_row(sheet, row, layers, profile);
-        ll_between(outcome, (struct ll_measured_value){(double)layers, 0, ""}, printed[row].layers,
-                   printed[row].layers, "%s: layers, counting %s", ll_fathom[row].name,
-                   printed[row].rule->name);
-        ll_between(outcome, (struct ll_measured_value){(double)profile->parameters, 0, ""},
-                   (double)printed[row].parameters, (double)printed[row].parameters, "%s: parameters",
-                   ll_fathom[row].name);
+        put_row(table, row, layers, profile);
+        ll_criterion_between(result, (struct ll_measured_value){(double)layers, 0, ""}, printed[row].layers,
+                             printed[row].layers, "%s: layers, counting %s", ll_fathom[row].name,
+                             printed[row].rule->name);
+        ll_criterion_between(result, (struct ll_measured_value){(double)profile->parameters, 0, ""},
+                             (double)printed[row].parameters, (double)printed[row].parameters,
+                             "%s: parameters", ll_fathom[row].name);
     }
-    ll_note(outcome, "The paper does not say how it counts layers: five for alexnet leaves out the dense "
-                     "ones, five for deepq has "
-                     "them. Parameters are those of Fathom's code, for residual and vgg of the networks they "
-                     "are named after. FLOPs "
-                     "of seq2seq are those of its third bucket of four: 20 words read, 25 written. Data "
-                     "is made up here unless real data is given.");
+    ll_study_note(result,
+                  "The paper does not say how it counts layers: five for alexnet leaves out the dense "
+                  "ones, five for deepq has "
+                  "them. Parameters are those of Fathom's code, for residual and vgg of the networks they "
+                  "are named after. FLOPs "
+                  "of seq2seq are those of its third bucket of four: 20 words read, 25 written. Data "
+                  "is made up here unless real data is given.");
 }
 
 const struct ll_study ll_study_FT2 = {
@@ -345,53 +346,54 @@ static double cosine(const struct profiles *p, size_t row)
     return ll_cosine(p->ours[row], p->published[row], LL_FATHOM_CLASS_COUNT);
 }
 
-static void tabulate(const struct profiles *p, struct ll_outcome *outcome)
+static void tabulate(const struct profiles *p, struct ll_study_result *result)
 {
-    struct ll_outcome_column columns[LL_FATHOM_CLASS_COUNT + 3] = {{"workload", LL_TEXT_COLUMN},
-                                                                   {"whose", LL_TEXT_COLUMN}};
+    struct ll_study_column columns[LL_FATHOM_CLASS_COUNT + 3] = {{"workload", LL_TEXT_COLUMN},
+                                                                 {"whose", LL_TEXT_COLUMN}};
     for (size_t i = 0; i < LL_FATHOM_CLASS_COUNT; i++)
-        columns[i + 2] = (struct ll_outcome_column){ll_fathom_classes[i], 1};
-    columns[LL_FATHOM_CLASS_COUNT + 2] = (struct ll_outcome_column){"cosine", 3};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
-                                          "Percent of a training step's time by class of op type; conv "
-                                          "filter and conv input are the gradients of a convolution.",
-                                          columns, sizeof columns / sizeof *columns);
+        columns[i + 2] = (struct ll_study_column){ll_fathom_classes[i], 1};
+    columns[LL_FATHOM_CLASS_COUNT + 2] = (struct ll_study_column){"cosine", 3};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL,
+                           "Percent of a training step's time by class of op type; conv "
+                           "filter and conv input are the gradients of a convolution.",
+                           columns, sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         for (int ours = 1; ours >= 0; ours--) {
             if (ours && !p->there[row])
                 continue;
-            ll_put_text(sheet, ll_fathom[row].name);
-            ll_put_text(sheet, ours ? "ours" : "paper");
+            ll_table_put_text(table, ll_fathom[row].name);
+            ll_table_put_text(table, ours ? "ours" : "paper");
             for (size_t i = 0; i < LL_FATHOM_CLASS_COUNT; i++)
-                ll_put_number(sheet, 100 * (ours ? p->ours : p->published)[row][i]);
-            ll_put_number(sheet, ours ? cosine(p, row) : NAN);
+                ll_table_put_number(table, 100 * (ours ? p->ours : p->published)[row][i]);
+            ll_table_put_number(table, ours ? cosine(p, row) : NAN);
         }
 }
 
-static void tabulate_kinds(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void tabulate_kinds(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                                       {"op kind", LL_TEXT_COLUMN},
-                                                       {"class", LL_TEXT_COLUMN},
-                                                       {"share (%)", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, "kinds", "Our op kinds with at least 1 % of a step's time.", columns,
-                     sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                     {"op kind", LL_TEXT_COLUMN},
+                                                     {"class", LL_TEXT_COLUMN},
+                                                     {"share (%)", 1}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, "kinds", "Our op kinds with at least 1 % of a step's time.", columns,
+                           sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
-        const struct ll_timeline *profile = ll_fathom_profile(evidence, (enum ll_fathom_row)row);
+        const struct ll_timeline *profile = ll_fathom_profile(runs, (enum ll_fathom_row)row);
         for (size_t i = 0; profile && i < profile->kind_count; i++) {
             const struct ll_timeline_kind *kind = &profile->kinds[i];
             if (kind->share < 0.01 || kind->kind == LL_OP_COUNT)
                 continue;
-            ll_put_text(sheet, ll_fathom[row].name);
-            ll_put_text(sheet, kind->name);
-            ll_put_text(sheet, ll_fathom_classes[fathom_class_of(kind->kind)]);
-            ll_put_number(sheet, 100 * kind->share);
+            ll_table_put_text(table, ll_fathom[row].name);
+            ll_table_put_text(table, kind->name);
+            ll_table_put_text(table, ll_fathom_classes[fathom_class_of(kind->kind)]);
+            ll_table_put_number(table, 100 * kind->share);
         }
     }
 }
 
-static void draw(const struct profiles *p, struct ll_outcome *outcome)
+static void draw(const struct profiles *p, struct ll_study_result *result)
 {
     double percent[2][LL_FATHOM_COUNT][LL_FATHOM_CLASS_COUNT];
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
@@ -400,8 +402,8 @@ static void draw(const struct profiles *p, struct ll_outcome *outcome)
             percent[1][row][i] = 100 * p->published[row][i];
         }
     static const char *const titles[] = {"measured here", "published"};
-    struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL, "Share of a training step's time by class of op type, in percent.")};
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL, "Share of a training step's time by class of op type, in percent.")};
     const struct ll_page page = {
         "Where the time of a training step goes",
         "Two heat maps of workloads by classes of op types, ours and the published one.",
@@ -424,60 +426,63 @@ static void draw(const struct profiles *p, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge_rows(const struct profiles *p, struct ll_outcome *outcome)
+static void judge_rows(const struct profiles *p, struct ll_study_result *result)
 {
     size_t same = 0;
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
         if (!p->there[row])
             continue;
         same += largest_group(p->ours[row]) == largest_group(p->published[row]);
-        ll_at_least(outcome, (struct ll_measured_value){cosine(p, row), 3, ""}, least_cosine[row],
-                    "%s: cosine of our row and the published one", ll_fathom[row].name);
+        ll_criterion_at_least(result, (struct ll_measured_value){cosine(p, row), 3, ""}, least_cosine[row],
+                              "%s: cosine of our row and the published one", ll_fathom[row].name);
     }
-    ll_at_least(outcome, (struct ll_measured_value){(double)same, 0, " of 8"}, 7,
-                "workloads whose largest group of op types is the paper's, convolutions being one");
+    ll_criterion_at_least(result, (struct ll_measured_value){(double)same, 0, " of 8"}, 7,
+                          "workloads whose largest group of op types is the paper's, convolutions being one");
 }
 
 /* Claims of the text beside the figure. */
-static void judge_text(const struct profiles *p, struct ll_outcome *outcome)
+static void judge_text(const struct profiles *p, struct ll_study_result *result)
 {
     char measured[96];
     double alexnet = 100 * p->ours[LL_ALEXNET][LL_FATHOM_MATMUL],
            vgg = 100 * p->ours[LL_VGG][LL_FATHOM_MATMUL],
            residual = 100 * p->ours[LL_RESIDUAL][LL_FATHOM_MATMUL];
     ll_snprintf(measured, sizeof measured, "%.1f > %.1f > %.1f %%", alexnet, vgg, residual);
-    ll_holds(outcome, alexnet > vgg && vgg > residual, measured, "11 > 7 > 1 %",
-             "fully connected layers weigh less in younger image networks: alexnet, vgg, residual");
+    ll_criterion_holds(result, alexnet > vgg && vgg > residual, measured, "11 > 7 > 1 %",
+                       "fully connected layers weigh less in younger image networks: alexnet, vgg, residual");
     if (p->there[LL_SPEECH])
-        ll_at_least(outcome, (struct ll_measured_value){100 * p->ours[LL_SPEECH][LL_FATHOM_MATMUL], 1, " %"},
-                    80, "speech: products of matrices");
+        ll_criterion_at_least(result,
+                              (struct ll_measured_value){100 * p->ours[LL_SPEECH][LL_FATHOM_MATMUL], 1, " %"},
+                              80, "speech: products of matrices");
     if (p->there[LL_SPEECH]) {
         ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * p->ours[LL_SPEECH][LL_FATHOM_MOVEMENT]);
-        ll_inform(outcome, measured, "7 % (Tile), 3 % (another)",
-                  "speech: movement of data, its weights being repeated for each utterance as in the suite's "
-                  "code");
+        ll_criterion_info(
+            result, measured, "7 % (Tile), 3 % (another)",
+            "speech: movement of data, its weights being repeated for each utterance as in the suite's "
+            "code");
     }
 }
 
-static void similarity_judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void similarity_judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct profiles p;
     ll_fathom_published_classes(p.published);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
-        p.there[row] = fathom_profile_classes(evidence, (enum ll_fathom_row)row, p.ours[row]);
-    tabulate(&p, outcome);
-    tabulate_kinds(evidence, outcome);
-    draw(&p, outcome);
-    judge_rows(&p, outcome);
-    judge_text(&p, outcome);
-    ll_note(outcome,
-            "Ours are times of quiet steps, the tenth in which an op type took least, on one thread. "
-            "Published numbers are whole percents and leave out op types below 1 %%; here each row "
-            "is divided by its "
-            "sum. Speech is the suite's code without recurrence, whose profile the published one is. Seven "
-            "columns of the figure cannot be told apart for a missing heading and are "
-            "one class here, data "
-            "movement.");
+        p.there[row] = fathom_profile_classes(runs, (enum ll_fathom_row)row, p.ours[row]);
+    tabulate(&p, result);
+    tabulate_kinds(runs, result);
+    draw(&p, result);
+    judge_rows(&p, result);
+    judge_text(&p, result);
+    ll_study_note(
+        result,
+        "Ours are times of quiet steps, the tenth in which an op type took least, on one thread. "
+        "Published numbers are whole percents and leave out op types below 1 %%; here each row "
+        "is divided by its "
+        "sum. Speech is the suite's code without recurrence, whose profile the published one is. Seven "
+        "columns of the figure cannot be told apart for a missing heading and are "
+        "one class here, data "
+        "movement.");
 }
 
 const struct ll_study ll_study_F3 = {
@@ -521,13 +526,13 @@ static enum ll_op_kind coordinate(enum ll_op_kind kind)
 }
 
 /* The op kinds of all workloads as coordinates. */
-static bool measured_clustering(const struct ll_evidence *evidence, struct clustering *ours,
+static bool measured_clustering(const struct ll_runs *runs, struct clustering *ours,
                                 double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT])
 {
     static const size_t size = LL_OP_COUNT;
     double profiles[LL_FATHOM_COUNT][LL_OP_COUNT] = {{0}};
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
-        const struct ll_timeline *profile = ll_fathom_profile(evidence, (enum ll_fathom_row)row);
+        const struct ll_timeline *profile = ll_fathom_profile(runs, (enum ll_fathom_row)row);
         if (!profile)
             continue;
         for (size_t i = 0; i < profile->kind_count; i++)
@@ -578,27 +583,29 @@ static void names_of(unsigned long rows, struct ll_str *out)
 }
 
 static void tabulate_similarity(const struct clustering *c, const char *name, const char *caption,
-                                struct ll_outcome *outcome)
+                                struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"merge", 0}, {"together", LL_TEXT_COLUMN}, {"distance", 4}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
+    struct ll_study_table *table =
+        ll_study_table_new(result, name, caption, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i + 1 < c->count; i++) {
         struct ll_str together = {0};
         names_of(rows_of(c, i), &together);
-        ll_put_number(sheet, (double)(i + 1));
-        ll_put_text(sheet, together.failed ? "" : together.text);
-        ll_put_number(sheet, c->merges[i].distance);
+        ll_table_put_number(table, (double)(i + 1));
+        ll_table_put_text(table, together.failed ? "" : together.text);
+        ll_table_put_number(table, c->merges[i].distance);
         ll_str_release(&together);
     }
 }
 
-static void draw_similarity(const struct clustering *const clusterings[2], struct ll_outcome *outcome)
+static void draw_similarity(const struct clustering *const clusterings[2], struct ll_study_result *result)
 {
     static const char *const titles[] = {"measured here", "published"};
-    struct ll_svg svg = {ll_drawing_new(outcome, NULL,
-                                        "Workloads by the cosine distance of their profiles; clusters are "
-                                        "joined where their centroids are.")};
+    struct ll_svg svg = {
+        ll_study_figure_new(result, NULL,
+                            "Workloads by the cosine distance of their profiles; clusters are "
+                            "joined where their centroids are.")};
     const struct ll_page page = {"Which workloads are alike",
                                  "Two dendrograms of the workloads, ours and that of the published profiles.",
                                  2,
@@ -618,7 +625,7 @@ static void draw_similarity(const struct clustering *const clusterings[2], struc
     ll_svg_close(&svg);
 }
 
-static void judge_published(const struct clustering *theirs, struct ll_outcome *outcome)
+static void judge_published(const struct clustering *theirs, struct ll_study_result *result)
 {
     double worst = 0;
     bool same = true;
@@ -627,13 +634,14 @@ static void judge_published(const struct clustering *theirs, struct ll_outcome *
         worst = off > worst ? off : -off > worst ? -off : worst;
         same = same && rows_of(theirs, i) == published[i].members;
     }
-    ll_holds(outcome, same, same ? "the same" : "another", "the same", "tree of the published profiles");
-    ll_at_most(outcome, (struct ll_measured_value){worst, 6, ""}, 1e-4,
-               "largest error of its seven distances");
+    ll_criterion_holds(result, same, same ? "the same" : "another", "the same",
+                       "tree of the published profiles");
+    ll_criterion_at_most(result, (struct ll_measured_value){worst, 6, ""}, 1e-4,
+                         "largest error of its seven distances");
     char text[32];
     ll_snprintf(text, sizeof text, "%.4f", theirs->merges[LL_FATHOM_COUNT - 3].distance);
-    ll_inform(outcome, text, "about 0.4",
-              "distance of {seq2seq, memnet} to {speech, autoenc}, by published profiles");
+    ll_criterion_info(result, text, "about 0.4",
+                      "distance of {seq2seq, memnet} to {speech, autoenc}, by published profiles");
 }
 
 /* Whether a set of workloads is a cluster of ours at all, in whichever order the merges came. */
@@ -646,36 +654,37 @@ static bool is_cluster(const struct clustering *ours, unsigned long rows)
 }
 
 static void judge_ours(const struct clustering *ours, double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT],
-                       struct ll_outcome *outcome)
+                       struct ll_study_result *result)
 {
     char measured[64];
     for (size_t i = 0; i < JUDGED_MERGES; i++) {
         struct ll_str names = {0};
         names_of(published[i].members, &names);
         bool found = is_cluster(ours, published[i].members);
-        ll_holds(outcome, found, found ? "a cluster" : "no cluster", "a cluster", "in our profiles: %s",
-                 names.failed ? "" : names.text);
+        ll_criterion_holds(result, found, found ? "a cluster" : "no cluster", "a cluster",
+                           "in our profiles: %s", names.failed ? "" : names.text);
         ll_str_release(&names);
     }
     double far = 1 - cosines[LL_SPEECH][LL_SEQ2SEQ], near = 1 - cosines[LL_SPEECH][LL_AUTOENC];
     ll_snprintf(measured, sizeof measured, "%.3f > %.3f", far, near);
-    ll_holds(outcome, far > near, measured, "farther", "speech is farther from seq2seq than from autoenc");
+    ll_criterion_holds(result, far > near, measured, "farther",
+                       "speech is farther from seq2seq than from autoenc");
 }
 
-static void judge_similarity(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_similarity(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct clustering ours = {.count = 0}, theirs = {.count = 0};
     double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT] = {{0}};
-    bool measured = measured_clustering(evidence, &ours, cosines);
+    bool measured = measured_clustering(runs, &ours, cosines);
     published_clustering(&theirs);
-    tabulate_similarity(&ours, NULL, "Merges of our profiles, nearest first.", outcome);
-    tabulate_similarity(&theirs, "published", "Merges of the published profiles (figure 3).", outcome);
-    draw_similarity((const struct clustering *const[]){&ours, &theirs}, outcome);
-    judge_published(&theirs, outcome);
+    tabulate_similarity(&ours, NULL, "Merges of our profiles, nearest first.", result);
+    tabulate_similarity(&theirs, "published", "Merges of the published profiles (figure 3).", result);
+    draw_similarity((const struct clustering *const[]){&ours, &theirs}, result);
+    judge_published(&theirs, result);
     if (measured)
-        judge_ours(&ours, cosines, outcome);
-    ll_note(
-        outcome,
+        judge_ours(&ours, cosines, result);
+    ll_study_note(
+        result,
         "Distance is 1 - A.B / (|A| |B|); the two nearest clusters are merged and replaced by the mean of "
         "all "
         "their members. Our coordinates are all op kinds, batched products being products, the published "

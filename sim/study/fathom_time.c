@@ -127,7 +127,7 @@ static void plan(struct ll_study_plan *plan)
         memcpy(recording.settings, ll_fathom[i].long_run, sizeof recording.settings);
         ll_study_plan_recording(plan, &recording);
     }
-    ll_study_plan_target(plan, &(struct ll_target){.name = "CPU", .machine = "i7_6700k"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = "CPU", .machine = "i7_6700k"});
 }
 
 /* What is judged of a workload: the worst of its op types that matter, and what lies between its ops. */
@@ -192,12 +192,12 @@ static void draw_workload(struct ll_svg *svg, struct ll_rect box, const char *na
 }
 
 static void draw(const struct ll_timeline *const timelines[], struct ll_arena *arena,
-                 struct ll_outcome *outcome)
+                 struct ll_study_result *result)
 {
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL,
-                       "The three op types with most time of each workload: time in each step over the "
-                       "median of all steps. Values above 2 are drawn at 2.")};
+        ll_study_figure_new(result, NULL,
+                            "The three op types with most time of each workload: time in each step over the "
+                            "median of all steps. Values above 2 are drawn at 2.")};
     size_t there = 0;
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         there += timelines[row] != NULL;
@@ -215,56 +215,56 @@ static void draw(const struct ll_timeline *const timelines[], struct ll_arena *a
     ll_svg_close(&svg);
 }
 
-static void judge_row(const struct ll_evidence *evidence, const char *name, const struct finding *f,
-                      struct ll_outcome *outcome)
+static void judge_row(const struct ll_runs *runs, const char *name, const struct finding *f,
+                      struct ll_study_result *result)
 {
-    ll_at_most(outcome, (struct ll_measured_value){100 * f->drift, 1, " %"}, 5,
-               "%s: drift over all steps, worst op type (%s)", name, f->drifting);
-    ll_at_most(outcome, (struct ll_measured_value){100 * f->variation, 1, " %"}, 15,
-               "%s: deviation over median, worst op type (%s)", name, f->varying);
-    ll_at_most(outcome, (struct ll_measured_value){100 * f->gap, 2, " %"}, 2, "%s: time outside of ops",
-               name);
-    const struct ll_result *once = ll_evidence_replay(evidence, name, "long", "CPU");
-    const struct ll_result *again = ll_evidence_replay(evidence, name, "long", "CPU");
+    ll_criterion_at_most(result, (struct ll_measured_value){100 * f->drift, 1, " %"}, 5,
+                         "%s: drift over all steps, worst op type (%s)", name, f->drifting);
+    ll_criterion_at_most(result, (struct ll_measured_value){100 * f->variation, 1, " %"}, 15,
+                         "%s: deviation over median, worst op type (%s)", name, f->varying);
+    ll_criterion_at_most(result, (struct ll_measured_value){100 * f->gap, 2, " %"}, 2,
+                         "%s: time outside of ops", name);
+    const struct ll_result *once = ll_runs_replay(runs, name, "long", "CPU");
+    const struct ll_result *again = ll_runs_replay(runs, name, "long", "CPU");
     if (once && again)
-        ll_holds(outcome, once->time_s == again->time_s,
-                 once->time_s == again->time_s ? "the same" : "another", "the same",
-                 "%s: time when simulated twice", name);
+        ll_criterion_holds(result, once->time_s == again->time_s,
+                           once->time_s == again->time_s ? "the same" : "another", "the same",
+                           "%s: time when simulated twice", name);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
-        {"workload", LL_TEXT_COLUMN}, {"steps", 0},           {"median step (ms)", 2},
-        {"op types above 1 %", 0},    {"worst drift (%)", 1}, {"of", LL_TEXT_COLUMN},
-        {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN}, {"with outliers (%)", 1},
-        {"outside of ops (%)", 2}};
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"steps", 0},
+                                                     {"median step (ms)", 2},      {"op types above 1 %", 0},
+                                                     {"worst drift (%)", 1},       {"of", LL_TEXT_COLUMN},
+                                                     {"worst deviation (%)", 1},   {"of", LL_TEXT_COLUMN},
+                                                     {"with outliers (%)", 1},     {"outside of ops (%)", 2}};
     const struct ll_timeline *timelines[LL_FATHOM_COUNT] = {NULL};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "How steady op types are that take more than 1 % of the time.", columns,
-                     sizeof columns / sizeof *columns);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "How steady op types are that take more than 1 % of the time.",
+                           columns, sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
-        const struct ll_trace *trace = ll_evidence_trace(evidence, ll_fathom[row].name, "long");
-        timelines[row] = trace ? ll_timeline(trace, COLD_STEPS, evidence->arena) : NULL;
+        const struct ll_trace *trace = ll_runs_trace(runs, ll_fathom[row].name, "long");
+        timelines[row] = trace ? ll_timeline(trace, COLD_STEPS, runs->arena) : NULL;
         if (!timelines[row])
             continue;
-        struct finding f = find(timelines[row], evidence->arena);
-        ll_put_text(sheet, ll_fathom[row].name);
-        ll_put_number(sheet, (double)timelines[row]->step_count);
-        ll_put_number(sheet, 1e3 * ll_quantile(timelines[row]->wall_s, timelines[row]->step_count, 0.5,
-                                               evidence->arena));
-        ll_put_number(sheet, (double)f.judged_kinds);
-        ll_put_number(sheet, 100 * f.drift);
-        ll_put_text(sheet, f.drifting);
-        ll_put_number(sheet, 100 * f.variation);
-        ll_put_text(sheet, f.varying);
-        ll_put_number(sheet, 100 * f.plain_variation);
-        ll_put_number(sheet, 100 * f.gap);
-        judge_row(evidence, ll_fathom[row].name, &f, outcome);
+        struct finding f = find(timelines[row], runs->arena);
+        ll_table_put_text(table, ll_fathom[row].name);
+        ll_table_put_number(table, (double)timelines[row]->step_count);
+        ll_table_put_number(
+            table, 1e3 * ll_quantile(timelines[row]->wall_s, timelines[row]->step_count, 0.5, runs->arena));
+        ll_table_put_number(table, (double)f.judged_kinds);
+        ll_table_put_number(table, 100 * f.drift);
+        ll_table_put_text(table, f.drifting);
+        ll_table_put_number(table, 100 * f.variation);
+        ll_table_put_text(table, f.varying);
+        ll_table_put_number(table, 100 * f.plain_variation);
+        ll_table_put_number(table, 100 * f.gap);
+        judge_row(runs, ll_fathom[row].name, &f, result);
     }
-    draw(timelines, evidence->arena, outcome);
-    ll_note(
-        outcome,
+    draw(timelines, runs->arena, result);
+    ll_study_note(
+        result,
         "Drift is what a line through the op type's times gains from the first step to the last, over their "
         "median; its slope is the median of those of all pairs of steps. Deviation is the distance of the "
         "quartiles, scaled to standard deviations, over the median, so that the few steps in which something "
@@ -318,31 +318,31 @@ static size_t published_types_for(enum ll_fathom_row row, double part)
     return LL_FATHOM_TYPES;
 }
 
-static void tabulate(const struct ll_timeline *const profiles[], struct ll_outcome *outcome)
+static void tabulate(const struct ll_timeline *const profiles[], struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"op types", 0},
-                                                       {"largest", LL_TEXT_COLUMN},  {"its share (%)", 1},
-                                                       {"types for 50 %", 0},        {"types for 90 %", 0},
-                                                       {"types for 99 %", 0},        {"published, 90 %", 0}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Op types that together take a part of the time of a step.", columns,
-                     sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN}, {"op types", 0},
+                                                     {"largest", LL_TEXT_COLUMN},  {"its share (%)", 1},
+                                                     {"types for 50 %", 0},        {"types for 90 %", 0},
+                                                     {"types for 99 %", 0},        {"published, 90 %", 0}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Op types that together take a part of the time of a step.", columns,
+                           sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
         const struct ll_timeline *profile = profiles[row];
         if (!profile || profile->kind_count == 0)
             continue;
-        ll_put_text(sheet, ll_fathom[row].name);
-        ll_put_number(sheet, (double)profile->kind_count);
-        ll_put_text(sheet, profile->kinds[0].name);
-        ll_put_number(sheet, 100 * profile->kinds[0].share);
-        ll_put_number(sheet, (double)types_for(profile, 0.5));
-        ll_put_number(sheet, (double)types_for(profile, 0.9));
-        ll_put_number(sheet, (double)types_for(profile, 0.99));
-        ll_put_number(sheet, (double)published_types_for((enum ll_fathom_row)row, 0.9));
+        ll_table_put_text(table, ll_fathom[row].name);
+        ll_table_put_number(table, (double)profile->kind_count);
+        ll_table_put_text(table, profile->kinds[0].name);
+        ll_table_put_number(table, 100 * profile->kinds[0].share);
+        ll_table_put_number(table, (double)types_for(profile, 0.5));
+        ll_table_put_number(table, (double)types_for(profile, 0.9));
+        ll_table_put_number(table, (double)types_for(profile, 0.99));
+        ll_table_put_number(table, (double)published_types_for((enum ll_fathom_row)row, 0.9));
     }
 }
 
-static void draw_cumulative(const struct ll_timeline *const profiles[], struct ll_outcome *outcome)
+static void draw_cumulative(const struct ll_timeline *const profiles[], struct ll_study_result *result)
 {
     double x[CURVE + 1], y[LL_FATHOM_COUNT][CURVE + 1];
     struct ll_curve curves[LL_FATHOM_COUNT] = {{0}};
@@ -358,7 +358,7 @@ static void draw_cumulative(const struct ll_timeline *const profiles[], struct l
     for (size_t i = 0; i <= CURVE; i++)
         x[i] = (double)i;
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL, "Each mark is one more op type of a workload, largest first.")};
+        ll_study_figure_new(result, NULL, "Each mark is one more op type of a workload, largest first.")};
     const struct ll_page page = {
         "A handful of op types take most of the time",
         "Cumulative share of time over the number of op types, a curve for each workload.",
@@ -380,7 +380,7 @@ static void draw_cumulative(const struct ll_timeline *const profiles[], struct l
 }
 
 /* memnet has the flattest profile, autoenc comes next. */
-static void judge_ranking(const struct ll_timeline *const profiles[], struct ll_outcome *outcome)
+static void judge_ranking(const struct ll_timeline *const profiles[], struct ll_study_result *result)
 {
     char measured[96];
     size_t counts[LL_FATHOM_COUNT] = {0}, others = 0;
@@ -392,24 +392,26 @@ static void judge_ranking(const struct ll_timeline *const profiles[], struct ll_
     if (!profiles[LL_MEMNET] || !profiles[LL_AUTOENC])
         return;
     snprintf(measured, sizeof measured, "%zu > %zu > %zu", counts[LL_MEMNET], counts[LL_AUTOENC], others);
-    ll_holds(outcome, counts[LL_MEMNET] > counts[LL_AUTOENC] && counts[LL_AUTOENC] > others, measured,
-             "10 > 6 > 4", "memnet needs more types for 90 %% than autoenc, and that more than all others");
+    ll_criterion_holds(result, counts[LL_MEMNET] > counts[LL_AUTOENC] && counts[LL_AUTOENC] > others,
+                       measured, "10 > 6 > 4",
+                       "memnet needs more types for 90 %% than autoenc, and that more than all others");
 }
 
-static void judge_cumulative(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_cumulative(const struct ll_runs *runs, struct ll_study_result *result)
 {
     const struct ll_timeline *profiles[LL_FATHOM_COUNT];
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
-        profiles[row] = ll_fathom_profile(evidence, (enum ll_fathom_row)row);
-    tabulate(profiles, outcome);
-    draw_cumulative(profiles, outcome);
+        profiles[row] = ll_fathom_profile(runs, (enum ll_fathom_row)row);
+    tabulate(profiles, result);
+    draw_cumulative(profiles, result);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         if (profiles[row])
-            ll_at_most(outcome, (struct ll_measured_value){(double)types_for(profiles[row], 0.9), 0, ""}, 15,
-                       "%s: op types for 90 %% of the time", ll_fathom[row].name);
-    judge_ranking(profiles, outcome);
-    ll_note(
-        outcome,
+            ll_criterion_at_most(result,
+                                 (struct ll_measured_value){(double)types_for(profiles[row], 0.9), 0, ""}, 15,
+                                 "%s: op types for 90 %% of the time", ll_fathom[row].name);
+    judge_ranking(profiles, result);
+    ll_study_note(
+        result,
         "The paper says \"usually 5 to 15\"; its own figure 3, rounded and without what is below 1 %%, gives "
         "2 to 10. Our kinds are coarser than TensorFlow's in places (one kind for a bias and its ReLU's "
         "gradient each, views cost nothing). Speech is the suite's code without recurrence, whose profile "

@@ -58,8 +58,8 @@ const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
 void ll_paradnn_plan(struct ll_study_plan *plan, enum ll_paradnn_family family)
 {
     const struct ll_family *families = plan->whole ? ll_paradnn_families : ll_paradnn_parts;
-    ll_study_plan_survey(plan,
-                         &(struct ll_survey){&families[family], ll_paradnn_platforms, LL_PARADNN_PLATFORMS});
+    ll_study_plan_experiment(
+        plan, &(struct ll_experiment){&families[family], ll_paradnn_platforms, LL_PARADNN_PLATFORMS});
 }
 
 void ll_paradnn_plan_main(struct ll_study_plan *plan)
@@ -69,10 +69,10 @@ void ll_paradnn_plan_main(struct ll_study_plan *plan)
     ll_paradnn_plan(plan, LL_PARADNN_RNN);
 }
 
-const struct ll_survey_result *ll_paradnn_survey(const struct ll_evidence *evidence,
-                                                 enum ll_paradnn_family family)
+const struct ll_experiment_result *ll_paradnn_experiment(const struct ll_runs *runs,
+                                                         enum ll_paradnn_family family)
 {
-    return ll_evidence_survey(evidence, ll_paradnn_families[family].name);
+    return ll_runs_experiment(runs, ll_paradnn_families[family].name);
 }
 
 /* The paper's fourteen observations, and which study looks at each. */
@@ -101,22 +101,23 @@ static void plan(struct ll_study_plan *plan)
     (void)plan;
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"number", 0}, {"observation", LL_TEXT_COLUMN}, {"study", LL_TEXT_COLUMN}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "Observations, in the paper's order.", columns, 3);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Observations, in the paper's order.", columns, 3);
     char text[32];
     int looked_at = 0;
-    (void)evidence;
+    (void)runs;
     for (size_t i = 0; i < sizeof observations / sizeof *observations; i++) {
-        ll_put_number(sheet, (double)i + 1);
-        ll_put_text(sheet, observations[i].observation);
-        ll_put_text(sheet, observations[i].study);
+        ll_table_put_number(table, (double)i + 1);
+        ll_table_put_text(table, observations[i].observation);
+        ll_table_put_text(table, observations[i].study);
         looked_at += ll_study_find(observations[i].study) != NULL;
     }
     snprintf(text, sizeof text, "%d", looked_at);
-    ll_inform(outcome, text, "14", "observations that a study looks at");
+    ll_criterion_info(result, text, "14", "observations that a study looks at");
 }
 
 const struct ll_study ll_study_PT1 = {
@@ -146,12 +147,12 @@ enum { PRINTED = sizeof printed / sizeof *printed };
 static void plan_hardware(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < PRINTED; i++)
-        ll_study_plan_target(plan,
-                             &(struct ll_target){.name = printed[i].name, .machine = printed[i].machine});
+        ll_study_plan_machine(
+            plan, &(struct ll_study_machine){.name = printed[i].name, .machine = printed[i].machine});
 }
 
-static void judge_machine(const struct ll_machine *machine, const struct printed *row, struct ll_sheet *sheet,
-                          struct ll_outcome *outcome)
+static void judge_machine(const struct ll_machine *machine, const struct printed *row,
+                          struct ll_study_table *table, struct ll_study_result *result)
 {
     const struct ll_level *memory = &machine->levels[machine->level_count - 1];
     double flops = ll_machine_peak_flops(machine, row->dtype);
@@ -161,17 +162,18 @@ static void judge_machine(const struct ll_machine *machine, const struct printed
                                                                                          " TFLOP/s"};
     for (int i = 0; i < 3; i++) {
         double tolerance = i == 0 ? 0.075 : 0.03; /* 16 GiB are 17.2 GB */
-        ll_put_text(sheet, row->name);
-        ll_put_text(sheet, what[i]);
-        ll_put_number(sheet, theirs[i]);
-        ll_put_number(sheet, ours[i]);
-        ll_between(outcome, (struct ll_measured_value){ours[i], 1, units[i]}, theirs[i] * (1 - tolerance),
-                   theirs[i] * (1 + tolerance), "%s: %s of the machine file", row->name, what[i]);
+        ll_table_put_text(table, row->name);
+        ll_table_put_text(table, what[i]);
+        ll_table_put_number(table, theirs[i]);
+        ll_table_put_number(table, ours[i]);
+        ll_criterion_between(result, (struct ll_measured_value){ours[i], 1, units[i]},
+                             theirs[i] * (1 - tolerance), theirs[i] * (1 + tolerance),
+                             "%s: %s of the machine file", row->name, what[i]);
     }
 }
 
 /* Quotients of printed numbers, and what the paper or public traces say of them. */
-static void inform_derived(struct ll_outcome *outcome)
+static void inform_derived(struct ll_study_result *result)
 {
     const struct printed *v2 = &printed[2], *v3 = &printed[3];
     const struct {
@@ -188,23 +190,24 @@ static void inform_derived(struct ll_outcome *outcome)
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char text[32];
         ll_snprintf(text, sizeof text, of[i].format, of[i].value);
-        ll_inform(outcome, text, of[i].published, "%s", of[i].claim);
+        ll_criterion_info(result, text, of[i].published, "%s", of[i].claim);
     }
 }
 
-static void judge_hardware(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_hardware(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"platform", LL_TEXT_COLUMN}, {"quantity", LL_TEXT_COLUMN}, {"printed", 1}, {"ours", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "GB, GB/s and TFLOP/s that the paper prints, and ours.", columns, 4);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "GB, GB/s and TFLOP/s that the paper prints, and ours.", columns, 4);
     for (size_t i = 0; i < PRINTED; i++)
-        judge_machine(evidence->machines[i], &printed[i], sheet, outcome);
-    inform_derived(outcome);
-    ll_note(outcome,
-            "Google later says 123 TFLOP/s a chip of a TPU v3, 492 a board, which our machine file has; 420, "
-            "which the paper prints, were public at its time. Studies of the paper's figures use 420 "
-            "(tpu_v3_paradnn). 900 GB/s a chip confirm the paper's estimate of 3600.");
+        judge_machine(runs->machines[i], &printed[i], table, result);
+    inform_derived(result);
+    ll_study_note(
+        result,
+        "Google later says 123 TFLOP/s a chip of a TPU v3, 492 a board, which our machine file has; 420, "
+        "which the paper prints, were public at its time. Studies of the paper's figures use 420 "
+        "(tpu_v3_paradnn). 900 GB/s a chip confirm the paper's estimate of 3600.");
 }
 
 const struct ll_study ll_study_PT3 = {
@@ -252,29 +255,29 @@ static bool all_differ(const struct ll_family *family)
     return true;
 }
 
-static void judge_families(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_families(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                                       {"parameter", LL_TEXT_COLUMN},
-                                                       {"values", LL_TEXT_COLUMN},
-                                                       {"points of the family", 0}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "The ranges of each family.", columns, 4);
-    (void)evidence;
+    static const struct ll_study_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                     {"parameter", LL_TEXT_COLUMN},
+                                                     {"values", LL_TEXT_COLUMN},
+                                                     {"points of the family", 0}};
+    struct ll_study_table *table = ll_study_table_new(result, NULL, "The ranges of each family.", columns, 4);
+    (void)runs;
     for (int s = 0; s < LL_PARADNN_FAMILIES; s++) {
         const struct ll_family *family = &ll_paradnn_families[s];
         uint64_t points = ll_family_size(family);
         for (size_t axis = 0; axis < ll_family_axes(family); axis++) {
             char text[128];
             values_of(&family->axes[axis], text, sizeof text);
-            ll_put_text(sheet, family->name);
-            ll_put_text(sheet, family->axes[axis].key);
-            ll_put_text(sheet, text);
-            ll_put_number(sheet, (double)points);
+            ll_table_put_text(table, family->name);
+            ll_table_put_text(table, family->axes[axis].key);
+            ll_table_put_text(table, text);
+            ll_table_put_number(table, (double)points);
         }
-        ll_between(outcome, (struct ll_measured_value){(double)points, 0, ""}, published[s], published[s],
-                   "points of %s", family->name);
-        ll_holds(outcome, all_differ(family), all_differ(family) ? "all differ" : "some are equal",
-                 "all differ", "points of %s, one by one", family->name);
+        ll_criterion_between(result, (struct ll_measured_value){(double)points, 0, ""}, published[s],
+                             published[s], "points of %s", family->name);
+        ll_criterion_holds(result, all_differ(family), all_differ(family) ? "all differ" : "some are equal",
+                           "all differ", "points of %s, one by one", family->name);
     }
 }
 
@@ -317,17 +320,17 @@ static bool is_of(const struct ll_measured *row, enum ll_paradnn_platform platfo
            strncmp(model, "paradnn_fc", strlen("paradnn_fc")) == 0;
 }
 
-const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_evidence *evidence,
+const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_runs *runs,
                                                   enum ll_paradnn_platform platform, size_t *count)
 {
     *count = 0;
-    if (evidence->measured_count == 0) {
+    if (runs->measured_count == 0) {
         *count = platform == LL_PARADNN_TPU2 ? sizeof at_hand / sizeof *at_hand : 0;
         return at_hand;
     }
-    struct ll_paradnn_measured *rows = ll_alloc(evidence->arena, evidence->measured_count, sizeof *rows);
-    for (uint64_t i = 0; rows && i < evidence->measured_count; i++) {
-        const struct ll_measured *row = &evidence->measured[i];
+    struct ll_paradnn_measured *rows = ll_alloc(runs->arena, runs->measured_count, sizeof *rows);
+    for (uint64_t i = 0; rows && i < runs->measured_count; i++) {
+        const struct ll_measured *row = &runs->measured[i];
         if (is_of(row, platform))
             rows[(*count)++] = (struct ll_paradnn_measured){
                 number_of(row, "layers"), number_of(row, "nodes"), number_of(row, "input"),
@@ -352,25 +355,25 @@ static double parameters(const double v[LL_MOST_FAMILY_AXES])
     return v[2] * v[1] + v[1] + (v[0] - 1) * (v[1] * v[1] + v[1]) + v[1] * v[3] + v[3];
 }
 
-bool ll_paradnn_ran(const struct ll_survey_result *survey, uint64_t i)
+bool ll_paradnn_ran(const struct ll_experiment_result *experiment, uint64_t i)
 {
     double v[LL_MOST_FAMILY_AXES], widths, samples, bytes;
     for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
-        v[axis] = (double)ll_surveyed_value(survey, i, axis);
+        v[axis] = (double)ll_experiment_value(experiment, i, axis);
     widths = v[0] * v[1] + v[3];
     samples = v[4] / 8;
     bytes = 12 * parameters(v) + 4 * samples * widths;
     return bytes <= 8 * 1024.0 * 1024 * 1024;
 }
 
-const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *survey,
-                                               enum ll_paradnn_platform platform,
-                                               const struct ll_paradnn_measured *row)
+const struct ll_experiment_point *ll_paradnn_simulated(const struct ll_experiment_result *experiment,
+                                                       enum ll_paradnn_platform platform,
+                                                       const struct ll_paradnn_measured *row)
 {
     const uint64_t wanted[] = {row->layers, row->nodes, row->input, row->output, row->batch};
     uint64_t point = 0;
     for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++) {
-        const struct ll_family_axis *of = &survey->survey.family->axes[axis];
+        const struct ll_family_axis *of = &experiment->experiment.family->axes[axis];
         uint64_t place = 0, count = ll_family_axis_values(of);
         while (place < count && of->values[place] != wanted[axis])
             place++;
@@ -378,41 +381,42 @@ const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *su
             return NULL;
         point = point * count + place;
     }
-    const struct ll_surveyed *at = ll_surveyed_at(survey, point, platform);
+    const struct ll_experiment_point *at = ll_experiment_at(experiment, point, platform);
     return at->simulated ? at : NULL;
 }
 
 /* What the figures of ParaDnn are made of: numbers by point, their regression on the parameters, means by
  * cells. */
 
-double *ll_paradnn_column(const struct ll_survey_result *survey, size_t platform, ll_surveyed_number *number,
-                          struct ll_arena *arena)
+double *ll_paradnn_column(const struct ll_experiment_result *experiment, size_t platform,
+                          ll_experiment_number *number, struct ll_arena *arena)
 {
-    double *column = ll_alloc(arena, survey->count, sizeof *column);
-    for (uint64_t i = 0; column && i < survey->count; i++)
-        column[i] = ll_surveyed_at(survey, i, platform)->simulated ? number(survey, i, platform) : NAN;
+    double *column = ll_alloc(arena, experiment->count, sizeof *column);
+    for (uint64_t i = 0; column && i < experiment->count; i++)
+        column[i] =
+            ll_experiment_at(experiment, i, platform)->simulated ? number(experiment, i, platform) : NAN;
     return column;
 }
 
-double ll_paradnn_utilization(const struct ll_survey_result *survey, uint64_t i, size_t platform)
+double ll_paradnn_utilization(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
 {
-    return ll_surveyed_utilization(ll_surveyed_at(survey, i, platform));
+    return ll_experiment_utilization(ll_experiment_at(experiment, i, platform));
 }
 
-double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t platform)
+double ll_paradnn_rate(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
 {
-    return ll_surveyed_rate(ll_surveyed_at(survey, i, platform));
+    return ll_experiment_rate(ll_experiment_at(experiment, i, platform));
 }
 
-double *ll_paradnn_speedup(const struct ll_survey_result *survey, size_t platform, size_t over,
+double *ll_paradnn_speedup(const struct ll_experiment_result *experiment, size_t platform, size_t over,
                            struct ll_arena *arena)
 {
-    double *speedup = ll_alloc(arena, survey->count, sizeof *speedup);
-    for (uint64_t i = 0; speedup && i < survey->count; i++) {
-        const struct ll_surveyed *one = ll_surveyed_at(survey, i, platform),
-                                 *other = ll_surveyed_at(survey, i, over);
+    double *speedup = ll_alloc(arena, experiment->count, sizeof *speedup);
+    for (uint64_t i = 0; speedup && i < experiment->count; i++) {
+        const struct ll_experiment_point *one = ll_experiment_at(experiment, i, platform),
+                                         *other = ll_experiment_at(experiment, i, over);
         bool both = one->simulated && other->simulated && one->fits && other->fits;
-        speedup[i] = both ? ll_surveyed_rate(one) / ll_surveyed_rate(other) : NAN;
+        speedup[i] = both ? ll_experiment_rate(one) / ll_experiment_rate(other) : NAN;
     }
     return speedup;
 }
@@ -443,17 +447,17 @@ static struct ll_paradnn_weights weigh(double *const *values, size_t axes, const
     return weights;
 }
 
-struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey, const double *numbers,
-                                           struct ll_arena *arena)
+struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_experiment_result *experiment,
+                                           const double *numbers, struct ll_arena *arena)
 {
     double *values[LL_MOST_FAMILY_AXES];
-    size_t axes = ll_family_axes(survey->survey.family);
+    size_t axes = ll_family_axes(experiment->experiment.family);
     for (size_t axis = 0; axis < axes; axis++) {
-        values[axis] = ll_alloc(arena, survey->count, sizeof **values);
-        for (uint64_t i = 0; values[axis] && i < survey->count; i++)
-            values[axis][i] = (double)ll_surveyed_value(survey, i, axis);
+        values[axis] = ll_alloc(arena, experiment->count, sizeof **values);
+        for (uint64_t i = 0; values[axis] && i < experiment->count; i++)
+            values[axis][i] = (double)ll_experiment_value(experiment, i, axis);
     }
-    return weigh(values, axes, numbers, survey->count);
+    return weigh(values, axes, numbers, experiment->count);
 }
 
 struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_measured *rows, size_t count,
@@ -471,21 +475,22 @@ struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_meas
     return weigh(values, LL_MOST_FAMILY_AXES, numbers, count);
 }
 
-struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption)
+struct ll_study_table *ll_paradnn_weights_table(struct ll_study_result *result, const char *name,
+                                                const char *caption)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"family", LL_TEXT_COLUMN}, {"parameter", LL_TEXT_COLUMN}, {"weight", 3}, {"R2", 3}};
-    return ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
+    return ll_study_table_new(result, name, caption, columns, sizeof columns / sizeof *columns);
 }
 
-void ll_paradnn_put_weights(struct ll_sheet *sheet, const char *what, const struct ll_family *family,
+void ll_paradnn_put_weights(struct ll_study_table *table, const char *what, const struct ll_family *family,
                             const struct ll_paradnn_weights *weights)
 {
     for (size_t axis = 0; axis < ll_family_axes(family); axis++) {
-        ll_put_text(sheet, what);
-        ll_put_text(sheet, family->axes[axis].key);
-        ll_put_number(sheet, weights->of[axis]);
-        ll_put_number(sheet, weights->r2);
+        ll_table_put_text(table, what);
+        ll_table_put_text(table, family->axes[axis].key);
+        ll_table_put_number(table, weights->of[axis]);
+        ll_table_put_number(table, weights->r2);
     }
 }
 
@@ -522,16 +527,16 @@ static size_t place_of(const struct ll_family_axis *axis, uint64_t value)
     return place;
 }
 
-double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *numbers, size_t row_axis,
-                         size_t column_axis, struct ll_arena *arena)
+double *ll_paradnn_cells(const struct ll_experiment_result *experiment, const double *numbers,
+                         size_t row_axis, size_t column_axis, struct ll_arena *arena)
 {
-    const struct ll_family_axis *rows = &survey->survey.family->axes[row_axis],
-                                *columns = &survey->survey.family->axes[column_axis];
+    const struct ll_family_axis *rows = &experiment->experiment.family->axes[row_axis],
+                                *columns = &experiment->experiment.family->axes[column_axis];
     size_t width = ll_family_axis_values(columns), cells = ll_family_axis_values(rows) * width;
     double *sums = ll_alloc(arena, cells, sizeof *sums), *counts = ll_alloc(arena, cells, sizeof *counts);
-    for (uint64_t i = 0; sums && counts && numbers && i < survey->count; i++) {
-        size_t cell = place_of(rows, ll_surveyed_value(survey, i, row_axis)) * width +
-                      place_of(columns, ll_surveyed_value(survey, i, column_axis));
+    for (uint64_t i = 0; sums && counts && numbers && i < experiment->count; i++) {
+        size_t cell = place_of(rows, ll_experiment_value(experiment, i, row_axis)) * width +
+                      place_of(columns, ll_experiment_value(experiment, i, column_axis));
         if (isfinite(numbers[i])) {
             sums[cell] += numbers[i];
             counts[cell]++;

@@ -36,30 +36,31 @@ enum ll_paradnn_platform {
 };
 extern const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS];
 
-/* Plans the survey of a family on all platforms: all its points when the plan is for the whole, else those of
- * its part. */
+/* Plans the experiment of a family on all platforms: all its points when the plan is for the whole, else
+ * those of its part. */
 void ll_paradnn_plan(struct ll_study_plan *plan, enum ll_paradnn_family family);
 
 /* The same for the families that are trained most: fc, bottleneck, rnn. */
 void ll_paradnn_plan_main(struct ll_study_plan *plan);
 
 /* The result of it, NULL when there is none. */
-const struct ll_survey_result *ll_paradnn_survey(const struct ll_evidence *evidence,
-                                                 enum ll_paradnn_family family);
+const struct ll_experiment_result *ll_paradnn_experiment(const struct ll_runs *runs,
+                                                         enum ll_paradnn_family family);
 
-/* A number of each point of a survey, in the arena; NULL when memory ran out. What is not simulated is NaN.
- */
-typedef double ll_surveyed_number(const struct ll_survey_result *survey, uint64_t i, size_t platform);
-double *ll_paradnn_column(const struct ll_survey_result *survey, size_t platform, ll_surveyed_number *number,
-                          struct ll_arena *arena);
+/* A number of each point of an experiment, in the arena; NULL when memory ran out. What is not simulated is
+ * NaN. */
+typedef double ll_experiment_number(const struct ll_experiment_result *experiment, uint64_t i,
+                                    size_t platform);
+double *ll_paradnn_column(const struct ll_experiment_result *experiment, size_t platform,
+                          ll_experiment_number *number, struct ll_arena *arena);
 
 /* Such numbers: the share of the platform's peak that a step reaches, samples a second. */
-double ll_paradnn_utilization(const struct ll_survey_result *survey, uint64_t i, size_t platform);
-double ll_paradnn_rate(const struct ll_survey_result *survey, uint64_t i, size_t platform);
+double ll_paradnn_utilization(const struct ll_experiment_result *experiment, uint64_t i, size_t platform);
+double ll_paradnn_rate(const struct ll_experiment_result *experiment, uint64_t i, size_t platform);
 
 /* How many times as many samples a second one platform takes as another; NaN where it does not fit into both.
  */
-double *ll_paradnn_speedup(const struct ll_survey_result *survey, size_t platform, size_t over,
+double *ll_paradnn_speedup(const struct ll_experiment_result *experiment, size_t platform, size_t over,
                            struct ll_arena *arena);
 
 /* The numbers that there are, moved to the front; how many. */
@@ -70,8 +71,8 @@ uint64_t ll_paradnn_known(double *numbers, uint64_t count);
 struct ll_paradnn_weights {
     double of[LL_MOST_FAMILY_AXES], r2;
 };
-struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_survey_result *survey, const double *numbers,
-                                           struct ll_arena *arena);
+struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_experiment_result *experiment,
+                                           const double *numbers, struct ll_arena *arena);
 
 /* The same of what was measured, which has the axes of LL_PARADNN_FC. */
 struct ll_paradnn_measured;
@@ -79,16 +80,17 @@ struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_meas
                                                     const double *numbers, struct ll_arena *arena);
 
 /* Tables of weights: opened, a row each; the paper's sign of an axis, where it says one, is a criterion. */
-struct ll_sheet *ll_paradnn_weights_sheet(struct ll_outcome *outcome, const char *name, const char *caption);
-void ll_paradnn_put_weights(struct ll_sheet *sheet, const char *what, const struct ll_family *family,
+struct ll_study_table *ll_paradnn_weights_table(struct ll_study_result *result, const char *name,
+                                                const char *caption);
+void ll_paradnn_put_weights(struct ll_study_table *table, const char *what, const struct ll_family *family,
                             const struct ll_paradnn_weights *weights);
 void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_rect box, const char *title,
                              const struct ll_family *family, const struct ll_paradnn_weights *weights);
 
 /* The mean of a number over all points of a cell: rows and columns are values of two axes. NaN where none is
  * simulated. In the arena, row after row; NULL when memory ran out. */
-double *ll_paradnn_cells(const struct ll_survey_result *survey, const double *numbers, size_t row_axis,
-                         size_t column_axis, struct ll_arena *arena);
+double *ll_paradnn_cells(const struct ll_experiment_result *experiment, const double *numbers,
+                         size_t row_axis, size_t column_axis, struct ll_arena *arena);
 
 /* Such cells as a heat map; `full` is the value of the darkest. NULL cells draw nothing. */
 struct ll_paradnn_heat {
@@ -108,7 +110,7 @@ struct ll_paradnn_measured {
 
 /* Those on a platform, which are rows that the user brought or, of a TPU v2, else half of the published ones;
  * *count, perhaps none. In the arena, or static. */
-const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_evidence *evidence,
+const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_runs *runs,
                                                   enum ll_paradnn_platform platform, size_t *count);
 
 /* Which of the runs that ParaDnn's authors tried on a TPU v2 found room: 1,944 of them, 1,724 ran. */
@@ -118,11 +120,11 @@ extern const struct ll_family ll_paradnn_tried;
 /* Whether point i of this family ran; else memory ran out. The outcomes are known as a rule that says all of
  * them right: 12 bytes for each parameter and 4 for each number of a layer's and a sample of an eighth of the
  * batch, in 8 GiB. It stands for the list, and nothing is simulated with it. */
-bool ll_paradnn_ran(const struct ll_survey_result *survey, uint64_t i);
+bool ll_paradnn_ran(const struct ll_experiment_result *experiment, uint64_t i);
 
 /* What is simulated of a measured row; NULL where it was not among those tried, or did not come out. */
-const struct ll_surveyed *ll_paradnn_simulated(const struct ll_survey_result *survey,
-                                               enum ll_paradnn_platform platform,
-                                               const struct ll_paradnn_measured *row);
+const struct ll_experiment_point *ll_paradnn_simulated(const struct ll_experiment_result *experiment,
+                                                       enum ll_paradnn_platform platform,
+                                                       const struct ll_paradnn_measured *row);
 
 #endif

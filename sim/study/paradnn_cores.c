@@ -38,93 +38,93 @@ static double amdahl(double u1, double u8)
     return (u1 / u8 - 1) / (CORES - 1);
 }
 
-static double utilization(const struct ll_surveyed *at)
+static double utilization(const struct ll_experiment_point *at)
 {
     return at->flops / (at->peak_flops * at->device_s);
 }
 
 /* A family on one core and on eight, in percent. */
 struct scaled {
-    const struct ll_survey_result *survey;
+    const struct ll_experiment_result *experiment;
     double *one, *eight, *serial; /* of points compared; NaN of others */
     double most;                  /* share, of those that eight cores do not slow down */
     double at_largest_90, most_one, most_eight;
     uint64_t compared, slower; /* slower: on eight cores than on one */
 };
 
-static size_t nodes_axis(const struct ll_survey_result *survey)
+static size_t nodes_axis(const struct ll_experiment_result *experiment)
 {
-    return ll_family_axis(survey->survey.family, "nodes");
+    return ll_family_axis(experiment->experiment.family, "nodes");
 }
 
-static bool is_narrow(const struct ll_survey_result *survey, uint64_t i)
+static bool is_narrow(const struct ll_experiment_result *experiment, uint64_t i)
 {
-    return ll_surveyed_value(survey, i, nodes_axis(survey)) < 256;
+    return ll_experiment_value(experiment, i, nodes_axis(experiment)) < 256;
 }
 
 /* Whether the paper would have it, of whatever width. */
-static bool is_known(const struct ll_survey_result *survey, enum ll_paradnn_family family, uint64_t i,
+static bool is_known(const struct ll_experiment_result *experiment, enum ll_paradnn_family family, uint64_t i,
                      size_t batch)
 {
-    const struct ll_surveyed *one = ll_surveyed_at(survey, i, LL_PARADNN_TPU2_CORE);
-    const struct ll_surveyed *eight = ll_surveyed_at(survey, i, LL_PARADNN_TPU2);
-    bool large = family != LL_PARADNN_FC || ll_surveyed_value(survey, i, batch) > 1024;
+    const struct ll_experiment_point *one = ll_experiment_at(experiment, i, LL_PARADNN_TPU2_CORE);
+    const struct ll_experiment_point *eight = ll_experiment_at(experiment, i, LL_PARADNN_TPU2);
+    bool large = family != LL_PARADNN_FC || ll_experiment_value(experiment, i, batch) > 1024;
     return large && one->simulated && eight->simulated && one->fits && eight->fits;
 }
 
-static bool is_compared(const struct ll_survey_result *survey, enum ll_paradnn_family family, uint64_t i,
-                        size_t batch)
+static bool is_compared(const struct ll_experiment_result *experiment, enum ll_paradnn_family family,
+                        uint64_t i, size_t batch)
 {
-    return is_known(survey, family, i, batch) && !(family == LL_PARADNN_FC && is_narrow(survey, i));
+    return is_known(experiment, family, i, batch) && !(family == LL_PARADNN_FC && is_narrow(experiment, i));
 }
 
 /* The time on eight cores over that on one. */
-static double slowdown(const struct ll_survey_result *survey, uint64_t i)
+static double slowdown(const struct ll_experiment_result *experiment, uint64_t i)
 {
-    return ll_surveyed_at(survey, i, LL_PARADNN_TPU2)->device_s /
-           ll_surveyed_at(survey, i, LL_PARADNN_TPU2_CORE)->device_s;
+    return ll_experiment_at(experiment, i, LL_PARADNN_TPU2)->device_s /
+           ll_experiment_at(experiment, i, LL_PARADNN_TPU2_CORE)->device_s;
 }
 
 /* Of the points compared. */
-static uint64_t largest_batch(const struct ll_survey_result *survey, enum ll_paradnn_family family,
+static uint64_t largest_batch(const struct ll_experiment_result *experiment, enum ll_paradnn_family family,
                               size_t batch)
 {
     uint64_t most = 0;
-    for (uint64_t i = 0; i < survey->count; i++)
-        if (is_compared(survey, family, i, batch) && ll_surveyed_value(survey, i, batch) > most)
-            most = ll_surveyed_value(survey, i, batch);
+    for (uint64_t i = 0; i < experiment->count; i++)
+        if (is_compared(experiment, family, i, batch) && ll_experiment_value(experiment, i, batch) > most)
+            most = ll_experiment_value(experiment, i, batch);
     return most;
 }
 
-static bool scale(const struct ll_evidence *evidence, enum ll_paradnn_family family, struct scaled *scaled)
+static bool scale(const struct ll_runs *runs, enum ll_paradnn_family family, struct scaled *scaled)
 {
-    const struct ll_survey_result *survey = scaled->survey = ll_paradnn_survey(evidence, family);
-    struct ll_arena *arena = evidence->arena;
-    if (!survey)
+    const struct ll_experiment_result *experiment = scaled->experiment = ll_paradnn_experiment(runs, family);
+    struct ll_arena *arena = runs->arena;
+    if (!experiment)
         return false;
-    scaled->one = ll_alloc(arena, survey->count, sizeof *scaled->one);
-    scaled->eight = ll_alloc(arena, survey->count, sizeof *scaled->eight);
-    scaled->serial = ll_alloc(arena, survey->count, sizeof *scaled->serial);
-    double *largest = ll_alloc(arena, survey->count, sizeof *largest);
-    size_t batch = ll_family_axis(survey->survey.family, "batch"), count = 0;
+    scaled->one = ll_alloc(arena, experiment->count, sizeof *scaled->one);
+    scaled->eight = ll_alloc(arena, experiment->count, sizeof *scaled->eight);
+    scaled->serial = ll_alloc(arena, experiment->count, sizeof *scaled->serial);
+    double *largest = ll_alloc(arena, experiment->count, sizeof *largest);
+    size_t batch = ll_family_axis(experiment->experiment.family, "batch"), count = 0;
     if (!scaled->one || !scaled->eight || !scaled->serial || !largest)
         return false;
-    uint64_t most_batch = largest_batch(survey, family, batch);
-    for (uint64_t i = 0; i < survey->count; i++) {
+    uint64_t most_batch = largest_batch(experiment, family, batch);
+    for (uint64_t i = 0; i < experiment->count; i++) {
         scaled->one[i] = scaled->eight[i] = scaled->serial[i] = NAN;
-        if (!is_compared(survey, family, i, batch))
+        if (!is_compared(experiment, family, i, batch))
             continue;
-        scaled->one[i] = 100 * utilization(ll_surveyed_at(survey, i, LL_PARADNN_TPU2_CORE));
-        scaled->eight[i] = 100 * utilization(ll_surveyed_at(survey, i, LL_PARADNN_TPU2));
+        scaled->one[i] = 100 * utilization(ll_experiment_at(experiment, i, LL_PARADNN_TPU2_CORE));
+        scaled->eight[i] = 100 * utilization(ll_experiment_at(experiment, i, LL_PARADNN_TPU2));
         scaled->serial[i] = 100 * amdahl(scaled->one[i], scaled->eight[i]);
-        bool slower = slowdown(survey, i) > 1;
+        bool slower = slowdown(experiment, i) > 1;
         scaled->compared++;
         scaled->slower += slower;
         if (!slower)
             scaled->most = fmax(scaled->most, scaled->serial[i]);
         scaled->most_one = fmax(scaled->most_one, scaled->one[i]);
         scaled->most_eight = fmax(scaled->most_eight, scaled->eight[i]);
-        if (ll_surveyed_value(survey, i, batch) == most_batch)
+        if (ll_experiment_value(experiment, i, batch) == most_batch)
             largest[count++] = scaled->serial[i];
     }
     scaled->at_largest_90 = ll_quantile(largest, count, 0.9, arena);
@@ -135,7 +135,7 @@ static bool scale(const struct ll_evidence *evidence, enum ll_paradnn_family fam
 static double below_diagonal(const struct scaled *scaled)
 {
     uint64_t below = 0, compared = 0;
-    for (uint64_t i = 0; i < scaled->survey->count; i++) {
+    for (uint64_t i = 0; i < scaled->experiment->count; i++) {
         compared += !isnan(scaled->one[i]);
         below += scaled->eight[i] <= scaled->one[i] * (1 + NEAR);
     }
@@ -146,11 +146,11 @@ static double below_diagonal(const struct scaled *scaled)
  * the axis that changes fastest. */
 static double falling(const struct scaled *scaled)
 {
-    size_t batch = ll_family_axis(scaled->survey->survey.family, "batch");
+    size_t batch = ll_family_axis(scaled->experiment->experiment.family, "batch");
     uint64_t pairs = 0, down = 0;
-    for (uint64_t i = 0; i + 1 < scaled->survey->count; i++) {
-        bool rises =
-            ll_surveyed_value(scaled->survey, i + 1, batch) > ll_surveyed_value(scaled->survey, i, batch);
+    for (uint64_t i = 0; i + 1 < scaled->experiment->count; i++) {
+        bool rises = ll_experiment_value(scaled->experiment, i + 1, batch) >
+                     ll_experiment_value(scaled->experiment, i, batch);
         if (rises && !isnan(scaled->serial[i]) && !isnan(scaled->serial[i + 1])) {
             pairs++;
             down += scaled->serial[i + 1] <= scaled->serial[i];
@@ -160,41 +160,43 @@ static double falling(const struct scaled *scaled)
 }
 
 /* The share of wide networks with small batches that are faster on one core. */
-static double faster_alone(const struct ll_survey_result *survey)
+static double faster_alone(const struct ll_experiment_result *experiment)
 {
-    size_t batch = ll_family_axis(survey->survey.family, "batch"), nodes = nodes_axis(survey);
+    size_t batch = ll_family_axis(experiment->experiment.family, "batch"), nodes = nodes_axis(experiment);
     uint64_t small = 0, faster = 0;
-    for (uint64_t i = 0; i < survey->count; i++) {
-        const struct ll_surveyed *one = ll_surveyed_at(survey, i, LL_PARADNN_TPU2_CORE);
-        if (!one->simulated || !one->fits || ll_surveyed_value(survey, i, batch) > 512 ||
-            ll_surveyed_value(survey, i, nodes) < 256)
+    for (uint64_t i = 0; i < experiment->count; i++) {
+        const struct ll_experiment_point *one = ll_experiment_at(experiment, i, LL_PARADNN_TPU2_CORE);
+        if (!one->simulated || !one->fits || ll_experiment_value(experiment, i, batch) > 512 ||
+            ll_experiment_value(experiment, i, nodes) < 256)
             continue;
         small++;
-        faster += one->device_s < ll_surveyed_at(survey, i, LL_PARADNN_TPU2)->device_s;
+        faster += one->device_s < ll_experiment_at(experiment, i, LL_PARADNN_TPU2)->device_s;
     }
     return small ? (double)faster / (double)small : NAN;
 }
 
 static void judge_family(const struct scaled *scaled, double low, double high, const char *published,
-                         struct ll_outcome *outcome)
+                         struct ll_study_result *result)
 {
-    const char *doc = scaled->survey->survey.family->doc;
-    ll_at_least(outcome, (struct ll_measured_value){100 * below_diagonal(scaled), 1, " %"}, 100,
-                "%s: points that eight cores use no better than one", doc);
-    ll_at_least(outcome, (struct ll_measured_value){100 * falling(scaled), 1, " %"}, 95,
-                "%s: pairs of batches of which the larger has no larger share that is not parallel", doc);
-    ll_between(outcome, (struct ll_measured_value){scaled->most, 1, " %"}, low, high,
-               "%s: the largest share of a step that is not parallel (published: %s)", doc, published);
-    ll_at_most(outcome, (struct ll_measured_value){(double)scaled->slower, 0, ""}, 0,
-               "%s: points of %" PRIu64
-               " at which eight cores are slower than one and there is no such share",
-               doc, scaled->compared);
+    const char *doc = scaled->experiment->experiment.family->doc;
+    ll_criterion_at_least(result, (struct ll_measured_value){100 * below_diagonal(scaled), 1, " %"}, 100,
+                          "%s: points that eight cores use no better than one", doc);
+    ll_criterion_at_least(result, (struct ll_measured_value){100 * falling(scaled), 1, " %"}, 95,
+                          "%s: pairs of batches of which the larger has no larger share that is not parallel",
+                          doc);
+    ll_criterion_between(result, (struct ll_measured_value){scaled->most, 1, " %"}, low, high,
+                         "%s: the largest share of a step that is not parallel (published: %s)", doc,
+                         published);
+    ll_criterion_at_most(result, (struct ll_measured_value){(double)scaled->slower, 0, ""}, 0,
+                         "%s: points of %" PRIu64
+                         " at which eight cores are slower than one and there is no such share",
+                         doc, scaled->compared);
 }
 
 /* What is left out of fully connected networks, and why. */
-static void note_narrow(const struct ll_survey_result *fc, struct ll_outcome *outcome)
+static void note_narrow(const struct ll_experiment_result *fc, struct ll_study_result *result)
 {
-    size_t batch = ll_family_axis(fc->survey.family, "batch");
+    size_t batch = ll_family_axis(fc->experiment.family, "batch");
     uint64_t narrow = 0, slower = 0;
     double most = 0;
     for (uint64_t i = 0; i < fc->count; i++)
@@ -203,8 +205,8 @@ static void note_narrow(const struct ll_survey_result *fc, struct ll_outcome *ou
             slower += slowdown(fc, i) > 1;
             most = fmax(most, slowdown(fc, i));
         }
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "Compared are fully connected networks of 256 nodes or more: of %" PRIu64 " narrower ones %" PRIu64
         " are slower on eight cores than on one, the worst taking %.1f times as long, as each of their "
         "many small gradients costs an exchange of 20 us, a figure fitted on steps of eight cores. Points "
@@ -212,24 +214,24 @@ static void note_narrow(const struct ll_survey_result *fc, struct ll_outcome *ou
         narrow, slower, most);
 }
 
-static void tabulate(const struct scaled *scaled, struct ll_outcome *outcome)
+static void tabulate(const struct scaled *scaled, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                                       {"most of one core's peak (%)", 1},
-                                                       {"of eight cores' (%)", 1},
-                                                       {"largest share not parallel, where faster (%)", 1},
-                                                       {"90th percentile of it at the largest batch (%)", 1}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "One core and eight.", columns, 5);
+    static const struct ll_study_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                     {"most of one core's peak (%)", 1},
+                                                     {"of eight cores' (%)", 1},
+                                                     {"largest share not parallel, where faster (%)", 1},
+                                                     {"90th percentile of it at the largest batch (%)", 1}};
+    struct ll_study_table *table = ll_study_table_new(result, NULL, "One core and eight.", columns, 5);
     for (int i = 0; i < FAMILIES; i++) {
-        ll_put_text(sheet, scaled[i].survey->survey.family->doc);
-        ll_put_number(sheet, scaled[i].most_one);
-        ll_put_number(sheet, scaled[i].most_eight);
-        ll_put_number(sheet, scaled[i].most);
-        ll_put_number(sheet, scaled[i].at_largest_90);
+        ll_table_put_text(table, scaled[i].experiment->experiment.family->doc);
+        ll_table_put_number(table, scaled[i].most_one);
+        ll_table_put_number(table, scaled[i].most_eight);
+        ll_table_put_number(table, scaled[i].most);
+        ll_table_put_number(table, scaled[i].at_largest_90);
     }
 }
 
-static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
+static void draw(const struct scaled *scaled, struct ll_study_result *result)
 {
     struct ll_curve curves[FAMILIES];
     const struct ll_page page = {"Utilization of eight cores over that of one",
@@ -238,12 +240,13 @@ static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
                                  1,
                                  560,
                                  420};
-    struct ll_svg svg = {ll_drawing_new(outcome, NULL,
-                                        "Each point a network: percent of eight cores' peak over percent of "
-                                        "one's; both are equal on the line.")};
+    struct ll_svg svg = {
+        ll_study_figure_new(result, NULL,
+                            "Each point a network: percent of eight cores' peak over percent of "
+                            "one's; both are equal on the line.")};
     for (int i = 0; i < FAMILIES; i++)
-        curves[i] = (struct ll_curve){scaled[i].survey->survey.family->doc, scaled[i].one, scaled[i].eight,
-                                      scaled[i].survey->count};
+        curves[i] = (struct ll_curve){scaled[i].experiment->experiment.family->doc, scaled[i].one,
+                                      scaled[i].eight, scaled[i].experiment->count};
     ll_page_open(&svg, &page);
     ll_draw_lines(&svg, ll_page_panel(&page, 0),
                   &(struct ll_lines){.x_label = "one core (% of its peak)",
@@ -256,25 +259,25 @@ static void draw(const struct scaled *scaled, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct scaled scaled[FAMILIES] = {{0}};
-    ll_between(outcome, (struct ll_measured_value){100 * amdahl(100, 62), 1, " %"}, 8.7, 8.8,
-               "the formula: of 100 %% on one core and 62 %% on eight follows a share of");
-    if (!scale(evidence, families[0], &scaled[0]) || !scale(evidence, families[1], &scaled[1]))
+    ll_criterion_between(result, (struct ll_measured_value){100 * amdahl(100, 62), 1, " %"}, 8.7, 8.8,
+                         "the formula: of 100 %% on one core and 62 %% on eight follows a share of");
+    if (!scale(runs, families[0], &scaled[0]) || !scale(runs, families[1], &scaled[1]))
         return;
-    tabulate(scaled, outcome);
-    judge_family(&scaled[0], 40, 80, "60 %", outcome);
-    judge_family(&scaled[1], 20, 60, "40 %", outcome);
-    ll_at_least(outcome, (struct ll_measured_value){scaled[0].most - scaled[1].most, 1, " %"}, 0,
-                "how much larger that of fully connected networks is");
+    tabulate(scaled, result);
+    judge_family(&scaled[0], 40, 80, "60 %", result);
+    judge_family(&scaled[1], 20, 60, "40 %", result);
+    ll_criterion_at_least(result, (struct ll_measured_value){scaled[0].most - scaled[1].most, 1, " %"}, 0,
+                          "how much larger that of fully connected networks is");
     char share[16];
-    ll_snprintf(share, sizeof share, "%.1f %%", 100 * faster_alone(scaled[0].survey));
-    ll_inform(
-        outcome, share, "all",
+    ll_snprintf(share, sizeof share, "%.1f %%", 100 * faster_alone(scaled[0].experiment));
+    ll_criterion_info(
+        result, share, "all",
         "fully connected: networks of 256 nodes or more, with batches of 512 or fewer, faster on one core");
-    note_narrow(scaled[0].survey, outcome);
-    draw(scaled, outcome);
+    note_narrow(scaled[0].experiment, result);
+    draw(scaled, result);
 }
 
 const struct ll_study ll_study_P4 = {
@@ -323,7 +326,7 @@ enum { MOST_POINTS = 2 * 24 + INFEED_FAMILIES };
 static void plan_infeed(struct ll_study_plan *plan)
 {
     for (int f = 0; f < INFEED_FAMILIES; f++)
-        ll_study_plan_survey(plan, &(struct ll_survey){&infeed_families[f], infeed_of, 1});
+        ll_study_plan_experiment(plan, &(struct ll_experiment){&infeed_families[f], infeed_of, 1});
 }
 
 struct points {
@@ -331,7 +334,7 @@ struct points {
     size_t count;
 };
 
-static double share_of(const struct ll_surveyed *at)
+static double share_of(const struct ll_experiment_point *at)
 {
     return 1 - at->device_s / at->step_s;
 }
@@ -342,51 +345,51 @@ static double gain_of(double share)
     return 1 / (1 - share) - 1;
 }
 
-static void collect(const struct ll_evidence *evidence, struct points *points, double gains[INFEED_FAMILIES],
-                    struct ll_sheet *sheet)
+static void collect(const struct ll_runs *runs, struct points *points, double gains[INFEED_FAMILIES],
+                    struct ll_study_table *table)
 {
     for (int f = 0; f < INFEED_FAMILIES; f++) {
-        const struct ll_survey_result *survey = ll_evidence_survey(evidence, infeed_families[f].name);
+        const struct ll_experiment_result *experiment = ll_runs_experiment(runs, infeed_families[f].name);
         gains[f] = NAN;
-        for (uint64_t i = 0; survey && i < survey->count; i++) {
-            const struct ll_surveyed *at = ll_surveyed_at(survey, i, 0);
+        for (uint64_t i = 0; experiment && i < experiment->count; i++) {
+            const struct ll_experiment_point *at = ll_experiment_at(experiment, i, 0);
             size_t n = points->count++;
             points->work[n] = at->flops / at->samples * 1e-9;
             points->share[n] = 100 * share_of(at);
-            points->utilization[n] = 100 * ll_surveyed_utilization(at);
+            points->utilization[n] = 100 * ll_experiment_utilization(at);
             gains[f] = gain_of(share_of(at));
-            ll_put_text(sheet, infeed_families[f].doc);
-            ll_put_number(sheet, points->work[n]);
-            ll_put_number(sheet, points->share[n]);
-            ll_put_number(sheet, points->utilization[n]);
-            ll_put_number(sheet, 100 * gains[f]);
+            ll_table_put_text(table, infeed_families[f].doc);
+            ll_table_put_number(table, points->work[n]);
+            ll_table_put_number(table, points->share[n]);
+            ll_table_put_number(table, points->utilization[n]);
+            ll_table_put_number(table, 100 * gains[f]);
         }
     }
 }
 
-static void judge_identity(struct ll_outcome *outcome)
+static void judge_identity(struct ll_study_result *result)
 {
     static const struct {
         const char *name;
         double share, published;
     } of[] = {{"RetinaNet", 27, 37}, {"ResNet", 25.4, 34}, {"SqueezeNet", 64.3, 180}};
     for (size_t i = 0; i < 3; i++)
-        ll_between(outcome, (struct ll_measured_value){100 * gain_of(of[i].share / 100), 1, " %"},
-                   of[i].published - 0.5, of[i].published + 0.5,
-                   "%s: what a share of %.1f %% says that input that is there gains", of[i].name,
-                   of[i].share);
+        ll_criterion_between(result, (struct ll_measured_value){100 * gain_of(of[i].share / 100), 1, " %"},
+                             of[i].published - 0.5, of[i].published + 0.5,
+                             "%s: what a share of %.1f %% says that input that is there gains", of[i].name,
+                             of[i].share);
 }
 
-static void draw_infeed(const struct points *points, struct ll_outcome *outcome)
+static void draw_infeed(const struct points *points, struct ll_study_result *result)
 {
     const struct ll_page page = {
         "Waiting for input", "Infeed share over work, and over utilization.", 2, 2, 520, 380};
     const struct ll_curve work = {NULL, points->work, points->share, points->count};
     const struct ll_curve use = {NULL, points->share, points->utilization, points->count};
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL,
-                       "Left, the share of a step that waits for input by what there is to compute for "
-                       "an image; right, what of the peak is used by that share.")};
+        ll_study_figure_new(result, NULL,
+                            "Left, the share of a step that waits for input by what there is to compute for "
+                            "an image; right, what of the peak is used by that share.")};
     ll_page_open(&svg, &page);
     ll_draw_lines(&svg, ll_page_panel(&page, 0),
                   &(struct ll_lines){.x_label = "GFLOP an image",
@@ -404,33 +407,35 @@ static void draw_infeed(const struct points *points, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge_infeed(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_infeed(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"network", LL_TEXT_COLUMN},
-                                                       {"GFLOP an image", 2},
-                                                       {"infeed (%)", 1},
-                                                       {"FLOPs (% of peak)", 1},
-                                                       {"gain without (%)", 1}};
+    static const struct ll_study_column columns[] = {{"network", LL_TEXT_COLUMN},
+                                                     {"GFLOP an image", 2},
+                                                     {"infeed (%)", 1},
+                                                     {"FLOPs (% of peak)", 1},
+                                                     {"gain without (%)", 1}};
     struct points points = {.count = 0};
     double gains[INFEED_FAMILIES];
     char text[96];
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "Training on a TPU v2 fed with images.", columns, 5);
-    collect(evidence, &points, gains, sheet);
-    judge_identity(outcome);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Training on a TPU v2 fed with images.", columns, 5);
+    collect(runs, &points, gains, table);
+    judge_identity(result);
     if (points.count == 0)
         return;
-    ll_at_most(outcome,
-               (struct ll_measured_value){
-                   ll_spearman(points.work, points.share, points.count, evidence->arena), 2, ""},
-               -0.7, "rank correlation of the infeed share with FLOPs an image (Spearman)");
+    ll_criterion_at_most(
+        result,
+        (struct ll_measured_value){ll_spearman(points.work, points.share, points.count, runs->arena), 2, ""},
+        -0.7, "rank correlation of the infeed share with FLOPs an image (Spearman)");
     ll_snprintf(text, sizeof text, "%.0f, %.0f, %.0f %%", 100 * gains[SQUEEZENET], 100 * gains[RETINANET],
                 100 * gains[RESNET]);
-    ll_holds(outcome, gains[SQUEEZENET] > gains[RETINANET] && gains[SQUEEZENET] > gains[RESNET], text,
-             "the first is the most", "what SqueezeNet, RetinaNet and ResNet-50 gain without preparation");
-    ll_inform(outcome, text, "180, 37, 34 %", "these gains as published");
-    ll_note(outcome, "What the host decodes is an input of the study, not a prediction: " DECODED
-                     " a core, 2,650 images of 224 x 224 a second for the board.");
-    draw_infeed(&points, outcome);
+    ll_criterion_holds(result, gains[SQUEEZENET] > gains[RETINANET] && gains[SQUEEZENET] > gains[RESNET],
+                       text, "the first is the most",
+                       "what SqueezeNet, RetinaNet and ResNet-50 gain without preparation");
+    ll_criterion_info(result, text, "180, 37, 34 %", "these gains as published");
+    ll_study_note(result, "What the host decodes is an input of the study, not a prediction: " DECODED
+                          " a core, 2,650 images of 224 x 224 a second for the board.");
+    draw_infeed(&points, result);
 }
 
 const struct ll_study ll_study_P5 = {
@@ -450,26 +455,27 @@ enum { FIGURE_DEPTH = 64 };
 
 static void plan_throughput(struct ll_study_plan *plan)
 {
-    ll_study_plan_survey(plan,
-                         &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
+    ll_study_plan_experiment(
+        plan, &(struct ll_experiment){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
     ll_paradnn_plan(plan, LL_PARADNN_FC);
 }
 
 /* How the runs that were tried went, and how they go here. */
-static void judge_memory(const struct ll_survey_result *tried, struct ll_outcome *outcome)
+static void judge_memory(const struct ll_experiment_result *tried, struct ll_study_result *result)
 {
     uint64_t ran = 0, ran_right = 0, failed_right = 0;
     char measured[64], wanted[64];
     for (uint64_t i = 0; i < tried->count; i++) {
-        bool there = ll_paradnn_ran(tried, i), here = ll_surveyed_at(tried, i, LL_PARADNN_TPU2)->fits;
+        bool there = ll_paradnn_ran(tried, i), here = ll_experiment_at(tried, i, LL_PARADNN_TPU2)->fits;
         ran += there;
         ran_right += there && here;
         failed_right += !there && !here;
     }
     snprintf(measured, sizeof measured, "%" PRIu64 " fit, %" PRIu64 " do not", ran_right, failed_right);
     snprintf(wanted, sizeof wanted, "%" PRIu64 " and %" PRIu64, ran, tried->count - ran);
-    ll_holds(outcome, ran_right == ran && failed_right == tried->count - ran, measured, wanted,
-             "what ran and what ran out of memory on a TPU v2, from the lives of tensors and 8 GiB a core");
+    ll_criterion_holds(
+        result, ran_right == ran && failed_right == tried->count - ran, measured, wanted,
+        "what ran and what ran out of memory on a TPU v2, from the lives of tensors and 8 GiB a core");
 }
 
 /* The times of rows of a platform, theirs and ours, and how far ours are off. */
@@ -479,19 +485,19 @@ struct compared {
     size_t count;
 };
 
-static bool compare(const struct ll_evidence *evidence, const struct ll_survey_result *tried,
+static bool compare(const struct ll_runs *runs, const struct ll_experiment_result *tried,
                     enum ll_paradnn_platform platform, struct compared *c)
 {
     size_t count;
-    const struct ll_paradnn_measured *rows = ll_paradnn_rows(evidence, platform, &count);
-    c->measured_s = ll_alloc(evidence->arena, count, sizeof *c->measured_s);
-    c->simulated_s = ll_alloc(evidence->arena, count, sizeof *c->simulated_s);
-    c->errors = ll_alloc(evidence->arena, count, sizeof *c->errors);
-    c->fed = ll_alloc(evidence->arena, count, sizeof *c->fed);
+    const struct ll_paradnn_measured *rows = ll_paradnn_rows(runs, platform, &count);
+    c->measured_s = ll_alloc(runs->arena, count, sizeof *c->measured_s);
+    c->simulated_s = ll_alloc(runs->arena, count, sizeof *c->simulated_s);
+    c->errors = ll_alloc(runs->arena, count, sizeof *c->errors);
+    c->fed = ll_alloc(runs->arena, count, sizeof *c->fed);
     if (!c->measured_s || !c->simulated_s || !c->errors || !c->fed)
         return false;
     for (size_t i = 0; i < count; i++) {
-        const struct ll_surveyed *at = ll_paradnn_simulated(tried, platform, &rows[i]);
+        const struct ll_experiment_point *at = ll_paradnn_simulated(tried, platform, &rows[i]);
         if (!at)
             continue;
         c->measured_s[c->count] = rows[i].time_s;
@@ -518,18 +524,18 @@ struct limits {
 };
 
 static void judge_times(const struct compared *c, const char *name, const char *fitted,
-                        const struct limits *limits, struct ll_arena *arena, struct ll_outcome *outcome)
+                        const struct limits *limits, struct ll_arena *arena, struct ll_study_result *result)
 {
     double ranks = ll_spearman(c->measured_s, c->simulated_s, c->count, arena);
-    ll_at_least(outcome, (struct ll_measured_value){ranks, 4, ""}, limits->ranks,
-                "%s, %zu rows%s: rank correlation of simulated and measured steps (Spearman)", name, c->count,
-                fitted);
-    ll_at_most(outcome,
-               (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"},
-               limits->median, "%s: median error of a step on these rows", name);
-    ll_at_most(outcome,
-               (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"},
-               limits->nine, "%s: error that nine in ten steps on these rows have at most", name);
+    ll_criterion_at_least(result, (struct ll_measured_value){ranks, 4, ""}, limits->ranks,
+                          "%s, %zu rows%s: rank correlation of simulated and measured steps (Spearman)", name,
+                          c->count, fitted);
+    ll_criterion_at_most(
+        result, (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.5, arena), 1, " %"},
+        limits->median, "%s: median error of a step on these rows", name);
+    ll_criterion_at_most(
+        result, (struct ll_measured_value){100 * ll_quantile(c->errors, c->count, 0.9, arena), 1, " %"},
+        limits->nine, "%s: error that nine in ten steps on these rows have at most", name);
     double *errors = ll_alloc(arena, c->count, sizeof *errors);
     for (int fed = 0; errors && fed < 2; fed++) {
         char text[96];
@@ -537,69 +543,69 @@ static void judge_times(const struct compared *c, const char *name, const char *
         ll_snprintf(text, sizeof text, "%zu steps: median %.1f %%, nine in ten %.1f %%", count,
                     100 * ll_quantile(errors, count, 0.5, arena),
                     100 * ll_quantile(errors, count, 0.9, arena));
-        ll_inform(outcome, text, "", "%s: steps that %s", name,
-                  fed ? "are the device's" : "wait for the host");
+        ll_criterion_info(result, text, "", "%s: steps that %s", name,
+                          fed ? "are the device's" : "wait for the host");
     }
 }
 
-static void judge_signs(const struct ll_evidence *evidence, struct ll_sheet *sheet,
-                        struct ll_outcome *outcome)
+static void judge_signs(const struct ll_runs *runs, struct ll_study_table *table,
+                        struct ll_study_result *result)
 {
     static const enum ll_paradnn_platform platforms[] = {LL_PARADNN_TPU2, LL_PARADNN_V100};
-    const struct ll_survey_result *fc = ll_paradnn_survey(evidence, LL_PARADNN_FC);
+    const struct ll_experiment_result *fc = ll_paradnn_experiment(runs, LL_PARADNN_FC);
     size_t count;
-    const struct ll_paradnn_measured *rows = ll_paradnn_rows(evidence, LL_PARADNN_TPU2, &count);
-    double *rates = ll_alloc(evidence->arena, count, sizeof *rates);
+    const struct ll_paradnn_measured *rows = ll_paradnn_rows(runs, LL_PARADNN_TPU2, &count);
+    double *rates = ll_alloc(runs->arena, count, sizeof *rates);
     for (size_t i = 0; rates && i < count; i++)
         rates[i] = (double)rows[i].batch / rows[i].time_s;
-    struct ll_paradnn_weights measured = ll_paradnn_weigh_measured(rows, count, rates, evidence->arena);
-    ll_paradnn_put_weights(sheet, "TPU v2, measured", &ll_paradnn_families[LL_PARADNN_FC], &measured);
+    struct ll_paradnn_weights measured = ll_paradnn_weigh_measured(rows, count, rates, runs->arena);
+    ll_paradnn_put_weights(table, "TPU v2, measured", &ll_paradnn_families[LL_PARADNN_FC], &measured);
     for (size_t p = 0; fc && p < 2; p++) {
         const char *name = ll_paradnn_platforms[platforms[p]].name;
-        double *column = ll_paradnn_column(fc, platforms[p], ll_paradnn_rate, evidence->arena);
-        struct ll_paradnn_weights weights = ll_paradnn_weigh(fc, column, evidence->arena);
+        double *column = ll_paradnn_column(fc, platforms[p], ll_paradnn_rate, runs->arena);
+        struct ll_paradnn_weights weights = ll_paradnn_weigh(fc, column, runs->arena);
         char text[96];
-        ll_paradnn_put_weights(sheet, name, fc->survey.family, &weights);
+        ll_paradnn_put_weights(table, name, fc->experiment.family, &weights);
         ll_snprintf(text, sizeof text, "layers %+.2f, nodes %+.2f, batch %+.2f", weights.of[0], weights.of[1],
                     weights.of[4]);
-        ll_holds(outcome, weights.of[0] < 0 && weights.of[1] < 0 && weights.of[4] > 0, text, "-, -, +",
-                 "%s: weights in examples a second", name);
+        ll_criterion_holds(result, weights.of[0] < 0 && weights.of[1] < 0 && weights.of[4] > 0, text,
+                           "-, -, +", "%s: weights in examples a second", name);
     }
 }
 
 /* Mean rate of what fits at the figure's depth; nothing where no point does. */
-static double *rates_at(const struct ll_survey_result *fc, size_t platform, struct ll_arena *arena)
+static double *rates_at(const struct ll_experiment_result *fc, size_t platform, struct ll_arena *arena)
 {
     double *rates = ll_paradnn_column(fc, platform, ll_paradnn_rate, arena);
     for (uint64_t i = 0; rates && i < fc->count; i++) {
-        bool shown = ll_surveyed_value(fc, i, 0) == FIGURE_DEPTH && ll_surveyed_at(fc, i, platform)->fits;
+        bool shown = ll_experiment_value(fc, i, 0) == FIGURE_DEPTH && ll_experiment_at(fc, i, platform)->fits;
         rates[i] = shown ? rates[i] * 1e-3 : NAN;
     }
     return rates;
 }
 
-static uint64_t count_fits(const struct ll_survey_result *fc, size_t platform)
+static uint64_t count_fits(const struct ll_experiment_result *fc, size_t platform)
 {
     uint64_t fits = 0;
     for (uint64_t i = 0; i < fc->count; i++)
-        fits += ll_surveyed_at(fc, i, platform)->fits;
+        fits += ll_experiment_at(fc, i, platform)->fits;
     return fits;
 }
 
-static void judge_room(const struct ll_survey_result *fc, struct ll_outcome *outcome)
+static void judge_room(const struct ll_experiment_result *fc, struct ll_study_result *result)
 {
     uint64_t tpu = count_fits(fc, LL_PARADNN_TPU2), gpu = count_fits(fc, LL_PARADNN_V100),
              cpu = count_fits(fc, LL_PARADNN_CPU);
     char text[96];
     snprintf(text, sizeof text, "%" PRIu64 ", %" PRIu64 ", %" PRIu64 " of %" PRIu64, tpu, gpu, cpu,
              fc->count);
-    ll_holds(outcome, tpu < gpu && gpu < cpu, text, "rising",
-             "points that fit into TPU v2, V100 and Skylake");
-    ll_inform(outcome, cpu == fc->count ? "all" : "not all", "all", "what fits into Skylake's memory");
+    ll_criterion_holds(result, tpu < gpu && gpu < cpu, text, "rising",
+                       "points that fit into TPU v2, V100 and Skylake");
+    ll_criterion_info(result, cpu == fc->count ? "all" : "not all", "all", "what fits into Skylake's memory");
 }
 
-static void draw_throughput(const struct ll_survey_result *fc, const struct compared *c,
-                            struct ll_arena *arena, struct ll_outcome *outcome)
+static void draw_throughput(const struct ll_experiment_result *fc, const struct compared *c,
+                            struct ll_arena *arena, struct ll_study_result *result)
 {
     static const enum ll_paradnn_platform platforms[] = {LL_PARADNN_TPU2, LL_PARADNN_V100, LL_PARADNN_CPU};
     const struct ll_page page = {
@@ -611,12 +617,12 @@ static void draw_throughput(const struct ll_survey_result *fc, const struct comp
         560,
         400};
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL,
-                       "Thousands of examples a second by nodes and batch at 64 layers, grey where "
-                       "memory does not do, and simulated over measured steps.")};
+        ll_study_figure_new(result, NULL,
+                            "Thousands of examples a second by nodes and batch at 64 layers, grey where "
+                            "memory does not do, and simulated over measured steps.")};
     const struct ll_curve series = {NULL, c->measured_s, c->simulated_s, c->count};
-    size_t nodes = ll_family_axis(fc->survey.family, "nodes"),
-           batch = ll_family_axis(fc->survey.family, "batch");
+    size_t nodes = ll_family_axis(fc->experiment.family, "nodes"),
+           batch = ll_family_axis(fc->experiment.family, "batch");
     ll_page_open(&svg, &page);
     for (size_t p = 0; p < 3; p++) {
         double full = 0,
@@ -627,7 +633,7 @@ static void draw_throughput(const struct ll_survey_result *fc, const struct comp
                               &(struct ll_paradnn_heat){.title = ll_paradnn_platforms[platforms[p]].name,
                                                         .unit = "thousands a second",
                                                         .grey = "out of memory",
-                                                        .family = fc->survey.family,
+                                                        .family = fc->experiment.family,
                                                         .row_axis = nodes,
                                                         .column_axis = batch,
                                                         .cells = cells,
@@ -643,29 +649,30 @@ static void draw_throughput(const struct ll_survey_result *fc, const struct comp
     ll_svg_close(&svg);
 }
 
-static void judge_throughput(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_throughput(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct limits of_tpu = {0.98, 10, 30}, of_gpu = {0.9, 25, INFINITY};
-    const struct ll_survey_result *tried = ll_evidence_survey(evidence, ll_paradnn_tried.name);
-    const struct ll_survey_result *fc = ll_paradnn_survey(evidence, LL_PARADNN_FC);
-    struct ll_sheet *sheet =
-        ll_paradnn_weights_sheet(outcome, NULL, "Weights of parameters in examples a second.");
+    const struct ll_experiment_result *tried = ll_runs_experiment(runs, ll_paradnn_tried.name);
+    const struct ll_experiment_result *fc = ll_paradnn_experiment(runs, LL_PARADNN_FC);
+    struct ll_study_table *table =
+        ll_paradnn_weights_table(result, NULL, "Weights of parameters in examples a second.");
     struct compared tpu = {.count = 0}, gpu = {.count = 0};
     if (tried) {
-        judge_memory(tried, outcome);
-        if (compare(evidence, tried, LL_PARADNN_TPU2, &tpu))
-            judge_times(&tpu, "TPU v2", evidence->measured_count ? "" : ", on which five rates are fitted",
-                        &of_tpu, evidence->arena, outcome);
-        if (compare(evidence, tried, LL_PARADNN_V100, &gpu))
-            judge_times(&gpu, "V100", "", &of_gpu, evidence->arena, outcome);
+        judge_memory(tried, result);
+        if (compare(runs, tried, LL_PARADNN_TPU2, &tpu))
+            judge_times(&tpu, "TPU v2", runs->measured_count ? "" : ", on which five rates are fitted",
+                        &of_tpu, runs->arena, result);
+        if (compare(runs, tried, LL_PARADNN_V100, &gpu))
+            judge_times(&gpu, "V100", "", &of_gpu, runs->arena, result);
     }
-    judge_signs(evidence, sheet, outcome);
+    judge_signs(runs, table, result);
     if (fc)
-        judge_room(fc, outcome);
+        judge_room(fc, result);
     if (fc && tpu.count)
-        draw_throughput(fc, &tpu, evidence->arena, outcome);
-    ll_note(outcome, "The host's rates and the links' bandwidth of the TPU are fitted on the rows at hand "
-                     "(hwconfigs/stacks/paradnn_host.yaml and tpu_v2_core.yaml say which), nothing else is.");
+        draw_throughput(fc, &tpu, runs->arena, result);
+    ll_study_note(result,
+                  "The host's rates and the links' bandwidth of the TPU are fitted on the rows at hand "
+                  "(hwconfigs/stacks/paradnn_host.yaml and tpu_v2_core.yaml say which), nothing else is.");
 }
 
 const struct ll_study ll_study_P7 = {

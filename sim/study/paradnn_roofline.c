@@ -25,7 +25,7 @@ static const struct ll_family real[REAL] = {LL_REAL("Transformer", "transformer"
 static void plan(struct ll_study_plan *plan)
 {
     ll_paradnn_plan_main(plan);
-    ll_study_plan_target(plan, &(struct ll_target){.name = CORE, .machine = "tpu_v2_paradnn"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = CORE, .machine = "tpu_v2_paradnn"});
     ll_study_plan_recording(plan, &(struct ll_recording){.row = STEP_ROW,
                                                          .variant = "training",
                                                          .model = "paradnn_fc",
@@ -35,7 +35,8 @@ static void plan(struct ll_study_plan *plan)
                                                          .batch = 256,
                                                          .steps = 2});
     for (int i = 0; i < REAL; i++)
-        ll_study_plan_survey(plan, &(struct ll_survey){&real[i], &ll_paradnn_platforms[LL_PARADNN_TPU2], 1});
+        ll_study_plan_experiment(
+            plan, &(struct ll_experiment){&real[i], &ll_paradnn_platforms[LL_PARADNN_TPU2], 1});
 }
 
 /* FLOPs a byte of all ops of a kind in the simulated step; NaN where there are none. */
@@ -48,41 +49,42 @@ static double intensity_of(const struct ll_result *step, enum ll_op_kind kind)
 }
 
 static void inform_intensity(double value, const char *published, const char *claim,
-                             struct ll_outcome *outcome)
+                             struct ll_study_result *result)
 {
     char text[32];
     ll_snprintf(text, sizeof text, "%.3f FLOP/B", value);
-    ll_inform(outcome, text, published, "%s", claim);
+    ll_criterion_info(result, text, published, "%s", claim);
 }
 
 /* Against op rows of the public traces (Emma926/paradnn 60a25ff, scripts/data; medians). */
-static void judge_intensities(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_intensities(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_result *step = ll_evidence_replay(evidence, STEP_ROW, "training", CORE);
+    const struct ll_result *step = ll_runs_replay(runs, STEP_ROW, "training", CORE);
     if (!step)
         return;
     const double rmsprop = intensity_of(step, LL_OP_RMSPROP);
-    ll_between(outcome, (struct ll_measured_value){rmsprop, 3, " FLOP/B"}, 0.85 * 0.083, 1.15 * 0.083,
-               "RMSProp in a simulated step (median of public traces, as non-fusion elementwise: 0.083)");
-    inform_intensity(rmsprop, "0.321, loop fusion", "the same beside another class of the traces", outcome);
+    ll_criterion_between(
+        result, (struct ll_measured_value){rmsprop, 3, " FLOP/B"}, 0.85 * 0.083, 1.15 * 0.083,
+        "RMSProp in a simulated step (median of public traces, as non-fusion elementwise: 0.083)");
+    inform_intensity(rmsprop, "0.321, loop fusion", "the same beside another class of the traces", result);
     inform_intensity(intensity_of(step, LL_OP_MATMUL), "12 to 771, median 63.8, output fusion",
-                     "products of that step", outcome);
-    ll_inform(
-        outcome, "no FLOPs are counted", "0.125, cross-replica-sum",
+                     "products of that step", result);
+    ll_criterion_info(
+        result, "no FLOPs are counted", "0.125, cross-replica-sum",
         "adding up gradients: an exchange is bytes and time here (an addition for each number of 4 bytes "
         "that comes and goes would be 1 / 8)");
-    ll_note(outcome,
-            "RMSProp is one op here, 9 FLOPs for 7 numbers of 4 bytes; under its name public traces have "
-            "ops of one FLOP each, and the intensity of ours under loop fusion.");
+    ll_study_note(
+        result, "RMSProp is one op here, 9 FLOPs for 7 numbers of 4 bytes; under its name public traces have "
+                "ops of one FLOP each, and the intensity of ours under loop fusion.");
 }
 
 /* The mean intensity of each cell of nodes and batch; NULL when memory ran out. */
-static const double *cell_intensities(const struct ll_survey_result *fc, size_t nodes, size_t batch,
+static const double *cell_intensities(const struct ll_experiment_result *fc, size_t nodes, size_t batch,
                                       struct ll_arena *arena)
 {
     double *intensity = ll_alloc(arena, fc->count, sizeof *intensity);
     for (uint64_t i = 0; intensity && i < fc->count; i++) {
-        const struct ll_surveyed *at = ll_surveyed_at(fc, i, LL_PARADNN_TPU2);
+        const struct ll_experiment_point *at = ll_experiment_at(fc, i, LL_PARADNN_TPU2);
         intensity[i] = at->simulated ? at->flops / at->bytes : NAN;
     }
     return intensity ? ll_paradnn_cells(fc, intensity, nodes, batch, arena) : NULL;
@@ -92,10 +94,10 @@ static const double *cell_intensities(const struct ll_survey_result *fc, size_t 
  * those of both over those of either. (Most cells are in neither, so that counting those that agree would
  * praise a board on which nothing is compute-bound.) A region that is one step of an axis larger or smaller
  * than the paper's six cells shares half of them or more; a cell of which nothing is known is not in ours. */
-static void judge_boundary(const struct ll_survey_result *fc, struct ll_arena *arena,
-                           struct ll_outcome *outcome)
+static void judge_boundary(const struct ll_experiment_result *fc, struct ll_arena *arena,
+                           struct ll_study_result *result)
 {
-    const struct ll_family *family = fc->survey.family;
+    const struct ll_family *family = fc->experiment.family;
     size_t nodes = ll_family_axis(family, "nodes"), batch = ll_family_axis(family, "batch");
     const double *cells = cell_intensities(fc, nodes, batch, arena);
     size_t rows = ll_family_axis_values(&family->axes[nodes]),
@@ -110,61 +112,62 @@ static void judge_boundary(const struct ll_survey_result *fc, struct ll_arena *a
         theirs += said;
         both += computes && said;
     }
-    ll_at_least(
-        outcome, (struct ll_measured_value){100.0 * both / (ours + theirs - both), 1, " %"}, 50,
+    ll_criterion_at_least(
+        result, (struct ll_measured_value){100.0 * both / (ours + theirs - both), 1, " %"}, 50,
         "cells of nodes and batch that are compute-bound by the ridge of 75 FLOP/B and in the paper (from "
         "2k nodes and a batch of 8k on), of those that are either");
     ll_snprintf(found, sizeof found, "%u, of them %u of the paper's", ours, both);
     ll_snprintf(published, sizeof published, "%u of %zu", theirs, rows * columns);
-    ll_inform(outcome, found, published, "compute-bound cells of nodes and batch");
+    ll_criterion_info(result, found, published, "compute-bound cells of nodes and batch");
 }
 
-static double memory_share(const struct ll_evidence *evidence, int which)
+static double memory_share(const struct ll_runs *runs, int which)
 {
-    const struct ll_survey_result *survey = ll_evidence_survey(evidence, real[which].name);
-    const struct ll_surveyed *at = survey ? ll_surveyed_at(survey, 0, 0) : NULL;
+    const struct ll_experiment_result *experiment = ll_runs_experiment(runs, real[which].name);
+    const struct ll_experiment_point *at = experiment ? ll_experiment_at(experiment, 0, 0) : NULL;
     return at ? 100 * at->memory_s / at->device_s : NAN;
 }
 
-static void judge_convolutional(const struct ll_survey_result *cnn, struct ll_outcome *outcome)
+static void judge_convolutional(const struct ll_experiment_result *cnn, struct ll_study_result *result)
 {
     uint64_t bound = 0;
     char text[48];
     for (uint64_t i = 0; i < cnn->count; i++) {
-        const struct ll_surveyed *at = ll_surveyed_at(cnn, i, LL_PARADNN_TPU2);
+        const struct ll_experiment_point *at = ll_experiment_at(cnn, i, LL_PARADNN_TPU2);
         bound += at->flops / at->bytes < 180.0 / 2.4;
     }
     ll_snprintf(text, sizeof text, "%.0f %%", 100 * (double)bound / (double)cnn->count);
-    ll_inform(outcome, text, "the majority", "CNN left of the ridge");
+    ll_criterion_info(result, text, "the majority", "CNN left of the ridge");
 }
 
-static size_t add_points(const struct ll_survey_result *survey, size_t series, struct ll_work_point *points)
+static size_t add_points(const struct ll_experiment_result *experiment, size_t series,
+                         struct ll_work_point *points)
 {
-    for (uint64_t i = 0; i < survey->count; i++) {
-        const struct ll_surveyed *at = ll_surveyed_at(survey, i, LL_PARADNN_TPU2);
+    for (uint64_t i = 0; i < experiment->count; i++) {
+        const struct ll_experiment_point *at = ll_experiment_at(experiment, i, LL_PARADNN_TPU2);
         points[i] = (struct ll_work_point){.intensity = at->flops / at->bytes,
                                            .rate = at->flops / at->step_s,
-                                           .share = 0.3 / (double)survey->count,
+                                           .share = 0.3 / (double)experiment->count,
                                            .series = series,
                                            .name = ""};
     }
-    return survey->count;
+    return experiment->count;
 }
 
-static void draw(const struct ll_survey_result *const *surveys, struct ll_arena *arena,
-                 struct ll_outcome *outcome)
+static void draw(const struct ll_experiment_result *const *experiments, struct ll_arena *arena,
+                 struct ll_study_result *result)
 {
     static const char *const series[] = {"fully connected", "CNN", "RNN"};
     static const struct ll_roof memory = {"HBM", 2400e9}, unit = {"bf16", 180e12};
     const struct ll_page page = {
         "Families under the roof of a TPU v2", "Three families as points.", 1, 1, 760, 520};
-    struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL, "Each disc a network: FLOPs a second over FLOPs a byte, simulated.")};
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL, "Each disc a network: FLOPs a second over FLOPs a byte, simulated.")};
     size_t count = 0;
-    struct ll_work_point *points =
-        ll_alloc(arena, surveys[0]->count + surveys[1]->count + surveys[2]->count, sizeof *points);
+    struct ll_work_point *points = ll_alloc(
+        arena, experiments[0]->count + experiments[1]->count + experiments[2]->count, sizeof *points);
     for (size_t i = 0; points && i < 3; i++)
-        count += add_points(surveys[i], i, points + count);
+        count += add_points(experiments[i], i, points + count);
     ll_page_open(&svg, &page);
     ll_draw_roofline(&svg, ll_page_panel(&page, 0),
                      &(struct ll_roofline){.memories = &memory,
@@ -178,35 +181,35 @@ static void draw(const struct ll_survey_result *const *surveys, struct ll_arena 
     ll_svg_close(&svg);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"network", LL_TEXT_COLUMN},
-                                                       {"waits for memory (%)", 1}};
-    const struct ll_survey_result *surveys[] = {ll_paradnn_survey(evidence, LL_PARADNN_FC),
-                                                ll_paradnn_survey(evidence, LL_PARADNN_BOTTLENECK),
-                                                ll_paradnn_survey(evidence, LL_PARADNN_RNN)};
-    struct ll_sheet *sheet = ll_sheet_new(
-        outcome, NULL, "The share of a step in ops that are no products and wait for memory.", columns, 2);
-    double transformer = memory_share(evidence, TRANSFORMER), resnet = memory_share(evidence, RESNET);
+    static const struct ll_study_column columns[] = {{"network", LL_TEXT_COLUMN},
+                                                     {"waits for memory (%)", 1}};
+    const struct ll_experiment_result *experiments[] = {ll_paradnn_experiment(runs, LL_PARADNN_FC),
+                                                        ll_paradnn_experiment(runs, LL_PARADNN_BOTTLENECK),
+                                                        ll_paradnn_experiment(runs, LL_PARADNN_RNN)};
+    struct ll_study_table *table = ll_study_table_new(
+        result, NULL, "The share of a step in ops that are no products and wait for memory.", columns, 2);
+    double transformer = memory_share(runs, TRANSFORMER), resnet = memory_share(runs, RESNET);
     for (int i = 0; i < REAL; i++) {
-        ll_put_text(sheet, real[i].doc);
-        ll_put_number(sheet, i == TRANSFORMER ? transformer : resnet);
+        ll_table_put_text(table, real[i].doc);
+        ll_table_put_number(table, i == TRANSFORMER ? transformer : resnet);
     }
-    judge_intensities(evidence, outcome);
-    if (surveys[0])
-        judge_boundary(surveys[0], evidence->arena, outcome);
-    if (surveys[1])
-        judge_convolutional(surveys[1], outcome);
-    if (surveys[0] && surveys[1] && surveys[2])
-        draw(surveys, evidence->arena, outcome);
+    judge_intensities(runs, result);
+    if (experiments[0])
+        judge_boundary(experiments[0], runs->arena, result);
+    if (experiments[1])
+        judge_convolutional(experiments[1], result);
+    if (experiments[0] && experiments[1] && experiments[2])
+        draw(experiments, runs->arena, result);
     if (isnan(transformer) || isnan(resnet))
         return;
-    ll_between(outcome, (struct ll_measured_value){transformer, 1, " %"}, 10, 35,
-               "Transformer: what waits for memory and is no product (published: 19.9 %%)");
-    ll_between(outcome, (struct ll_measured_value){resnet, 1, " %"}, 7, 25,
-               "ResNet-50: the same (published: 13 %%)");
-    ll_at_least(outcome, (struct ll_measured_value){transformer - resnet, 1, " %"}, 0,
-                "how much more it is in Transformer");
+    ll_criterion_between(result, (struct ll_measured_value){transformer, 1, " %"}, 10, 35,
+                         "Transformer: what waits for memory and is no product (published: 19.9 %%)");
+    ll_criterion_between(result, (struct ll_measured_value){resnet, 1, " %"}, 7, 25,
+                         "ResNet-50: the same (published: 13 %%)");
+    ll_criterion_at_least(result, (struct ll_measured_value){transformer - resnet, 1, " %"}, 0,
+                          "how much more it is in Transformer");
 }
 
 const struct ll_study ll_study_P3 = {
@@ -248,30 +251,30 @@ static double published_utilization(const struct ll_paradnn_measured *row)
     return 6 * (double)row->batch * weights / (row->time_s * 180e12);
 }
 
-static void judge_measured(const struct ll_evidence *evidence, struct ll_sheet *sheet,
-                           struct ll_outcome *outcome)
+static void judge_measured(const struct ll_runs *runs, struct ll_study_table *table,
+                           struct ll_study_result *result)
 {
     size_t count;
-    const struct ll_paradnn_measured *rows = ll_paradnn_rows(evidence, LL_PARADNN_TPU2, &count);
-    double *numbers = ll_alloc(evidence->arena, count, sizeof *numbers), most = 0;
+    const struct ll_paradnn_measured *rows = ll_paradnn_rows(runs, LL_PARADNN_TPU2, &count);
+    double *numbers = ll_alloc(runs->arena, count, sizeof *numbers), most = 0;
     for (size_t i = 0; numbers && i < count; i++) {
         numbers[i] = published_utilization(&rows[i]);
         most = fmax(most, numbers[i]);
     }
     const struct ll_family *family = &ll_paradnn_families[LL_PARADNN_FC];
-    struct ll_paradnn_weights weights = ll_paradnn_weigh_measured(rows, count, numbers, evidence->arena);
+    struct ll_paradnn_weights weights = ll_paradnn_weigh_measured(rows, count, numbers, runs->arena);
     const struct ll_paradnn_weights *expected = count == ALL_ROWS ? &of_all : &of_half;
     char text[32];
-    ll_paradnn_put_weights(sheet, "measured", family, &weights);
+    ll_paradnn_put_weights(table, "measured", family, &weights);
     for (size_t axis = 0; axis < ll_family_axes(family); axis++)
-        ll_between(outcome, (struct ll_measured_value){weights.of[axis], 3, ""}, expected->of[axis] - 5e-4,
-                   expected->of[axis] + 5e-4, "%zu measured rows, weight of %s", count,
-                   family->axes[axis].key);
-    ll_between(outcome, (struct ll_measured_value){weights.r2, 3, ""}, expected->r2 - 5e-4,
-               expected->r2 + 5e-4, "%zu measured rows, what the weights explain", count);
+        ll_criterion_between(result, (struct ll_measured_value){weights.of[axis], 3, ""},
+                             expected->of[axis] - 5e-4, expected->of[axis] + 5e-4,
+                             "%zu measured rows, weight of %s", count, family->axes[axis].key);
+    ll_criterion_between(result, (struct ll_measured_value){weights.r2, 3, ""}, expected->r2 - 5e-4,
+                         expected->r2 + 5e-4, "%zu measured rows, what the weights explain", count);
     ll_snprintf(text, sizeof text, "%.1f %%", 100 * most);
-    ll_inform(outcome, text, "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
-              "the most that measured rows use of the peak");
+    ll_criterion_info(result, text, "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
+                      "the most that measured rows use of the peak");
 }
 
 /* The share of neighbours in rows and columns of which the later one is not the smaller. */
@@ -319,40 +322,40 @@ struct drawn {
     double most;
 };
 
-static bool judge_panel(const struct ll_evidence *evidence, const struct panel *panel, struct drawn *drawn,
-                        struct ll_outcome *outcome)
+static bool judge_panel(const struct ll_runs *runs, const struct panel *panel, struct drawn *drawn,
+                        struct ll_study_result *result)
 {
-    const struct ll_survey_result *survey = ll_paradnn_survey(evidence, panel->family);
-    if (!survey)
+    const struct ll_experiment_result *experiment = ll_paradnn_experiment(runs, panel->family);
+    if (!experiment)
         return false;
-    struct ll_arena *arena = evidence->arena;
-    const struct ll_family *family = drawn->family = survey->survey.family;
-    double *numbers = ll_paradnn_column(survey, LL_PARADNN_TPU2, ll_paradnn_utilization, arena);
+    struct ll_arena *arena = runs->arena;
+    const struct ll_family *family = drawn->family = experiment->experiment.family;
+    double *numbers = ll_paradnn_column(experiment, LL_PARADNN_TPU2, ll_paradnn_utilization, arena);
     drawn->row = ll_family_axis(family, panel->row);
     drawn->column = ll_family_axis(family, "batch");
-    drawn->weights = ll_paradnn_weigh(survey, numbers, arena);
-    for (uint64_t i = 0; numbers && i < survey->count; i++) {
+    drawn->weights = ll_paradnn_weigh(experiment, numbers, arena);
+    for (uint64_t i = 0; numbers && i < experiment->count; i++) {
         drawn->most = fmax(drawn->most, numbers[i]);
         numbers[i] *= 100;
     }
-    drawn->cells = ll_paradnn_cells(survey, numbers, drawn->row, drawn->column, arena);
+    drawn->cells = ll_paradnn_cells(experiment, numbers, drawn->row, drawn->column, arena);
     char text[160], wanted[64];
     say(family, &drawn->weights, text, sizeof text);
     snprintf(wanted, sizeof wanted, "%s and batch", panel->row);
     bool upwards = panel->family == LL_PARADNN_FC;
-    ll_holds(outcome, weigh_most(family, &drawn->weights, panel->row, "batch", upwards), text, wanted,
-             "%s: what weighs most%s", panel->title, upwards ? ", and upwards" : "");
+    ll_criterion_holds(result, weigh_most(family, &drawn->weights, panel->row, "batch", upwards), text,
+                       wanted, "%s: what weighs most%s", panel->title, upwards ? ", and upwards" : "");
     if (drawn->cells)
-        ll_at_least(outcome,
-                    (struct ll_measured_value){
-                        100 * rising(drawn->cells, ll_family_axis_values(&family->axes[drawn->row]),
-                                     ll_family_axis_values(&family->axes[drawn->column])),
-                        1, " %"},
-                    90, "%s: neighbours in the heat map that do not fall", panel->title);
+        ll_criterion_at_least(result,
+                              (struct ll_measured_value){
+                                  100 * rising(drawn->cells, ll_family_axis_values(&family->axes[drawn->row]),
+                                               ll_family_axis_values(&family->axes[drawn->column])),
+                                  1, " %"},
+                              90, "%s: neighbours in the heat map that do not fall", panel->title);
     return drawn->cells != NULL;
 }
 
-static void draw_heat(const struct drawn *drawn, struct ll_outcome *outcome)
+static void draw_heat(const struct drawn *drawn, struct ll_study_result *result)
 {
     const struct ll_page page = {"What a TPU v2 reaches, simulated",
                                  "Heat maps and bars for three families of networks.",
@@ -361,9 +364,9 @@ static void draw_heat(const struct drawn *drawn, struct ll_outcome *outcome)
                                  480,
                                  340};
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL,
-                       "Above, FLOPs reached over peak by two parameters, in percent, mean over "
-                       "the others; below, what each parameter weighs in it.")};
+        ll_study_figure_new(result, NULL,
+                            "Above, FLOPs reached over peak by two parameters, in percent, mean over "
+                            "the others; below, what each parameter weighs in it.")};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < PANELS; i++) {
         ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i),
@@ -380,27 +383,28 @@ static void draw_heat(const struct drawn *drawn, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge_heat(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_heat(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct drawn drawn[PANELS] = {{0}};
-    struct ll_sheet *sheet = ll_paradnn_weights_sheet(
-        outcome, NULL, "Weights of parameters in the utilization of a TPU v2, and what they explain.");
+    struct ll_study_table *table = ll_paradnn_weights_table(
+        result, NULL, "Weights of parameters in the utilization of a TPU v2, and what they explain.");
     bool all = true;
-    judge_measured(evidence, sheet, outcome);
+    judge_measured(runs, table, result);
     for (size_t i = 0; i < PANELS; i++) {
-        all = judge_panel(evidence, &panels[i], &drawn[i], outcome) && all;
+        all = judge_panel(runs, &panels[i], &drawn[i], result) && all;
         if (drawn[i].family)
-            ll_paradnn_put_weights(sheet, panels[i].title, drawn[i].family, &drawn[i].weights);
+            ll_paradnn_put_weights(table, panels[i].title, drawn[i].family, &drawn[i].weights);
     }
     if (drawn[0].family)
-        ll_between(outcome, (struct ll_measured_value){100 * drawn[0].most, 1, " %"}, 54, 74,
-                   "the most that a fully connected network uses of the peak (published: 62 to 64 %%)");
+        ll_criterion_between(
+            result, (struct ll_measured_value){100 * drawn[0].most, 1, " %"}, 54, 74,
+            "the most that a fully connected network uses of the peak (published: 62 to 64 %%)");
     if (all)
-        draw_heat(drawn, outcome);
-    ll_note(outcome,
-            "A CNN's maps have thousands of places, so that the smallest batch fills the arrays of all "
-            "cores here and a larger one gains no more than more blocks do, which spread what a step "
-            "has besides; the paper's measurements of CNN are not public.");
+        draw_heat(drawn, result);
+    ll_study_note(result,
+                  "A CNN's maps have thousands of places, so that the smallest batch fills the arrays of all "
+                  "cores here and a larger one gains no more than more blocks do, which spread what a step "
+                  "has besides; the paper's measurements of CNN are not public.");
 }
 
 const struct ll_study ll_study_P2 = {
@@ -483,17 +487,18 @@ static double closed_form_at(const struct ll_family *family, enum ll_paradnn_fam
 }
 
 /* The networks that were recorded have the parameters of the closed form. */
-static void judge_recorded(const struct ll_survey_result *survey, enum ll_paradnn_family which,
-                           struct ll_outcome *outcome)
+static void judge_recorded(const struct ll_experiment_result *experiment, enum ll_paradnn_family which,
+                           struct ll_study_result *result)
 {
     uint64_t equal = 0;
     char measured[64];
-    for (uint64_t i = 0; i < survey->count; i++)
-        equal += ll_surveyed_at(survey, i, LL_PARADNN_V100)->parameters ==
-                 closed_form_at(survey->survey.family, which, i);
-    ll_snprintf(measured, sizeof measured, "%.0f of %.0f points", (double)equal, (double)survey->count);
-    ll_holds(outcome, equal == survey->count, measured, "all of them",
-             "%s: parameters of those recorded are those of the closed form", survey->survey.family->doc);
+    for (uint64_t i = 0; i < experiment->count; i++)
+        equal += ll_experiment_at(experiment, i, LL_PARADNN_V100)->parameters ==
+                 closed_form_at(experiment->experiment.family, which, i);
+    ll_snprintf(measured, sizeof measured, "%.0f of %.0f points", (double)equal, (double)experiment->count);
+    ll_criterion_holds(result, equal == experiment->count, measured, "all of them",
+                       "%s: parameters of those recorded are those of the closed form",
+                       experiment->experiment.family->doc);
 }
 
 /* The parameters of all points of a family: least, most, and what lies between. */
@@ -520,13 +525,13 @@ static struct range range_of(enum ll_paradnn_family which, struct ll_arena *aren
     return range;
 }
 
-static void draw_parameters(const struct range *ranges, struct ll_outcome *outcome)
+static void draw_parameters(const struct range *ranges, struct ll_study_result *result)
 {
     const char *names[LL_PARADNN_FAMILIES];
     struct ll_five boxes[LL_PARADNN_FAMILIES];
     const struct ll_page page = {"Parameters of the families", "A box for each family.", 1, 1, 640, 400};
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL, "Parameters of all networks of a family: quartiles, and the least and the most.")};
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL, "Parameters of all networks of a family: quartiles, and the least and the most.")};
     for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
         names[i] = ranges[i].name;
         boxes[i] = ranges[i].five;
@@ -542,50 +547,51 @@ static void draw_parameters(const struct range *ranges, struct ll_outcome *outco
 }
 
 /* From ten thousand to about a billion, by the figure's text. */
-static void judge_range(const struct range *ranges, struct ll_outcome *outcome)
+static void judge_range(const struct range *ranges, struct ll_study_result *result)
 {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
         least = fmin(least, ranges[i].least);
         most = fmax(most, ranges[i].most);
     }
-    ll_between(outcome, (struct ll_measured_value){least, 0, ""}, 0.8e4, 1.2e4,
-               "least parameters of all families (published: 10k)");
-    ll_between(outcome, (struct ll_measured_value){most, 0, ""}, 0.8e9, 1.2e9,
-               "most parameters of all families (published: about 1 billion)");
-    ll_note(
-        outcome,
+    ll_criterion_between(result, (struct ll_measured_value){least, 0, ""}, 0.8e4, 1.2e4,
+                         "least parameters of all families (published: 10k)");
+    ll_criterion_between(result, (struct ll_measured_value){most, 0, ""}, 0.8e9, 1.2e9,
+                         "most parameters of all families (published: about 1 billion)");
+    ll_study_note(
+        result,
         "Ranges are of all networks of the families, as table 2 lists them, by the closed form: its largest "
         "fully connected one, 128 layers of 8192, has 8.6 billion parameters, its smallest recurrent one "
         "twenty thousand, so that table 2 and figure 1 do not agree.");
 }
 
-static void judge_parameters(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_parameters(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                                       {"points of the family", 0},
-                                                       {"least parameters", 0},
-                                                       {"most parameters", 0}};
+    static const struct ll_study_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                     {"points of the family", 0},
+                                                     {"least parameters", 0},
+                                                     {"most parameters", 0}};
     static const double published[] = {32, 512, 8000, 200};
     struct range ranges[LL_PARADNN_FAMILIES];
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Parameters of all networks of each family.", columns, 4);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Parameters of all networks of each family.", columns, 4);
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++) {
-        const struct ll_survey_result *survey = ll_paradnn_survey(evidence, (enum ll_paradnn_family)f);
-        ranges[f] = range_of((enum ll_paradnn_family)f, evidence->arena);
-        ll_put_text(sheet, ll_paradnn_families[f].doc);
-        ll_put_number(sheet, (double)ll_family_size(&ll_paradnn_families[f]));
-        ll_put_number(sheet, ranges[f].least);
-        ll_put_number(sheet, ranges[f].most);
-        if (survey)
-            judge_recorded(survey, (enum ll_paradnn_family)f, outcome);
+        const struct ll_experiment_result *experiment =
+            ll_paradnn_experiment(runs, (enum ll_paradnn_family)f);
+        ranges[f] = range_of((enum ll_paradnn_family)f, runs->arena);
+        ll_table_put_text(table, ll_paradnn_families[f].doc);
+        ll_table_put_number(table, (double)ll_family_size(&ll_paradnn_families[f]));
+        ll_table_put_number(table, ranges[f].least);
+        ll_table_put_number(table, ranges[f].most);
+        if (experiment)
+            judge_recorded(experiment, (enum ll_paradnn_family)f, result);
     }
-    draw_parameters(ranges, outcome);
-    ll_between(
-        outcome, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,
+    draw_parameters(ranges, result);
+    ll_criterion_between(
+        result, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,
         "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
         "12.34m)");
-    judge_range(ranges, outcome);
+    judge_range(ranges, result);
 }
 
 const struct ll_study ll_study_P1 = {

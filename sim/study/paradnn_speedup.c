@@ -12,27 +12,27 @@
 
 /* A family on two platforms. */
 struct race {
-    const struct ll_survey_result *survey;
+    const struct ll_experiment_result *experiment;
     double *speedup;
     uint64_t count; /* of points that fit into both */
     double median, most, faster;
     struct ll_paradnn_weights weights;
 };
 
-static bool run_race(const struct ll_evidence *evidence, enum ll_paradnn_family family, size_t platform,
-                     size_t over, struct race *race)
+static bool run_race(const struct ll_runs *runs, enum ll_paradnn_family family, size_t platform, size_t over,
+                     struct race *race)
 {
-    race->survey = ll_paradnn_survey(evidence, family);
-    if (!race->survey)
+    race->experiment = ll_paradnn_experiment(runs, family);
+    if (!race->experiment)
         return false;
-    uint64_t all = race->survey->count;
-    race->speedup = ll_paradnn_speedup(race->survey, platform, over, evidence->arena);
-    double *known = race->speedup ? ll_copy(evidence->arena, race->speedup, all * sizeof *known) : NULL;
+    uint64_t all = race->experiment->count;
+    race->speedup = ll_paradnn_speedup(race->experiment, platform, over, runs->arena);
+    double *known = race->speedup ? ll_copy(runs->arena, race->speedup, all * sizeof *known) : NULL;
     if (!known)
         return false;
-    race->weights = ll_paradnn_weigh(race->survey, race->speedup, evidence->arena);
+    race->weights = ll_paradnn_weigh(race->experiment, race->speedup, runs->arena);
     race->count = ll_paradnn_known(known, all);
-    race->median = ll_quantile(known, race->count, 0.5, evidence->arena);
+    race->median = ll_quantile(known, race->count, 0.5, runs->arena);
     uint64_t faster = 0;
     for (uint64_t i = 0; i < race->count; i++) {
         race->most = fmax(race->most, known[i]);
@@ -42,27 +42,27 @@ static bool run_race(const struct ll_evidence *evidence, enum ll_paradnn_family 
     return true;
 }
 
-static struct ll_sheet *sheet_of_races(struct ll_outcome *outcome)
+static struct ll_study_table *sheet_of_races(struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"family", LL_TEXT_COLUMN},    {"points", 0}, {"median", 2}, {"most", 2}, {"faster (%)", 1},
         {"parameter", LL_TEXT_COLUMN}, {"weight", 3}};
-    return ll_sheet_new(outcome, NULL,
-                        "How many times as many examples a second, and what each parameter weighs in it.",
-                        columns, sizeof columns / sizeof *columns);
+    return ll_study_table_new(
+        result, NULL, "How many times as many examples a second, and what each parameter weighs in it.",
+        columns, sizeof columns / sizeof *columns);
 }
 
-static void put_race(struct ll_sheet *sheet, const struct race *race)
+static void put_race(struct ll_study_table *table, const struct race *race)
 {
-    const struct ll_family *family = race->survey->survey.family;
+    const struct ll_family *family = race->experiment->experiment.family;
     for (size_t axis = 0; axis < ll_family_axes(family); axis++) {
-        ll_put_text(sheet, family->doc);
-        ll_put_number(sheet, (double)race->count);
-        ll_put_number(sheet, race->median);
-        ll_put_number(sheet, race->most);
-        ll_put_number(sheet, 100 * race->faster);
-        ll_put_text(sheet, family->axes[axis].key);
-        ll_put_number(sheet, race->weights.of[axis]);
+        ll_table_put_text(table, family->doc);
+        ll_table_put_number(table, (double)race->count);
+        ll_table_put_number(table, race->median);
+        ll_table_put_number(table, race->most);
+        ll_table_put_number(table, 100 * race->faster);
+        ll_table_put_text(table, family->axes[axis].key);
+        ll_table_put_number(table, race->weights.of[axis]);
     }
 }
 
@@ -72,31 +72,31 @@ struct direction {
     int sign;
 };
 static void judge_directions(const struct race *race, const struct direction *directions, size_t count,
-                             struct ll_outcome *outcome)
+                             struct ll_study_result *result)
 {
-    const struct ll_family *family = race->survey->survey.family;
+    const struct ll_family *family = race->experiment->experiment.family;
     for (size_t i = 0; i < count; i++) {
         double weight = race->weights.of[ll_family_axis(family, directions[i].key)];
         char text[32];
         ll_snprintf(text, sizeof text, "%+.3f", weight);
-        ll_holds(outcome, directions[i].sign * weight > 0, text,
-                 directions[i].sign > 0 ? "above 0" : "below 0", "%s: weight of %s in the speed-up",
-                 family->doc, directions[i].key);
+        ll_criterion_holds(result, directions[i].sign * weight > 0, text,
+                           directions[i].sign > 0 ? "above 0" : "below 0", "%s: weight of %s in the speed-up",
+                           family->doc, directions[i].key);
     }
 }
 
 /* The speed-up's mean by width and batch, and its weights. */
 static void draw_races(const struct race *races, const char *const *rows, size_t count, const char *title,
-                       const char *caption, struct ll_arena *arena, struct ll_outcome *outcome)
+                       const char *caption, struct ll_arena *arena, struct ll_study_result *result)
 {
     const struct ll_page page = {title, caption, 2 * count, count, 500, 340};
-    struct ll_svg svg = {ll_drawing_new(outcome, NULL, caption)};
+    struct ll_svg svg = {ll_study_figure_new(result, NULL, caption)};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count; i++) {
-        const struct ll_survey_result *survey = races[i].survey;
-        const struct ll_family *family = survey->survey.family;
+        const struct ll_experiment_result *experiment = races[i].experiment;
+        const struct ll_family *family = experiment->experiment.family;
         size_t row = ll_family_axis(family, rows[i]), column = ll_family_axis(family, "batch");
-        double *cells = ll_paradnn_cells(survey, races[i].speedup, row, column, arena), full = 0;
+        double *cells = ll_paradnn_cells(experiment, races[i].speedup, row, column, arena), full = 0;
         size_t size =
             ll_family_axis_values(&family->axes[row]) * ll_family_axis_values(&family->axes[column]);
         for (size_t c = 0; cells && c < size; c++)
@@ -123,8 +123,8 @@ static void plan_dense(struct ll_study_plan *plan)
 static void plan_P8(struct ll_study_plan *plan)
 {
     plan_dense(plan);
-    ll_study_plan_survey(plan,
-                         &(struct ll_survey){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
+    ll_study_plan_experiment(
+        plan, &(struct ll_experiment){&ll_paradnn_tried, ll_paradnn_platforms, LL_PARADNN_V100 + 1});
 }
 
 static const struct ll_paradnn_measured *same_row(const struct ll_paradnn_measured *row,
@@ -137,18 +137,18 @@ static const struct ll_paradnn_measured *same_row(const struct ll_paradnn_measur
 }
 
 /* Who wins, measured and simulated, where both platforms were measured. */
-static void judge_winners(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_winners(const struct ll_runs *runs, struct ll_study_result *result)
 {
     size_t tpu_count, gpu_count, count = 0, right = 0;
-    const struct ll_paradnn_measured *tpu = ll_paradnn_rows(evidence, LL_PARADNN_TPU2, &tpu_count),
-                                     *gpu = ll_paradnn_rows(evidence, LL_PARADNN_V100, &gpu_count);
-    const struct ll_survey_result *tried = ll_evidence_survey(evidence, ll_paradnn_tried.name);
-    double *theirs = ll_alloc(evidence->arena, gpu_count + 1, sizeof *theirs),
-           *ours = ll_alloc(evidence->arena, gpu_count + 1, sizeof *ours);
+    const struct ll_paradnn_measured *tpu = ll_paradnn_rows(runs, LL_PARADNN_TPU2, &tpu_count),
+                                     *gpu = ll_paradnn_rows(runs, LL_PARADNN_V100, &gpu_count);
+    const struct ll_experiment_result *tried = ll_runs_experiment(runs, ll_paradnn_tried.name);
+    double *theirs = ll_alloc(runs->arena, gpu_count + 1, sizeof *theirs),
+           *ours = ll_alloc(runs->arena, gpu_count + 1, sizeof *ours);
     for (size_t i = 0; tried && theirs && ours && i < gpu_count; i++) {
         const struct ll_paradnn_measured *row = same_row(&gpu[i], tpu, tpu_count);
-        const struct ll_surveyed *one = ll_paradnn_simulated(tried, LL_PARADNN_TPU2, &gpu[i]),
-                                 *other = ll_paradnn_simulated(tried, LL_PARADNN_V100, &gpu[i]);
+        const struct ll_experiment_point *one = ll_paradnn_simulated(tried, LL_PARADNN_TPU2, &gpu[i]),
+                                         *other = ll_paradnn_simulated(tried, LL_PARADNN_V100, &gpu[i]);
         if (!row || !one || !other)
             continue;
         theirs[count] = gpu[i].time_s / row->time_s;
@@ -157,54 +157,55 @@ static void judge_winners(const struct ll_evidence *evidence, struct ll_outcome 
         count++;
     }
     if (count == 0) {
-        ll_inform(outcome, "no rows of a V100 at hand", "85 % of winners right, rank correlation 0.9",
-                  "TPU v2 over V100, against measured rows (--data brings some)");
+        ll_criterion_info(result, "no rows of a V100 at hand", "85 % of winners right, rank correlation 0.9",
+                          "TPU v2 over V100, against measured rows (--data brings some)");
         return;
     }
-    ll_at_least(outcome, (struct ll_measured_value){100 * (double)right / (double)count, 1, " %"}, 85,
-                "winners of %zu measured rows that are right", count);
-    ll_at_least(outcome, (struct ll_measured_value){ll_spearman(theirs, ours, count, evidence->arena), 3, ""},
-                0.9, "rank correlation of the speed-up with that of measured rows (Spearman)");
+    ll_criterion_at_least(result, (struct ll_measured_value){100 * (double)right / (double)count, 1, " %"},
+                          85, "winners of %zu measured rows that are right", count);
+    ll_criterion_at_least(result,
+                          (struct ll_measured_value){ll_spearman(theirs, ours, count, runs->arena), 3, ""},
+                          0.9, "rank correlation of the speed-up with that of measured rows (Spearman)");
 }
 
-static void note_host(struct ll_outcome *outcome)
+static void note_host(struct ll_study_result *result)
 {
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "Much of this speed-up is the host's input pipeline, not the accelerator: more than half of the "
         "measured rows lie within half of what the host takes to prepare their input, on both platforms.");
 }
 
-static void judge_P8(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_P8(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct direction directions[] = {{"batch", 1}, {"nodes", -1}, {"layers", -1}, {"input", -1}};
     struct race race = {0};
-    struct ll_sheet *sheet = sheet_of_races(outcome);
-    if (!run_race(evidence, LL_PARADNN_FC, LL_PARADNN_TPU2, LL_PARADNN_V100, &race))
+    struct ll_study_table *table = sheet_of_races(result);
+    if (!run_race(runs, LL_PARADNN_FC, LL_PARADNN_TPU2, LL_PARADNN_V100, &race))
         return;
-    put_race(sheet, &race);
-    ll_between(outcome, (struct ll_measured_value){100 * race.faster, 1, " %"}, 50, 75,
-               "fully connected networks that are faster on the TPU (published: 62 %%)");
-    judge_directions(&race, directions, 4, outcome);
-    judge_winners(evidence, outcome);
-    note_host(outcome);
+    put_race(table, &race);
+    ll_criterion_between(result, (struct ll_measured_value){100 * race.faster, 1, " %"}, 50, 75,
+                         "fully connected networks that are faster on the TPU (published: 62 %%)");
+    judge_directions(&race, directions, 4, result);
+    judge_winners(runs, result);
+    note_host(result);
     draw_races(&race, (const char *const[]){"nodes"}, 1, "TPU v2 over V100",
                "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.",
-               evidence->arena, outcome);
+               runs->arena, result);
 }
 
-static void judge_P9(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_P9(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct direction directions[] = {{"nodes", 1}, {"batch", 1}};
     struct race race = {0};
-    struct ll_sheet *sheet = sheet_of_races(outcome);
-    if (!run_race(evidence, LL_PARADNN_FC, LL_PARADNN_V100, LL_PARADNN_CPU, &race))
+    struct ll_study_table *table = sheet_of_races(result);
+    if (!run_race(runs, LL_PARADNN_FC, LL_PARADNN_V100, LL_PARADNN_CPU, &race))
         return;
-    put_race(sheet, &race);
-    judge_directions(&race, directions, 2, outcome);
+    put_race(table, &race);
+    judge_directions(&race, directions, 2, result);
     draw_races(&race, (const char *const[]){"nodes"}, 1, "V100 over Skylake",
                "Examples a second of a V100 over those of a Skylake, and what each parameter weighs in it.",
-               evidence->arena, outcome);
+               runs->arena, result);
 }
 
 static void plan_P10(struct ll_study_plan *plan)
@@ -213,39 +214,40 @@ static void plan_P10(struct ll_study_plan *plan)
     ll_paradnn_plan(plan, LL_PARADNN_RNN);
 }
 
-static void judge_P10(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_P10(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct direction grows[] = {{"batch", 1}, {"filters", 1}, {"blocks", 1}};
     struct race races[2] = {{0}};
-    struct ll_sheet *sheet = sheet_of_races(outcome);
-    bool cnn = run_race(evidence, LL_PARADNN_BOTTLENECK, LL_PARADNN_TPU2, LL_PARADNN_V100, &races[0]);
-    bool rnn = run_race(evidence, LL_PARADNN_RNN, LL_PARADNN_TPU2, LL_PARADNN_V100, &races[1]);
+    struct ll_study_table *table = sheet_of_races(result);
+    bool cnn = run_race(runs, LL_PARADNN_BOTTLENECK, LL_PARADNN_TPU2, LL_PARADNN_V100, &races[0]);
+    bool rnn = run_race(runs, LL_PARADNN_RNN, LL_PARADNN_TPU2, LL_PARADNN_V100, &races[1]);
     if (cnn) {
-        put_race(sheet, &races[0]);
-        ll_at_least(outcome, (struct ll_measured_value){100 * races[0].faster, 1, " %"}, 100,
-                    "CNN that are faster on the TPU");
-        judge_directions(&races[0], grows, 3, outcome);
+        put_race(table, &races[0]);
+        ll_criterion_at_least(result, (struct ll_measured_value){100 * races[0].faster, 1, " %"}, 100,
+                              "CNN that are faster on the TPU");
+        judge_directions(&races[0], grows, 3, result);
     }
     if (rnn) {
         const double *of = races[1].weights.of;
         char text[96];
-        put_race(sheet, &races[1]);
+        put_race(table, &races[1]);
         ll_snprintf(text, sizeof text, "layers %+.2f, embed %+.2f, length %+.2f, vocab %+.2f, batch %+.2f",
                     of[0], of[1], of[2], of[3], of[4]);
         bool most = true;
         for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
             most = most && (axis == 1 || fabs(of[axis]) < fabs(of[1]));
-        ll_holds(outcome, most && of[1] < 0, text, "embed, below 0", "RNN: what weighs most in the speed-up");
+        ll_criterion_holds(result, most && of[1] < 0, text, "embed, below 0",
+                           "RNN: what weighs most in the speed-up");
         ll_snprintf(text, sizeof text, "%.1f times", races[1].most);
-        ll_inform(outcome, text, "20 times",
-                  "RNN: the most that the TPU is faster, which depends on how a framework "
-                  "runs loops");
+        ll_criterion_info(result, text, "20 times",
+                          "RNN: the most that the TPU is faster, which depends on how a framework "
+                          "runs loops");
     }
     if (cnn && rnn)
         draw_races(
             races, (const char *const[]){"filters", "embed"}, 2, "TPU v2 over V100",
             "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.",
-            evidence->arena, outcome);
+            runs->arena, result);
 }
 
 static void plan_P6(struct ll_study_plan *plan)
@@ -255,10 +257,10 @@ static void plan_P6(struct ll_study_plan *plan)
 
 /* Speed-ups that follow from the rooflines alone: of what computes, of products that wait for their weights,
  * which do not grow with the batch, and of the rest that waits for memory. */
-static void judge_plateaus(const struct ll_survey_result *survey, struct ll_outcome *outcome)
+static void judge_saturation(const struct ll_experiment_result *experiment, struct ll_study_result *result)
 {
-    const struct ll_surveyed *v2 = ll_surveyed_at(survey, 0, LL_PARADNN_TPU2),
-                             *v3 = ll_surveyed_at(survey, 0, LL_PARADNN_TPU3_TWICE);
+    const struct ll_experiment_point *v2 = ll_experiment_at(experiment, 0, LL_PARADNN_TPU2),
+                                     *v3 = ll_experiment_at(experiment, 0, LL_PARADNN_TPU3_TWICE);
     double peaks = v3->peak_flops / v2->peak_flops, bandwidths = v3->memory_Bps / v2->memory_Bps;
     double batches = v3->samples / v2->samples;
     const struct ll_measured_value of[] = {
@@ -267,11 +269,11 @@ static void judge_plateaus(const struct ll_survey_result *survey, struct ll_outc
                                        "other ops that wait for memory"};
     static const double published[] = {7.0 / 3, 3, 1.5};
     for (int i = 0; i < 3; i++)
-        ll_between(outcome, of[i], published[i] - 1e-3, published[i] + 1e-3,
-                   "%s: speed-up of a TPU v3 with twice the batch, by the roofline", what[i]);
+        ll_criterion_between(result, of[i], published[i] - 1e-3, published[i] + 1e-3,
+                             "%s: speed-up of a TPU v3 with twice the batch, by the roofline", what[i]);
 }
 
-static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_P6(const struct ll_runs *runs, struct ll_study_result *result)
 {
     static const struct {
         enum ll_paradnn_family family;
@@ -282,33 +284,34 @@ static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outc
               {LL_PARADNN_BOTTLENECK, "filters", true, 2.31},
               {LL_PARADNN_RNN, "embed", false, 3.11}};
     struct race races[3] = {{0}};
-    struct ll_sheet *sheet = sheet_of_races(outcome);
+    struct ll_study_table *table = sheet_of_races(result);
     bool all = true;
     for (size_t i = 0; i < 3; i++) {
-        if (!run_race(evidence, of[i].family, LL_PARADNN_TPU3_TWICE, LL_PARADNN_TPU2, &races[i])) {
+        if (!run_race(runs, of[i].family, LL_PARADNN_TPU3_TWICE, LL_PARADNN_TPU2, &races[i])) {
             all = false;
             continue;
         }
         char text[32], published[32];
-        const char *doc = races[i].survey->survey.family->doc;
-        put_race(sheet, &races[i]);
+        const char *doc = races[i].experiment->experiment.family->doc;
+        put_race(table, &races[i]);
         if (i == 0)
-            judge_plateaus(races[0].survey, outcome);
+            judge_saturation(races[0].experiment, result);
         ll_snprintf(text, sizeof text, "%.2f", races[i].most);
         ll_snprintf(published, sizeof published, "%.2f", of[i].published);
         if (of[i].fitted) {
             const struct direction wider = {of[i].width, 1};
-            ll_inform(outcome, text, published,
-                      "%s: the greatest speed-up of a step's examples, on which the links are fitted", doc);
-            judge_directions(&races[i], &wider, 1, outcome);
+            ll_criterion_info(result, text, published,
+                              "%s: the greatest speed-up of a step's examples, on which the links are fitted",
+                              doc);
+            judge_directions(&races[i], &wider, 1, result);
         } else
-            ll_inform(outcome, text, published,
-                      "%s: the greatest speed-up; more than the roofline's 3.0, for which "
-                      "the paper has no mechanism",
-                      doc);
+            ll_criterion_info(result, text, published,
+                              "%s: the greatest speed-up; more than the roofline's 3.0, for which "
+                              "the paper has no mechanism",
+                              doc);
     }
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "What the links of a TPU v3 carry, 45 GB/s where rates of links would say 47.6, is chosen by the two "
         "published maxima, 2.83 and 2.31; both follow from the one number.");
     if (all)
@@ -316,7 +319,7 @@ static void judge_P6(const struct ll_evidence *evidence, struct ll_outcome *outc
                    "TPU v3 with twice the batch over TPU v2",
                    "Examples a second of a TPU v3, which has the memory for twice the batch, over those of a "
                    "TPU v2.",
-                   evidence->arena, outcome);
+                   runs->arena, result);
 }
 
 const struct ll_study ll_study_P6 = {
@@ -367,19 +370,20 @@ const struct ll_study ll_study_P10 = {
 static const double percentiles[] = {2, 9, 50, 91, 98};
 enum { PERCENTILES = 5, MEDIAN = 2 };
 
-static struct ll_sheet *sheet_of_boxes(struct ll_outcome *outcome, const char *name, const char *caption)
+static struct ll_study_table *sheet_of_boxes(struct ll_study_result *result, const char *name,
+                                             const char *caption)
 {
-    static const struct ll_outcome_column columns[] = {{"family", LL_TEXT_COLUMN},
-                                                       {"of", LL_TEXT_COLUMN},
-                                                       {"points", 0},
-                                                       {"2nd percentile", 3},
-                                                       {"9th", 3},
-                                                       {"median", 3},
-                                                       {"91st", 3},
-                                                       {"98th", 3},
-                                                       {"90th", 3},
-                                                       {"most", 3}};
-    return ll_sheet_new(outcome, name, caption, columns, sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"family", LL_TEXT_COLUMN},
+                                                     {"of", LL_TEXT_COLUMN},
+                                                     {"points", 0},
+                                                     {"2nd percentile", 3},
+                                                     {"9th", 3},
+                                                     {"median", 3},
+                                                     {"91st", 3},
+                                                     {"98th", 3},
+                                                     {"90th", 3},
+                                                     {"most", 3}};
+    return ll_study_table_new(result, name, caption, columns, sizeof columns / sizeof *columns);
 }
 
 struct box {
@@ -398,15 +402,15 @@ static struct box box_of(double *numbers, uint64_t count, struct ll_arena *arena
     return box;
 }
 
-static void put_box(struct ll_sheet *sheet, const char *family, const char *of, const struct box *box)
+static void put_box(struct ll_study_table *table, const char *family, const char *of, const struct box *box)
 {
-    ll_put_text(sheet, family);
-    ll_put_text(sheet, of);
-    ll_put_number(sheet, (double)box->count);
+    ll_table_put_text(table, family);
+    ll_table_put_text(table, of);
+    ll_table_put_number(table, (double)box->count);
     for (int i = 0; i < PERCENTILES; i++)
-        ll_put_number(sheet, box->at[i]);
-    ll_put_number(sheet, box->ninety);
-    ll_put_number(sheet, box->most);
+        ll_table_put_number(table, box->at[i]);
+    ll_table_put_number(table, box->ninety);
+    ll_table_put_number(table, box->most);
 }
 
 /* Real convolutional networks, with what the paper says of them. */
@@ -427,11 +431,12 @@ static void plan_all(struct ll_study_plan *plan)
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++)
         ll_paradnn_plan(plan, (enum ll_paradnn_family)f);
     for (size_t i = 0; i < REAL; i++)
-        ll_study_plan_survey(plan, &(struct ll_survey){&real[i], ll_paradnn_platforms, LL_PARADNN_V100 + 1});
+        ll_study_plan_experiment(
+            plan, &(struct ll_experiment){&real[i], ll_paradnn_platforms, LL_PARADNN_V100 + 1});
 }
 
 /* Ranks 2, 9, 50, 91 and 98 of 0, 1, ..., 100 are these numbers. */
-static void judge_percentiles(struct ll_arena *arena, struct ll_outcome *outcome)
+static void judge_percentiles(struct ll_arena *arena, struct ll_study_result *result)
 {
     double numbers[101];
     bool right = true;
@@ -440,8 +445,8 @@ static void judge_percentiles(struct ll_arena *arena, struct ll_outcome *outcome
     struct box box = box_of(numbers, 101, arena);
     for (int i = 0; i < PERCENTILES; i++)
         right = right && fabs(box.at[i] - percentiles[i]) < 1e-12;
-    ll_holds(outcome, right, right ? "2, 9, 50, 91, 98" : "others", "2, 9, 50, 91, 98",
-             "percentiles of the whole numbers from 0 to 100");
+    ll_criterion_holds(result, right, right ? "2, 9, 50, 91, 98" : "others", "2, 9, 50, 91, 98",
+                       "percentiles of the whole numbers from 0 to 100");
 }
 
 /* A box for each family; NULL where the family is missing. */
@@ -459,7 +464,7 @@ static void add_drawn(struct drawn *drawn, const char *name, const struct box *b
         five->at[i] = box->at[i];
 }
 
-static void draw(const struct drawn *left, const struct drawn *right, struct ll_outcome *outcome)
+static void draw(const struct drawn *left, const struct drawn *right, struct ll_study_result *result)
 {
     const struct ll_page page = {"Families as boxes: percentiles 2, 9, 50, 91, 98",
                                  "Boxes of speed-ups by family, and of utilization by platform.",
@@ -468,10 +473,10 @@ static void draw(const struct drawn *left, const struct drawn *right, struct ll_
                                  560,
                                  380};
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL,
-                       "Left, examples a second of a TPU v2 over those of a V100; right, utilization "
-                       "of recurrent networks. Boxes from the 9th to the 91st percentile, whiskers from "
-                       "the 2nd to the 98th.")};
+        ll_study_figure_new(result, NULL,
+                            "Left, examples a second of a TPU v2 over those of a V100; right, utilization "
+                            "of recurrent networks. Boxes from the 9th to the 91st percentile, whiskers from "
+                            "the 2nd to the 98th.")};
     ll_page_open(&svg, &page);
     ll_draw_boxes(&svg, ll_page_panel(&page, 0),
                   &(struct ll_boxes){.title = "TPU v2 over V100",
@@ -490,92 +495,91 @@ static void draw(const struct drawn *left, const struct drawn *right, struct ll_
 }
 
 /* Real networks follow the family: each lies between the whiskers of the convolutional ones. */
-static void judge_real(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_real(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_survey_result *family = ll_paradnn_survey(evidence, LL_PARADNN_BOTTLENECK);
+    const struct ll_experiment_result *family = ll_paradnn_experiment(runs, LL_PARADNN_BOTTLENECK);
     double *speedup =
-        family ? ll_paradnn_speedup(family, LL_PARADNN_TPU2, LL_PARADNN_V100, evidence->arena) : NULL;
+        family ? ll_paradnn_speedup(family, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
     if (!speedup)
         return;
-    const struct box box = box_of(speedup, family->count, evidence->arena);
+    const struct box box = box_of(speedup, family->count, runs->arena);
     for (size_t i = 0; i < REAL; i++) {
-        const struct ll_survey_result *survey = ll_evidence_survey(evidence, real[i].name);
+        const struct ll_experiment_result *experiment = ll_runs_experiment(runs, real[i].name);
         const double *times =
-            survey ? ll_paradnn_speedup(survey, LL_PARADNN_TPU2, LL_PARADNN_V100, evidence->arena) : NULL;
+            experiment ? ll_paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
         if (times)
-            ll_between(outcome, (struct ll_measured_value){times[0], 2, ""}, box.at[0],
-                       box.at[PERCENTILES - 1],
-                       "%s: TPU v2 over V100, as nearly all CNN of bottlenecks (published: %s)", real[i].doc,
-                       real_published[i]);
+            ll_criterion_between(result, (struct ll_measured_value){times[0], 2, ""}, box.at[0],
+                                 box.at[PERCENTILES - 1],
+                                 "%s: TPU v2 over V100, as nearly all CNN of bottlenecks (published: %s)",
+                                 real[i].doc, real_published[i]);
     }
 }
 
-static void judge_speedups(const struct ll_evidence *evidence, struct drawn *drawn,
-                           struct ll_outcome *outcome)
+static void judge_speedups(const struct ll_runs *runs, struct drawn *drawn, struct ll_study_result *result)
 {
-    struct ll_sheet *sheet =
-        sheet_of_boxes(outcome, NULL, "Examples a second of a TPU v2 over those of a V100.");
+    struct ll_study_table *table =
+        sheet_of_boxes(result, NULL, "Examples a second of a TPU v2 over those of a V100.");
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++) {
-        const struct ll_survey_result *survey = ll_paradnn_survey(evidence, (enum ll_paradnn_family)f);
+        const struct ll_experiment_result *experiment =
+            ll_paradnn_experiment(runs, (enum ll_paradnn_family)f);
         double *speedup =
-            survey ? ll_paradnn_speedup(survey, LL_PARADNN_TPU2, LL_PARADNN_V100, evidence->arena) : NULL;
+            experiment ? ll_paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
         if (!speedup)
             continue;
-        struct box box = box_of(speedup, survey->count, evidence->arena);
-        put_box(sheet, survey->survey.family->doc, "TPU v2 / V100", &box);
-        add_drawn(drawn, survey->survey.family->name, &box);
+        struct box box = box_of(speedup, experiment->count, runs->arena);
+        put_box(table, experiment->experiment.family->doc, "TPU v2 / V100", &box);
+        add_drawn(drawn, experiment->experiment.family->name, &box);
         if (f == LL_PARADNN_BOTTLENECK || f == LL_PARADNN_RESIDUAL)
-            ll_at_least(outcome, (struct ll_measured_value){box.at[MEDIAN], 2, ""}, 1,
-                        "%s: median of TPU v2 over V100", survey->survey.family->doc);
+            ll_criterion_at_least(result, (struct ll_measured_value){box.at[MEDIAN], 2, ""}, 1,
+                                  "%s: median of TPU v2 over V100", experiment->experiment.family->doc);
     }
 }
 
 /* The order of three platforms, and the paper's largest utilizations. */
-static void judge_recurrent(const struct ll_evidence *evidence, struct drawn *drawn,
-                            struct ll_outcome *outcome)
+static void judge_recurrent(const struct ll_runs *runs, struct drawn *drawn, struct ll_study_result *result)
 {
     static const enum ll_paradnn_platform platforms[] = {LL_PARADNN_CPU, LL_PARADNN_TPU2, LL_PARADNN_V100};
     static const double published[] = {46, 26, 9};
-    const struct ll_survey_result *survey = ll_paradnn_survey(evidence, LL_PARADNN_RNN);
-    struct ll_sheet *sheet =
-        sheet_of_boxes(outcome, "utilization", "Utilization of recurrent networks, in percent.");
+    const struct ll_experiment_result *experiment = ll_paradnn_experiment(runs, LL_PARADNN_RNN);
+    struct ll_study_table *table =
+        sheet_of_boxes(result, "utilization", "Utilization of recurrent networks, in percent.");
     double medians[3], most[3];
     char text[96];
-    for (int p = 0; survey && p < 3; p++) {
+    for (int p = 0; experiment && p < 3; p++) {
         const char *name = ll_paradnn_platforms[platforms[p]].name;
-        double *column = ll_paradnn_column(survey, platforms[p], ll_paradnn_utilization, evidence->arena);
-        for (uint64_t i = 0; column && i < survey->count; i++)
+        double *column = ll_paradnn_column(experiment, platforms[p], ll_paradnn_utilization, runs->arena);
+        for (uint64_t i = 0; column && i < experiment->count; i++)
             column[i] *= 100;
-        struct box box = column ? box_of(column, survey->count, evidence->arena) : (struct box){0};
-        put_box(sheet, survey->survey.family->doc, name, &box);
+        struct box box = column ? box_of(column, experiment->count, runs->arena) : (struct box){0};
+        put_box(table, experiment->experiment.family->doc, name, &box);
         add_drawn(drawn, name, &box);
         medians[p] = box.at[MEDIAN];
         most[p] = box.most;
         ll_snprintf(text, sizeof text, "%.1f %%", most[p]);
         char bound[32];
         ll_snprintf(bound, sizeof bound, "%s%.0f %%", p ? "below " : "up to ", published[p]);
-        ll_inform(outcome, text, bound, "RNN on %s: the most of its peak", name);
+        ll_criterion_info(result, text, bound, "RNN on %s: the most of its peak", name);
     }
-    if (!survey)
+    if (!experiment)
         return;
     ll_snprintf(text, sizeof text, "%.2f, %.2f, %.2f %%", medians[0], medians[1], medians[2]);
-    ll_holds(outcome, medians[0] > medians[1] && medians[1] > medians[2], text, "falling",
-             "RNN: median utilization of Skylake, TPU v2 and V100");
+    ll_criterion_holds(result, medians[0] > medians[1] && medians[1] > medians[2], text, "falling",
+                       "RNN: median utilization of Skylake, TPU v2 and V100");
 }
 
-static void judge_P11(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_P11(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct drawn speedups = {.count = 0}, utilizations = {.count = 0};
-    judge_percentiles(evidence->arena, outcome);
-    judge_speedups(evidence, &speedups, outcome);
-    judge_recurrent(evidence, &utilizations, outcome);
-    judge_real(evidence, outcome);
-    ll_note(outcome,
-            "Real networks run the same here on both platforms; in the paper their GPU code is another "
-            "one than the TPU's, so its numbers stand beside ours without being judged. They have "
-            "batches of 256, RetinaNet of 8, which fit into the V100.");
+    judge_percentiles(runs->arena, result);
+    judge_speedups(runs, &speedups, result);
+    judge_recurrent(runs, &utilizations, result);
+    judge_real(runs, result);
+    ll_study_note(result,
+                  "Real networks run the same here on both platforms; in the paper their GPU code is another "
+                  "one than the TPU's, so its numbers stand beside ours without being judged. They have "
+                  "batches of 256, RetinaNet of 8, which fit into the V100.");
     if (speedups.count && utilizations.count)
-        draw(&speedups, &utilizations, outcome);
+        draw(&speedups, &utilizations, result);
 }
 
 static void plan_P12(struct ll_study_plan *plan)
@@ -585,13 +589,13 @@ static void plan_P12(struct ll_study_plan *plan)
     ll_paradnn_plan(plan, LL_PARADNN_RESIDUAL);
 }
 
-static void draw_P12(const struct drawn *drawn, struct ll_outcome *outcome)
+static void draw_P12(const struct drawn *drawn, struct ll_study_result *result)
 {
     const struct ll_page page = {"bf16 over f32", "A box for each family.", 1, 1, 560, 380};
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL,
-                       "Examples a second of a TPU v2 in bf16 over those in f32. Boxes from the "
-                       "9th to the 91st percentile, whiskers from the 2nd to the 98th.")};
+        ll_study_figure_new(result, NULL,
+                            "Examples a second of a TPU v2 in bf16 over those in f32. Boxes from the "
+                            "9th to the 91st percentile, whiskers from the 2nd to the 98th.")};
     ll_page_open(&svg, &page);
     ll_draw_boxes(&svg, ll_page_panel(&page, 0),
                   &(struct ll_boxes){.y_label = "times as many examples a second",
@@ -601,33 +605,34 @@ static void draw_P12(const struct drawn *drawn, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge_P12(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_P12(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct drawn drawn = {.count = 0};
     static const enum ll_paradnn_family families[] = {LL_PARADNN_FC, LL_PARADNN_BOTTLENECK,
                                                       LL_PARADNN_RESIDUAL};
     static const char *const published[] = {"1.8", "1.8", "1.3"};
-    struct ll_sheet *sheet =
-        sheet_of_boxes(outcome, NULL, "Examples a second of a TPU v2 in bf16 over those in f32.");
+    struct ll_study_table *table =
+        sheet_of_boxes(result, NULL, "Examples a second of a TPU v2 in bf16 over those in f32.");
     for (int i = 0; i < 3; i++) {
-        const struct ll_survey_result *survey = ll_paradnn_survey(evidence, families[i]);
+        const struct ll_experiment_result *experiment = ll_paradnn_experiment(runs, families[i]);
         double *speedup =
-            survey ? ll_paradnn_speedup(survey, LL_PARADNN_TPU2, LL_PARADNN_TPU2_F32, evidence->arena) : NULL;
+            experiment ? ll_paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_TPU2_F32, runs->arena)
+                       : NULL;
         if (!speedup)
             continue;
-        struct box box = box_of(speedup, survey->count, evidence->arena);
-        put_box(sheet, survey->survey.family->doc, "bf16 / f32", &box);
-        add_drawn(&drawn, survey->survey.family->name, &box);
-        ll_between(outcome, (struct ll_measured_value){box.ninety, 2, ""}, 1.3, 2.0,
-                   "%s: 90th percentile of bf16 over f32 (published: %s)", survey->survey.family->doc,
-                   published[i]);
+        struct box box = box_of(speedup, experiment->count, runs->arena);
+        put_box(table, experiment->experiment.family->doc, "bf16 / f32", &box);
+        add_drawn(&drawn, experiment->experiment.family->name, &box);
+        ll_criterion_between(result, (struct ll_measured_value){box.ninety, 2, ""}, 1.3, 2.0,
+                             "%s: 90th percentile of bf16 over f32 (published: %s)",
+                             experiment->experiment.family->doc, published[i]);
     }
-    ll_inform(outcome, "not simulated",
-              "7 (FC), 1.5 (residual), 2.5 (bottleneck), 9.7 (RNN), 6.3 (LSTM, GRU)",
-              "versions of TensorFlow from March to November 2018 (221 days, the paper says 222): 90th "
-              "percentiles");
+    ll_criterion_info(
+        result, "not simulated", "7 (FC), 1.5 (residual), 2.5 (bottleneck), 9.7 (RNN), 6.3 (LSTM, GRU)",
+        "versions of TensorFlow from March to November 2018 (221 days, the paper says 222): 90th "
+        "percentiles");
     if (drawn.count)
-        draw_P12(&drawn, outcome);
+        draw_P12(&drawn, result);
 }
 
 const struct ll_study ll_study_P11 = {

@@ -12,10 +12,10 @@
 #include "tracer/base/plain.h"
 
 /* A cell as people see it, in the buffer when it is a number. */
-static const char *cell_text(const struct ll_sheet *sheet, uint64_t i, struct ll_human *buffer)
+static const char *cell_text(const struct ll_study_table *table, uint64_t i, struct ll_human *buffer)
 {
-    const struct ll_cell *cell = &sheet->cells[i];
-    const struct ll_outcome_column *column = &sheet->columns[i % sheet->column_count];
+    const struct ll_cell *cell = &table->cells[i];
+    const struct ll_study_column *column = &table->columns[i % table->column_count];
     if (column->decimals == LL_TEXT_COLUMN)
         return cell->text ? cell->text : "";
     if (isnan(cell->number))
@@ -24,23 +24,23 @@ static const char *cell_text(const struct ll_sheet *sheet, uint64_t i, struct ll
     return buffer->text;
 }
 
-static void add_table(const struct ll_sheet *sheet, unsigned width, struct ll_str *out)
+static void add_table(const struct ll_study_table *table, unsigned width, struct ll_str *out)
 {
     struct ll_str line = {0};
-    for (size_t c = 0; c < sheet->column_count; c++)
-        ll_str_addf(&line, "%s%s%s%s", c ? "|" : "", sheet->columns[c].decimals == LL_TEXT_COLUMN ? "" : ">",
-                    c ? "" : "  ", sheet->columns[c].name);
-    struct ll_table *table = line.failed ? NULL : ll_table_new(line.text);
-    for (uint64_t i = 0; i + sheet->column_count <= sheet->cell_count; i += sheet->column_count) {
-        for (size_t c = 0; c < sheet->column_count; c++) {
+    for (size_t c = 0; c < table->column_count; c++)
+        ll_str_addf(&line, "%s%s%s%s", c ? "|" : "", table->columns[c].decimals == LL_TEXT_COLUMN ? "" : ">",
+                    c ? "" : "  ", table->columns[c].name);
+    struct ll_table *shown_table = line.failed ? NULL : ll_table_new(line.text);
+    for (uint64_t i = 0; i + table->column_count <= table->cell_count; i += table->column_count) {
+        for (size_t c = 0; c < table->column_count; c++) {
             struct ll_human number;
-            ll_table_cell(table, "%s%s", c ? "" : "  ", cell_text(sheet, i + c, &number));
+            ll_table_cell(shown_table, "%s%s", c ? "" : "  ", cell_text(table, i + c, &number));
         }
-        ll_table_end_row(table);
+        ll_table_end_row(shown_table);
     }
-    ll_str_addf(out, "\n%s\n", sheet->caption);
-    ll_table_print(table, width, out);
-    ll_table_free(table);
+    ll_str_addf(out, "\n%s\n", table->caption);
+    ll_table_print(shown_table, width, out);
+    ll_table_free(shown_table);
     out->failed |= line.failed;
     ll_str_release(&line);
 }
@@ -72,38 +72,38 @@ static void add_recordings(const struct ll_study_plan *plan, unsigned width, str
 }
 
 void ll_present_text(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_outcome *outcome, unsigned width, struct ll_str *out)
+                     const struct ll_study_result *result, unsigned width, struct ll_str *out)
 {
     ll_str_addf(out, "%s  %s: %s\n", study->id, study->paper, study->title);
-    for (size_t i = 0; i < outcome->sheet_count; i++)
-        add_table(&outcome->sheets[i], width, out);
-    if (outcome->note_count)
+    for (size_t i = 0; i < result->table_count; i++)
+        add_table(&result->tables[i], width, out);
+    if (result->note_count)
         ll_str_add(out, "\n");
-    for (size_t i = 0; i < outcome->note_count; i++)
-        ll_wrap(out, outcome->notes[i], width);
+    for (size_t i = 0; i < result->note_count; i++)
+        ll_wrap(out, result->notes[i], width);
     add_recordings(plan, width, out);
-    struct ll_table *table = ll_table_new("  verdict|>measured|wanted|claim");
-    for (uint64_t i = 0; i < outcome->criterion_count; i++) {
-        const struct ll_criterion *criterion = &outcome->criteria[i];
-        ll_table_row(table, "  %s|%s|%s|%s", ll_verdict_name(criterion->verdict), criterion->measured,
+    struct ll_table *shown_table = ll_table_new("  verdict|>measured|wanted|claim");
+    for (uint64_t i = 0; i < result->criterion_count; i++) {
+        const struct ll_criterion *criterion = &result->criteria[i];
+        ll_table_row(shown_table, "  %s|%s|%s|%s", ll_verdict_name(criterion->verdict), criterion->measured,
                      criterion->bound, criterion->claim);
     }
     ll_str_add(out, "\n");
-    ll_table_print(table, width, out);
-    ll_table_free(table);
+    ll_table_print(shown_table, width, out);
+    ll_table_free(shown_table);
 }
 
-void ll_present_csv(const struct ll_sheet *sheet, struct ll_str *out)
+void ll_present_csv(const struct ll_study_table *table, struct ll_str *out)
 {
-    for (size_t c = 0; c < sheet->column_count; c++) {
+    for (size_t c = 0; c < table->column_count; c++) {
         ll_str_add(out, c ? "," : "");
-        ll_csv_put(out, sheet->columns[c].name);
+        ll_csv_put(out, table->columns[c].name);
     }
-    for (uint64_t i = 0; i < sheet->cell_count; i++) {
-        size_t column = i % sheet->column_count;
-        const struct ll_cell *cell = &sheet->cells[i];
+    for (uint64_t i = 0; i < table->cell_count; i++) {
+        size_t column = i % table->column_count;
+        const struct ll_cell *cell = &table->cells[i];
         char number[32] = "";
-        if (sheet->columns[column].decimals != LL_TEXT_COLUMN && isfinite(cell->number))
+        if (table->columns[column].decimals != LL_TEXT_COLUMN && isfinite(cell->number))
             ll_number_text(cell->number, number);
         ll_str_add(out, column ? "," : "\n");
         ll_csv_put(out, cell->text ? cell->text : number);
@@ -111,22 +111,22 @@ void ll_present_csv(const struct ll_sheet *sheet, struct ll_str *out)
     ll_str_add(out, "\n");
 }
 
-static void sheet_json(const struct ll_sheet *sheet, struct ll_json *json)
+static void sheet_json(const struct ll_study_table *table, struct ll_json *json)
 {
     ll_json_open_object(json);
-    ll_json_put_text(json, "name", sheet->name);
-    ll_json_put_text(json, "caption", sheet->caption);
+    ll_json_put_text(json, "name", table->name);
+    ll_json_put_text(json, "caption", table->caption);
     ll_json_key(json, "rows");
     ll_json_open_list(json);
-    for (uint64_t i = 0; i < sheet->cell_count; i++) {
-        const struct ll_outcome_column *column = &sheet->columns[i % sheet->column_count];
-        if (i % sheet->column_count == 0)
+    for (uint64_t i = 0; i < table->cell_count; i++) {
+        const struct ll_study_column *column = &table->columns[i % table->column_count];
+        if (i % table->column_count == 0)
             ll_json_open_object(json);
         if (column->decimals == LL_TEXT_COLUMN)
-            ll_json_put_text(json, column->name, sheet->cells[i].text);
+            ll_json_put_text(json, column->name, table->cells[i].text);
         else
-            ll_json_put_number(json, column->name, sheet->cells[i].number);
-        if ((i + 1) % sheet->column_count == 0)
+            ll_json_put_number(json, column->name, table->cells[i].number);
+        if ((i + 1) % table->column_count == 0)
             ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -164,7 +164,7 @@ static void machines_json(const struct ll_study_plan *plan, struct ll_json *json
     ll_json_key(json, "machines");
     ll_json_open_list(json);
     for (uint64_t i = 0; i < plan->target_count; i++) {
-        const struct ll_target *target = &plan->targets[i];
+        const struct ll_study_machine *target = &plan->targets[i];
         ll_json_open_object(json);
         ll_json_put_text(json, "name", target->name);
         ll_json_put_text(json, "machine", target->machine);
@@ -178,12 +178,12 @@ static void machines_json(const struct ll_study_plan *plan, struct ll_json *json
     ll_json_close_list(json);
 }
 
-static void criteria_json(const struct ll_outcome *outcome, struct ll_json *json)
+static void criteria_json(const struct ll_study_result *result, struct ll_json *json)
 {
     ll_json_key(json, "criteria");
     ll_json_open_list(json);
-    for (uint64_t i = 0; i < outcome->criterion_count; i++) {
-        const struct ll_criterion *criterion = &outcome->criteria[i];
+    for (uint64_t i = 0; i < result->criterion_count; i++) {
+        const struct ll_criterion *criterion = &result->criteria[i];
         ll_json_open_object(json);
         ll_json_put_text(json, "verdict", ll_verdict_name(criterion->verdict));
         ll_json_put_text(json, "claim", criterion->claim);
@@ -196,24 +196,24 @@ static void criteria_json(const struct ll_outcome *outcome, struct ll_json *json
 }
 
 void ll_present_json(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_outcome *outcome, struct ll_json *json)
+                     const struct ll_study_result *result, struct ll_json *json)
 {
     ll_json_open_object(json);
     ll_json_put_text(json, "id", study->id);
     ll_json_put_text(json, "paper", study->paper);
     ll_json_put_text(json, "title", study->title);
-    ll_json_put_count(json, "passed", ll_count_verdicts(outcome, LL_PASS));
-    ll_json_put_count(json, "failed", ll_count_verdicts(outcome, LL_FAIL));
-    criteria_json(outcome, json);
+    ll_json_put_count(json, "passed", ll_count_verdicts(result, LL_PASS));
+    ll_json_put_count(json, "failed", ll_count_verdicts(result, LL_FAIL));
+    criteria_json(result, json);
     ll_json_key(json, "tables");
     ll_json_open_list(json);
-    for (size_t i = 0; i < outcome->sheet_count; i++)
-        sheet_json(&outcome->sheets[i], json);
+    for (size_t i = 0; i < result->table_count; i++)
+        sheet_json(&result->tables[i], json);
     ll_json_close_list(json);
     ll_json_key(json, "notes");
     ll_json_open_list(json);
-    for (size_t i = 0; i < outcome->note_count; i++)
-        ll_json_text(json, outcome->notes[i]);
+    for (size_t i = 0; i < result->note_count; i++)
+        ll_json_text(json, result->notes[i]);
     ll_json_close_list(json);
     recordings_json(plan, json);
     machines_json(plan, json);
@@ -257,46 +257,46 @@ static void number_cell(double number, int decimals, struct ll_str *out)
         ll_str_addf(out, "<td class=\"n\">%.*f</td>", decimals, number);
 }
 
-static void sheet_html(const struct ll_sheet *sheet, struct ll_str *out)
+static void sheet_html(const struct ll_study_table *table, struct ll_str *out)
 {
     ll_str_add(out, "<table>\n");
-    element(out, "caption", sheet->caption);
+    element(out, "caption", table->caption);
     ll_str_add(out, "<tr>");
-    for (size_t c = 0; c < sheet->column_count; c++) {
-        ll_str_add(out, sheet->columns[c].decimals == LL_TEXT_COLUMN ? "<th>" : "<th class=\"n\">");
-        ll_xml_add(out, sheet->columns[c].name);
+    for (size_t c = 0; c < table->column_count; c++) {
+        ll_str_add(out, table->columns[c].decimals == LL_TEXT_COLUMN ? "<th>" : "<th class=\"n\">");
+        ll_xml_add(out, table->columns[c].name);
         ll_str_add(out, "</th>");
     }
-    for (uint64_t i = 0; i < sheet->cell_count; i++) {
-        size_t column = i % sheet->column_count;
-        int decimals = sheet->columns[column].decimals;
+    for (uint64_t i = 0; i < table->cell_count; i++) {
+        size_t column = i % table->column_count;
+        int decimals = table->columns[column].decimals;
         ll_str_add(out, column ? "" : "</tr>\n<tr>");
         if (decimals != LL_TEXT_COLUMN) {
-            number_cell(sheet->cells[i].number, decimals, out);
+            number_cell(table->cells[i].number, decimals, out);
             continue;
         }
         ll_str_add(out, "<td>");
-        ll_xml_add(out, sheet->cells[i].text ? sheet->cells[i].text : "");
+        ll_xml_add(out, table->cells[i].text ? table->cells[i].text : "");
         ll_str_add(out, "</td>");
     }
     ll_str_add(out, "</tr>\n</table>\n");
 }
 
-static void drawing_html(const struct ll_drawing *drawing, struct ll_str *out)
+static void drawing_html(const struct ll_study_figure *figure, struct ll_str *out)
 {
     ll_str_add(out, "<figure>\n");
-    ll_str_add(out, drawing->svg.text ? drawing->svg.text : "");
-    element(out, "figcaption", drawing->caption);
+    ll_str_add(out, figure->svg.text ? figure->svg.text : "");
+    element(out, "figcaption", figure->caption);
     ll_str_add(out, "</figure>\n");
 }
 
-static void criteria_html(const struct ll_outcome *outcome, struct ll_str *out)
+static void criteria_html(const struct ll_study_result *result, struct ll_str *out)
 {
     ll_str_add(
         out,
         "<h2>Criteria</h2>\n<table>\n<tr><th></th><th>measured</th><th>wanted</th><th>claim</th></tr>\n");
-    for (uint64_t i = 0; i < outcome->criterion_count; i++) {
-        const struct ll_criterion *criterion = &outcome->criteria[i];
+    for (uint64_t i = 0; i < result->criterion_count; i++) {
+        const struct ll_criterion *criterion = &result->criteria[i];
         const char *name = ll_verdict_name(criterion->verdict);
         ll_str_addf(out, "<tr><td class=\"%s\">%s</td>", name, name);
         const char *const cells[] = {criterion->measured, criterion->bound, criterion->claim};
@@ -335,7 +335,7 @@ static void recording_html(const struct ll_recording *recording, struct ll_str *
     ll_str_add(out, "</code></li>\n");
 }
 
-static void target_html(const struct ll_target *target, struct ll_str *out)
+static void target_html(const struct ll_study_machine *target, struct ll_str *out)
 {
     ll_str_add(out, "<li>");
     ll_xml_add(out, target->name);
@@ -364,7 +364,7 @@ static void plan_html(const struct ll_study_plan *plan, struct ll_str *out)
 }
 
 void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_outcome *outcome, struct ll_str *out)
+                     const struct ll_study_result *result, struct ll_str *out)
 {
     ll_str_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width\">\n");
@@ -378,21 +378,20 @@ void ll_present_html(const struct ll_study *study, const struct ll_study_plan *p
     ll_xml_add(out, study->paper);
     ll_str_add(out, "</p>\n");
     element(out, "p", study->doc);
-    size_t most =
-        outcome->sheet_count > outcome->drawing_count ? outcome->sheet_count : outcome->drawing_count;
+    size_t most = result->table_count > result->figure_count ? result->table_count : result->figure_count;
     for (size_t i = 0; i < most; i++) {
         ll_str_add(out, "<div class=\"pair\">\n");
-        if (i < outcome->drawing_count)
-            drawing_html(&outcome->drawings[i], out);
-        if (i < outcome->sheet_count)
-            sheet_html(&outcome->sheets[i], out);
+        if (i < result->figure_count)
+            drawing_html(&result->figures[i], out);
+        if (i < result->table_count)
+            sheet_html(&result->tables[i], out);
         ll_str_add(out, "</div>\n");
     }
-    criteria_html(outcome, out);
-    if (outcome->note_count)
+    criteria_html(result, out);
+    if (result->note_count)
         ll_str_add(out, "<h2>Notes</h2>\n");
-    for (size_t i = 0; i < outcome->note_count; i++)
-        element(out, "p", outcome->notes[i]);
+    for (size_t i = 0; i < result->note_count; i++)
+        element(out, "p", result->notes[i]);
     plan_html(plan, out);
     ll_str_add(out, "</body>\n</html>\n");
 }

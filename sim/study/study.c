@@ -14,185 +14,186 @@
 #include "tracer/base/map.h"
 #include "tracer/base/plain.h"
 
-void ll_outcome_release(struct ll_outcome *outcome)
+void ll_study_result_release(struct ll_study_result *result)
 {
-    for (size_t i = 0; i < outcome->sheet_count; i++)
-        free(outcome->sheets[i].cells);
-    for (size_t i = 0; i < outcome->drawing_count; i++)
-        ll_str_release(&outcome->drawings[i].svg);
-    free(outcome->criteria);
-    ll_arena_release(&outcome->arena);
-    *outcome = (struct ll_outcome){0};
+    for (size_t i = 0; i < result->table_count; i++)
+        free(result->tables[i].cells);
+    for (size_t i = 0; i < result->figure_count; i++)
+        ll_str_release(&result->figures[i].svg);
+    free(result->criteria);
+    ll_arena_release(&result->arena);
+    *result = (struct ll_study_result){0};
 }
 
 /* The text, or "" and failed. */
-static const char *kept(struct ll_outcome *outcome, const char *text)
+static const char *kept(struct ll_study_result *result, const char *text)
 {
-    outcome->failed |= text == NULL;
+    result->failed |= text == NULL;
     return text ? text : "";
 }
 
-static const char *copied(struct ll_outcome *outcome, const char *text)
+static const char *copied(struct ll_study_result *result, const char *text)
 {
-    return text ? kept(outcome, ll_copy_text(&outcome->arena, text, strlen(text))) : NULL;
+    return text ? kept(result, ll_copy_text(&result->arena, text, strlen(text))) : NULL;
 }
 
-struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, const char *caption,
-                              const struct ll_outcome_column *columns, size_t column_count)
+struct ll_study_table *ll_study_table_new(struct ll_study_result *result, const char *name,
+                                          const char *caption, const struct ll_study_column *columns,
+                                          size_t column_count)
 {
-    if (outcome->sheet_count == LL_MOST_SHEETS) {
-        outcome->failed = true;
-        return &outcome->sheets[LL_MOST_SHEETS - 1];
+    if (result->table_count == LL_MOST_STUDY_TABLES) {
+        result->failed = true;
+        return &result->tables[LL_MOST_STUDY_TABLES - 1];
     }
-    struct ll_sheet *sheet = &outcome->sheets[outcome->sheet_count++];
-    *sheet = (struct ll_sheet){
-        .name = copied(outcome, name), .caption = copied(outcome, caption), .outcome = outcome};
-    sheet->columns = ll_copy(&outcome->arena, columns, column_count * sizeof *columns);
-    outcome->failed |= sheet->columns == NULL;
-    sheet->column_count = sheet->columns ? column_count : 0;
-    return sheet;
+    struct ll_study_table *table = &result->tables[result->table_count++];
+    *table = (struct ll_study_table){
+        .name = copied(result, name), .caption = copied(result, caption), .result = result};
+    table->columns = ll_copy(&result->arena, columns, column_count * sizeof *columns);
+    result->failed |= table->columns == NULL;
+    table->column_count = table->columns ? column_count : 0;
+    return table;
 }
 
-static void put(struct ll_sheet *sheet, struct ll_cell cell)
+static void put(struct ll_study_table *table, struct ll_cell cell)
 {
-    if (sheet->outcome->failed ||
-        !ll_grow(&sheet->cells, &sheet->capacity, sheet->cell_count + 1, sizeof cell)) {
-        sheet->outcome->failed = true;
+    if (table->result->failed ||
+        !ll_grow(&table->cells, &table->capacity, table->cell_count + 1, sizeof cell)) {
+        table->result->failed = true;
         return;
     }
-    assert(isnan(cell.number) || sheet->columns[sheet->cell_count % sheet->column_count].decimals >= 0);
-    sheet->cells[sheet->cell_count++] = cell;
+    assert(isnan(cell.number) || table->columns[table->cell_count % table->column_count].decimals >= 0);
+    table->cells[table->cell_count++] = cell;
 }
 
-void ll_put_text(struct ll_sheet *sheet, const char *text)
+void ll_table_put_text(struct ll_study_table *table, const char *text)
 {
-    put(sheet, (struct ll_cell){.text = copied(sheet->outcome, text), .number = NAN});
+    put(table, (struct ll_cell){.text = copied(table->result, text), .number = NAN});
 }
 
-void ll_put_number(struct ll_sheet *sheet, double number)
+void ll_table_put_number(struct ll_study_table *table, double number)
 {
-    put(sheet, (struct ll_cell){.number = number});
+    put(table, (struct ll_cell){.number = number});
 }
 
-struct ll_str *ll_drawing_new(struct ll_outcome *outcome, const char *name, const char *caption)
+struct ll_str *ll_study_figure_new(struct ll_study_result *result, const char *name, const char *caption)
 {
-    if (outcome->drawing_count == LL_MOST_DRAWINGS) {
-        outcome->failed = true;
-        return &outcome->drawings[LL_MOST_DRAWINGS - 1].svg;
+    if (result->figure_count == LL_MOST_STUDY_FIGURES) {
+        result->failed = true;
+        return &result->figures[LL_MOST_STUDY_FIGURES - 1].svg;
     }
-    struct ll_drawing *drawing = &outcome->drawings[outcome->drawing_count++];
-    *drawing = (struct ll_drawing){.name = copied(outcome, name), .caption = copied(outcome, caption)};
-    return &drawing->svg;
+    struct ll_study_figure *figure = &result->figures[result->figure_count++];
+    *figure = (struct ll_study_figure){.name = copied(result, name), .caption = copied(result, caption)};
+    return &figure->svg;
 }
 
-static const char *print(struct ll_outcome *outcome, const char *format, va_list arguments)
+static const char *print(struct ll_study_result *result, const char *format, va_list arguments)
 {
     char text[1024];
     ll_vsnprintf(text, sizeof text, format, arguments);
-    return copied(outcome, text);
+    return copied(result, text);
 }
 
-void ll_note(struct ll_outcome *outcome, const char *format, ...)
+void ll_study_note(struct ll_study_result *result, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    if (outcome->note_count < LL_MOST_NOTES)
-        outcome->notes[outcome->note_count++] = print(outcome, format, arguments);
+    if (result->note_count < LL_MOST_NOTES)
+        result->notes[result->note_count++] = print(result, format, arguments);
     else
-        outcome->failed = true;
+        result->failed = true;
     va_end(arguments);
 }
 
-static void add(struct ll_outcome *outcome, struct ll_criterion criterion, const char *claim,
+static void add(struct ll_study_result *result, struct ll_criterion criterion, const char *claim,
                 va_list arguments)
 {
-    criterion.claim = print(outcome, claim, arguments);
-    criterion.measured = copied(outcome, criterion.measured);
-    criterion.bound = copied(outcome, criterion.bound);
-    if (!ll_grow(&outcome->criteria, &outcome->criterion_capacity, outcome->criterion_count + 1,
+    criterion.claim = print(result, claim, arguments);
+    criterion.measured = copied(result, criterion.measured);
+    criterion.bound = copied(result, criterion.bound);
+    if (!ll_grow(&result->criteria, &result->criterion_capacity, result->criterion_count + 1,
                  sizeof criterion)) {
-        outcome->failed = true;
+        result->failed = true;
         return;
     }
-    outcome->criteria[outcome->criterion_count++] = criterion;
+    result->criteria[result->criterion_count++] = criterion;
 }
 
 /* A number and its unit, in a text of the arena. */
-static const char *shown(struct ll_outcome *outcome, struct ll_measured_value measure, double value)
+static const char *shown(struct ll_study_result *result, struct ll_measured_value measure, double value)
 {
-    return kept(outcome, ll_format(&outcome->arena, "%.*f%s", measure.decimals, value, measure.unit));
+    return kept(result, ll_format(&result->arena, "%.*f%s", measure.decimals, value, measure.unit));
 }
 
-static struct ll_criterion compared(struct ll_outcome *outcome, struct ll_measured_value measure, bool holds,
-                                    const char *bound)
+static struct ll_criterion compared(struct ll_study_result *result, struct ll_measured_value measure,
+                                    bool holds, const char *bound)
 {
-    return (struct ll_criterion){.measured = shown(outcome, measure, measure.value),
+    return (struct ll_criterion){.measured = shown(result, measure, measure.value),
                                  .bound = bound,
                                  .value = measure.value,
                                  .verdict = holds ? LL_PASS : LL_FAIL};
 }
 
-void ll_at_least(struct ll_outcome *outcome, struct ll_measured_value measure, double bound,
-                 const char *claim, ...)
+void ll_criterion_at_least(struct ll_study_result *result, struct ll_measured_value measure, double bound,
+                           const char *claim, ...)
 {
     va_list arguments;
-    const char *text = kept(outcome, ll_format(&outcome->arena, ">= %s", shown(outcome, measure, bound)));
+    const char *text = kept(result, ll_format(&result->arena, ">= %s", shown(result, measure, bound)));
     va_start(arguments, claim);
-    add(outcome, compared(outcome, measure, measure.value >= bound, text), claim, arguments);
+    add(result, compared(result, measure, measure.value >= bound, text), claim, arguments);
     va_end(arguments);
 }
 
-void ll_at_most(struct ll_outcome *outcome, struct ll_measured_value measure, double bound, const char *claim,
-                ...)
+void ll_criterion_at_most(struct ll_study_result *result, struct ll_measured_value measure, double bound,
+                          const char *claim, ...)
 {
     va_list arguments;
-    const char *text = kept(outcome, ll_format(&outcome->arena, "<= %s", shown(outcome, measure, bound)));
+    const char *text = kept(result, ll_format(&result->arena, "<= %s", shown(result, measure, bound)));
     va_start(arguments, claim);
-    add(outcome, compared(outcome, measure, measure.value <= bound, text), claim, arguments);
+    add(result, compared(result, measure, measure.value <= bound, text), claim, arguments);
     va_end(arguments);
 }
 
-void ll_between(struct ll_outcome *outcome, struct ll_measured_value measure, double low, double high,
-                const char *claim, ...)
+void ll_criterion_between(struct ll_study_result *result, struct ll_measured_value measure, double low,
+                          double high, const char *claim, ...)
 {
     va_list arguments;
-    const char *text = shown(outcome, measure, low);
+    const char *text = shown(result, measure, low);
     if (low != high)
-        text = kept(outcome, ll_format(&outcome->arena, "%s to %s", text, shown(outcome, measure, high)));
+        text = kept(result, ll_format(&result->arena, "%s to %s", text, shown(result, measure, high)));
     va_start(arguments, claim);
-    add(outcome, compared(outcome, measure, measure.value >= low && measure.value <= high, text), claim,
+    add(result, compared(result, measure, measure.value >= low && measure.value <= high, text), claim,
         arguments);
     va_end(arguments);
 }
 
-void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound,
-              const char *claim, ...)
+void ll_criterion_holds(struct ll_study_result *result, bool holds, const char *measured, const char *bound,
+                        const char *claim, ...)
 {
     va_list arguments;
     va_start(arguments, claim);
-    add(outcome,
+    add(result,
         (struct ll_criterion){
             .measured = measured, .bound = bound, .value = NAN, .verdict = holds ? LL_PASS : LL_FAIL},
         claim, arguments);
     va_end(arguments);
 }
 
-void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim,
-               ...)
+void ll_criterion_info(struct ll_study_result *result, const char *measured, const char *published,
+                       const char *claim, ...)
 {
     va_list arguments;
     va_start(arguments, claim);
-    add(outcome,
+    add(result,
         (struct ll_criterion){.measured = measured, .bound = published, .value = NAN, .verdict = LL_INFO},
         claim, arguments);
     va_end(arguments);
 }
 
-size_t ll_count_verdicts(const struct ll_outcome *outcome, enum ll_verdict verdict)
+size_t ll_count_verdicts(const struct ll_study_result *result, enum ll_verdict verdict)
 {
     size_t count = 0;
-    for (uint64_t i = 0; i < outcome->criterion_count; i++)
-        count += outcome->criteria[i].verdict == verdict;
+    for (uint64_t i = 0; i < result->criterion_count; i++)
+        count += result->criteria[i].verdict == verdict;
     return count;
 }
 
@@ -249,21 +250,21 @@ size_t ll_family_axis(const struct ll_family *family, const char *key)
     return axis;
 }
 
-uint64_t ll_surveyed_value(const struct ll_survey_result *result, uint64_t i, size_t axis)
+uint64_t ll_experiment_value(const struct ll_experiment_result *result, uint64_t i, size_t axis)
 {
     uint64_t values[LL_MOST_FAMILY_AXES];
-    ll_family_point(result->survey.family, i, values);
+    ll_family_point(result->experiment.family, i, values);
     return values[axis];
 }
 
-double ll_surveyed_utilization(const struct ll_surveyed *surveyed)
+double ll_experiment_utilization(const struct ll_experiment_point *point)
 {
-    return surveyed->flops / (surveyed->peak_flops * surveyed->step_s);
+    return point->flops / (point->peak_flops * point->step_s);
 }
 
-double ll_surveyed_rate(const struct ll_surveyed *surveyed)
+double ll_experiment_rate(const struct ll_experiment_point *point)
 {
-    return surveyed->samples / surveyed->step_s;
+    return point->samples / point->step_s;
 }
 
 #define LL_STUDY(id) extern const struct ll_study ll_study_##id;
@@ -302,7 +303,7 @@ void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recordi
         plan->failed = true;
 }
 
-void ll_study_plan_target(struct ll_study_plan *plan, const struct ll_target *target)
+void ll_study_plan_machine(struct ll_study_plan *plan, const struct ll_study_machine *target)
 {
     if (ll_grow(&plan->targets, &plan->target_capacity, plan->target_count + 1, sizeof *target))
         plan->targets[plan->target_count++] = *target;
@@ -310,10 +311,11 @@ void ll_study_plan_target(struct ll_study_plan *plan, const struct ll_target *ta
         plan->failed = true;
 }
 
-void ll_study_plan_survey(struct ll_study_plan *plan, const struct ll_survey *survey)
+void ll_study_plan_experiment(struct ll_study_plan *plan, const struct ll_experiment *experiment)
 {
-    if (ll_grow(&plan->surveys, &plan->survey_capacity, plan->survey_count + 1, sizeof *survey))
-        plan->surveys[plan->survey_count++] = *survey;
+    if (ll_grow(&plan->experiments, &plan->experiment_capacity, plan->experiment_count + 1,
+                sizeof *experiment))
+        plan->experiments[plan->experiment_count++] = *experiment;
     else
         plan->failed = true;
 }
@@ -325,7 +327,7 @@ void ll_study_plan_nothing(struct ll_study_plan *plan)
 
 void ll_study_plan_release(struct ll_study_plan *plan)
 {
-    free(plan->surveys);
+    free(plan->experiments);
     free(plan->recordings);
     free(plan->targets);
     ll_arena_release(&plan->arena);
@@ -348,16 +350,16 @@ bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *
     return same;
 }
 
-bool ll_same_survey(const struct ll_survey *a, const struct ll_survey *b)
+bool ll_same_experiment(const struct ll_experiment *a, const struct ll_experiment *b)
 {
     return a->family == b->family && a->platforms == b->platforms && a->platform_count == b->platform_count;
 }
 
-const struct ll_survey_result *ll_evidence_survey(const struct ll_evidence *evidence, const char *family)
+const struct ll_experiment_result *ll_runs_experiment(const struct ll_runs *runs, const char *family)
 {
-    for (uint64_t i = 0; evidence->surveys && i < evidence->plan->survey_count; i++)
-        if (strcmp(evidence->plan->surveys[i].family->name, family) == 0)
-            return evidence->surveys[i];
+    for (uint64_t i = 0; runs->experiments && i < runs->plan->experiment_count; i++)
+        if (strcmp(runs->plan->experiments[i].family->name, family) == 0)
+            return runs->experiments[i];
     return NULL;
 }
 
@@ -371,69 +373,66 @@ static uint64_t recording_of(const struct ll_study_plan *plan, const char *row, 
     return i;
 }
 
-const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
-                                         const char *variant)
+const struct ll_trace *ll_runs_trace(const struct ll_runs *runs, const char *row, const char *variant)
 {
-    uint64_t i = recording_of(evidence->plan, row, variant);
-    return i < evidence->plan->recording_count ? evidence->traces[i] : NULL;
+    uint64_t i = recording_of(runs->plan, row, variant);
+    return i < runs->plan->recording_count ? runs->traces[i] : NULL;
 }
 
-struct ll_losses ll_evidence_losses(const struct ll_evidence *evidence, const char *row, const char *variant)
+struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, const char *variant)
 {
-    uint64_t i = recording_of(evidence->plan, row, variant);
-    return evidence->losses && i < evidence->plan->recording_count ? evidence->losses[i]
-                                                                   : (struct ll_losses){NULL, 0};
+    uint64_t i = recording_of(runs->plan, row, variant);
+    return runs->losses && i < runs->plan->recording_count ? runs->losses[i] : (struct ll_losses){NULL, 0};
 }
 
-static const struct ll_machine *machine_of(const struct ll_evidence *evidence, const char *target)
+static const struct ll_machine *machine_of(const struct ll_runs *runs, const char *target)
 {
-    for (uint64_t i = 0; i < evidence->plan->target_count; i++)
-        if (strcmp(evidence->plan->targets[i].name, target) == 0)
-            return evidence->machines[i];
+    for (uint64_t i = 0; i < runs->plan->target_count; i++)
+        if (strcmp(runs->plan->targets[i].name, target) == 0)
+            return runs->machines[i];
     return NULL;
 }
 
-const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,
-                                           const char *variant, const char *target)
+const struct ll_result *ll_runs_replay(const struct ll_runs *runs, const char *row, const char *variant,
+                                       const char *target)
 {
-    const struct ll_trace *trace = ll_evidence_trace(evidence, row, variant);
-    const struct ll_machine *machine = machine_of(evidence, target);
+    const struct ll_trace *trace = ll_runs_trace(runs, row, variant);
+    const struct ll_machine *machine = machine_of(runs, target);
     if (!trace || !machine)
         return NULL;
-    const struct ll_prepared *prepared = ll_prepare(trace, evidence->arena, evidence->diags);
-    return prepared ? ll_replay(prepared, machine, evidence->arena, evidence->diags) : NULL;
+    const struct ll_prepared *prepared = ll_prepare(trace, runs->arena, runs->diags);
+    return prepared ? ll_replay(prepared, machine, runs->arena, runs->diags) : NULL;
 }
 
 /* Says once for each workload that is missing. */
-static void miss_workloads(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void miss_workloads(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_study_plan *plan = evidence->plan;
+    const struct ll_study_plan *plan = runs->plan;
     for (uint64_t i = 0; i < plan->recording_count; i++) {
         bool said = false;
         for (uint64_t j = 0; j < i && !said; j++)
             said = strcmp(plan->recordings[i].model, plan->recordings[j].model) == 0;
-        if (!evidence->traces[i] && !said)
-            ll_holds(outcome, false, "there is none", "there is one", "a workload `%s` can be recorded",
-                     plan->recordings[i].model);
+        if (!runs->traces[i] && !said)
+            ll_criterion_holds(result, false, "there is none", "there is one",
+                               "a workload `%s` can be recorded", plan->recordings[i].model);
     }
 }
 
-static void miss_surveys(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void miss_experiments(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_study_plan *plan = evidence->plan;
-    for (uint64_t i = 0; i < plan->survey_count; i++)
-        if (!ll_evidence_survey(evidence, plan->surveys[i].family->name))
-            ll_holds(outcome, false, "there is none", "there is one", "a workload `%s` can be surveyed",
-                     plan->surveys[i].family->model);
+    const struct ll_study_plan *plan = runs->plan;
+    for (uint64_t i = 0; i < plan->experiment_count; i++)
+        if (!ll_runs_experiment(runs, plan->experiments[i].family->name))
+            ll_criterion_holds(result, false, "there is none", "there is one",
+                               "a workload `%s` can be surveyed", plan->experiments[i].family->model);
 }
 
-bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence,
-                    struct ll_outcome *outcome)
+bool ll_study_judge(const struct ll_study *study, const struct ll_runs *runs, struct ll_study_result *result)
 {
-    miss_workloads(evidence, outcome);
-    miss_surveys(evidence, outcome);
-    study->judge(evidence, outcome);
-    return !outcome->failed && evidence->diags->count == 0;
+    miss_workloads(runs, result);
+    miss_experiments(runs, result);
+    study->judge(runs, result);
+    return !result->failed && runs->diags->count == 0;
 }
 
 double ll_cosine(const double *a, const double *b, size_t size)

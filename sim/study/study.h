@@ -2,7 +2,7 @@
 /* What a study finds: tables, figures, and criteria that hold or do not. Plain data; the files and screens
  * made of it are at the end.
  *
- * A study fills an outcome by the functions below; all it holds lives in its arena, figures apart. When
+ * A study fills a result by the functions below; all it holds lives in its arena, figures apart. When
  * memory runs out `failed` is set and further additions do nothing: check once at the end. One thread at a
  * time. */
 #ifndef LL_SIM_STUDY_STUDY_H
@@ -24,7 +24,7 @@
 /* A column holds texts (decimals LL_TEXT_COLUMN) or numbers, which people see with so many decimals. The name
  * says quantity and unit: "time (ms)". */
 enum { LL_TEXT_COLUMN = -1 };
-struct ll_outcome_column {
+struct ll_study_column {
     const char *name;
     int decimals;
 };
@@ -34,17 +34,17 @@ struct ll_cell {
     double number;    /* of a number column; NaN: there is none */
 };
 
-struct ll_sheet {
+struct ll_study_table {
     const char *name, *caption; /* the name is part of a file's name; NULL: the study's main table */
-    const struct ll_outcome_column *columns;
+    const struct ll_study_column *columns;
     size_t column_count;
     struct ll_cell *cells; /* row after row */
     uint64_t cell_count, capacity;
-    struct ll_outcome *outcome;
+    struct ll_study_result *result;
 };
 
-struct ll_drawing {
-    const char *name, *caption; /* as of a sheet */
+struct ll_study_figure {
+    const char *name, *caption; /* as of a table */
     struct ll_str svg;
 };
 
@@ -65,14 +65,14 @@ struct ll_criterion {
     enum ll_verdict verdict;
 };
 
-enum { LL_MOST_SHEETS = 8, LL_MOST_DRAWINGS = 4, LL_MOST_NOTES = 16 };
+enum { LL_MOST_STUDY_TABLES = 8, LL_MOST_STUDY_FIGURES = 4, LL_MOST_NOTES = 16 };
 
-struct ll_outcome {
+struct ll_study_result {
     struct ll_arena arena;
-    struct ll_sheet sheets[LL_MOST_SHEETS];
-    size_t sheet_count;
-    struct ll_drawing drawings[LL_MOST_DRAWINGS];
-    size_t drawing_count;
+    struct ll_study_table tables[LL_MOST_STUDY_TABLES];
+    size_t table_count;
+    struct ll_study_figure figures[LL_MOST_STUDY_FIGURES];
+    size_t figure_count;
     const char *notes[LL_MOST_NOTES]; /* how it was measured, what to keep in mind; a sentence or more each */
     size_t note_count;
     struct ll_criterion *criteria;
@@ -80,24 +80,26 @@ struct ll_outcome {
     bool failed;
 };
 
-/* Frees all; the outcome, {0} to begin with, is empty afterwards. */
-void ll_outcome_release(struct ll_outcome *outcome);
+/* Frees all; the result, {0} to begin with, is empty afterwards. */
+void ll_study_result_release(struct ll_study_result *result);
 
-/* A table; columns are copied, their names must outlive the outcome. Cells are then put row after row. Never
+/* A table; columns are copied, their names must outlive the result. Cells are then put row after row. Never
  * NULL: when there is no room `failed` is set and the last one is overwritten. */
-struct ll_sheet *ll_sheet_new(struct ll_outcome *outcome, const char *name, const char *caption,
-                              const struct ll_outcome_column *columns, size_t column_count);
+struct ll_study_table *ll_study_table_new(struct ll_study_result *result, const char *name,
+                                          const char *caption, const struct ll_study_column *columns,
+                                          size_t column_count);
 
 /* The next cell of its row, of the kind that its column is; texts are copied. */
-void ll_put_text(struct ll_sheet *sheet, const char *text);
-void ll_put_number(struct ll_sheet *sheet, double number);
+void ll_table_put_text(struct ll_study_table *table, const char *text);
+void ll_table_put_number(struct ll_study_table *table, double number);
 
-/* A figure to be drawn into the text returned, which stays the outcome's; never NULL. A name of NULL is the
+/* A figure to be drawn into the text returned, which stays the result's; never NULL. A name of NULL is the
  * study's own. */
-struct ll_str *ll_drawing_new(struct ll_outcome *outcome, const char *name, const char *caption);
+struct ll_str *ll_study_figure_new(struct ll_study_result *result, const char *name, const char *caption);
 
 /* A sentence for readers, printf style. */
-void ll_note(struct ll_outcome *outcome, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ll_study_note(struct ll_study_result *result, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Criteria. The claim, printf style, is a sentence that is to hold. Numbers are shown with so many decimals,
  * and the unit behind them ("", " %", " s"). Not a number never passes. */
@@ -106,28 +108,28 @@ struct ll_measured_value {
     int decimals;
     const char *unit;
 };
-void ll_at_least(struct ll_outcome *outcome, struct ll_measured_value measure, double bound,
-                 const char *claim, ...) __attribute__((format(printf, 4, 5)));
-void ll_at_most(struct ll_outcome *outcome, struct ll_measured_value measure, double bound, const char *claim,
-                ...) __attribute__((format(printf, 4, 5)));
-void ll_between(struct ll_outcome *outcome, struct ll_measured_value measure, double low, double high,
-                const char *claim, ...) __attribute__((format(printf, 5, 6)));
+void ll_criterion_at_least(struct ll_study_result *result, struct ll_measured_value measure, double bound,
+                           const char *claim, ...) __attribute__((format(printf, 4, 5)));
+void ll_criterion_at_most(struct ll_study_result *result, struct ll_measured_value measure, double bound,
+                          const char *claim, ...) __attribute__((format(printf, 4, 5)));
+void ll_criterion_between(struct ll_study_result *result, struct ll_measured_value measure, double low,
+                          double high, const char *claim, ...) __attribute__((format(printf, 5, 6)));
 
 /* A claim that is no comparison with a number: what was found and what was to be found, as texts. */
-void ll_holds(struct ll_outcome *outcome, bool holds, const char *measured, const char *bound,
-              const char *claim, ...) __attribute__((format(printf, 5, 6)));
+void ll_criterion_holds(struct ll_study_result *result, bool holds, const char *measured, const char *bound,
+                        const char *claim, ...) __attribute__((format(printf, 5, 6)));
 
 /* What cannot be judged: shown beside what is published. */
-void ll_inform(struct ll_outcome *outcome, const char *measured, const char *published, const char *claim,
-               ...) __attribute__((format(printf, 4, 5)));
+void ll_criterion_info(struct ll_study_result *result, const char *measured, const char *published,
+                       const char *claim, ...) __attribute__((format(printf, 4, 5)));
 
 /* How many criteria came out so. */
-size_t ll_count_verdicts(const struct ll_outcome *outcome, enum ll_verdict verdict);
+size_t ll_count_verdicts(const struct ll_study_result *result, enum ll_verdict verdict);
 
 /* "PASS", "FAIL", "INFO"; static storage. */
 const char *ll_verdict_name(enum ll_verdict verdict);
 
-/* A survey: a family of workloads, simulated all over on several platforms.
+/* An experiment: a family of workloads, simulated all over on several platforms.
  *
  * Its axes say which workloads: values of a model's parameters and of the batch, in all combinations. A
  * platform is one or several devices that share a batch: each computes its part
@@ -174,7 +176,7 @@ void ll_family_point(const struct ll_family *family, uint64_t i, uint64_t values
 size_t ll_family_axis(const struct ll_family *family, const char *key);
 
 struct ll_platform {
-    const char *name;    /* for people; its own among those of a survey */
+    const char *name;    /* for people; its own among those of an experiment */
     const char *machine; /* one of the devices, as sim -c takes it */
     struct ll_override overrides[LL_MOST_PLATFORM_OVERRIDES]; /* ended by one without path, if not full */
     const char *dtype; /* as the model's parameter has it; without one, all of the recording becomes it */
@@ -182,14 +184,14 @@ struct ll_platform {
     uint64_t batches;  /* how many times the batch of the point */
 };
 
-struct ll_survey {
+struct ll_experiment {
     const struct ll_family *family;
     const struct ll_platform *platforms;
     size_t platform_count;
 };
 
 /* What comes of a point on a platform; of a step, all devices together where it is an amount. */
-struct ll_surveyed {
+struct ll_experiment_point {
     bool simulated; /* else nothing is known */
     bool fits;      /* a replica into its device's memory */
     double step_s, device_s, host_s, exchange_s;
@@ -200,25 +202,25 @@ struct ll_surveyed {
     double memory_s; /* of the device's time, exchange included: what is no product and waits for memory */
 };
 
-struct ll_survey_result {
-    struct ll_survey survey;
-    uint64_t count;         /* of points */
-    struct ll_surveyed *at; /* platform_count for each point */
+struct ll_experiment_result {
+    struct ll_experiment experiment;
+    uint64_t count;                 /* of points */
+    struct ll_experiment_point *at; /* platform_count for each point */
 };
 
 /* Point i of the family on a platform. */
-static inline const struct ll_surveyed *ll_surveyed_at(const struct ll_survey_result *result, uint64_t i,
-                                                       size_t platform)
+static inline const struct ll_experiment_point *ll_experiment_at(const struct ll_experiment_result *result,
+                                                                 uint64_t i, size_t platform)
 {
-    return &result->at[i * result->survey.platform_count + platform];
+    return &result->at[i * result->experiment.platform_count + platform];
 }
 
 /* The value of an axis at point i of the result. */
-uint64_t ll_surveyed_value(const struct ll_survey_result *result, uint64_t i, size_t axis);
+uint64_t ll_experiment_value(const struct ll_experiment_result *result, uint64_t i, size_t axis);
 
 /* FLOPs over what the devices could have done in the step, and samples a second. */
-double ll_surveyed_utilization(const struct ll_surveyed *surveyed);
-double ll_surveyed_rate(const struct ll_surveyed *surveyed);
+double ll_experiment_utilization(const struct ll_experiment_point *point);
+double ll_experiment_rate(const struct ll_experiment_point *point);
 
 /* A study regenerates a figure or table of a paper and judges it.
  *
@@ -251,7 +253,7 @@ struct ll_recording {
 };
 
 /* A machine that a study wants: a name that sim -c would take, and overrides as of --set. */
-struct ll_target {
+struct ll_study_machine {
     const char *name, *machine;                            /* the name is the study's own */
     struct ll_override overrides[LL_MOST_STUDY_OVERRIDES]; /* ended by one without path, if not full */
 };
@@ -263,21 +265,22 @@ struct ll_losses {
 };
 
 struct ll_study_plan {
-    bool whole; /* set by who asks: surveys are to take all points that the paper has, not a part of them */
+    bool
+        whole; /* set by who asks: experiments are to take all points that the paper has, not a part of them */
     struct ll_arena arena;
     struct ll_recording *recordings;
     uint64_t recording_count, recording_capacity;
-    struct ll_target *targets;
+    struct ll_study_machine *targets;
     uint64_t target_count, target_capacity;
-    struct ll_survey *surveys;
-    uint64_t survey_count, survey_capacity;
+    struct ll_experiment *experiments;
+    uint64_t experiment_count, experiment_capacity;
     bool failed; /* memory ran out */
 };
 
 /* Adds to a plan; the texts must outlive it (those made for it go into its arena). */
 void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recording *recording);
-void ll_study_plan_target(struct ll_study_plan *plan, const struct ll_target *target);
-void ll_study_plan_survey(struct ll_study_plan *plan, const struct ll_survey *survey);
+void ll_study_plan_machine(struct ll_study_plan *plan, const struct ll_study_machine *target);
+void ll_study_plan_experiment(struct ll_study_plan *plan, const struct ll_experiment *experiment);
 void ll_study_plan_release(struct ll_study_plan *plan);
 
 /* The plan of a study that needs nothing but what is printed. */
@@ -286,37 +289,37 @@ void ll_study_plan_nothing(struct ll_study_plan *plan);
 /* Whether two recordings are made the same way, whatever they are called. */
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b);
 
-/* Whether two surveys ask the same. */
-bool ll_same_survey(const struct ll_survey *a, const struct ll_survey *b);
+/* Whether two experiments ask the same. */
+bool ll_same_experiment(const struct ll_experiment *a, const struct ll_experiment *b);
 
 /* What a plan was answered with. Traces are by recording, NULL for a workload that there is not; machines by
- * target, none of them NULL; surveys in the plan's order. All belong to whoever brought them. */
-struct ll_evidence {
+ * target, none of them NULL; experiments in the plan's order. All belong to whoever brought them. */
+struct ll_runs {
     const struct ll_study_plan *plan;
     const struct ll_trace *const *traces;
     const struct ll_machine *const *machines;
     /* Rows that the user brought instead of those of a study; may be none. */
     const struct ll_measured *measured;
     uint64_t measured_count;
-    const struct ll_survey_result *const *surveys; /* NULL for those of a workload that there is not */
-    struct ll_arena *arena;                        /* for what a study computes on its way */
+    const struct ll_experiment_result *const
+        *experiments;       /* NULL for those of a workload that there is not */
+    struct ll_arena *arena; /* for what a study computes on its way */
     struct ll_diags *diags; /* for traces that a machine cannot run; the study then comes to nothing */
     const struct ll_losses *losses; /* by recording; may be NULL */
 };
 
 /* The trace of this name, NULL when there is none. */
-const struct ll_trace *ll_evidence_trace(const struct ll_evidence *evidence, const char *row,
-                                         const char *variant);
+const struct ll_trace *ll_runs_trace(const struct ll_runs *runs, const char *row, const char *variant);
 
 /* The losses of that recording; none where there is no such trace. */
-struct ll_losses ll_evidence_losses(const struct ll_evidence *evidence, const char *row, const char *variant);
+struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, const char *variant);
 
 /* The trace replayed on a machine of the plan; NULL when there is no such trace, or after a complaint. */
-const struct ll_result *ll_evidence_replay(const struct ll_evidence *evidence, const char *row,
-                                           const char *variant, const char *target);
+const struct ll_result *ll_runs_replay(const struct ll_runs *runs, const char *row, const char *variant,
+                                       const char *target);
 
-/* The survey of the family of this name; NULL when there is none. */
-const struct ll_survey_result *ll_evidence_survey(const struct ll_evidence *evidence, const char *family);
+/* The experiment of the family of this name; NULL when there is none. */
+const struct ll_experiment_result *ll_runs_experiment(const struct ll_runs *runs, const char *family);
 
 struct ll_study {
     const char *id;    /* as on the command line and in file names */
@@ -325,7 +328,7 @@ struct ll_study {
     const char *doc; /* what the paper shows there and what it claims, in a few sentences */
     bool compares;   /* with measured rows, which the user may bring in place of its own */
     void (*plan)(struct ll_study_plan *plan);
-    void (*judge)(const struct ll_evidence *evidence, struct ll_outcome *outcome);
+    void (*judge)(const struct ll_runs *runs, struct ll_study_result *result);
 };
 
 /* The studies in the order of studies.def; i is below the count. */
@@ -337,27 +340,26 @@ const struct ll_study *ll_study_find(const char *id);
 
 /* Judges, and adds what is true of every study: each workload of the plan must have been there. False when
  * memory ran out or after a complaint. */
-bool ll_study_judge(const struct ll_study *study, const struct ll_evidence *evidence,
-                    struct ll_outcome *outcome);
+bool ll_study_judge(const struct ll_study *study, const struct ll_runs *runs, struct ll_study_result *result);
 
-/* An outcome for people and for programs: screens, pages and files as text. All pure. */
+/* A result for people and for programs: screens, pages and files as text. All pure. */
 
 /* What stands on the screen: title, tables, notes, what was run to be measured, criteria with their verdicts.
  * width in characters. */
 void ll_present_text(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_outcome *outcome, unsigned width, struct ll_str *out);
+                     const struct ll_study_result *result, unsigned width, struct ll_str *out);
 
 /* A table as comma-separated values with a line of column names: numbers in full, nothing for those that are
  * not there. */
-void ll_present_csv(const struct ll_sheet *sheet, struct ll_str *out);
+void ll_present_csv(const struct ll_study_table *table, struct ll_str *out);
 
 /* A page: figures, tables, criteria, notes, and what was recorded. It stands alone and holds no script. */
 void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_outcome *outcome, struct ll_str *out);
+                     const struct ll_study_result *result, struct ll_str *out);
 
 /* One object, as sim/study/README.md says. */
 void ll_present_json(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_outcome *outcome, struct ll_json *json);
+                     const struct ll_study_result *result, struct ll_json *json);
 
 /* How alike profiles are, as Fathom measures it (Adolf et al., 2016, section V.B): a profile is a vector, two
  * of them are as far apart as 1 - A.B / (|A| |B|), and clusters grow by merging the two nearest and putting

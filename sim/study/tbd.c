@@ -70,57 +70,60 @@ static struct counts count(const struct ll_trace *trace)
     return counts;
 }
 
-static void put_row(struct ll_sheet *sheet, size_t row, const struct counts *counts, double parameters)
+static void put_row(struct ll_study_table *table, size_t row, const struct counts *counts, double parameters)
 {
-    ll_put_text(sheet, ll_tbd[row].name);
-    ll_put_text(sheet, printed[row].framework);
-    ll_put_number(sheet, printed[row].layers);
-    ll_put_number(sheet, (double)counts->layers);
-    ll_put_text(sheet, printed[row].dominant);
-    ll_put_number(sheet, 100 * counts->class_flops[printed[row].op_class] / counts->flops);
-    ll_put_number(sheet, parameters);
+    ll_table_put_text(table, ll_tbd[row].name);
+    ll_table_put_text(table, printed[row].framework);
+    ll_table_put_number(table, printed[row].layers);
+    ll_table_put_number(table, (double)counts->layers);
+    ll_table_put_text(table, printed[row].dominant);
+    ll_table_put_number(table, 100 * counts->class_flops[printed[row].op_class] / counts->flops);
+    ll_table_put_number(table, parameters);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                                       {"frameworks", LL_TEXT_COLUMN},
-                                                       {"layers", 0},
-                                                       {"products here", 0},
-                                                       {"dominant layer", LL_TEXT_COLUMN},
-                                                       {"its class' FLOPs (%)", 1},
-                                                       {"parameters", 0}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
-                                          "The workloads as the paper lists them, and as they are "
-                                          "here.",
-                                          columns, sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                     {"frameworks", LL_TEXT_COLUMN},
+                                                     {"layers", 0},
+                                                     {"products here", 0},
+                                                     {"dominant layer", LL_TEXT_COLUMN},
+                                                     {"its class' FLOPs (%)", 1},
+                                                     {"parameters", 0}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL,
+                           "The workloads as the paper lists them, and as they are "
+                           "here.",
+                           columns, sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_TBD_COUNT; row++) {
         char variant[32];
         snprintf(variant, sizeof variant, "batch %d", (int)ll_tbd[row].batches[0]);
-        const struct ll_trace *trace = ll_evidence_trace(evidence, ll_tbd[row].name, variant);
-        const struct ll_profile *profile = trace ? ll_profile(trace, evidence->arena) : NULL;
+        const struct ll_trace *trace = ll_runs_trace(runs, ll_tbd[row].name, variant);
+        const struct ll_profile *profile = trace ? ll_profile(trace, runs->arena) : NULL;
         if (!profile)
             continue;
         const struct counts counts = count(trace);
-        put_row(sheet, row, &counts, (double)profile->parameters);
-        ll_between(outcome, (struct ll_measured_value){(double)profile->parameters, 0, ""},
-                   (double)printed[row].parameters, (double)printed[row].parameters, "%s: parameters",
-                   ll_tbd[row].name);
-        ll_at_least(outcome,
-                    (struct ll_measured_value){100 * counts.class_flops[printed[row].op_class] / counts.flops,
-                                               1, " %"},
-                    50, "%s: most work is in its dominant layers (%s)", ll_tbd[row].name,
-                    printed[row].dominant);
+        put_row(table, row, &counts, (double)profile->parameters);
+        ll_criterion_between(result, (struct ll_measured_value){(double)profile->parameters, 0, ""},
+                             (double)printed[row].parameters, (double)printed[row].parameters,
+                             "%s: parameters", ll_tbd[row].name);
+        ll_criterion_at_least(result,
+                              (struct ll_measured_value){
+                                  100 * counts.class_flops[printed[row].op_class] / counts.flops, 1, " %"},
+                              50, "%s: most work is in its dominant layers (%s)", ll_tbd[row].name,
+                              printed[row].dominant);
         if (printed[row].counted)
-            ll_between(outcome, (struct ll_measured_value){(double)counts.layers, 0, ""}, printed[row].layers,
-                       printed[row].layers,
-                       "%s: layers, counting convolutions and products but for shortcuts", ll_tbd[row].name);
+            ll_criterion_between(result, (struct ll_measured_value){(double)counts.layers, 0, ""},
+                                 printed[row].layers, printed[row].layers,
+                                 "%s: layers, counting convolutions and products but for shortcuts",
+                                 ll_tbd[row].name);
     }
-    ll_note(outcome,
-            "Layers as the paper counts them: whole LSTM layers or attention blocks, convolutions for "
-            "Inception (42 of 94), both networks of WGAN (14 and 14), five recurrent layers in the run of "
-            "Deep Speech 2 that the table gives nine. The products of an unrolled network are counted at "
-            "each of its steps, WGAN's in all its passes.");
+    ll_study_note(
+        result,
+        "Layers as the paper counts them: whole LSTM layers or attention blocks, convolutions for "
+        "Inception (42 of 94), both networks of WGAN (14 and 14), five recurrent layers in the run of "
+        "Deep Speech 2 that the table gives nine. The products of an unrolled network are counted at "
+        "each of its steps, WGAN's in all its passes.");
 }
 
 const struct ll_study ll_study_TT2 = {
@@ -190,7 +193,7 @@ static bool has_table(const struct ll_trace *trace, uint64_t rows)
     return false;
 }
 
-static void judge_input(size_t i, const struct ll_trace *trace, struct ll_outcome *outcome)
+static void judge_input(size_t i, const struct ll_trace *trace, struct ll_study_result *result)
 {
     const struct ll_shape *shape = first_input(trace);
     const uint64_t *dims = data_printed[i].dims;
@@ -202,15 +205,15 @@ static void judge_input(size_t i, const struct ll_trace *trace, struct ll_outcom
     snprintf(wanted, sizeof wanted, "%dx%dx%d", (int)dims[0], (int)dims[1], (int)dims[2]);
     for (size_t d = 0; d < MOST_DIMS && same; d++)
         same = shape->dim[d + 1] == dims[d];
-    ll_holds(outcome, same, measured, wanted, "%s: a sample's size, %s %s", ll_tbd[data_printed[i].row].name,
-             data_printed[i].size, data_printed[i].shown);
+    ll_criterion_holds(result, same, measured, wanted, "%s: a sample's size, %s %s",
+                       ll_tbd[data_printed[i].row].name, data_printed[i].size, data_printed[i].shown);
 }
 
 /* The words that a table of embeddings has most of. */
-static void inform_vocabulary(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void inform_vocabulary(const struct ll_runs *runs, struct ll_study_result *result)
 {
     const struct ll_trace *trace =
-        ll_tbd_trace(evidence, LL_TBD_TRANSFORMER, ll_tbd[LL_TBD_TRANSFORMER].batches[0]);
+        ll_tbd_trace(runs, LL_TBD_TRANSFORMER, ll_tbd[LL_TBD_TRANSFORMER].batches[0]);
     uint64_t rows = 0;
     char text[32];
     for (uint64_t i = 0; trace && i < trace->desc_count; i++)
@@ -218,39 +221,39 @@ static void inform_vocabulary(const struct ll_evidence *evidence, struct ll_outc
             rows = ll_max(rows, trace->descs[i].shape.dim[0]);
     snprintf(text, sizeof text, "%d", (int)rows);
     if (trace)
-        ll_inform(outcome, text, "37000",
-                  "Transformer: words of the vocabulary (the suite's code builds fewer)");
+        ll_criterion_info(result, text, "37000",
+                          "Transformer: words of the vocabulary (the suite's code builds fewer)");
 }
 
-static void judge_data(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_data(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                                       {"dataset", LL_TEXT_COLUMN},
-                                                       {"samples", LL_TEXT_COLUMN},
-                                                       {"size", LL_TEXT_COLUMN},
-                                                       {"special", LL_TEXT_COLUMN}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL, "The data sets as the paper lists them.", columns,
-                                          sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                     {"dataset", LL_TEXT_COLUMN},
+                                                     {"samples", LL_TEXT_COLUMN},
+                                                     {"size", LL_TEXT_COLUMN},
+                                                     {"special", LL_TEXT_COLUMN}};
+    struct ll_study_table *table = ll_study_table_new(result, NULL, "The data sets as the paper lists them.",
+                                                      columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < ROWS; i++) {
         const struct ll_tbd_workload *workload = &ll_tbd[data_printed[i].row];
         char variant[32];
         const char *texts[] = {workload->name, data_printed[i].dataset, data_printed[i].samples,
                                data_printed[i].size, data_printed[i].special};
         for (size_t c = 0; c < sizeof texts / sizeof *texts; c++)
-            ll_put_text(sheet, texts[c]);
+            ll_table_put_text(table, texts[c]);
         snprintf(variant, sizeof variant, "batch %d", (int)workload->batches[0]);
-        const struct ll_trace *trace = ll_evidence_trace(evidence, workload->name, variant);
+        const struct ll_trace *trace = ll_runs_trace(runs, workload->name, variant);
         if (trace && data_printed[i].dims[0])
-            judge_input(i, trace, outcome);
+            judge_input(i, trace, result);
         if (trace && workload->style == LL_TBD_RECURRENT && data_printed[i].row != LL_TBD_DEEP_SPEECH)
-            ll_holds(outcome, has_table(trace, translator_words) || has_table(trace, plain_words),
-                     "a table of embeddings", "of 17188 words and what is none",
-                     "%s: reads the words of IWSLT15's vocabulary", workload->name);
+            ll_criterion_holds(result, has_table(trace, translator_words) || has_table(trace, plain_words),
+                               "a table of embeddings", "of 17188 words and what is none",
+                               "%s: reads the words of IWSLT15's vocabulary", workload->name);
     }
-    inform_vocabulary(evidence, outcome);
-    ll_note(outcome,
-            "The data itself is made up here, of the sizes of the data sets' samples; models that can "
-            "read real data say so (leadline models NAME).");
+    inform_vocabulary(runs, result);
+    ll_study_note(result,
+                  "The data itself is made up here, of the sizes of the data sets' samples; models that can "
+                  "read real data say so (leadline models NAME).");
 }
 
 const struct ll_study ll_study_TT3 = {
@@ -295,29 +298,30 @@ static bool loss_is_a_measure(enum ll_tbd_row row)
     return row != LL_TBD_WGAN && row != LL_TBD_A3C;
 }
 
-static void judge_row(const struct ll_losses *losses, enum ll_tbd_row row, struct ll_sheet *sheet,
-                      struct ll_outcome *outcome)
+static void judge_row(const struct ll_losses *losses, enum ll_tbd_row row, struct ll_study_table *table,
+                      struct ll_study_result *result)
 {
     static const char claim[] = "%s: what 200 steps add to the loss, means of 20 steps";
     const double first = mean(losses->at, AVERAGED),
                  last = mean(losses->at + losses->count - AVERAGED, AVERAGED);
     char added[32];
-    ll_put_text(sheet, ll_tbd[row].name);
-    ll_put_number(sheet, first);
-    ll_put_number(sheet, last);
+    ll_table_put_text(table, ll_tbd[row].name);
+    ll_table_put_number(table, first);
+    ll_table_put_number(table, last);
     if (loss_is_a_measure(row)) {
-        ll_at_most(outcome, (struct ll_measured_value){last - first, 3, ""}, 0, claim, ll_tbd[row].name);
+        ll_criterion_at_most(result, (struct ll_measured_value){last - first, 3, ""}, 0, claim,
+                             ll_tbd[row].name);
         return;
     }
     ll_snprintf(added, sizeof added, "%.3f", last - first);
-    ll_inform(outcome, added, "no measure", claim, ll_tbd[row].name);
+    ll_criterion_info(result, added, "no measure", claim, ll_tbd[row].name);
 }
 
-static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, struct ll_outcome *outcome)
+static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, struct ll_study_result *result)
 {
     const struct ll_page page = {"Losses by step", "A panel for each workload.", shown, COLUMNS, 300, 230};
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL, "The loss of small versions of the workloads, by step.")};
+        ll_study_figure_new(result, NULL, "The loss of small versions of the workloads, by step.")};
     double steps[LEARNING_STEPS];
     size_t panel = 0;
     for (size_t i = 0; i < LEARNING_STEPS; i++)
@@ -337,31 +341,31 @@ static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, stru
     ll_svg_close(&svg);
 }
 
-static void judge_learning(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_learning(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"workload", LL_TEXT_COLUMN}, {"loss of the first steps", 3}, {"loss of the last steps", 3}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Means of the first and of the last 20 of 200 steps.", columns, 3);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Means of the first and of the last 20 of 200 steps.", columns, 3);
     struct ll_losses losses[LL_TBD_COUNT];
     size_t shown = 0;
     for (size_t row = 0; row < LL_TBD_COUNT; row++) {
-        losses[row] = ll_evidence_losses(evidence, ll_tbd[row].name, variant);
+        losses[row] = ll_runs_losses(runs, ll_tbd[row].name, variant);
         if (losses[row].count < LEARNING_STEPS)
             losses[row].count = 0;
         if (losses[row].count)
-            judge_row(&losses[row], (enum ll_tbd_row)row, sheet, outcome);
+            judge_row(&losses[row], (enum ll_tbd_row)row, table, result);
         shown += losses[row].count > 0;
     }
     if (shown)
-        draw(losses, shown, outcome);
-    ll_inform(outcome, "not reproduced",
-              "top-1 of 75 to 80 %, top-5 above 90 %, BLEU of about 20, Pong 19 to 20",
-              "accuracies after days of a GPU on real data");
-    ll_note(outcome,
-            "Small versions on made-up data, as leadline train has them, a minute or two in all on one "
-            "thread. The loss of a WGAN's critic and that of an actor-critic are no measures of how well "
-            "they do: they move with whom they play against.");
+        draw(losses, shown, result);
+    ll_criterion_info(result, "not reproduced",
+                      "top-1 of 75 to 80 %, top-5 above 90 %, BLEU of about 20, Pong 19 to 20",
+                      "accuracies after days of a GPU on real data");
+    ll_study_note(
+        result, "Small versions on made-up data, as leadline train has them, a minute or two in all on one "
+                "thread. The loss of a WGAN's critic and that of an actor-critic are no measures of how well "
+                "they do: they move with whom they play against.");
 }
 
 const struct ll_study ll_study_T2 = {
@@ -397,15 +401,15 @@ static const double peak_ratio = 2.291, share = 1e-3, rounding = 2e-3;
 static void plan_hardware(struct ll_study_plan *plan)
 {
     for (size_t i = 0; i < DEVICES; i++)
-        ll_study_plan_target(plan, &(struct ll_target){.name = hardware_printed[i].name,
-                                                       .machine = hardware_printed[i].machine});
+        ll_study_plan_machine(plan, &(struct ll_study_machine){.name = hardware_printed[i].name,
+                                                               .machine = hardware_printed[i].machine});
 }
 
-static const struct ll_machine *machine_of(const struct ll_evidence *evidence, const char *name)
+static const struct ll_machine *machine_of(const struct ll_runs *runs, const char *name)
 {
-    for (uint64_t i = 0; i < evidence->plan->target_count; i++)
-        if (strcmp(evidence->plan->targets[i].name, name) == 0)
-            return evidence->machines[i];
+    for (uint64_t i = 0; i < runs->plan->target_count; i++)
+        if (strcmp(runs->plan->targets[i].name, name) == 0)
+            return runs->machines[i];
     return NULL;
 }
 
@@ -433,80 +437,81 @@ static struct hardware_printed described(const struct ll_machine *machine, const
                                      .bandwidth_GBps = outermost->bandwidth_Bps * 1e-9};
 }
 
-static void put_hardware_row(struct ll_sheet *sheet, const char *name, const char *source,
+static void put_hardware_row(struct ll_study_table *table, const char *name, const char *source,
                              const struct hardware_printed *row, double peak)
 {
-    ll_put_text(sheet, name);
-    ll_put_text(sheet, source);
-    ll_put_number(sheet, row->multiprocessors > 0 ? row->multiprocessors : NAN);
-    ll_put_number(sheet, row->cores);
-    ll_put_number(sheet, row->clock_MHz);
-    ll_put_number(sheet, row->memory_GB);
-    ll_put_number(sheet, row->cache_MB);
-    ll_put_number(sheet, row->bandwidth_GBps);
-    ll_put_number(sheet, peak);
+    ll_table_put_text(table, name);
+    ll_table_put_text(table, source);
+    ll_table_put_number(table, row->multiprocessors > 0 ? row->multiprocessors : NAN);
+    ll_table_put_number(table, row->cores);
+    ll_table_put_number(table, row->clock_MHz);
+    ll_table_put_number(table, row->memory_GB);
+    ll_table_put_number(table, row->cache_MB);
+    ll_table_put_number(table, row->bandwidth_GBps);
+    ll_table_put_number(table, peak);
 }
 
 static void judge_same(const char *name, const char *what, double found, double expected,
-                       struct ll_outcome *outcome)
+                       struct ll_study_result *result)
 {
-    ll_between(outcome, (struct ll_measured_value){found, 1, ""}, expected * (1 - share),
-               expected * (1 + share), "%s: %s of the machine file, as printed", name, what);
+    ll_criterion_between(result, (struct ll_measured_value){found, 1, ""}, expected * (1 - share),
+                         expected * (1 + share), "%s: %s of the machine file, as printed", name, what);
 }
 
 static void judge_hardware_row(const struct hardware_printed *row, const struct hardware_printed *found,
-                               struct ll_outcome *outcome)
+                               struct ll_study_result *result)
 {
     if (row->multiprocessors > 0) {
-        judge_same(row->name, "multiprocessors", found->multiprocessors, row->multiprocessors, outcome);
-        judge_same(row->name, "cores", found->cores, row->cores, outcome);
+        judge_same(row->name, "multiprocessors", found->multiprocessors, row->multiprocessors, result);
+        judge_same(row->name, "cores", found->cores, row->cores, result);
     }
-    judge_same(row->name, "clock (MHz)", found->clock_MHz, row->clock_MHz, outcome);
-    judge_same(row->name, "memory (GB)", found->memory_GB, row->memory_GB, outcome);
-    judge_same(row->name, "last cache (MB)", found->cache_MB, row->cache_MB, outcome);
-    judge_same(row->name, "bandwidth (GB/s)", found->bandwidth_GBps, row->bandwidth_GBps, outcome);
+    judge_same(row->name, "clock (MHz)", found->clock_MHz, row->clock_MHz, result);
+    judge_same(row->name, "memory (GB)", found->memory_GB, row->memory_GB, result);
+    judge_same(row->name, "last cache (MB)", found->cache_MB, row->cache_MB, result);
+    judge_same(row->name, "bandwidth (GB/s)", found->bandwidth_GBps, row->bandwidth_GBps, result);
 }
 
-static void judge_hardware(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_hardware(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"device", LL_TEXT_COLUMN}, {"source", LL_TEXT_COLUMN},
-                                                       {"multiprocessors", 0},     {"cores", 0},
-                                                       {"clock (MHz)", 0},         {"memory (GB)", 0},
-                                                       {"last cache (MB)", 0},     {"bandwidth (GB/s)", 1},
-                                                       {"f32 peak (TFLOP/s)", 3}};
-    struct ll_sheet *sheet = ll_sheet_new(outcome, NULL,
-                                          "The devices as the paper prints them, and as their "
-                                          "machine files describe them.",
-                                          columns, sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"device", LL_TEXT_COLUMN}, {"source", LL_TEXT_COLUMN},
+                                                     {"multiprocessors", 0},     {"cores", 0},
+                                                     {"clock (MHz)", 0},         {"memory (GB)", 0},
+                                                     {"last cache (MB)", 0},     {"bandwidth (GB/s)", 1},
+                                                     {"f32 peak (TFLOP/s)", 3}};
+    struct ll_study_table *table = ll_study_table_new(result, NULL,
+                                                      "The devices as the paper prints them, and as their "
+                                                      "machine files describe them.",
+                                                      columns, sizeof columns / sizeof *columns);
     double peaks[DEVICES], cores = NAN; /* those of the last, the processor */
     char text[32];
     for (size_t i = 0; i < DEVICES; i++) {
-        const struct ll_machine *machine = machine_of(evidence, hardware_printed[i].name);
+        const struct ll_machine *machine = machine_of(runs, hardware_printed[i].name);
         struct hardware_printed found = described(machine, &hardware_printed[i]);
         cores = found.cores;
         peaks[i] = ll_machine_peak_flops(machine, LL_F32) * 1e-12;
-        put_hardware_row(sheet, hardware_printed[i].name, "printed", &hardware_printed[i], printed_peaks[i]);
-        put_hardware_row(sheet, hardware_printed[i].name, machine->stem, &found, peaks[i]);
-        judge_hardware_row(&hardware_printed[i], &found, outcome);
+        put_hardware_row(table, hardware_printed[i].name, "printed", &hardware_printed[i], printed_peaks[i]);
+        put_hardware_row(table, hardware_printed[i].name, machine->stem, &found, peaks[i]);
+        judge_hardware_row(&hardware_printed[i], &found, result);
         if (isfinite(printed_peaks[i]))
-            judge_same(hardware_printed[i].name, "f32 peak (TFLOP/s)", peaks[i], printed_peaks[i], outcome);
+            judge_same(hardware_printed[i].name, "f32 peak (TFLOP/s)", peaks[i], printed_peaks[i], result);
     }
     for (size_t i = 0; i < sizeof buses / sizeof *buses; i++)
-        ll_between(
-            outcome,
+        ll_criterion_between(
+            result,
             (struct ll_measured_value){2 * buses[i].memory_MHz * buses[i].bus_bits / 8 * 1e-3, 1, " GB/s"},
             hardware_printed[buses[i].device].bandwidth_GBps * (1 - rounding),
             hardware_printed[buses[i].device].bandwidth_GBps * (1 + rounding),
             "%s: bandwidth as printed, twice the memory's clock over its bus",
             hardware_printed[buses[i].device].name);
-    ll_between(outcome, (struct ll_measured_value){peaks[TITAN] / peaks[P4000], 3, ""},
-               peak_ratio * (1 - share), peak_ratio * (1 + share),
-               "peak of the TITAN Xp over that of the P4000");
+    ll_criterion_between(result, (struct ll_measured_value){peaks[TITAN] / peaks[P4000], 3, ""},
+                         peak_ratio * (1 - share), peak_ratio * (1 + share),
+                         "peak of the TITAN Xp over that of the P4000");
     snprintf(text, sizeof text, "%.0f", cores);
-    ll_inform(outcome, text, "28", "Xeon E5-2680: cores of a socket, whose cache and bandwidth are printed");
-    ll_note(outcome,
-            "Peaks are 2 x cores x clock. The table's row of the processor mixes a socket's last cache "
-            "and bandwidth with 28 cores; its machine file is a socket.");
+    ll_criterion_info(result, text, "28",
+                      "Xeon E5-2680: cores of a socket, whose cache and bandwidth are printed");
+    ll_study_note(result,
+                  "Peaks are 2 x cores x clock. The table's row of the processor mixes a socket's last cache "
+                  "and bandwidth with 28 cores; its machine file is a socket.");
 }
 
 const struct ll_study ll_study_TT4 = {

@@ -59,10 +59,10 @@ struct ll_tbd_sweep {
 };
 
 /* The trace of one batch; NULL when there is no such workload. */
-const struct ll_trace *ll_tbd_trace(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch);
+const struct ll_trace *ll_tbd_trace(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch);
 
 /* One batch of it; NULL when there is no such workload. */
-const struct ll_result *ll_tbd_replay(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,
+const struct ll_result *ll_tbd_replay(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch,
                                       const char *target);
 
 /* The metrics at the largest batch. */
@@ -80,18 +80,19 @@ double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to);
 double ll_tbd_exponent(const struct ll_tbd_sweep *sweep);
 
 /* The table of all sweeps, and a figure of one metric: a panel for each workload. */
-void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome);
-void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, struct ll_outcome *outcome);
+void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result);
+void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
+                 struct ll_study_result *result);
 
 /* A criterion for each workload with several batches: the metric does not fall as they grow. */
 void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
-                         struct ll_outcome *outcome);
+                         struct ll_study_result *result);
 
 /* What holds for every study of a sweep: how it was simulated. */
-void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome);
+void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result);
 
-/* Plan and evidence of a study of all sweeps on the P4000. */
+/* Plan and runs of a study of all sweeps on the P4000. */
 void ll_tbd_plan_all(struct ll_study_plan *plan);
-void ll_tbd_replay_all(const struct ll_evidence *evidence, struct ll_tbd_sweep sweeps[LL_TBD_COUNT]);
+void ll_tbd_replay_all(const struct ll_runs *runs, struct ll_tbd_sweep sweeps[LL_TBD_COUNT]);
 
 #endif

@@ -68,21 +68,21 @@ static double share(const struct held *held, size_t at, enum ll_training_memory 
     return 100 * held->bytes[at][memory] / total(held, at);
 }
 
-static void collect(const struct ll_evidence *evidence, struct held all[LL_TBD_COUNT])
+static void collect(const struct ll_runs *runs, struct held all[LL_TBD_COUNT])
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++) {
         struct held *held = &all[row];
         *held = (struct held){.row = (enum ll_tbd_row)row};
         for (size_t i = 0; i < ll_tbd_batch_count(held->row); i++) {
-            const struct ll_result *result =
-                ll_tbd_replay(evidence, held->row, ll_tbd[row].batches[i], LL_TBD_P4000);
-            if (!result)
+            const struct ll_result *replay =
+                ll_tbd_replay(runs, held->row, ll_tbd[row].batches[i], LL_TBD_P4000);
+            if (!replay)
                 continue;
-            const struct ll_machine *machine = result->machine;
+            const struct ll_machine *machine = replay->machine;
             held->capacity_bytes = (double)machine->levels[machine->level_count - 1].size_bytes;
             held->batches[held->count] = (double)ll_tbd[row].batches[i];
             for (int m = 0; m < LL_HOLDS_COUNT; m++)
-                held->bytes[held->count][m] = (double)result->prepared->footprint.most_bytes[m];
+                held->bytes[held->count][m] = (double)replay->prepared->footprint.most_bytes[m];
             held->count++;
         }
     }
@@ -104,27 +104,27 @@ static double straightness(const struct held *held)
     return both * both / ((n * xx - x * x) * (n * yy - y * y));
 }
 
-static void tabulate(const struct held *all, struct ll_outcome *outcome)
+static void tabulate(const struct held *all, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"workload", LL_TEXT_COLUMN},  {"mini-batch", 0},         {"weights (GiB)", 3},
         {"weight gradients (GiB)", 3}, {"feature maps (GiB)", 3}, {"workspace (GiB)", 3},
         {"dynamic (GiB)", 3},          {"total (GiB)", 3},        {"feature maps (%)", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "The most that training holds of each kind of memory.", columns,
-                     sizeof columns / sizeof *columns);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "The most that training holds of each kind of memory.", columns,
+                           sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         for (size_t i = 0; i < all[row].count; i++) {
-            ll_put_text(sheet, ll_tbd[row].name);
-            ll_put_number(sheet, all[row].batches[i]);
+            ll_table_put_text(table, ll_tbd[row].name);
+            ll_table_put_number(table, all[row].batches[i]);
             for (int m = 0; m < LL_HOLDS_COUNT; m++)
-                ll_put_number(sheet, all[row].bytes[i][m] / gib);
-            ll_put_number(sheet, total(&all[row], i) / gib);
-            ll_put_number(sheet, share(&all[row], i, LL_HOLDS_FEATURE_MAPS));
+                ll_table_put_number(table, all[row].bytes[i][m] / gib);
+            ll_table_put_number(table, total(&all[row], i) / gib);
+            ll_table_put_number(table, share(&all[row], i, LL_HOLDS_FEATURE_MAPS));
         }
 }
 
-static void draw(const struct held *all, struct ll_outcome *outcome)
+static void draw(const struct held *all, struct ll_study_result *result)
 {
     const char *names[LL_TBD_COUNT], *kinds[LL_HOLDS_COUNT];
     double values[(size_t)LL_TBD_COUNT * LL_HOLDS_COUNT];
@@ -142,7 +142,7 @@ static void draw(const struct held *all, struct ll_outcome *outcome)
     if (count == 0)
         return;
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL, "Memory of training at the largest mini-batch, by kind.")};
+        ll_study_figure_new(result, NULL, "Memory of training at the largest mini-batch, by kind.")};
     const struct ll_page page = {"Memory of training", "A stack of kinds for each workload.", 1, 1, 760, 340};
     ll_page_open(&svg, &page);
     ll_draw_bars(&svg, ll_page_panel(&page, 0),
@@ -158,7 +158,7 @@ static void draw(const struct held *all, struct ll_outcome *outcome)
     ll_svg_close(&svg);
 }
 
-static void judge_workload(const struct held *held, struct ll_outcome *outcome)
+static void judge_workload(const struct held *held, struct ll_study_result *result)
 {
     const char *name = ll_tbd[held->row].name;
     size_t last = held->count - 1;
@@ -170,69 +170,67 @@ static void judge_workload(const struct held *held, struct ll_outcome *outcome)
         low = fmin(low, held->bytes[i][LL_HOLDS_WEIGHTS]);
         high = fmax(high, held->bytes[i][LL_HOLDS_WEIGHTS]);
     }
-    ll_at_least(outcome, (struct ll_measured_value){bytes[LL_HOLDS_FEATURE_MAPS] / largest, 2, ""}, 1,
-                "%s: feature maps over the next largest kind of memory", name);
+    ll_criterion_at_least(result, (struct ll_measured_value){bytes[LL_HOLDS_FEATURE_MAPS] / largest, 2, ""},
+                          1, "%s: feature maps over the next largest kind of memory", name);
     if (held->count > 2)
-        ll_at_least(outcome, (struct ll_measured_value){straightness(held), 4, ""}, 0.99,
-                    "%s: feature maps are linear in the mini-batch, R2", name);
+        ll_criterion_at_least(result, (struct ll_measured_value){straightness(held), 4, ""}, 0.99,
+                              "%s: feature maps are linear in the mini-batch, R2", name);
     if (held->count > 1)
-        ll_at_most(outcome, (struct ll_measured_value){high - low, 0, " B"}, 0,
-                   "%s: by how much weights differ between mini-batches", name);
-    ll_at_most(outcome, (struct ll_measured_value){total(held, last) / gib, 2, " GiB"},
-               held->capacity_bytes / gib, "%s: total at the largest mini-batch", name);
+        ll_criterion_at_most(result, (struct ll_measured_value){high - low, 0, " B"}, 0,
+                             "%s: by how much weights differ between mini-batches", name);
+    ll_criterion_at_most(result, (struct ll_measured_value){total(held, last) / gib, 2, " GiB"},
+                         held->capacity_bytes / gib, "%s: total at the largest mini-batch", name);
 }
 
 /* The shares of all that have no criterion. */
-static void inform_share(const struct held *held, struct ll_outcome *outcome)
+static void inform_share(const struct held *held, struct ll_study_result *result)
 {
     char text[32];
     const size_t last = held->count - 1;
     ll_snprintf(text, sizeof text, "%.1f %%", share(held, last, LL_HOLDS_FEATURE_MAPS));
-    ll_inform(outcome, text, held->row == LL_TBD_SOCKEYE ? "89 %" : "62 to 89 %",
-              "%s: share of feature maps at the largest mini-batch", ll_tbd[held->row].name);
+    ll_criterion_info(result, text, held->row == LL_TBD_SOCKEYE ? "89 %" : "62 to 89 %",
+                      "%s: share of feature maps at the largest mini-batch", ll_tbd[held->row].name);
 }
 
-static void inform_longest(const struct ll_evidence *evidence, enum ll_tbd_row row,
-                           struct ll_outcome *outcome)
+static void inform_longest(const struct ll_runs *runs, enum ll_tbd_row row, struct ll_study_result *result)
 {
-    const struct ll_result *result =
-        ll_evidence_replay(evidence, ll_tbd[row].name, longest_variant, LL_TBD_P4000);
+    const struct ll_result *replay = ll_runs_replay(runs, ll_tbd[row].name, longest_variant, LL_TBD_P4000);
     char text[32];
     double all = 0;
-    if (!result)
+    if (!replay)
         return;
-    const uint64_t *bytes = result->prepared->footprint.most_bytes;
+    const uint64_t *bytes = replay->prepared->footprint.most_bytes;
     for (int m = 0; m < LL_HOLDS_COUNT; m++)
         all += (double)bytes[m];
     ll_snprintf(text, sizeof text, "%.1f %% of %.1f GiB", 100 * (double)bytes[LL_HOLDS_FEATURE_MAPS] / all,
                 all / gib);
-    ll_inform(outcome, text, row == LL_TBD_SOCKEYE ? "89 %" : "62 to 89 %",
-              "%s: the same with sentences of 100 words, the suite's longest", ll_tbd[row].name);
+    ll_criterion_info(result, text, row == LL_TBD_SOCKEYE ? "89 %" : "62 to 89 %",
+                      "%s: the same with sentences of 100 words, the suite's longest", ll_tbd[row].name);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct held all[LL_TBD_COUNT];
-    collect(evidence, all);
-    tabulate(all, outcome);
-    draw(all, outcome);
+    collect(runs, all);
+    tabulate(all, result);
+    draw(all, result);
     const struct held *resnet = &all[LL_TBD_RESNET], *speech = &all[LL_TBD_DEEP_SPEECH];
     double of_resnet = resnet->count ? share(resnet, resnet->count - 1, LL_HOLDS_FEATURE_MAPS) : NAN;
     double of_speech = speech->count ? share(speech, speech->count - 1, LL_HOLDS_FEATURE_MAPS) : NAN;
-    ll_between(outcome, (struct ll_measured_value){of_resnet, 1, " %"}, 80, 95,
-               "ResNet-50 with 32 images: share of feature maps (89 %% published)");
-    ll_between(outcome, (struct ll_measured_value){of_speech, 1, " %"}, 50, 75,
-               "Deep Speech 2: share of feature maps (62 %% published)");
+    ll_criterion_between(result, (struct ll_measured_value){of_resnet, 1, " %"}, 80, 95,
+                         "ResNet-50 with 32 images: share of feature maps (89 %% published)");
+    ll_criterion_between(result, (struct ll_measured_value){of_speech, 1, " %"}, 50, 75,
+                         "Deep Speech 2: share of feature maps (62 %% published)");
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (all[row].count > 0)
-            judge_workload(&all[row], outcome);
+            judge_workload(&all[row], result);
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (all[row].count > 0 && row != LL_TBD_RESNET && row != LL_TBD_DEEP_SPEECH)
-            inform_share(&all[row], outcome);
+            inform_share(&all[row], result);
     for (size_t i = 0; i < TRANSLATORS; i++)
-        inform_longest(evidence, translators[i], outcome);
-    ll_note(
-        outcome,
+        inform_longest(runs, translators[i], result);
+    ll_study_note(
+        result,
         "Of each kind the most that ever lives, as the paper's tool counts allocations; kinds need not be "
         "at their most at the same moment. Utterances of Deep Speech 2 are of 16 s, the suite's longest "
         "bucket. Gradients that no update reads are feature maps. The scratch memory of libraries' "
@@ -313,12 +311,12 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-static void collect_kernels(const struct ll_result *result, struct kernels *kernels)
+static void collect_kernels(const struct ll_result *replay, struct kernels *kernels)
 {
-    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_prepared *prepared = replay->prepared;
     const struct ll_trace *trace = prepared->trace;
     enum ll_dtype computed;
-    double peak = ll_computed_peak_flops(result->machine, prepared->dtype, &computed), active_s = 0,
+    double peak = ll_computed_peak_flops(replay->machine, prepared->dtype, &computed), active_s = 0,
            flops = 0;
     *kernels = (struct kernels){.count = 0};
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
@@ -326,7 +324,7 @@ static void collect_kernels(const struct ll_result *result, struct kernels *kern
         if (ll_op_class(form->view.kind) == LL_CLASS_INPUT)
             continue;
         struct kernel *kernel = find(kernels, form->view.kind, trace->strings[form->kind_name]);
-        kernel->active_s += result->ops[seq - prepared->first_op].active_s;
+        kernel->active_s += replay->ops[seq - prepared->first_op].active_s;
         kernel->flops += (double)form->flops;
     }
     for (size_t i = 0; i < kernels->count; i++) {
@@ -347,36 +345,36 @@ static bool begins(const struct kernel *kernel, const char *text)
     return strncmp(kernel->name, text, strlen(text)) == 0;
 }
 
-static void tabulate_kernels(const struct kernels *kernels, struct ll_outcome *outcome)
+static void tabulate_kernels(const struct kernels *kernels, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"op kind", LL_TEXT_COLUMN},
-                                                       {"share of GPU time (%)", 2},
-                                                       {"FP32 utilization (%)", 1},
-                                                       {"below the mean", LL_TEXT_COLUMN}};
-    static const struct ll_outcome_column theirs[] = {{"framework", LL_TEXT_COLUMN},
-                                                      {"kernel", LL_TEXT_COLUMN},
-                                                      {"share of GPU time (%)", 2},
-                                                      {"FP32 utilization (%)", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "ResNet-50 with 32 images, simulated: op kinds by time.", columns,
-                     sizeof columns / sizeof *columns);
+    static const struct ll_study_column columns[] = {{"op kind", LL_TEXT_COLUMN},
+                                                     {"share of GPU time (%)", 2},
+                                                     {"FP32 utilization (%)", 1},
+                                                     {"below the mean", LL_TEXT_COLUMN}};
+    static const struct ll_study_column theirs[] = {{"framework", LL_TEXT_COLUMN},
+                                                    {"kernel", LL_TEXT_COLUMN},
+                                                    {"share of GPU time (%)", 2},
+                                                    {"FP32 utilization (%)", 1}};
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "ResNet-50 with 32 images, simulated: op kinds by time.", columns,
+                           sizeof columns / sizeof *columns);
     for (size_t i = 0; i < kernels->count; i++) {
-        ll_put_text(sheet, kernels->at[i].name);
-        ll_put_number(sheet, 100 * kernels->at[i].share);
-        ll_put_number(sheet, 100 * kernels->at[i].utilization);
-        ll_put_text(sheet, kernels->at[i].utilization < kernels->mean ? "yes" : "no");
+        ll_table_put_text(table, kernels->at[i].name);
+        ll_table_put_number(table, 100 * kernels->at[i].share);
+        ll_table_put_number(table, 100 * kernels->at[i].utilization);
+        ll_table_put_text(table, kernels->at[i].utilization < kernels->mean ? "yes" : "no");
     }
-    sheet = ll_sheet_new(outcome, "printed", "The five longest kernels below the average, as printed.",
-                         theirs, sizeof theirs / sizeof *theirs);
+    table = ll_study_table_new(result, "printed", "The five longest kernels below the average, as printed.",
+                               theirs, sizeof theirs / sizeof *theirs);
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
-        ll_put_text(sheet, printed[i].framework);
-        ll_put_text(sheet, printed[i].kernel);
-        ll_put_number(sheet, printed[i].share);
-        ll_put_number(sheet, printed[i].utilization);
+        ll_table_put_text(table, printed[i].framework);
+        ll_table_put_text(table, printed[i].kernel);
+        ll_table_put_number(table, printed[i].share);
+        ll_table_put_number(table, printed[i].utilization);
     }
 }
 
-static void draw_kernels(const struct kernels *kernels, struct ll_outcome *outcome)
+static void draw_kernels(const struct kernels *kernels, struct ll_study_result *result)
 {
     static const char *const series[] = {"share of GPU time", "FP32 utilization"};
     const char *names[SHOWN];
@@ -387,8 +385,8 @@ static void draw_kernels(const struct kernels *kernels, struct ll_outcome *outco
         values[2 * i] = 100 * kernels->at[i].share;
         values[2 * i + 1] = 100 * fmin(kernels->at[i].utilization, 1.5);
     }
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL, "The op kinds that take longest, and how much of the arithmetic they use.")};
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL, "The op kinds that take longest, and how much of the arithmetic they use.")};
     const struct ll_page page = {"ResNet-50 with 32 images on a Quadro P4000",
                                  "Groups of two bars: share of time and utilization of an op kind.",
                                  1,
@@ -409,7 +407,7 @@ static void draw_kernels(const struct kernels *kernels, struct ll_outcome *outco
 }
 
 /* What is among the five longest below the mean, and how long batch normalisation takes. */
-static void judge_longest(const struct kernels *kernels, struct ll_outcome *outcome)
+static void judge_longest(const struct kernels *kernels, struct ll_study_result *result)
 {
     struct ll_str names = {0};
     size_t listed = 0;
@@ -424,28 +422,28 @@ static void judge_longest(const struct kernels *kernels, struct ll_outcome *outc
         has_norm |= begins(kernel, "batch_norm");
         has_activation |= begins(kernel, "relu");
     }
-    outcome->failed |= names.failed;
-    ll_holds(outcome, has_norm && has_activation, names.text ? names.text : "", "batch_norm and relu",
-             "the five longest below the mean utilization");
-    ll_between(outcome, (struct ll_measured_value){100 * norms, 1, " %"}, 8, 25,
-               "share of batch normalisation in the GPU's time (printed: at least 10.2 and 17.4)");
+    result->failed |= names.failed;
+    ll_criterion_holds(result, has_norm && has_activation, names.text ? names.text : "",
+                       "batch_norm and relu", "the five longest below the mean utilization");
+    ll_criterion_between(result, (struct ll_measured_value){100 * norms, 1, " %"}, 8, 25,
+                         "share of batch normalisation in the GPU's time (printed: at least 10.2 and 17.4)");
     ll_str_release(&names);
 }
 
-static void judge_kernels(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_kernels(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_result *result = ll_tbd_replay(evidence, LL_TBD_RESNET, BATCH, LL_TBD_P4000);
+    const struct ll_result *replay = ll_tbd_replay(runs, LL_TBD_RESNET, BATCH, LL_TBD_P4000);
     struct kernels kernels;
-    if (!result)
+    if (!replay)
         return;
-    collect_kernels(result, &kernels);
-    tabulate_kernels(&kernels, outcome);
-    draw_kernels(&kernels, outcome);
-    judge_longest(&kernels, outcome);
-    ll_note(outcome,
-            "Utilization is algorithmic FLOPs over the peak: a convolution in a transformed domain may "
-            "pass 100 %%, and a batch normalisation comes to a few percent, for which cuDNN's counters "
-            "say 40 because they count all FP32 instructions. So the ranking compares, not the numbers.");
+    collect_kernels(replay, &kernels);
+    tabulate_kernels(&kernels, result);
+    draw_kernels(&kernels, result);
+    judge_longest(&kernels, result);
+    ll_study_note(
+        result, "Utilization is algorithmic FLOPs over the peak: a convolution in a transformed domain may "
+                "pass 100 %%, and a batch normalisation comes to a few percent, for which cuDNN's counters "
+                "say 40 because they count all FP32 instructions. So the ranking compares, not the numbers.");
 }
 
 const struct ll_study ll_study_TT5 = {

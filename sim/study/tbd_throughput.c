@@ -45,8 +45,8 @@ size_t ll_tbd_batch_count(enum ll_tbd_row row)
 void ll_tbd_plan_machine(struct ll_study_plan *plan, const char *target)
 {
     bool titan = strcmp(target, LL_TBD_TITAN) == 0;
-    ll_study_plan_target(
-        plan, &(struct ll_target){.name = target, .machine = titan ? "titan_xp_tbd" : "quadro_p4000_tbd"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){
+                                    .name = target, .machine = titan ? "titan_xp_tbd" : "quadro_p4000_tbd"});
 }
 
 static const char *variant_of(uint64_t batch, struct ll_arena *arena)
@@ -85,28 +85,27 @@ void ll_tbd_plan_sweep(struct ll_study_plan *plan, enum ll_tbd_row row)
         ll_tbd_plan_batch(plan, row, ll_tbd[row].batches[i]);
 }
 
-const struct ll_trace *ll_tbd_trace(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch)
+const struct ll_trace *ll_tbd_trace(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch)
 {
-    return ll_evidence_trace(evidence, ll_tbd[row].name, variant_of(batch, evidence->arena));
+    return ll_runs_trace(runs, ll_tbd[row].name, variant_of(batch, runs->arena));
 }
 
-const struct ll_result *ll_tbd_replay(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,
+const struct ll_result *ll_tbd_replay(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch,
                                       const char *target)
 {
-    return ll_evidence_replay(evidence, ll_tbd[row].name, variant_of(batch, evidence->arena), target);
+    return ll_runs_replay(runs, ll_tbd[row].name, variant_of(batch, runs->arena), target);
 }
 
-static struct ll_tbd_sweep replay_sweep(const struct ll_evidence *evidence, enum ll_tbd_row row,
-                                        const char *target)
+static struct ll_tbd_sweep replay_sweep(const struct ll_runs *runs, enum ll_tbd_row row, const char *target)
 {
     struct ll_tbd_sweep sweep = {.row = row};
     for (size_t i = 0; i < ll_tbd_batch_count(row); i++) {
-        const struct ll_result *result = ll_tbd_replay(evidence, row, ll_tbd[row].batches[i], target);
-        if (!result)
+        const struct ll_result *replay = ll_tbd_replay(runs, row, ll_tbd[row].batches[i], target);
+        if (!replay)
             continue;
         sweep.batches[sweep.count] = (double)ll_tbd[row].batches[i];
-        sweep.metrics[sweep.count] = ll_metrics_of(result);
-        sweep.fits[sweep.count++] = result->fits;
+        sweep.metrics[sweep.count] = ll_metrics_of(replay);
+        sweep.fits[sweep.count++] = replay->fits;
     }
     return sweep;
 }
@@ -142,26 +141,26 @@ double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
     return least;
 }
 
-void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
+void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},          {"throughput (1/s)", 2},
         {"of", LL_TEXT_COLUMN},       {"GPU utilization (%)", 1}, {"FP32 utilization (%)", 1},
         {"CPU utilization (%)", 2},   {"fits", LL_TEXT_COLUMN}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Training on a simulated Quadro P4000, by mini-batch.", columns,
-                     sizeof columns / sizeof *columns);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Training on a simulated Quadro P4000, by mini-batch.", columns,
+                           sizeof columns / sizeof *columns);
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         for (size_t i = 0; i < sweeps[row].count; i++) {
             const struct ll_metrics *metrics = &sweeps[row].metrics[i];
-            ll_put_text(sheet, ll_tbd[row].name);
-            ll_put_number(sheet, sweeps[row].batches[i]);
-            ll_put_number(sheet, metrics->throughput_Hz);
-            ll_put_text(sheet, metrics->unit);
-            ll_put_number(sheet, 100 * metrics->device_utilization);
-            ll_put_number(sheet, 100 * metrics->fp32_utilization);
-            ll_put_number(sheet, 100 * metrics->cpu_utilization);
-            ll_put_text(sheet, sweeps[row].fits[i] ? "yes" : "no");
+            ll_table_put_text(table, ll_tbd[row].name);
+            ll_table_put_number(table, sweeps[row].batches[i]);
+            ll_table_put_number(table, metrics->throughput_Hz);
+            ll_table_put_text(table, metrics->unit);
+            ll_table_put_number(table, 100 * metrics->device_utilization);
+            ll_table_put_number(table, 100 * metrics->fp32_utilization);
+            ll_table_put_number(table, 100 * metrics->cpu_utilization);
+            ll_table_put_text(table, sweeps[row].fits[i] ? "yes" : "no");
         }
 }
 
@@ -184,7 +183,7 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct ll_t
                                      .y_high = metric == LL_TBD_THROUGHPUT ? 0 : 100});
 }
 
-void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, struct ll_outcome *outcome)
+void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, struct ll_study_result *result)
 {
     static const char *const titles[] = {"Throughput by mini-batch", "GPU utilization by mini-batch",
                                          "FP32 utilization by mini-batch"};
@@ -193,9 +192,8 @@ void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, s
         shown += sweeps[row].count > 0;
     if (shown == 0)
         return;
-    struct ll_svg svg = {ll_drawing_new(
-        outcome, NULL,
-        "Training on a simulated Quadro P4000: a panel for each workload, over mini-batches.")};
+    struct ll_svg svg = {ll_study_figure_new(
+        result, NULL, "Training on a simulated Quadro P4000: a panel for each workload, over mini-batches.")};
     const struct ll_page page = {titles[metric],
                                  "A panel for each workload, a mark for each mini-batch.",
                                  shown,
@@ -210,7 +208,7 @@ void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, s
 }
 
 void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
-                         struct ll_outcome *outcome)
+                         struct ll_study_result *result)
 {
     static const char *const names[] = {"throughput", "GPU utilization", "FP32 utilization"};
     static const double least_gain = 0.998; /* rounding of waves and the first step's input */
@@ -221,22 +219,23 @@ void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric m
             least = fmin(least, ll_tbd_value(&sweep->metrics[i], metric) /
                                     ll_tbd_value(&sweep->metrics[i - 1], metric));
         if (sweep->count > 1)
-            ll_at_least(outcome, (struct ll_measured_value){least, 3, ""}, least_gain,
-                        "%s: %s rises with the mini-batch; the least that a larger one gains, times",
-                        ll_tbd[row].name, names[metric]);
+            ll_criterion_at_least(
+                result, (struct ll_measured_value){least, 3, ""}, least_gain,
+                "%s: %s rises with the mini-batch; the least that a larger one gains, times",
+                ll_tbd[row].name, names[metric]);
     }
 }
 
-void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
+void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
 {
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "Steps are recorded dry and simulated on a Quadro P4000 under a framework that starts an op for 13 "
         "us and runs ahead of the device (stacks/framework_2017): fitted on what NMT gains from 64 to 128 "
         "sentences; nothing else is fitted on TBD. Of the host one core starts ops; what the suite's "
         "input pipelines take is not simulated, so CPU utilization is less than the paper's.");
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "The mini-batches of the figures are not in the paper's text; those shown go from few to "
         "the largest it speaks of. A sentence of Transformer has 32 words, a step of WGAN is a "
         "generator update and five of the critic, one of A3C four turns of each game, learned "
@@ -244,10 +243,10 @@ void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         for (size_t i = 0; i < sweeps[row].count; i++)
             if (!sweeps[row].fits[i])
-                ll_note(outcome,
-                        "%s with %g needs more than the card's 8 GB; its time is that of a card with "
-                        "room enough.",
-                        ll_tbd[row].name, sweeps[row].batches[i]);
+                ll_study_note(result,
+                              "%s with %g needs more than the card's 8 GB; its time is that of a card with "
+                              "room enough.",
+                              ll_tbd[row].name, sweeps[row].batches[i]);
 }
 
 void ll_tbd_plan_all(struct ll_study_plan *plan)
@@ -257,13 +256,13 @@ void ll_tbd_plan_all(struct ll_study_plan *plan)
     ll_tbd_plan_machine(plan, LL_TBD_P4000);
 }
 
-void ll_tbd_replay_all(const struct ll_evidence *evidence, struct ll_tbd_sweep sweeps[LL_TBD_COUNT])
+void ll_tbd_replay_all(const struct ll_runs *runs, struct ll_tbd_sweep sweeps[LL_TBD_COUNT])
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
-        sweeps[row] = replay_sweep(evidence, (enum ll_tbd_row)row, LL_TBD_P4000);
+        sweeps[row] = replay_sweep(runs, (enum ll_tbd_row)row, LL_TBD_P4000);
 }
 
-static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *outcome)
+static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
 {
     const struct ll_tbd_sweep *resnet = &sweeps[LL_TBD_RESNET], *inception = &sweeps[LL_TBD_INCEPTION],
                               *nmt = &sweeps[LL_TBD_NMT], *speech = &sweeps[LL_TBD_DEEP_SPEECH];
@@ -271,63 +270,65 @@ static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_outcome *ou
            speech_gain = ll_tbd_gain(speech, 2, 4);
     char measured[96];
     if (resnet->count)
-        ll_at_most(outcome, (struct ll_measured_value){100 * resnet_gain, 1, " %"}, 15,
-                   "ResNet-50: what 32 images gain over 16");
+        ll_criterion_at_most(result, (struct ll_measured_value){100 * resnet_gain, 1, " %"}, 15,
+                             "ResNet-50: what 32 images gain over 16");
     if (inception->count)
-        ll_at_most(outcome, (struct ll_measured_value){100 * ll_tbd_gain(inception, 16, 32), 1, " %"}, 15,
-                   "Inception-v3: what 32 images gain over 16 (published: less than 10 %%)");
+        ll_criterion_at_most(result,
+                             (struct ll_measured_value){100 * ll_tbd_gain(inception, 16, 32), 1, " %"}, 15,
+                             "Inception-v3: what 32 images gain over 16 (published: less than 10 %%)");
     if (nmt->count) {
         ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * nmt_gain);
-        ll_inform(
-            outcome, measured, "25 %",
+        ll_criterion_info(
+            result, measured, "25 %",
             "NMT: what 128 sentences gain over 64, on which the framework's time to start an op is fitted");
     }
     if (speech->count)
-        ll_at_least(outcome, (struct ll_measured_value){ll_tbd_exponent(speech), 2, ""}, 0.8,
-                    "Deep Speech 2: throughput grows almost as the mini-batch does, the exponent");
+        ll_criterion_at_least(result, (struct ll_measured_value){ll_tbd_exponent(speech), 2, ""}, 0.8,
+                              "Deep Speech 2: throughput grows almost as the mini-batch does, the exponent");
     ll_snprintf(measured, sizeof measured, "%.1f, %.1f, %.1f %%", 100 * resnet_gain, 100 * nmt_gain,
                 100 * speech_gain);
     if (resnet->count && nmt->count && speech->count)
-        ll_holds(outcome, resnet_gain < nmt_gain && nmt_gain < speech_gain, measured, "rising",
-                 "what twice the mini-batch gains: ResNet-50 (32), NMT (128), Deep Speech 2 (4)");
+        ll_criterion_holds(result, resnet_gain < nmt_gain && nmt_gain < speech_gain, measured, "rising",
+                           "what twice the mini-batch gains: ResNet-50 (32), NMT (128), Deep Speech 2 (4)");
 }
 
-static void judge_detector(const struct ll_evidence *evidence, const struct ll_tbd_sweep *sweep,
-                           struct ll_outcome *outcome)
+static void judge_detector(const struct ll_runs *runs, const struct ll_tbd_sweep *sweep,
+                           struct ll_study_result *result)
 {
-    const struct ll_result *result = ll_tbd_replay(evidence, LL_TBD_FASTER_RCNN, 1, LL_TBD_P4000);
-    if (!result)
+    const struct ll_result *replay = ll_tbd_replay(runs, LL_TBD_FASTER_RCNN, 1, LL_TBD_P4000);
+    if (!replay)
         return;
-    ll_between(outcome, (struct ll_measured_value){sweep->metrics[0].throughput_Hz, 2, " images/s"}, 1.2, 4.5,
-               "Faster R-CNN: throughput (published: 2.3)");
-    ll_between(outcome, (struct ll_measured_value){result->prepared->flops * 1e-12, 2, " TFLOP"}, 0.9, 1.9,
-               "Faster R-CNN: work of an image, between what the paper's utilizations say of its two "
-               "frameworks (1.21 and 1.48)");
+    ll_criterion_between(result, (struct ll_measured_value){sweep->metrics[0].throughput_Hz, 2, " images/s"},
+                         1.2, 4.5, "Faster R-CNN: throughput (published: 2.3)");
+    ll_criterion_between(
+        result, (struct ll_measured_value){replay->prepared->flops * 1e-12, 2, " TFLOP"}, 0.9, 1.9,
+        "Faster R-CNN: work of an image, between what the paper's utilizations say of its two "
+        "frameworks (1.21 and 1.48)");
 }
 
-static void inform(const struct ll_tbd_sweep *sweep, const char *published, struct ll_outcome *outcome)
+static void inform(const struct ll_tbd_sweep *sweep, const char *published, struct ll_study_result *result)
 {
     char measured[64];
     if (sweep->count == 0)
         return;
     ll_snprintf(measured, sizeof measured, "%.0f %s/s", ll_tbd_last(sweep)->throughput_Hz,
                 ll_tbd_last(sweep)->unit);
-    ll_inform(outcome, measured, published, "%s: throughput at %g", ll_tbd[sweep->row].name,
-              sweep->batches[sweep->count - 1]);
+    ll_criterion_info(result, measured, published, "%s: throughput at %g", ll_tbd[sweep->row].name,
+                      sweep->batches[sweep->count - 1]);
 }
 
-static void judge(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
-    ll_tbd_replay_all(evidence, sweeps);
-    ll_tbd_tabulate(sweeps, outcome);
-    ll_tbd_draw(sweeps, LL_TBD_THROUGHPUT, outcome);
-    ll_tbd_judge_rising(sweeps, LL_TBD_THROUGHPUT, outcome);
-    judge_gains(sweeps, outcome);
-    judge_detector(evidence, &sweeps[LL_TBD_FASTER_RCNN], outcome);
-    inform(&sweeps[LL_TBD_NMT], "365 samples/s (TensorFlow)", outcome);
-    inform(&sweeps[LL_TBD_SOCKEYE], "229 samples/s (MXNet)", outcome);
-    ll_tbd_note(sweeps, outcome);
+    ll_tbd_replay_all(runs, sweeps);
+    ll_tbd_tabulate(sweeps, result);
+    ll_tbd_draw(sweeps, LL_TBD_THROUGHPUT, result);
+    ll_tbd_judge_rising(sweeps, LL_TBD_THROUGHPUT, result);
+    judge_gains(sweeps, result);
+    judge_detector(runs, &sweeps[LL_TBD_FASTER_RCNN], result);
+    inform(&sweeps[LL_TBD_NMT], "365 samples/s (TensorFlow)", result);
+    inform(&sweeps[LL_TBD_SOCKEYE], "229 samples/s (MXNet)", result);
+    ll_tbd_note(sweeps, result);
 }
 
 const struct ll_study ll_study_T4 = {
@@ -369,39 +370,39 @@ static double speedup(const struct pair *pair)
     return pair->titan.throughput_Hz / pair->p4000.throughput_Hz;
 }
 
-static size_t collect(const struct ll_evidence *evidence, struct pair pairs[LL_TBD_COUNT])
+static size_t collect(const struct ll_runs *runs, struct pair pairs[LL_TBD_COUNT])
 {
     size_t count = 0;
     for (size_t i = 0; i < LL_TBD_COUNT; i++) {
         enum ll_tbd_row row = (enum ll_tbd_row)i;
-        const struct ll_result *p4000 = ll_tbd_replay(evidence, row, largest(row), LL_TBD_P4000);
-        const struct ll_result *titan = ll_tbd_replay(evidence, row, largest(row), LL_TBD_TITAN);
+        const struct ll_result *p4000 = ll_tbd_replay(runs, row, largest(row), LL_TBD_P4000);
+        const struct ll_result *titan = ll_tbd_replay(runs, row, largest(row), LL_TBD_TITAN);
         if (p4000 && titan)
             pairs[count++] = (struct pair){row, ll_metrics_of(p4000), ll_metrics_of(titan)};
     }
     return count;
 }
 
-static void tabulate(const struct pair *pairs, size_t count, struct ll_outcome *outcome)
+static void tabulate(const struct pair *pairs, size_t count, struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {
+    static const struct ll_study_column columns[] = {
         {"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},      {"TITAN Xp / P4000", 2},  {"GPU, P4000 (%)", 1},
         {"GPU, TITAN Xp (%)", 1},     {"FP32, P4000 (%)", 1}, {"FP32, TITAN Xp (%)", 1}};
-    struct ll_sheet *sheet =
-        ll_sheet_new(outcome, NULL, "Throughput and utilizations on both cards, simulated.", columns,
-                     sizeof columns / sizeof *columns);
+    struct ll_study_table *table =
+        ll_study_table_new(result, NULL, "Throughput and utilizations on both cards, simulated.", columns,
+                           sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++) {
-        ll_put_text(sheet, ll_tbd[pairs[i].row].name);
-        ll_put_number(sheet, (double)largest(pairs[i].row));
-        ll_put_number(sheet, speedup(&pairs[i]));
-        ll_put_number(sheet, 100 * pairs[i].p4000.device_utilization);
-        ll_put_number(sheet, 100 * pairs[i].titan.device_utilization);
-        ll_put_number(sheet, 100 * pairs[i].p4000.fp32_utilization);
-        ll_put_number(sheet, 100 * pairs[i].titan.fp32_utilization);
+        ll_table_put_text(table, ll_tbd[pairs[i].row].name);
+        ll_table_put_number(table, (double)largest(pairs[i].row));
+        ll_table_put_number(table, speedup(&pairs[i]));
+        ll_table_put_number(table, 100 * pairs[i].p4000.device_utilization);
+        ll_table_put_number(table, 100 * pairs[i].titan.device_utilization);
+        ll_table_put_number(table, 100 * pairs[i].p4000.fp32_utilization);
+        ll_table_put_number(table, 100 * pairs[i].titan.fp32_utilization);
     }
 }
 
-static void draw(const struct pair *pairs, size_t count, struct ll_outcome *outcome)
+static void draw(const struct pair *pairs, size_t count, struct ll_study_result *result)
 {
     static const char *const cards[] = {LL_TBD_P4000, LL_TBD_TITAN};
     static const char *const titles[] = {"throughput, P4000 = 1", "GPU utilization", "FP32 utilization"};
@@ -420,7 +421,7 @@ static void draw(const struct pair *pairs, size_t count, struct ll_outcome *outc
         }
     }
     struct ll_svg svg = {
-        ll_drawing_new(outcome, NULL, "Both cards side by side, at the largest mini-batch.")};
+        ll_study_figure_new(result, NULL, "Both cards side by side, at the largest mini-batch.")};
     const struct ll_page page = {
         "Quadro P4000 and TITAN Xp",
         "Groups of two bars for each workload: throughput, GPU and FP32 utilization.",
@@ -441,35 +442,38 @@ static void draw(const struct pair *pairs, size_t count, struct ll_outcome *outc
     ll_svg_close(&svg);
 }
 
-static void judge_devices(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_devices(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct pair pairs[LL_TBD_COUNT];
-    size_t count = collect(evidence, pairs), device = 0, arithmetic = 0;
+    size_t count = collect(runs, pairs), device = 0, arithmetic = 0;
     char published[64];
-    tabulate(pairs, count, outcome);
-    draw(pairs, count, outcome);
+    tabulate(pairs, count, result);
+    draw(pairs, count, result);
     for (size_t i = 0; i < count; i++) {
         const char *name = ll_tbd[pairs[i].row].name;
-        ll_at_most(outcome, (struct ll_measured_value){speedup(&pairs[i]), 2, ""}, peak_ratio,
-                   "%s: throughput on the TITAN Xp over that on the P4000, at most as the peaks are", name);
+        ll_criterion_at_most(
+            result, (struct ll_measured_value){speedup(&pairs[i]), 2, ""}, peak_ratio,
+            "%s: throughput on the TITAN Xp over that on the P4000, at most as the peaks are", name);
         if (pairs[i].row != LL_TBD_SOCKEYE)
-            ll_holds(outcome, speedup(&pairs[i]) > 1, speedup(&pairs[i]) > 1 ? "faster" : "not faster",
-                     "faster", "%s: the TITAN Xp is faster", name);
+            ll_criterion_holds(result, speedup(&pairs[i]) > 1,
+                               speedup(&pairs[i]) > 1 ? "faster" : "not faster", "faster",
+                               "%s: the TITAN Xp is faster", name);
         device += pairs[i].titan.device_utilization < pairs[i].p4000.device_utilization;
         arithmetic += pairs[i].titan.fp32_utilization < pairs[i].p4000.fp32_utilization;
     }
-    ll_at_least(outcome, (struct ll_measured_value){(double)device, 0, ""}, MOST_OFTEN,
-                "workloads whose GPU utilization is lower on the TITAN Xp");
-    ll_at_least(outcome, (struct ll_measured_value){(double)arithmetic, 0, ""}, MOST_OFTEN,
-                "workloads whose FP32 utilization is lower on the TITAN Xp");
+    ll_criterion_at_least(result, (struct ll_measured_value){(double)device, 0, ""}, MOST_OFTEN,
+                          "workloads whose GPU utilization is lower on the TITAN Xp");
+    ll_criterion_at_least(result, (struct ll_measured_value){(double)arithmetic, 0, ""}, MOST_OFTEN,
+                          "workloads whose FP32 utilization is lower on the TITAN Xp");
     for (size_t i = 0; i < count; i++)
         if (pairs[i].row == LL_TBD_SOCKEYE) {
             ll_snprintf(published, sizeof published, "%.2f", speedup(&pairs[i]));
-            ll_inform(outcome, published, "not above 1",
-                      "Sockeye: throughput on the TITAN Xp over the P4000's");
+            ll_criterion_info(result, published, "not above 1",
+                              "Sockeye: throughput on the TITAN Xp over the P4000's");
         }
-    ll_note(outcome, "Both cards under the same framework in the same host, at the largest mini-batch of the "
-                     "sweeps of T4; the faster card waits the longer for its ops to be started.");
+    ll_study_note(result,
+                  "Both cards under the same framework in the same host, at the largest mini-batch of the "
+                  "sweeps of T4; the faster card waits the longer for its ops to be started.");
 }
 
 const struct ll_study ll_study_T7 = {
@@ -506,14 +510,14 @@ static void plan_machines(struct ll_study_plan *plan)
         for (size_t i = 0; i < BATCHES; i++)
             ll_tbd_plan_batch(plan, rows[row], batches[i]);
     for (size_t s = 0; s < FOUR; s++)
-        ll_study_plan_target(plan,
-                             &(struct ll_target){.name = systems[s].target, .machine = systems[s].machine});
+        ll_study_plan_machine(
+            plan, &(struct ll_study_machine){.name = systems[s].target, .machine = systems[s].machine});
 }
 
-static const struct ll_machine *machine_of(const struct ll_evidence *evidence, size_t system)
+static const struct ll_machine *machine_of(const struct ll_runs *runs, size_t system)
 {
     size_t target = system < FOUR ? system : TWO;
-    return evidence->machines[target];
+    return runs->machines[target];
 }
 
 /* What a system does with a workload; throughput NaN when it could not be simulated. */
@@ -521,62 +525,60 @@ struct trained {
     double throughput_Hz, step_s, exposed_s;
 };
 
-static struct trained train(const struct ll_evidence *evidence, enum ll_tbd_row row, uint64_t batch,
-                            size_t system)
+static struct trained train(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch, size_t system)
 {
     struct trained trained = {NAN, NAN, NAN};
-    const struct ll_trace *trace = ll_tbd_trace(evidence, row, batch);
+    const struct ll_trace *trace = ll_tbd_trace(runs, row, batch);
     struct ll_parallel how = ll_plan_of_one();
     struct ll_remembered remembered = {0};
     how.data = systems[system].devices;
     struct ll_spread *spread =
-        trace ? ll_spread_trace(trace, &how, systems[system].devices, evidence->diags) : NULL;
-    const struct ll_parallel_result *result =
-        spread ? ll_parallel_run(spread, machine_of(evidence, system), &remembered, evidence->arena,
-                                 evidence->diags)
+        trace ? ll_spread_trace(trace, &how, systems[system].devices, runs->diags) : NULL;
+    const struct ll_parallel_result *replay =
+        spread ? ll_parallel_run(spread, machine_of(runs, system), &remembered, runs->arena, runs->diags)
                : NULL;
-    if (result) {
-        trained.step_s = result->step_s;
-        trained.throughput_Hz = (double)(batch * systems[system].devices) / result->step_s;
-        trained.exposed_s = result->exposed_s[LL_TRAFFIC_DATA];
+    if (replay) {
+        trained.step_s = replay->step_s;
+        trained.throughput_Hz = (double)(batch * systems[system].devices) / replay->step_s;
+        trained.exposed_s = replay->exposed_s[LL_TRAFFIC_DATA];
     }
     ll_remembered_release(&remembered);
     ll_spread_free(spread);
     return trained;
 }
 
-static void tabulate_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
+static void tabulate_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_study_result *result)
 {
-    static const struct ll_outcome_column columns[] = {{"workload", LL_TEXT_COLUMN},
-                                                       {"mini-batch a GPU", 0},
-                                                       {"system", LL_TEXT_COLUMN},
-                                                       {"images/s", 1},
-                                                       {"times one GPU", 2},
-                                                       {"step (ms)", 1},
-                                                       {"waiting for gradients (ms)", 1}};
-    struct ll_sheet *sheet = ll_sheet_new(
-        outcome, NULL, "Training on several Quadro P4000 with equal mini-batches each, simulated.", columns,
+    static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
+                                                     {"mini-batch a GPU", 0},
+                                                     {"system", LL_TEXT_COLUMN},
+                                                     {"images/s", 1},
+                                                     {"times one GPU", 2},
+                                                     {"step (ms)", 1},
+                                                     {"waiting for gradients (ms)", 1}};
+    struct ll_study_table *table = ll_study_table_new(
+        result, NULL, "Training on several Quadro P4000 with equal mini-batches each, simulated.", columns,
         sizeof columns / sizeof *columns);
     for (size_t row = 0; row < ROWS; row++)
         for (size_t i = 0; i < BATCHES; i++)
             for (size_t s = 0; s < SYSTEMS; s++) {
                 const struct trained *t = &all[row][i][s];
-                ll_put_text(sheet, ll_tbd[rows[row]].name);
-                ll_put_number(sheet, (double)batches[i]);
-                ll_put_text(sheet, systems[s].name);
-                ll_put_number(sheet, t->throughput_Hz);
-                ll_put_number(sheet, t->throughput_Hz / all[row][i][ONE].throughput_Hz);
-                ll_put_number(sheet, 1e3 * t->step_s);
-                ll_put_number(sheet, 1e3 * t->exposed_s);
+                ll_table_put_text(table, ll_tbd[rows[row]].name);
+                ll_table_put_number(table, (double)batches[i]);
+                ll_table_put_text(table, systems[s].name);
+                ll_table_put_number(table, t->throughput_Hz);
+                ll_table_put_number(table, t->throughput_Hz / all[row][i][ONE].throughput_Hz);
+                ll_table_put_number(table, 1e3 * t->step_s);
+                ll_table_put_number(table, 1e3 * t->exposed_s);
             }
 }
 
-static void draw_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_outcome *outcome)
+static void draw_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_study_result *result)
 {
     static const char *const groups[BATCHES] = {"8 a GPU", "16 a GPU", "32 a GPU"};
     const char *names[SYSTEMS];
     double values[BATCHES * SYSTEMS];
-    struct ll_svg svg = {ll_drawing_new(outcome, NULL, "Throughput on one to four GPUs, by mini-batch.")};
+    struct ll_svg svg = {ll_study_figure_new(result, NULL, "Throughput on one to four GPUs, by mini-batch.")};
     const struct ll_page page = {"Training on several GPUs",
                                  "Groups of five bars for each mini-batch, a panel for each workload.",
                                  ROWS,
@@ -611,32 +613,33 @@ static struct ll_measured_value gain(struct trained all[ROWS][BATCHES][SYSTEMS],
         all[row][batch][system].throughput_Hz / all[row][batch][ONE].throughput_Hz, 2, ""};
 }
 
-static void judge_machines(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_machines(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct trained all[ROWS][BATCHES][SYSTEMS];
     char found[32];
     for (size_t row = 0; row < ROWS; row++)
         for (size_t i = 0; i < BATCHES; i++)
             for (size_t s = 0; s < SYSTEMS; s++)
-                all[row][i][s] = train(evidence, rows[row], batches[i], s);
-    tabulate_machines(all, outcome);
-    draw_machines(all, outcome);
+                all[row][i][s] = train(runs, rows[row], batches[i], s);
+    tabulate_machines(all, result);
+    draw_machines(all, result);
     for (size_t i = 0; i < BATCHES; i++)
-        ll_at_most(outcome, gain(all, 0, i, ETHERNET), 1,
-                   "ResNet-50, %" PRIu64 " images a GPU: two machines on Gigabit Ethernet over one GPU alone",
-                   batches[i]);
-    ll_at_least(outcome, gain(all, 0, BATCHES - 1, FOUR), 3,
-                "ResNet-50, 32 images a GPU: four GPUs on PCI Express over one");
-    ll_at_least(outcome, gain(all, 0, BATCHES - 1, INFINIBAND), 1.7,
-                "ResNet-50, 32 images a GPU: two machines on InfiniBand over one GPU alone");
+        ll_criterion_at_most(result, gain(all, 0, i, ETHERNET), 1,
+                             "ResNet-50, %" PRIu64
+                             " images a GPU: two machines on Gigabit Ethernet over one GPU alone",
+                             batches[i]);
+    ll_criterion_at_least(result, gain(all, 0, BATCHES - 1, FOUR), 3,
+                          "ResNet-50, 32 images a GPU: four GPUs on PCI Express over one");
+    ll_criterion_at_least(result, gain(all, 0, BATCHES - 1, INFINIBAND), 1.7,
+                          "ResNet-50, 32 images a GPU: two machines on InfiniBand over one GPU alone");
     for (size_t s = ETHERNET; s < SYSTEMS; s++) {
         ll_snprintf(found, sizeof found, "%.2f", gain(all, 1, BATCHES - 1, s).value);
-        ll_inform(outcome, found, s == ETHERNET ? "degrades" : "scales well",
-                  "Inception-v3, 32 images a GPU: %s over one GPU", systems[s].name);
+        ll_criterion_info(result, found, s == ETHERNET ? "degrades" : "scales well",
+                          "Inception-v3, 32 images a GPU: %s over one GPU", systems[s].name);
     }
-    ll_note(outcome,
-            "Replicas exchange gradients by a ring in buckets of 25 MiB while the backward pass goes on; "
-            "the paper's frameworks went through servers of parameters, which send as much between two.");
+    ll_study_note(
+        result, "Replicas exchange gradients by a ring in buckets of 25 MiB while the backward pass goes on; "
+                "the paper's frameworks went through servers of parameters, which send as much between two.");
 }
 
 const struct ll_study ll_study_T9 = {
@@ -677,7 +680,7 @@ static struct extreme find(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric
 /* All of the first are below all of the second, at the largest batches. */
 static void judge_below(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
                         bool (*low)(enum ll_tbd_row row), bool (*high)(enum ll_tbd_row row),
-                        const char *claim, struct ll_outcome *outcome)
+                        const char *claim, struct ll_study_result *result)
 {
     struct extreme most = find(sweeps, metric, low, true), least = find(sweeps, metric, high, false);
     char measured[128];
@@ -685,7 +688,7 @@ static void judge_below(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric me
         return;
     ll_snprintf(measured, sizeof measured, "%s %.1f %%, %s %.1f %%", most.name, most.value, least.name,
                 least.value);
-    ll_holds(outcome, most.value < least.value, measured, "the first less", "%s", claim);
+    ll_criterion_holds(result, most.value < least.value, measured, "the first less", "%s", claim);
 }
 
 static bool is_translator(enum ll_tbd_row row)
@@ -709,56 +712,56 @@ static bool is_not_recurrent(enum ll_tbd_row row)
 }
 
 static void inform_detector(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
-                            const char *published, struct ll_outcome *outcome)
+                            const char *published, struct ll_study_result *result)
 {
     const struct ll_tbd_sweep *sweep = &sweeps[LL_TBD_FASTER_RCNN];
     char measured[32];
     if (sweep->count == 0)
         return;
     ll_snprintf(measured, sizeof measured, "%.1f %%", ll_tbd_value(ll_tbd_last(sweep), metric));
-    ll_inform(outcome, measured, published, "Faster R-CNN, one image");
+    ll_criterion_info(result, measured, published, "Faster R-CNN, one image");
 }
 
-static void judge_device(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_device(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
-    ll_tbd_replay_all(evidence, sweeps);
-    ll_tbd_tabulate(sweeps, outcome);
-    ll_tbd_draw(sweeps, LL_TBD_DEVICE, outcome);
-    ll_tbd_judge_rising(sweeps, LL_TBD_DEVICE, outcome);
+    ll_tbd_replay_all(runs, sweeps);
+    ll_tbd_tabulate(sweeps, result);
+    ll_tbd_draw(sweeps, LL_TBD_DEVICE, result);
+    ll_tbd_judge_rising(sweeps, LL_TBD_DEVICE, result);
     judge_below(sweeps, LL_TBD_DEVICE, is_translator, is_no_translator,
                 "the translators with LSTM layers keep the GPU busy least, at the largest mini-batches",
-                outcome);
+                result);
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (sweeps[row].count && ll_tbd[row].style == LL_TBD_CONVOLUTIONAL)
-            ll_at_least(
-                outcome,
+            ll_criterion_at_least(
+                result,
                 (struct ll_measured_value){ll_tbd_value(ll_tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
                 busy, "%s: GPU utilization at the largest mini-batch", ll_tbd[row].name);
-    ll_note(
-        outcome,
+    ll_study_note(
+        result,
         "Networks are unrolled here, so that nothing waits for the host to decide whether a loop goes on, "
         "as TensorFlow's loops do: NMT comes to 100 %% where the paper has less than 95.");
-    inform_detector(sweeps, LL_TBD_DEVICE, "89.4 % (TensorFlow), 90.3 % (MXNet)", outcome);
-    ll_tbd_note(sweeps, outcome);
+    inform_detector(sweeps, LL_TBD_DEVICE, "89.4 % (TensorFlow), 90.3 % (MXNet)", result);
+    ll_tbd_note(sweeps, result);
 }
 
-static void judge_arithmetic(const struct ll_evidence *evidence, struct ll_outcome *outcome)
+static void judge_arithmetic(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
-    ll_tbd_replay_all(evidence, sweeps);
-    ll_tbd_tabulate(sweeps, outcome);
-    ll_tbd_draw(sweeps, LL_TBD_FP32, outcome);
-    ll_tbd_judge_rising(sweeps, LL_TBD_FP32, outcome);
+    ll_tbd_replay_all(runs, sweeps);
+    ll_tbd_tabulate(sweeps, result);
+    ll_tbd_draw(sweeps, LL_TBD_FP32, result);
+    ll_tbd_judge_rising(sweeps, LL_TBD_FP32, result);
     judge_below(sweeps, LL_TBD_FP32, is_recurrent, is_not_recurrent,
                 "recurrent networks use less of the arithmetic than all others, at the largest mini-batches",
-                outcome);
-    ll_note(
-        outcome,
+                result);
+    ll_study_note(
+        result,
         "A3C, which has convolutions of 16 and 32 filters over four channels, fills no tile of a product: "
         "it uses less of the arithmetic than the translators.");
-    inform_detector(sweeps, LL_TBD_FP32, "58.9 % (TensorFlow), 70.9 % (MXNet)", outcome);
-    ll_tbd_note(sweeps, outcome);
+    inform_detector(sweeps, LL_TBD_FP32, "58.9 % (TensorFlow), 70.9 % (MXNet)", result);
+    ll_tbd_note(sweeps, result);
 }
 
 const struct ll_study ll_study_T5 = {

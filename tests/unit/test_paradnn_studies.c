@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts of ParaDnn's studies on surveys that are made up: what must fail does. */
+/* Verdicts of ParaDnn's studies on experiments that are made up: what must fail does. */
 #include "check.h"
 
 #include "sim/study/paradnn.h"
@@ -7,64 +7,64 @@
 #include <math.h>
 #include <string.h>
 
-/* What of a survey's points the study is to believe. */
-typedef void make_point(const struct ll_survey_result *survey, uint64_t i);
+/* What of an experiment's points the study is to believe. */
+typedef void make_point(const struct ll_experiment_result *experiment, uint64_t i);
 
-static struct ll_survey_result *made_up(const struct ll_survey *asked, make_point *make)
+static struct ll_experiment_result *made_up(const struct ll_experiment *asked, make_point *make)
 {
-    struct ll_survey_result *survey = calloc(1, sizeof *survey);
-    assert_non_null(survey);
-    survey->survey = *asked;
-    survey->count = ll_family_size(asked->family);
-    survey->at = calloc(survey->count * asked->platform_count, sizeof *survey->at);
-    assert_non_null(survey->at);
-    for (uint64_t i = 0; i < survey->count; i++)
-        make(survey, i);
-    return survey;
+    struct ll_experiment_result *experiment = calloc(1, sizeof *experiment);
+    assert_non_null(experiment);
+    experiment->experiment = *asked;
+    experiment->count = ll_family_size(asked->family);
+    experiment->at = calloc(experiment->count * asked->platform_count, sizeof *experiment->at);
+    assert_non_null(experiment->at);
+    for (uint64_t i = 0; i < experiment->count; i++)
+        make(experiment, i);
+    return experiment;
 }
 
-static uint64_t value_of(const struct ll_survey_result *survey, uint64_t i, const char *key)
+static uint64_t value_of(const struct ll_experiment_result *experiment, uint64_t i, const char *key)
 {
-    return ll_surveyed_value(survey, i, ll_family_axis(survey->survey.family, key));
+    return ll_experiment_value(experiment, i, ll_family_axis(experiment->experiment.family, key));
 }
 
-/* The study judged on such surveys, traces and machines apart. Single networks are not made up. */
-static void judge(const char *id, make_point *make, struct ll_outcome *outcome)
+/* The study judged on such experiments, traces and machines apart. Single networks are not made up. */
+static void judge(const char *id, make_point *make, struct ll_study_result *result)
 {
     enum { MOST = 8 };
     const struct ll_study *study = ll_study_find(id);
     struct ll_study_plan plan = {.failed = false};
     const struct ll_trace *traces[MOST] = {NULL};
     const struct ll_machine *machines[MOST] = {NULL};
-    struct ll_survey_result *surveys[MOST] = {NULL};
+    struct ll_experiment_result *experiments[MOST] = {NULL};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     study->plan(&plan);
-    assert_true(plan.recording_count <= MOST && plan.survey_count <= MOST);
-    for (uint64_t i = 0; i < plan.survey_count; i++)
-        if (ll_family_size(plan.surveys[i].family) > 1)
-            surveys[i] = made_up(&plan.surveys[i], make);
-    const struct ll_evidence evidence = {.plan = &plan,
-                                         .traces = traces,
-                                         .machines = machines,
-                                         .surveys = (const struct ll_survey_result *const *)surveys,
-                                         .arena = &arena,
-                                         .diags = &diags};
-    assert_true(ll_study_judge(study, &evidence, outcome));
-    for (uint64_t i = 0; i < plan.survey_count; i++) {
-        free(surveys[i] ? surveys[i]->at : NULL);
-        free(surveys[i]);
+    assert_true(plan.recording_count <= MOST && plan.experiment_count <= MOST);
+    for (uint64_t i = 0; i < plan.experiment_count; i++)
+        if (ll_family_size(plan.experiments[i].family) > 1)
+            experiments[i] = made_up(&plan.experiments[i], make);
+    const struct ll_runs runs = {.plan = &plan,
+                                 .traces = traces,
+                                 .machines = machines,
+                                 .experiments = (const struct ll_experiment_result *const *)experiments,
+                                 .arena = &arena,
+                                 .diags = &diags};
+    assert_true(ll_study_judge(study, &runs, result));
+    for (uint64_t i = 0; i < plan.experiment_count; i++) {
+        free(experiments[i] ? experiments[i]->at : NULL);
+        free(experiments[i]);
     }
     ll_study_plan_release(&plan);
     ll_arena_release(&arena);
     ll_diags_release(&diags);
 }
 
-static const struct ll_criterion *criterion(const struct ll_outcome *outcome, const char *part)
+static const struct ll_criterion *criterion(const struct ll_study_result *result, const char *part)
 {
-    for (uint64_t i = 0; i < outcome->criterion_count; i++)
-        if (strstr(outcome->criteria[i].claim, part))
-            return &outcome->criteria[i];
+    for (uint64_t i = 0; i < result->criterion_count; i++)
+        if (strstr(result->criteria[i].claim, part))
+            return &result->criteria[i];
     fail_msg("no criterion says \"%s\"", part);
     return NULL;
 }
@@ -73,13 +73,14 @@ static const struct ll_criterion *criterion(const struct ll_outcome *outcome, co
 
 static uint64_t least_nodes, least_batch, unknown_nodes;
 
-static void compute_from(const struct ll_survey_result *survey, uint64_t i)
+static void compute_from(const struct ll_experiment_result *experiment, uint64_t i)
 {
-    struct ll_surveyed *at = &survey->at[i * survey->survey.platform_count + LL_PARADNN_TPU2];
-    bool dense = strcmp(survey->survey.family->name, "fc") == 0;
-    uint64_t nodes = dense ? value_of(survey, i, "nodes") : 0;
-    bool computes = dense && nodes >= least_nodes && value_of(survey, i, "batch") >= least_batch;
-    *at = (struct ll_surveyed){
+    struct ll_experiment_point *at =
+        &experiment->at[i * experiment->experiment.platform_count + LL_PARADNN_TPU2];
+    bool dense = strcmp(experiment->experiment.family->name, "fc") == 0;
+    uint64_t nodes = dense ? value_of(experiment, i, "nodes") : 0;
+    bool computes = dense && nodes >= least_nodes && value_of(experiment, i, "batch") >= least_batch;
+    *at = (struct ll_experiment_point){
         .simulated = !dense || nodes != unknown_nodes, .step_s = 1, .flops = computes ? 100 : 10, .bytes = 1};
 }
 
@@ -103,15 +104,15 @@ static void a_region_is_judged_by_what_both_have_of_it(void **state)
                 {2048, 8192, 4096, 100 * 4 / 6., LL_PASS}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ll_outcome outcome = {.failed = false};
+        struct ll_study_result result = {.failed = false};
         least_nodes = rows[i].nodes;
         least_batch = rows[i].batch;
         unknown_nodes = rows[i].unknown;
-        judge("P3", compute_from, &outcome);
-        const struct ll_criterion *region = criterion(&outcome, "of those that are either");
+        judge("P3", compute_from, &result);
+        const struct ll_criterion *region = criterion(&result, "of those that are either");
         assert_near(region->value, rows[i].share, 1e-9);
         assert_int_equal(region->verdict, rows[i].verdict);
-        ll_outcome_release(&outcome);
+        ll_study_result_release(&result);
     }
 }
 
@@ -119,11 +120,12 @@ static void a_region_is_judged_by_what_both_have_of_it(void **state)
 
 static double ratio, narrow_ratio;
 
-static void slow_down(const struct ll_survey_result *survey, uint64_t i)
+static void slow_down(const struct ll_experiment_result *experiment, uint64_t i)
 {
-    struct ll_surveyed *at = &survey->at[i * survey->survey.platform_count];
-    bool narrow = strcmp(survey->survey.family->name, "fc") == 0 && value_of(survey, i, "nodes") < 256;
-    const struct ll_surveyed one = {
+    struct ll_experiment_point *at = &experiment->at[i * experiment->experiment.platform_count];
+    bool narrow =
+        strcmp(experiment->experiment.family->name, "fc") == 0 && value_of(experiment, i, "nodes") < 256;
+    const struct ll_experiment_point one = {
         .simulated = true, .fits = true, .device_s = 1, .flops = 1, .peak_flops = 1};
     at[LL_PARADNN_TPU2_CORE] = at[LL_PARADNN_TPU2] = one;
     at[LL_PARADNN_TPU2].peak_flops = 8;
@@ -133,30 +135,30 @@ static void slow_down(const struct ll_survey_result *survey, uint64_t i)
 /* With half of the time on eight cores, f = (8 / 2 - 1) / 7. */
 static void a_share_that_is_not_parallel_is_one(void **state)
 {
-    struct ll_outcome outcome = {.failed = false};
+    struct ll_study_result result = {.failed = false};
     (void)state;
     ratio = 0.5;
     narrow_ratio = 2.5;
-    judge("P4", slow_down, &outcome);
-    assert_near(criterion(&outcome, "fully connected: the largest share")->value, 300 / 7., 1e-9);
-    assert_int_equal(criterion(&outcome, "fully connected: points of")->verdict, LL_PASS);
-    assert_true(outcome.note_count == 1 && strstr(outcome.notes[0], "the worst taking 2.5 times as long"));
-    ll_outcome_release(&outcome);
+    judge("P4", slow_down, &result);
+    assert_near(criterion(&result, "fully connected: the largest share")->value, 300 / 7., 1e-9);
+    assert_int_equal(criterion(&result, "fully connected: points of")->verdict, LL_PASS);
+    assert_true(result.note_count == 1 && strstr(result.notes[0], "the worst taking 2.5 times as long"));
+    ll_study_result_release(&result);
 }
 
 static void cores_that_slow_each_other_down_have_none(void **state)
 {
-    struct ll_outcome outcome = {.failed = false};
+    struct ll_study_result result = {.failed = false};
     (void)state;
     ratio = 1.25;
     narrow_ratio = 1;
-    judge("P4", slow_down, &outcome);
-    assert_true(criterion(&outcome, "fully connected: the largest share")->value <= 0);
-    assert_int_equal(criterion(&outcome, "fully connected: the largest share")->verdict, LL_FAIL);
-    assert_true(criterion(&outcome, "fully connected: points of")->value > 0);
-    assert_int_equal(criterion(&outcome, "fully connected: points of")->verdict, LL_FAIL);
-    assert_true(outcome.note_count == 1 && strstr(outcome.notes[0], " 0 are slower"));
-    ll_outcome_release(&outcome);
+    judge("P4", slow_down, &result);
+    assert_true(criterion(&result, "fully connected: the largest share")->value <= 0);
+    assert_int_equal(criterion(&result, "fully connected: the largest share")->verdict, LL_FAIL);
+    assert_true(criterion(&result, "fully connected: points of")->value > 0);
+    assert_int_equal(criterion(&result, "fully connected: points of")->verdict, LL_FAIL);
+    assert_true(result.note_count == 1 && strstr(result.notes[0], " 0 are slower"));
+    ll_study_result_release(&result);
 }
 
 int main(void)

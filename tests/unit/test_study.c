@@ -14,7 +14,7 @@ struct answer {
     struct ll_machine **machines;
     struct ll_arena arena;
     struct ll_diags diags;
-    struct ll_evidence evidence;
+    struct ll_runs runs;
 };
 
 static struct answer *answer_with(const struct ll_study *study, const struct ll_trace *trace)
@@ -28,7 +28,7 @@ static struct answer *answer_with(const struct ll_study *study, const struct ll_
     for (uint64_t i = 0; i < plan->recording_count; i++)
         answer->traces[i] = trace;
     for (uint64_t i = 0; i < plan->target_count; i++) {
-        const struct ll_target *target = &plan->targets[i];
+        const struct ll_study_machine *target = &plan->targets[i];
         size_t count = 0;
         while (count < LL_MOST_STUDY_OVERRIDES && target->overrides[count].path)
             count++;
@@ -36,15 +36,15 @@ static struct answer *answer_with(const struct ll_study *study, const struct ll_
             ll_machine_read(target->machine, folders, target->overrides, count, &answer->diags);
         assert_non_null(answer->machines[i]);
     }
-    answer->evidence = (struct ll_evidence){plan,
-                                            answer->traces,
-                                            (const struct ll_machine *const *)answer->machines,
-                                            NULL,
-                                            0,
-                                            NULL,
-                                            &answer->arena,
-                                            &answer->diags,
-                                            NULL};
+    answer->runs = (struct ll_runs){plan,
+                                    answer->traces,
+                                    (const struct ll_machine *const *)answer->machines,
+                                    NULL,
+                                    0,
+                                    NULL,
+                                    &answer->arena,
+                                    &answer->diags,
+                                    NULL};
     return answer;
 }
 
@@ -72,19 +72,19 @@ static struct ll_trace *sample_trace(void)
 
 static void add_all(const struct ll_study *study, const struct answer *answer, struct ll_str *out)
 {
-    struct ll_outcome outcome = {.failed = false};
+    struct ll_study_result result = {.failed = false};
     struct ll_json json = {.out = out};
-    assert_true(ll_study_judge(study, &answer->evidence, &outcome));
-    ll_present_text(study, &answer->plan, &outcome, 100, out);
-    ll_present_html(study, &answer->plan, &outcome, out);
-    ll_present_json(study, &answer->plan, &outcome, &json);
-    for (size_t i = 0; i < outcome.drawing_count; i++)
-        ll_str_add(out, outcome.drawings[i].svg.text);
-    for (size_t i = 0; i < outcome.sheet_count; i++) {
-        assert_int_equal(outcome.sheets[i].cell_count % outcome.sheets[i].column_count, 0);
-        ll_present_csv(&outcome.sheets[i], out);
+    assert_true(ll_study_judge(study, &answer->runs, &result));
+    ll_present_text(study, &answer->plan, &result, 100, out);
+    ll_present_html(study, &answer->plan, &result, out);
+    ll_present_json(study, &answer->plan, &result, &json);
+    for (size_t i = 0; i < result.figure_count; i++)
+        ll_str_add(out, result.figures[i].svg.text);
+    for (size_t i = 0; i < result.table_count; i++) {
+        assert_int_equal(result.tables[i].cell_count % result.tables[i].column_count, 0);
+        ll_present_csv(&result.tables[i], out);
     }
-    ll_outcome_release(&outcome);
+    ll_study_result_release(&result);
 }
 
 static void every_study_is_found_by_its_own_name(void **state)
@@ -121,14 +121,14 @@ static void a_missing_workload_fails_each_study_that_wants_it(void **state)
     (void)state;
     for (size_t s = 0; s < ll_study_count(); s++) {
         struct answer *answer = answer_with(ll_study_at(s), NULL);
-        struct ll_outcome outcome = {.failed = false};
-        assert_true(ll_study_judge(ll_study_at(s), &answer->evidence, &outcome));
+        struct ll_study_result result = {.failed = false};
+        assert_true(ll_study_judge(ll_study_at(s), &answer->runs, &result));
         size_t missing = 0;
-        for (uint64_t i = 0; i < outcome.criterion_count; i++)
-            missing += outcome.criteria[i].verdict == LL_FAIL &&
-                       strstr(outcome.criteria[i].claim, "can be recorded");
+        for (uint64_t i = 0; i < result.criterion_count; i++)
+            missing +=
+                result.criteria[i].verdict == LL_FAIL && strstr(result.criteria[i].claim, "can be recorded");
         assert_true(missing > 0 || answer->plan.recording_count == 0); /* tables of machines want none */
-        ll_outcome_release(&outcome);
+        ll_study_result_release(&result);
         forget(answer);
     }
 }
@@ -153,7 +153,7 @@ static void the_same_evidence_gives_the_same_bytes(void **state)
 }
 
 /* Judged with losses that rise with the steps of this workload and fall with those of all others. */
-static void judge_rising(const char *workload, const struct ll_trace *trace, struct ll_outcome *outcome)
+static void judge_rising(const char *workload, const struct ll_trace *trace, struct ll_study_result *result)
 {
     enum { STEPS = 200 };
     const struct ll_study *study = ll_study_find("T2");
@@ -166,8 +166,8 @@ static void judge_rising(const char *workload, const struct ll_trace *trace, str
         bool rises = strcmp(answer->plan.recordings[i].row, workload) == 0;
         losses[i] = (struct ll_losses){rises ? rising : falling, STEPS};
     }
-    answer->evidence.losses = losses;
-    assert_true(ll_study_judge(study, &answer->evidence, outcome));
+    answer->runs.losses = losses;
+    assert_true(ll_study_judge(study, &answer->runs, result));
     forget(answer);
 }
 
@@ -182,28 +182,28 @@ static void a_loss_that_rises_fails_where_it_is_a_measure(void **state)
     struct ll_trace *trace = sample_trace();
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ll_outcome outcome = {.failed = false};
-        judge_rising(rows[i].workload, trace, &outcome);
-        assert_int_equal(ll_count_verdicts(&outcome, LL_FAIL), rows[i].failed);
-        assert_int_equal(ll_count_verdicts(&outcome, LL_PASS), 7 - rows[i].failed);
-        assert_int_equal(ll_count_verdicts(&outcome, LL_INFO), 2 + 1);
-        ll_outcome_release(&outcome);
+        struct ll_study_result result = {.failed = false};
+        judge_rising(rows[i].workload, trace, &result);
+        assert_int_equal(ll_count_verdicts(&result, LL_FAIL), rows[i].failed);
+        assert_int_equal(ll_count_verdicts(&result, LL_PASS), 7 - rows[i].failed);
+        assert_int_equal(ll_count_verdicts(&result, LL_INFO), 2 + 1);
+        ll_study_result_release(&result);
     }
     ll_trace_free(trace);
 }
 
-/* Of all points, whichever of them a survey takes; the largest networks by closed form on paper. */
+/* Of all points, whichever of them an experiment takes; the largest networks by closed form on paper. */
 static void ranges_of_parameters_are_those_of_whole_families(void **state)
 {
     static const double most[] = {8597603304, 98681116, 61094556, 21993812, 85208912, 64137212};
     struct answer *answer = answer_with(ll_study_find("P1"), NULL);
-    struct ll_outcome outcome = {.failed = false};
+    struct ll_study_result result = {.failed = false};
     (void)state;
-    assert_true(ll_study_judge(ll_study_find("P1"), &answer->evidence, &outcome));
-    const struct ll_sheet *sheet = &outcome.sheets[0];
+    assert_true(ll_study_judge(ll_study_find("P1"), &answer->runs, &result));
+    const struct ll_study_table *table = &result.tables[0];
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
-        assert_true(sheet->cells[i * sheet->column_count + 3].number == most[i]);
-    ll_outcome_release(&outcome);
+        assert_true(table->cells[i * table->column_count + 3].number == most[i]);
+    ll_study_result_release(&result);
     forget(answer);
 }
 

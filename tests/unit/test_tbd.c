@@ -44,11 +44,11 @@ static void what_falls_does_not_rise(void **state)
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT] = {{.count = 0}};
     sweeps[LL_TBD_NMT] = sweep;
     for (int metric = LL_TBD_THROUGHPUT; metric <= LL_TBD_FP32; metric++) {
-        struct ll_outcome outcome = {.failed = false};
-        ll_tbd_judge_rising(sweeps, (enum ll_tbd_metric)metric, &outcome);
-        assert_int_equal(outcome.criterion_count, 1);
-        assert_int_equal(outcome.criteria[0].verdict, expected[metric]);
-        ll_outcome_release(&outcome);
+        struct ll_study_result result = {.failed = false};
+        ll_tbd_judge_rising(sweeps, (enum ll_tbd_metric)metric, &result);
+        assert_int_equal(result.criterion_count, 1);
+        assert_int_equal(result.criteria[0].verdict, expected[metric]);
+        ll_study_result_release(&result);
     }
 }
 
@@ -62,21 +62,21 @@ static void the_machine_files_are_those_of_the_table(void **state)
     struct ll_machine *machines[8];
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
-    struct ll_outcome outcome = {.failed = false};
+    struct ll_study_result result = {.failed = false};
     study->plan(&plan);
     assert_int_equal(plan.recording_count, 0);
     for (uint64_t i = 0; i < plan.target_count; i++)
         machines[i] = ll_machine_read(plan.targets[i].machine, folders, NULL, 0, &diags);
-    const struct ll_evidence evidence = {.plan = &plan,
-                                         .machines = (const struct ll_machine *const *)machines,
-                                         .arena = &arena,
-                                         .diags = &diags};
-    assert_true(ll_study_judge(study, &evidence, &outcome));
-    assert_int_equal(ll_count_verdicts(&outcome, LL_FAIL), 0);
-    assert_int_equal(ll_count_verdicts(&outcome, LL_PASS), 21);
+    const struct ll_runs runs = {.plan = &plan,
+                                 .machines = (const struct ll_machine *const *)machines,
+                                 .arena = &arena,
+                                 .diags = &diags};
+    assert_true(ll_study_judge(study, &runs, &result));
+    assert_int_equal(ll_count_verdicts(&result, LL_FAIL), 0);
+    assert_int_equal(ll_count_verdicts(&result, LL_PASS), 21);
     for (uint64_t i = 0; i < plan.target_count; i++)
         ll_machine_free(machines[i]);
-    ll_outcome_release(&outcome);
+    ll_study_result_release(&result);
     ll_study_plan_release(&plan);
     ll_arena_release(&arena);
     ll_diags_release(&diags);

@@ -63,18 +63,18 @@ static void rows_that_were_brought_are_told_apart(void **state)
         {.hardware = "Google TPUv2-8 (4 chips)", .dims = "model=resnet50;batch=64", .time_s = 1},
     };
     struct ll_arena arena = {0};
-    struct ll_evidence evidence = {.measured = rows, .measured_count = 3, .arena = &arena};
+    struct ll_runs runs = {.measured = rows, .measured_count = 3, .arena = &arena};
     size_t count;
-    const struct ll_paradnn_measured *gpu = ll_paradnn_rows(&evidence, LL_PARADNN_V100, &count);
+    const struct ll_paradnn_measured *gpu = ll_paradnn_rows(&runs, LL_PARADNN_V100, &count);
     assert_int_equal(count, 1);
     assert_true(gpu[0].layers == 4 && gpu[0].output == 1000 && gpu[0].time_s == 0.25);
-    const struct ll_paradnn_measured *tpu = ll_paradnn_rows(&evidence, LL_PARADNN_TPU2, &count);
+    const struct ll_paradnn_measured *tpu = ll_paradnn_rows(&runs, LL_PARADNN_TPU2, &count);
     assert_int_equal(count, 1);
     assert_true(tpu[0].nodes == 64 && tpu[0].input == 8000 && tpu[0].batch == 128);
-    evidence.measured_count = 0;
-    ll_paradnn_rows(&evidence, LL_PARADNN_TPU2, &count);
+    runs.measured_count = 0;
+    ll_paradnn_rows(&runs, LL_PARADNN_TPU2, &count);
     assert_int_equal(count, 862);
-    ll_paradnn_rows(&evidence, LL_PARADNN_V100, &count);
+    ll_paradnn_rows(&runs, LL_PARADNN_V100, &count);
     assert_int_equal(count, 0);
     ll_arena_release(&arena);
 }
@@ -86,21 +86,21 @@ static void weights_and_cells_are_those_made_on_paper(void **state)
     (void)state;
     static const struct ll_family family = {
         .name = "toy", .model = "toy", .axes = {{"a", {1, 2}}, {"batch", {1, 2}}}};
-    struct ll_surveyed at[4];
+    struct ll_experiment_point at[4];
     struct ll_arena arena = {0};
     for (size_t i = 0; i < 4; i++)
-        at[i] = (struct ll_surveyed){.simulated = true};
-    const struct ll_survey_result survey = {{&family, NULL, 1}, 4, at};
+        at[i] = (struct ll_experiment_point){.simulated = true};
+    const struct ll_experiment_result experiment = {{&family, NULL, 1}, 4, at};
     double numbers[4];
     for (uint64_t i = 0; i < 4; i++)
-        numbers[i] =
-            3 * (double)ll_surveyed_value(&survey, i, 0) - 2 * (double)ll_surveyed_value(&survey, i, 1);
-    struct ll_paradnn_weights weights = ll_paradnn_weigh(&survey, numbers, &arena);
+        numbers[i] = 3 * (double)ll_experiment_value(&experiment, i, 0) -
+                     2 * (double)ll_experiment_value(&experiment, i, 1);
+    struct ll_paradnn_weights weights = ll_paradnn_weigh(&experiment, numbers, &arena);
     assert_near(weights.of[0], 3 / sqrt(13), 1e-12);
     assert_near(weights.of[1], -2 / sqrt(13), 1e-12);
     assert_near(weights.r2, 1, 1e-12);
     numbers[3] = NAN;
-    const double *cells = ll_paradnn_cells(&survey, numbers, 0, 1, &arena);
+    const double *cells = ll_paradnn_cells(&experiment, numbers, 0, 1, &arena);
     assert_true(cells[0] == 1 && cells[1] == -1 && cells[2] == 4 && isnan(cells[3]));
     ll_arena_release(&arena);
 }
