@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data (models/data) as the input ops of a network.
+/* The input pipeline: data (models/data) as the input ops of a network.
  *
  * Each function adds one host_input op in the input phase, whatever phase the network is in, under the scope
  * of the input's name, and returns what it loads; memory that runs out is the network's trouble. Arguments

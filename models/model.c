@@ -30,6 +30,36 @@ static const struct ll_model *const models[] = {
 #undef LL_MODEL
 };
 
+/* Common names of models that keep the name of the suite they are from. */
+static const char *const aliases[][2] = {
+    {"resnet34", "residual"}, {"vae", "autoenc"},     {"dqn", "deepq"},   {"vgg19", "vgg"},
+    {"memn2n", "memnet"},     {"resnet50", "resnet"}, {"mixtral", "moe"},
+};
+
+/* Names of version 0.1, read until 0.3: what they are called now. */
+static const char *const renamed_models[][2] = {{"mixture", "moe"}};
+static const char *const renamed_params[][2] = {
+    {"inner", "ffn_hidden"},
+    {"filter", "ffn_hidden"},
+    {"key_heads", "kv_heads"},
+    {"choices", "top_k"},
+    {"words", "tokens"},
+    {"letters", "task_vocabulary"},
+    {"vocab", "vocabulary"},
+    {"source_words", "source_vocabulary"},
+    {"target_words", "target_vocabulary"},
+};
+
+/* What the name stands for in a table of pairs, NULL when it is not there. */
+static const char *look_up(const char *const (*pairs)[2], size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(pairs[i][0], name) == 0)
+            return pairs[i][1];
+    return NULL;
+}
+#define LOOK_UP(pairs, name) look_up(pairs, sizeof(pairs) / sizeof *(pairs), name)
+
 size_t ll_model_count(void)
 {
     return sizeof models / sizeof *models;
@@ -40,8 +70,15 @@ const struct ll_model *ll_model_at(size_t i)
     return models[i];
 }
 
+const char *ll_model_renamed(const char *name)
+{
+    return LOOK_UP(renamed_models, name);
+}
+
 const struct ll_model *ll_model_find(const char *name)
 {
+    const char *now = ll_model_renamed(name), *common = LOOK_UP(aliases, name);
+    name = now ? now : common ? common : name;
     for (size_t i = 0; i < ll_model_count(); i++)
         if (strcmp(models[i]->name, name) == 0)
             return models[i];
@@ -110,10 +147,21 @@ static bool read_word(const struct ll_setting *setting, const char *const *words
     return words[i] != NULL;
 }
 
+/* The parameter that a setting is about: by its name, or by its name of before, with a remark. */
+static size_t param_of(const struct ll_model *model, const char *key, struct ll_diags *diags)
+{
+    size_t i = find_param(model, key);
+    const char *now = i == model->param_count ? LOOK_UP(renamed_params, key) : NULL;
+    size_t renamed = now ? find_param(model, now) : i;
+    if (renamed < model->param_count && renamed != i)
+        ll_remark(diags, (struct ll_place){0}, "-p %s=: the parameter is called `%s` now", key, now);
+    return renamed;
+}
+
 static bool read_setting(const struct ll_model *model, const struct ll_setting *setting, int64_t *values,
                          struct ll_diags *diags)
 {
-    size_t i = find_param(model, setting->key);
+    size_t i = param_of(model, setting->key, diags);
     if (i == model->param_count)
         return unknown_key(model, setting->key, diags);
     if (model->words && model->words[i])

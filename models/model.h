@@ -43,10 +43,10 @@ struct ll_setting {
 
 /* How a model is trained when nothing else is asked for: settings small enough to learn the generated data
  * within minutes. */
-enum { LL_MOST_LESSON_SETTINGS = 12 };
-struct ll_lesson {
+enum { LL_MOST_RECIPE_SETTINGS = 12 };
+struct ll_training_recipe {
     uint64_t steps, batch;
-    struct ll_setting settings[LL_MOST_LESSON_SETTINGS]; /* ended by one without key */
+    struct ll_setting settings[LL_MOST_RECIPE_SETTINGS]; /* ended by one without key */
 };
 
 /* How well a network does on what it was not trained on. */
@@ -88,7 +88,7 @@ struct ll_model {
     /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
      * otherwise. */
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
-    struct ll_lesson lesson; /* of no steps: there is nothing to learn, and evaluate is NULL */
+    struct ll_training_recipe recipe; /* of no steps: there is nothing to learn, and evaluate is NULL */
     bool shows; /* evaluate writes samples of what the network does, where the scores have a folder */
     /* Runs programs that build added for this, with the context of the network's driver. False after
      * complaints. Called before the first step of a training and after the last. */
@@ -99,8 +99,11 @@ struct ll_model {
 size_t ll_model_count(void);
 const struct ll_model *ll_model_at(size_t i);
 
-/* NULL when there is none of that name. */
+/* By its name, a common name of it (`resnet34`), or a name of an earlier version; NULL when there is none. */
 const struct ll_model *ll_model_find(const char *name);
+
+/* What a model that had this name in an earlier version is called now; NULL when it is no such name. */
+const char *ll_model_renamed(const char *name);
 
 /* The name of the model that was probably meant; NULL when none is near. */
 const char *ll_model_nearest(const char *name);

@@ -880,8 +880,8 @@ static uint64_t best_of(const float *logits, uint64_t count)
     return best;
 }
 
-uint64_t ll_decode_greedily(const float *logits, uint64_t frames, uint64_t stride, uint64_t classes,
-                            int32_t *labels)
+uint64_t ll_ctc_greedy_decode(const float *logits, uint64_t frames, uint64_t stride, uint64_t classes,
+                              int32_t *labels)
 {
     uint64_t count = 0, blank = classes - 1, before = blank;
     for (uint64_t t = 0; t < frames; t++) {

@@ -197,8 +197,8 @@ void ll_speech_features(const struct ll_speech *speech, enum ll_data_part part, 
 /* The class of the largest logit of each frame, repeated ones merged, blanks (the last class) dropped: best
  * path decoding (Graves et al., 2006, section 3.2). Frames are `stride` floats apart, logits of `classes`
  * classes with the blank; labels has room for one a frame. Returns how many there are. */
-uint64_t ll_decode_greedily(const float *logits, uint64_t frames, uint64_t stride, uint64_t classes,
-                            int32_t *labels);
+uint64_t ll_ctc_greedy_decode(const float *logits, uint64_t frames, uint64_t stride, uint64_t classes,
+                              int32_t *labels);
 
 /* How many labels must be inserted, deleted or replaced to make one list of the other (Levenshtein, 1966),
  * by the recurrence of Wagner and Fischer (1974). `row` is scratch memory of b_count + 1 numbers. */

@@ -286,7 +286,7 @@ const struct ll_model ll_model_autoenc = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 1500, .batch = 128, .settings = {{"hidden", "40"}}},
+    .recipe = {.steps = 1500, .batch = 128, .settings = {{"hidden", "40"}}},
     .shows = true,
     .evaluate = evaluate,
 };

@@ -98,7 +98,7 @@ const struct ll_model ll_model_alexnet = {
     .params = alexnet_params,
     .param_count = sizeof alexnet_params / sizeof *alexnet_params,
     .build = build_alexnet,
-    .lesson = {.steps = 150,
+    .recipe = {.steps = 150,
                .batch = 16,
                .settings = {{"image", "67"}, {"classes", "7"}, {"channels", "4"}, {"hidden", "24"}}},
     .evaluate = ll_classifier_evaluate,
@@ -223,7 +223,7 @@ const struct ll_model ll_model_vgg = {
     .params = vgg_params,
     .param_count = sizeof vgg_params / sizeof *vgg_params,
     .build = build_vgg,
-    .lesson = {.steps = 300,
+    .recipe = {.steps = 300,
                .batch = 16,
                .settings = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}}},
     .evaluate = ll_classifier_evaluate,
@@ -238,7 +238,7 @@ const struct ll_model ll_model_vgg_code = {
     .params = vgg_params,
     .param_count = sizeof vgg_params / sizeof *vgg_params,
     .build = build_code,
-    .lesson = {.steps = 300,
+    .recipe = {.steps = 300,
                .batch = 16,
                .settings = {{"image", "32"}, {"classes", "3"}, {"channels", "8"}, {"hidden", "128"}}},
     .evaluate = ll_classifier_evaluate,
@@ -420,7 +420,7 @@ const struct ll_model ll_model_residual = {
     .params = residual_params,
     .param_count = sizeof residual_params / sizeof *residual_params,
     .build = build_residual,
-    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}}},
+    .recipe = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}}},
     .evaluate = ll_classifier_evaluate,
 };
 
@@ -433,6 +433,6 @@ const struct ll_model ll_model_residual_code = {
     .params = residual_params,
     .param_count = sizeof residual_params / sizeof *residual_params,
     .build = residual_build_code,
-    .lesson = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}}},
+    .recipe = {.steps = 150, .batch = 16, .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}}},
     .evaluate = ll_classifier_evaluate,
 };

@@ -524,7 +524,7 @@ static struct ll_value *build_deepq(struct ll_nn *nn, const struct ll_build *bui
     return agent->playing.values;
 }
 
-/* The lesson: a narrow network, and a game with a large ball, which is seen at once, and a wide paddle, which
+/* The training recipe: a narrow network, and a game with a large ball, which is seen at once, and a wide paddle, which
  * is hit by chance often enough. Bricks a game after 2, 4, 6 and 8 thousand steps: 0.6, 6.2, 29, 54 with
  * seed 1; 1.0, 1.7, 16, 20 with seed 2; a player who draws all actions has 0.8. */
 const struct ll_model ll_model_deepq = {
@@ -536,7 +536,7 @@ const struct ll_model ll_model_deepq = {
     .params = deepq_params,
     .param_count = sizeof deepq_params / sizeof *deepq_params,
     .build = build_deepq,
-    .lesson = {.steps = 8000,
+    .recipe = {.steps = 8000,
                .batch = 32,
                .settings =
                    {

@@ -352,6 +352,6 @@ const struct ll_model ll_model_memnet = {
     .param_count = sizeof params / sizeof *params,
     .counts_every_op = true,
     .build = build,
-    .lesson = {.steps = 3000, .batch = 32},
+    .recipe = {.steps = 3000, .batch = 32},
     .evaluate = evaluate,
 };

@@ -455,7 +455,8 @@ static const struct ll_model_param params[] = {
     [HIDDEN] = {"hidden", 256, 1, 1 << 14, "units of every layer, also of embeddings and attention"},
     [LAYERS] = {"layers", 3, 1, LL_SEQ2SEQ_LAYERS, "layers that read, and as many that write"},
     [SAMPLES] = {"samples", 512, 1, 1 << 24, "words that the right one is told from when training"},
-    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned without --data"},
+    [LETTERS] = {"task_vocabulary", 26, 2, 1 << 24,
+                 "words of the made-up language that is learned without --data"},
 };
 
 static const struct ll_bucket buckets[] = {{5, 10}, {10, 15}, {20, 25}, {40, 50}};
@@ -629,7 +630,7 @@ const struct ll_model ll_model_seq2seq = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 2000,
+    .recipe = {.steps = 2000,
                .batch = 32,
                .settings = {{"bucket", "2"},
                             {"vocabulary", "30"},

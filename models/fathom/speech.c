@@ -332,8 +332,8 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
         const float *logits = ll_runner_data(runner, source->logits);
         uint64_t frames = ll_speech_frames(speech, LL_HELD_BACK, sample);
         uint64_t count = ll_speech_labels(speech, LL_HELD_BACK, sample, source->labels);
-        uint64_t found = ll_decode_greedily(logits + sample % source->batch * classes, frames,
-                                            source->batch * classes, classes, source->found);
+        uint64_t found = ll_ctc_greedy_decode(logits + sample % source->batch * classes, frames,
+                                              source->batch * classes, classes, source->found);
         wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
         asked += count;
     }
@@ -354,7 +354,7 @@ const struct ll_model ll_model_speech = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 3000,
+    .recipe = {.steps = 3000,
                .batch = 32,
                .settings = {{"frames", "60"}, {"hidden", "64"}, {"classes", "6"}, {"rate", "10000"}}},
     .evaluate = evaluate,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BERT (Devlin et al., 2019): every word attends to all of its sentence, norms come behind each sum, and what
- * is learned is to fill in words that are hidden and to tell whether one half of the text follows the other.
- * With h features, L layers, an inner width of 4 h, s positions and V words:
+/* BERT (Devlin et al., 2019): every token attends to all of its sequence, norms come behind each sum, and what
+ * is learned is to fill in tokens that are hidden and to tell whether one half of the text follows the other.
+ * With h features, L layers, an FFN width of 4 h, s positions and V tokens:
  *
  *     parameters       (V + s + 2) h + 2 h + L (12 h^2 + 13 h) + h^2 + h       what reads, with its pooler
  *                      h^2 + 3 h + V + 2 h + 2                                 what fills in and tells
  *
- * 335,141,888 and 1,084,220 for the large one. A text here is two halves, each of a few letters that repeat
- * after half of its length; one time in two the second half has letters of its own. Inference is the encoder
+ * 335,141,888 and 1,084,220 for the large one. A text here is two halves, each of a few tokens that repeat
+ * after half of its length; one time in two the second half has tokens of its own. Inference is the encoder
  * and its pooler. */
 #include "models/feed.h"
 #include "models/frontier/decoder.h"
@@ -26,7 +26,7 @@ enum {
     MASKED,
     DROPOUT,
     DTYPE,
-    LETTERS,
+    TASK_VOCABULARY,
     RATE,
     EAGER,
     PARAMS
@@ -36,7 +36,7 @@ enum { UNSEEN_BATCHES = 4, TYPES = 2 };
 static const struct ll_model_param params[PARAMS] = {
     [LAYERS] = {"layers", 24, 1, 1 << 12, "the base one has 12"},
     [HIDDEN] = {"hidden", 1024, 1, 1 << 20,
-                "features of each word, a multiple of heads; the base one has 768"},
+                "features of each token, a multiple of heads; the base one has 768"},
     [HEADS] = {"heads", 16, 1, 1 << 12, "of each attention; the base one has 12"},
     [SEQ] = {"seq", 128, 4, 1 << 20, "tokens of a sequence, at most as many as positions"},
     [POSITIONS] = {"positions", 512, 1, 1 << 20, "that are known"},
@@ -44,16 +44,17 @@ static const struct ll_model_param params[PARAMS] = {
     [MASKED] = {"masked", 15, 1, 100, "percent of the tokens that are masked when training"},
     [DROPOUT] = {"dropout", 10, 0, 90, "percent that is dropped when training"},
     [DTYPE] = {"dtype", 0, 0, 4, "of weights and activations; all but f32 with --dry-run"},
-    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+    [TASK_VOCABULARY] = {"task_vocabulary", 26, 2, 1 << 24,
+                         "tokens that the synthetic task uses, which is learned"},
     [RATE] = {"rate", 300, 1, 1000000, "of learning, in millionths"},
     [EAGER] = {"eager", 0, 0, 1, "1: scores are scaled, hidden and made shares by an op each"},
 };
 static const char *const *const words[PARAMS] = {[DTYPE] = ll_decoder_dtypes};
 
-/* A decoder whose words see all others; it comes first, so that both are the network's driver's context. */
+/* A decoder whose tokens see all others; it comes first, so that both are the network's driver's context. */
 struct bert {
     struct ll_decoder decoder;
-    uint64_t positions, masked; /* masked: words of a text */
+    uint64_t positions, masked; /* masked: tokens of a text */
 };
 
 /* --- texts --- */
@@ -64,16 +65,16 @@ static bool follows(const struct bert *b, enum ll_data_part part, uint64_t step,
     return ll_random_bits(key, 0) % 2 == 0;
 }
 
-/* Word i of text n, from 1 on. */
-static int32_t word_of(const struct bert *b, enum ll_data_part part, uint64_t step, uint64_t n, uint64_t i)
+/* Token i of text n, from 1 on. */
+static int32_t token_of(const struct bert *b, enum ll_data_part part, uint64_t step, uint64_t n, uint64_t i)
 {
     const struct ll_decoder *d = &b->decoder;
     uint64_t half = d->sizes.seq / 2, period = half / 2, second = i >= half && !follows(b, part, step, n);
     uint64_t key = ll_random_key(ll_random_key(d->seed, 4 + 2 * part + second), step * d->batch + n);
-    return (int32_t)(1 + ll_random_bits(key, i % half % period) % d->letters);
+    return (int32_t)(1 + ll_random_bits(key, i % half % period) % d->task_vocabulary);
 }
 
-/* Where hidden word j of text n is: evenly spread, from a place of the text's own on. */
+/* Where hidden token j of text n is: evenly spread, from a place of the text's own on. */
 static uint64_t hidden_at(const struct bert *b, enum ll_data_part part, uint64_t step, uint64_t n, uint64_t j)
 {
     const struct ll_decoder *d = &b->decoder;
@@ -86,13 +87,13 @@ struct feed {
     enum ll_data_part part;
 };
 
-static void fill_words(void *context, uint64_t step, int32_t *data)
+static void fill_tokens(void *context, uint64_t step, int32_t *data)
 {
     const struct feed *feed = context;
     const struct ll_decoder *d = &feed->bert->decoder;
     for (uint64_t n = 0; n < d->batch; n++) {
         for (uint64_t i = 0; i < d->steps; i++)
-            data[n * d->steps + i] = word_of(feed->bert, feed->part, step, n, i);
+            data[n * d->steps + i] = token_of(feed->bert, feed->part, step, n, i);
         for (uint64_t j = 0; j < feed->bert->masked; j++)
             data[n * d->steps + hidden_at(feed->bert, feed->part, step, n, j)] = 0;
     }
@@ -123,7 +124,7 @@ static void fill_labels(void *context, uint64_t step, int32_t *data)
     const struct bert *b = feed->bert;
     for (uint64_t i = 0; i < b->decoder.batch * b->masked; i++) {
         uint64_t n = i / b->masked;
-        data[i] = word_of(b, feed->part, step, n, hidden_at(b, feed->part, step, n, i % b->masked));
+        data[i] = token_of(b, feed->part, step, n, hidden_at(b, feed->part, step, n, i % b->masked));
     }
 }
 
@@ -182,8 +183,8 @@ static struct ll_value *layer(struct ll_decoder *d, struct ll_value *x)
     x = added(d, x, ll_decoder_attend(d, q, k, v), LL_ROLE_HEADS);
     ll_nn_pop(d->nn);
     ll_nn_push(d->nn, "feed_forward");
-    struct ll_value *inner =
-        ll_nn_do1(d->nn, LL_OP_GELU, dense(d, "input", x, d->sizes.inner, LL_ROLE_HIDDEN, LL_ROLE_INNER));
+    struct ll_value *inner = ll_nn_do1(
+        d->nn, LL_OP_GELU, dense(d, "input", x, d->sizes.ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_INNER));
     x = added(d, x, inner, LL_ROLE_INNER);
     ll_nn_pop(d->nn);
     return x;
@@ -201,17 +202,17 @@ static struct ll_value *embedded(struct bert *b, struct ll_value *vocabulary)
 {
     struct ll_decoder *d = &b->decoder;
     struct ll_nn *nn = d->nn;
-    struct ll_value *x = ll_gathered(nn, vocabulary, numbers(b, "words", d->steps, fill_words));
+    struct ll_value *x = ll_gathered(nn, vocabulary, numbers(b, "tokens", d->steps, fill_tokens));
     struct ll_value *types = numbers(b, "types", d->steps, fill_types);
     types = ll_gathered(nn, table(b, "types", TYPES, LL_ROLE_PLAIN), types);
     struct ll_value *positions = table(b, "positions", b->positions, LL_ROLE_SEQUENCE);
     if (b->positions > d->steps)
         positions = ll_sliced(nn, positions, 0, 0, d->steps);
-    x = ll_add_of(nn, ll_decoder_sentences(d, ll_add_of(nn, x, types)), positions);
+    x = ll_add_of(nn, ll_decoder_sequences(d, ll_add_of(nn, x, types)), positions);
     return ll_decoder_dropped(d, normed(d, ll_decoder_rows(d, x)));
 }
 
-/* The rows of all words. */
+/* The rows of all tokens. */
 static struct ll_value *encoded(struct bert *b, struct ll_value *vocabulary)
 {
     struct ll_nn *nn = b->decoder.nn;
@@ -226,18 +227,18 @@ static struct ll_value *encoded(struct bert *b, struct ll_value *vocabulary)
     return x;
 }
 
-/* What the first word of each text says of all of it. */
+/* What the first token of each text says of all of it. */
 static struct ll_value *pooled(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "pooler");
-    struct ll_value *first = ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sentences(d, x), 1, 0, 1));
+    struct ll_value *first = ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sequences(d, x), 1, 0, 1));
     struct ll_value *y = ll_nn_do1(
         d->nn, LL_OP_TANH, dense(d, "output", first, d->sizes.hidden, LL_ROLE_HIDDEN, LL_ROLE_HIDDEN));
     ll_nn_pop(d->nn);
     return y;
 }
 
-/* Logits of the hidden words, [batch masked, vocabulary]. */
+/* Logits of the hidden tokens, [batch masked, vocabulary]. */
 static struct ll_value *filled_in(struct bert *b, struct ll_value *x, struct ll_value *vocabulary)
 {
     struct ll_decoder *d = &b->decoder;
@@ -261,11 +262,11 @@ static struct ll_value *train(struct bert *b, double rate)
         .kind = LL_ADAM, .rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6};
     struct ll_value *vocabulary = ll_decoder_table(d), *x = encoded(b, vocabulary);
     struct ll_value *labels = numbers(b, "labels", b->masked, fill_labels);
-    struct ll_value *word_loss = ll_decoder_loss(d->nn, filled_in(b, x, vocabulary), labels);
+    struct ll_value *token_loss = ll_decoder_loss(d->nn, filled_in(b, x, vocabulary), labels);
     ll_nn_push(d->nn, "follows");
     struct ll_value *said = dense(d, "output", pooled(d, x), TYPES, LL_ROLE_HIDDEN, LL_ROLE_PLAIN);
     struct ll_value *loss =
-        ll_add_of(d->nn, word_loss, ll_decoder_loss(d->nn, said, numbers(b, "labels", 1, fill_follows)));
+        ll_add_of(d->nn, token_loss, ll_decoder_loss(d->nn, said, numbers(b, "labels", 1, fill_follows)));
     ll_nn_pop(d->nn);
     if (!d->nn->trouble)
         ll_minimise(d->nn, loss, &adam);
@@ -294,9 +295,9 @@ static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
     const struct ll_decoder_sizes sizes = {
         .layers = (uint64_t)values[LAYERS],
         .hidden = (uint64_t)values[HIDDEN],
-        .inner = 4 * (uint64_t)values[HIDDEN],
+        .ffn_hidden = 4 * (uint64_t)values[HIDDEN],
         .heads = (uint64_t)values[HEADS],
-        .key_heads = (uint64_t)values[HEADS],
+        .kv_heads = (uint64_t)values[HEADS],
         .head = (uint64_t)(values[HIDDEN] / values[HEADS]),
         .seq = (uint64_t)values[SEQ],
         .vocabulary = (uint64_t)values[VOCABULARY],
@@ -305,7 +306,7 @@ static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
                                   &(struct ll_decoder_options){
                                       .sizes = sizes,
                                       .dtype = values[DTYPE],
-                                      .letters = (uint64_t)values[LETTERS],
+                                      .task_vocabulary = (uint64_t)values[TASK_VOCABULARY],
                                       .dropout = (double)values[DROPOUT] / 100,
                                       .eager = values[EAGER] != 0,
                                   });
@@ -315,9 +316,9 @@ static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
     if (sizes.hidden % sizes.heads != 0)
         ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
     if (b->positions < sizes.seq)
-        ll_nn_fail(nn, "a text has more words than positions are known");
-    if (b->decoder.letters + 1 > sizes.vocabulary)
-        ll_nn_fail(nn, "more letters than the vocabulary has words beside the hidden one");
+        ll_nn_fail(nn, "a text has more tokens than positions are known");
+    if (b->decoder.task_vocabulary + 1 > sizes.vocabulary)
+        ll_nn_fail(nn, "-p task_vocabulary=N is larger than -p vocabulary=N less one, the mask");
     ll_nn_drive(nn, &(struct ll_driver){.context = b});
     return nn->trouble ? NULL : b;
 }
@@ -344,11 +345,12 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
         const int32_t *guesses = ll_runner_data(runner, b->decoder.guesses);
         for (uint64_t i = 0; i < count; i++) {
             uint64_t n = i / b->masked, at = hidden_at(b, LL_HELD_BACK, step, n, i % b->masked);
-            right += guesses[i] == word_of(b, LL_HELD_BACK, step, n, at);
+            right += guesses[i] == token_of(b, LL_HELD_BACK, step, n, at);
         }
     }
-    ll_scores_add(scores, (struct ll_score){"words", "share of hidden words of unseen texts that are guessed",
-                                            (double)right / (double)(count * UNSEEN_BATCHES), false});
+    ll_scores_add(scores,
+                  (struct ll_score){"tokens", "share of hidden tokens of unseen texts that are guessed",
+                                    (double)right / (double)(count * UNSEEN_BATCHES), false});
     return true;
 }
 
@@ -362,7 +364,7 @@ const struct ll_model ll_model_bert = {
     .param_count = PARAMS,
     .words = words,
     .build = build,
-    .lesson = {.steps = 2000,
+    .recipe = {.steps = 2000,
                .batch = 16,
                .settings = {{"layers", "2"},
                             {"hidden", "64"},
@@ -370,7 +372,7 @@ const struct ll_model ll_model_bert = {
                             {"seq", "16"},
                             {"positions", "16"},
                             {"vocabulary", "16"},
-                            {"letters", "12"},
+                            {"task_vocabulary", "12"},
                             {"dropout", "0"},
                             {"rate", "700"}}},
     .evaluate = evaluate,

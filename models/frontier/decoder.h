@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What language models have in common that write one word after the other: the words, attention to those
+/* What language models have in common that write one token after the other: the tokens, attention to those
  * before, the loss, and the three ways to run them.
  *
- * Activations are rows [batch positions, features]. In a training step and in `forward` a sentence of `seq`
- * words is read at once and each is asked what the next one is; `prefill` also keeps keys and values and asks
- * the last word alone; `decode` reads one more word of each sentence, `context` being how many there are
- * then, with the keys and values of the others from memory. With `words` set so many are read at once, the
- * last of `context`: a piece of a prompt by prefill (chunked, or behind a prefix that is remembered), words
+ * Activations are rows [batch positions, features]. In a training step and in `forward` a sequence of `seq`
+ * tokens is read at once and each is asked what the next one is; `prefill` also keeps keys and values and asks
+ * the last token alone; `decode` reads one more token of each sequence, `context` being how many there are
+ * then, with the keys and values of the others from memory. With `tokens` set so many are read at once, the
+ * last of `context`: a piece of a prompt by prefill (chunked, or behind a prefix that is remembered), tokens
  * guessed ahead by decode, which asks them all. A decoder lies in its network's arena. */
 #ifndef LL_FRONTIER_DECODER_H
 #define LL_FRONTIER_DECODER_H
@@ -19,9 +19,9 @@
 enum ll_decoder_pass { LL_PASS_FORWARD, LL_PASS_PREFILL, LL_PASS_DECODE };
 
 struct ll_decoder_sizes {
-    uint64_t layers, hidden, inner; /* inner: features inside a feed-forward layer */
-    uint64_t heads, key_heads;      /* so many heads ask; key_heads, a divisor, answer */
-    uint64_t head;                  /* features of a head */
+    uint64_t layers, hidden, ffn_hidden; /* ffn_hidden: features inside a feed-forward layer */
+    uint64_t heads, kv_heads;            /* query heads; key and value heads, a divisor of those */
+    uint64_t head;                       /* features of a head */
     uint64_t seq, vocabulary;
 };
 
@@ -30,16 +30,16 @@ struct ll_decoder {
     struct ll_decoder_sizes sizes;
     enum ll_decoder_pass pass;
     enum ll_data_part part;
-    uint64_t batch, steps; /* sentences, words that are read of each */
-    uint64_t context;      /* words of a sentence, those included */
-    uint64_t seed, letters;
-    double dropout; /* share of activations that is dropped when training */
+    uint64_t batch, steps;          /* sequences, tokens that are read of each */
+    uint64_t context;               /* tokens of a sequence, those included */
+    uint64_t seed, task_vocabulary; /* the latter: tokens that the synthetic task uses */
+    double dropout;                 /* share of activations that is dropped when training */
     struct ll_chance chance;
     bool train;
     bool fused;               /* attention is one op, whose scores stay on the chip */
     bool eager;               /* scores are scaled, hidden and made shares by an op each */
     struct ll_value *hiding;  /* what is added to scores for that; NULL before it is wanted */
-    bool sees_all;            /* words attend to those behind them, too */
+    bool sees_all;            /* tokens attend to those behind them, too */
     bool narrow;              /* products with weights are of 8 bits */
     enum ll_dtype held;       /* in which their weights are held: these, unless they are trained */
     double rotary_base;       /* positions turn queries and keys; 0: they do not */
@@ -48,8 +48,8 @@ struct ll_decoder {
     uint32_t program;
 };
 
-/* How a model makes logits [rows, vocabulary] of word numbers [rows]. */
-typedef struct ll_value *ll_decoder_net(struct ll_decoder *decoder, struct ll_value *words);
+/* How a model makes logits [rows, vocabulary] of token numbers [rows]. */
+typedef struct ll_value *ll_decoder_net(struct ll_decoder *decoder, struct ll_value *tokens);
 
 /* Settings: those of decoder_params.def, then the decoder's own. */
 enum ll_decoder_param {
@@ -64,7 +64,7 @@ struct ll_decoder_options {
     struct ll_decoder_sizes sizes;
     enum ll_decoder_pass pass; /* when not training */
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
-    uint64_t context, words, letters;
+    uint64_t context, tokens, task_vocabulary;
     double dropout, rate, rotary_base;
     bool fused, eager;
     const void *net; /* what the net is told besides; outlives the building */
@@ -74,7 +74,7 @@ struct ll_decoder_options {
 struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build,
                                                 const struct ll_decoder_sizes *preset);
 
-/* The model's build function. What is made up to be learned: sentences of a few letters that repeat
+/* The model's build function. What is made up to be learned: sequences of a few tokens that repeat
  * themselves after a fourth of their length. */
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
                                   const struct ll_decoder_options *options, ll_decoder_net *net);
@@ -89,21 +89,21 @@ static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t para
     return build->params[param] ? (uint64_t)build->params[param] : otherwise;
 }
 
-/* The model's evaluate function: the share of unseen words that is guessed where a sentence repeats itself.
+/* The model's evaluate function: the share of unseen tokens that is guessed where a sequence repeats itself.
  */
 bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
-/* Words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed; of 16
+/* The words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed; of 16
  * bits: weights, activations and gradients, with master weights and moments of 32; of 8: products alone, and
  * their weights where nobody trains them, else 16.
  */
 extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 
-/* The type of weights for such a word, `standard` for the first. */
-enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard);
+/* The type of weights for the dtype of this number, `standard` for the first. */
+enum ll_dtype ll_decoder_real(int64_t dtype, enum ll_dtype standard);
 
-/* Whether products with weights are of 8 bits for such a word. */
-bool ll_decoder_narrow(int64_t word);
+/* Whether products with weights are of 8 bits for the dtype of this number. */
+bool ll_decoder_narrow(int64_t dtype);
 
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.
  * Weights start with this deviation. */
@@ -116,7 +116,7 @@ struct ll_decoder_dense {
 struct ll_value *ll_decoder_dense(struct ll_decoder *decoder, const char *name, struct ll_value *rows,
                                   const struct ll_decoder_dense *dense);
 
-/* Each word of queries[rows, heads head] to itself and those before, keys and values[rows, key_heads head]:
+/* Each token of queries[rows, heads head] to itself and those before, keys and values[rows, kv_heads head]:
  * softmax(q k^T / sqrt(head)) v, rows again. */
 struct ll_value *ll_decoder_attend(struct ll_decoder *decoder, struct ll_value *queries,
                                    struct ll_value *keys, struct ll_value *values);
@@ -127,12 +127,12 @@ struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, stru
 /* Rows with a share of their elements dropped where the decoder trains with that. */
 struct ll_value *ll_decoder_dropped(struct ll_decoder *decoder, struct ll_value *rows);
 
-/* Rows [batch steps, n] as [batch, steps, n] and back; those whose next word is asked for. */
-struct ll_value *ll_decoder_sentences(struct ll_decoder *decoder, struct ll_value *rows);
-struct ll_value *ll_decoder_rows(struct ll_decoder *decoder, struct ll_value *sentences);
+/* Rows [batch steps, n] as [batch, steps, n] and back; those whose next token is asked for. */
+struct ll_value *ll_decoder_sequences(struct ll_decoder *decoder, struct ll_value *rows);
+struct ll_value *ll_decoder_rows(struct ll_decoder *decoder, struct ll_value *sequences);
 struct ll_value *ll_decoder_asked(struct ll_decoder *decoder, struct ll_value *rows);
 
-/* A table of the vocabulary's words, "words" [vocabulary, hidden]. */
+/* A table of the vocabulary's tokens, "tokens" [vocabulary, hidden]. */
 struct ll_value *ll_decoder_table(struct ll_decoder *decoder);
 
 #endif

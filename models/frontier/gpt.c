@@ -22,43 +22,43 @@ static const struct {
 const char *const ll_decoder_dtypes[] = {"f32", "f16", "bf16", "f8", "tf32", NULL};
 const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
 
-enum ll_dtype ll_decoder_real(int64_t word, enum ll_dtype standard)
+enum ll_dtype ll_decoder_real(int64_t dtype, enum ll_dtype standard)
 {
-    return word == 0 ? standard : dtypes[word].real;
+    return dtype == 0 ? standard : dtypes[dtype].real;
 }
 
-bool ll_decoder_narrow(int64_t word)
+bool ll_decoder_narrow(int64_t dtype)
 {
-    return dtypes[word].product == LL_F8;
+    return dtypes[dtype].product == LL_F8;
 }
 
-/* Word i of sentence n of a batch: the letters of its first fourth over and over. */
-static int32_t word_of(const struct ll_decoder *d, enum ll_data_part part, uint64_t step, uint64_t n,
-                       uint64_t i)
+/* Token i of sequence n of a batch: the tokens of its first fourth over and over. */
+static int32_t token_of(const struct ll_decoder *d, enum ll_data_part part, uint64_t step, uint64_t n,
+                        uint64_t i)
 {
     uint64_t period = ll_max(1, d->sizes.seq / 4);
     uint64_t key = ll_random_key(ll_random_key(d->seed, part), step * d->batch + n);
-    return (int32_t)(ll_random_bits(key, i % period) % d->letters);
+    return (int32_t)(ll_random_bits(key, i % period) % d->task_vocabulary);
 }
 
-/* What an input op is told: words from `shift` on. */
+/* What an input op is told: tokens from `shift` on. */
 struct feed {
     const struct ll_decoder *decoder;
     enum ll_data_part part;
     uint64_t shift;
 };
 
-static void fill_words(void *context, uint64_t step, int32_t *words)
+static void fill_tokens(void *context, uint64_t step, int32_t *tokens)
 {
     const struct feed *feed = context;
     const struct ll_decoder *d = feed->decoder;
     for (uint64_t n = 0; n < d->batch; n++)
         for (uint64_t i = 0; i < d->steps; i++)
-            words[n * d->steps + i] =
-                word_of(d, feed->part, step, n, d->context - d->steps + i + feed->shift);
+            tokens[n * d->steps + i] =
+                token_of(d, feed->part, step, n, d->context - d->steps + i + feed->shift);
 }
 
-static struct ll_value *words_from(struct ll_decoder *d, const char *name, uint64_t shift)
+static struct ll_value *tokens_from(struct ll_decoder *d, const char *name, uint64_t shift)
 {
     struct feed *feed = ll_alloc(&d->nn->arena, 1, sizeof *feed);
     if (!feed) {
@@ -68,10 +68,10 @@ static struct ll_value *words_from(struct ll_decoder *d, const char *name, uint6
     *feed = (struct feed){d, d->part, shift};
     uint64_t rows = d->batch * d->steps;
     struct ll_shape shape = ll_nn_shape(d->nn, 1, &rows, (enum ll_role[]){LL_ROLE_BATCH});
-    return ll_feed_indices(d->nn, name, &shape, fill_words, feed);
+    return ll_feed_indices(d->nn, name, &shape, fill_tokens, feed);
 }
 
-struct ll_value *ll_decoder_sentences(struct ll_decoder *d, struct ll_value *rows)
+struct ll_value *ll_decoder_sequences(struct ll_decoder *d, struct ll_value *rows)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     uint64_t steps = d->steps, features = rows->shape.dim[1];
@@ -79,26 +79,26 @@ struct ll_value *ll_decoder_sentences(struct ll_decoder *d, struct ll_value *row
     return ll_seen_as(d->nn, rows, &shape);
 }
 
-struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sentences)
+struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sequences)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
-    const uint64_t *dim = sentences->shape.dim;
+    const uint64_t *dim = sequences->shape.dim;
     struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){dim[0] * dim[1], dim[2]}, roles);
-    return ll_seen_as(d->nn, sentences, &shape);
+    return ll_seen_as(d->nn, sequences, &shape);
 }
 
 struct ll_value *ll_decoder_asked(struct ll_decoder *d, struct ll_value *rows)
 {
     if (d->train || d->pass != LL_PASS_PREFILL || d->nn->trouble)
         return rows;
-    return ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sentences(d, rows), 1, d->steps - 1, 1));
+    return ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sequences(d, rows), 1, d->steps - 1, 1));
 }
 
 struct ll_value *ll_decoder_table(struct ll_decoder *d)
 {
     static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
     struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){d->sizes.vocabulary, d->sizes.hidden}, roles);
-    return ll_nn_variable(d->nn, "words", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
+    return ll_nn_variable(d->nn, "tokens", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
 }
 
 struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct ll_value *rows,
@@ -138,7 +138,7 @@ static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, unsigned r
     return ll_seen_as(nn, x, &shape);
 }
 
-/* Rows [batch steps, key_heads each head] as [batch, key_heads, steps each, head]. Of one step they lie so
+/* Rows [batch steps, kv_heads each head] as [batch, kv_heads, steps each, head]. Of one step they lie so
  * already. */
 static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, uint64_t each)
 {
@@ -149,12 +149,12 @@ static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, ui
     if (d->steps > 1)
         rows = ll_transposed(
             d->nn,
-            seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, d->steps, s->key_heads, each, s->head}, apart),
+            seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, d->steps, s->kv_heads, each, s->head}, apart),
             2134);
-    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->key_heads, d->steps * each, s->head}, together);
+    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->kv_heads, d->steps * each, s->head}, together);
 }
 
-/* Rows [batch steps, heads head] with each head turned by its word's place in the sentence. */
+/* Rows [batch steps, heads head] with each head turned by its token's place in the sequence. */
 static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint64_t heads)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN};
@@ -181,18 +181,18 @@ static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64
     const struct ll_decoder_sizes *s = &d->sizes;
     if (d->steps > 1)
         x = ll_transposed(
-            d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->key_heads, d->steps, each, s->head}, apart),
+            d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->kv_heads, d->steps, each, s->head}, apart),
             2134);
-    return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->key_heads * each * s->head}, rows);
+    return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->kv_heads * each * s->head}, rows);
 }
 
-/* Whether keys and values are put into a memory, which may hold those of words before. */
+/* Whether keys and values are put into a memory, which may hold those of tokens before. */
 static bool remembers(const struct ll_decoder *d)
 {
     return !d->train && d->pass != LL_PASS_FORWARD;
 }
 
-/* Keys or values put into the memory of the layer's, [batch, key_heads, context, head]; the memory. */
+/* Keys or values put into the memory of the layer's, [batch, kv_heads, context, head]; the memory. */
 static struct ll_value *remembered(struct ll_decoder *d, const char *name, struct ll_value *x)
 {
     struct ll_shape shape = x->shape;
@@ -207,7 +207,7 @@ static struct ll_value *remembered(struct ll_decoder *d, const char *name, struc
                    .kind = LL_OP_PUT, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
 }
 
-/* What hides words: as much less of a score as each pair has; of words that see all others nothing. */
+/* What hides tokens: as much less of a score as each pair has; of tokens that see all others nothing. */
 static struct ll_value *hiding(struct ll_decoder *d)
 {
     static const enum ll_role role = LL_ROLE_PLAIN;
@@ -233,9 +233,9 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
                                    struct ll_value *values)
 {
     struct ll_nn *nn = d->nn;
-    uint64_t each = d->sizes.heads / d->sizes.key_heads;
+    uint64_t each = d->sizes.heads / d->sizes.kv_heads;
     struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
-    struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.key_heads), 1), *v = by_heads(d, values, 1);
+    struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.kv_heads), 1), *v = by_heads(d, values, 1);
     if (remembers(d)) {
         k = remembered(d, "keys", k);
         v = remembered(d, "values", v);
@@ -261,32 +261,32 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     return as_rows(d, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, ll_decoder_dropped(d, shares), v), each);
 }
 
-/* Words that are read of each sentence, the last, and words of a sentence. */
-static void set_words(struct ll_decoder *d, const struct ll_decoder_options *options)
+/* Tokens that are read of each sequence, the last, and tokens of a sequence. */
+static void set_tokens(struct ll_decoder *d, const struct ll_decoder_options *options)
 {
     enum { CONTEXT_ELSE = 1024 };
-    bool whole = !remembers(d) || (d->pass == LL_PASS_PREFILL && options->words == 0);
+    bool whole = !remembers(d) || (d->pass == LL_PASS_PREFILL && options->tokens == 0);
     d->context = whole ? d->sizes.seq : CONTEXT_ELSE;
     if (remembers(d) && options->context > 0)
         d->context = options->context;
-    d->steps = whole ? d->context : ll_max(1, options->words);
+    d->steps = whole ? d->context : ll_max(1, options->tokens);
 }
 
 static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_decoder_options *options)
 {
     const struct ll_decoder_sizes *s = &d->sizes;
-    if (s->heads % s->key_heads != 0)
+    if (s->heads % s->kv_heads != 0)
         ll_nn_fail(nn, "heads that ask must be shared out evenly among those that answer");
     if (d->train && d->fused && d->dropout > 0)
         ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
     if (d->train && d->pass != LL_PASS_FORWARD)
         ll_nn_fail(nn, "prefill and decode are inferences; expected --infer with -p pass");
-    if (!remembers(d) && (options->context > 0 || options->words > 0))
-        ll_nn_fail(nn, "context and words are of prefill and decode; expected -p seq=N, or -p pass=decode");
+    if (!remembers(d) && (options->context > 0 || options->tokens > 0))
+        ll_nn_fail(nn, "context and tokens are for prefill and decode; expected -p seq=N, or -p pass=decode");
     if (d->steps > d->context)
-        ll_nn_fail(nn, "more new words than there are; expected -p words=N of at most -p context=N");
-    if (d->letters > s->vocabulary)
-        ll_nn_fail(nn, "more letters than the vocabulary has words");
+        ll_nn_fail(nn, "more new tokens than there are; expected -p tokens=N of at most -p context=N");
+    if (d->task_vocabulary > s->vocabulary)
+        ll_nn_fail(nn, "-p task_vocabulary=N is larger than -p vocabulary=N");
 }
 
 struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
@@ -299,7 +299,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .pass = options->pass,
         .batch = build->batch,
         .seed = build->seed,
-        .letters = options->letters,
+        .task_vocabulary = options->task_vocabulary,
         .dropout = options->dropout,
         .train = build->train,
         .fused = options->fused,
@@ -309,8 +309,8 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .rotary_base = options->rotary_base,
         .net = options->net,
     };
-    set_words(&d, options);
-    if (d.eager && (d.fused || d.sizes.heads != d.sizes.key_heads))
+    set_tokens(&d, options);
+    if (d.eager && (d.fused || d.sizes.heads != d.sizes.kv_heads))
         ll_nn_fail(
             nn, "an op for each step of attention: expected -p fused=0 and as many heads that answer as ask");
     if (d.train && d.dropout > 0)
@@ -318,14 +318,14 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
     return d;
 }
 
-/* The same network on words that were held back. */
+/* The same network on tokens that were held back. */
 static void add_evaluation(struct ll_decoder *d, ll_decoder_net *net)
 {
     d->program = ll_nn_begin_program(d->nn);
     d->part = LL_HELD_BACK;
     d->train = false;
     d->pass = LL_PASS_FORWARD;
-    d->guesses = ll_nn_do1(d->nn, LL_OP_ARGMAX, net(d, words_from(d, "words", 0)));
+    d->guesses = ll_nn_do1(d->nn, LL_OP_ARGMAX, net(d, tokens_from(d, "tokens", 0)));
     ll_nn_keep(d->guesses);
 }
 
@@ -350,9 +350,9 @@ static struct ll_decoder_sizes sizes_of(const struct ll_build *build, const stru
     struct ll_decoder_sizes sizes = {
         .layers = ll_decoder_size(build, LL_DECODER_LAYERS, preset->layers),
         .hidden = ll_decoder_size(build, LL_DECODER_HIDDEN, preset->hidden),
-        .inner = ll_decoder_size(build, LL_DECODER_INNER, preset->inner),
+        .ffn_hidden = ll_decoder_size(build, LL_DECODER_FFN_HIDDEN, preset->ffn_hidden),
         .heads = ll_decoder_size(build, LL_DECODER_HEADS, preset->heads),
-        .key_heads = preset->key_heads,
+        .kv_heads = preset->kv_heads,
         .seq = ll_decoder_size(build, LL_DECODER_SEQ, preset->seq),
         .vocabulary = ll_decoder_size(build, LL_DECODER_VOCABULARY, preset->vocabulary),
     };
@@ -368,8 +368,8 @@ struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build,
                                        .pass = (enum ll_decoder_pass)values[LL_DECODER_PASS],
                                        .dtype = values[LL_DECODER_DTYPE],
                                        .context = (uint64_t)values[LL_DECODER_CONTEXT],
-                                       .words = (uint64_t)values[LL_DECODER_WORDS],
-                                       .letters = (uint64_t)values[LL_DECODER_LETTERS],
+                                       .tokens = (uint64_t)values[LL_DECODER_TOKENS],
+                                       .task_vocabulary = (uint64_t)values[LL_DECODER_TASK_VOCABULARY],
                                        .fused = values[LL_DECODER_FUSED] != 0,
                                        .eager = values[LL_DECODER_EAGER] != 0,
                                        .rate = (double)values[LL_DECODER_RATE] * 1e-6};
@@ -390,10 +390,10 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
         return &nn->nothing;
     const struct ll_optimizer adam = {
         .kind = LL_ADAM, .rate = options->rate, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
-    struct ll_value *words = words_from(d, "words", 0), *labels = NULL;
+    struct ll_value *tokens = tokens_from(d, "tokens", 0), *labels = NULL;
     if (d->train)
-        labels = words_from(d, "next_words", 1);
-    struct ll_value *logits = net(d, words);
+        labels = tokens_from(d, "next_tokens", 1);
+    struct ll_value *logits = net(d, tokens);
     if (!d->train || nn->trouble)
         return logits;
     struct ll_value *loss = ll_decoder_loss(nn, logits, labels);
@@ -412,19 +412,20 @@ bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scor
         const int32_t *guesses = ll_runner_data(runner, d->guesses);
         for (uint64_t n = 0; n < d->batch; n++)
             for (uint64_t i = period - 1; i < d->steps; i++, asked++)
-                right += guesses[n * d->steps + i] == word_of(d, LL_HELD_BACK, step, n, i + 1);
+                right += guesses[n * d->steps + i] == token_of(d, LL_HELD_BACK, step, n, i + 1);
     }
-    ll_scores_add(scores, (struct ll_score){"words", "share of unseen words guessed where a sentence repeats",
-                                            (double)right / (double)asked, false});
+    ll_scores_add(scores,
+                  (struct ll_score){"tokens", "share of unseen tokens guessed where a sequence repeats",
+                                    (double)right / (double)asked, false});
     return true;
 }
 
 /* GPT (Radford et al., 2019; Brown et al., 2020; Shoeybi et al., Megatron-LM, 2019): what a layer reads is
- * normalised, positions are learned, one table serves words that come in and words that go out. With h
- * features, L layers, an inner width of f (4 h unless set), s words a sentence and V in the vocabulary:
+ * normalised, positions are learned, one table serves tokens that come in and tokens that go out. With h
+ * features, L layers, an FFN width of f (4 h unless set), s tokens a sequence and V in the vocabulary:
  *
  *     parameters       V h + s h + L (4 h^2 + 2 h f + 9 h + f) + 2 h          L (12 h^2 + 13 h) at f = 4 h
- *     forward FLOPs    s (L (8 h^2 + 4 h f) + 2 h V) + 4 s^2 h L      of a sentence, all pairs of words
+ *     forward FLOPs    s (L (8 h^2 + 4 h f) + 2 h V) + 4 s^2 h L      of a sequence, all pairs of tokens
  *
  * Presets are GPT-2's and GPT-3's sizes, those of Megatron-LM (Korthikanti et al., 2022, table 3) and of
  * MosaicML's MPT. Trained by Adam as in the GPT-3 paper, without its clipping and schedule. */
@@ -465,7 +466,7 @@ static struct ll_value *normed(struct ll_decoder *d, struct ll_value *x)
     return ll_layer_norm(d->nn, "norm", x, 1e-5);
 }
 
-/* What goes back to the features of a word, with weights that are the smaller the more layers add to it. */
+/* What goes back to the features of a token, with weights that are the smaller the more layers add to it. */
 static struct ll_value *projected(struct ll_decoder *d, struct ll_value *x, enum ll_role from)
 {
     const struct ll_decoder_dense back = {.units = d->sizes.hidden,
@@ -511,7 +512,7 @@ static struct ll_value *rectified(struct ll_decoder *d, struct ll_value *x)
 
 static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
-    const struct ll_decoder_dense wide = {.units = d->sizes.inner,
+    const struct ll_decoder_dense wide = {.units = d->sizes.ffn_hidden,
                                           .from = LL_ROLE_HIDDEN,
                                           .to = LL_ROLE_INNER,
                                           .biased = true,
@@ -523,7 +524,7 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
     return y;
 }
 
-/* The rows of words that are read, positions added. */
+/* The rows of tokens that are read, positions added. */
 static struct ll_value *embedded(struct ll_decoder *d, struct ll_value *table, struct ll_value *numbers)
 {
     static const enum ll_role roles[] = {LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
@@ -534,7 +535,7 @@ static struct ll_value *embedded(struct ll_decoder *d, struct ll_value *table, s
         ll_nn_variable(nn, "positions", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
     if (known != d->steps)
         positions = ll_sliced(nn, positions, 0, first, d->steps);
-    struct ll_value *rows = ll_decoder_sentences(d, ll_gathered(nn, table, numbers));
+    struct ll_value *rows = ll_decoder_sequences(d, ll_gathered(nn, table, numbers));
     return ll_decoder_dropped(d, ll_decoder_rows(d, ll_add_of(nn, rows, positions)));
 }
 
@@ -562,9 +563,9 @@ static struct ll_value *build_gpt(struct ll_nn *nn, const struct ll_build *build
     struct ll_decoder_sizes *sizes = &options.sizes;
     if (sizes->hidden % sizes->heads != 0)
         ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
-    if (sizes->inner == 0)
-        sizes->inner = 4 * sizes->hidden;
-    sizes->key_heads = sizes->heads;
+    if (sizes->ffn_hidden == 0)
+        sizes->ffn_hidden = 4 * sizes->hidden;
+    sizes->kv_heads = sizes->heads;
     options.dropout = (double)build->params[GPT_DROPOUT] / 100;
     const struct besides besides = {.plain_gelu = build->params[GPT_GELU] == 1};
     options.net = &besides;
@@ -581,14 +582,14 @@ const struct ll_model ll_model_gpt = {
     .param_count = GPT_PARAMS,
     .words = gpt_words,
     .build = build_gpt,
-    .lesson = {.steps = 600,
+    .recipe = {.steps = 600,
                .batch = 16,
                .settings = {{"layers", "2"},
                             {"hidden", "64"},
                             {"heads", "4"},
                             {"seq", "32"},
                             {"vocabulary", "16"},
-                            {"letters", "12"},
+                            {"task_vocabulary", "12"},
                             {"dropout", "0"},
                             {"rate", "2000"}}},
     .evaluate = ll_decoder_evaluate,

@@ -12,30 +12,30 @@ typedef struct ll_value *ll_llama_part(struct ll_decoder *decoder, struct ll_val
 
 /* Llama (Touvron et al., 2023; Llama 3: Grattafiori et al., 2024): positions turn queries and keys, groups of
  * heads share keys and values, norms have no mean and layers no biases; feed-forward layers are gated. With h
- * features, L layers, g of the h features in keys (h key_heads / heads), an inner width of f and V words:
+ * features, L layers, g of the h features in keys (h kv_heads / heads), an FFN width of f and V tokens:
  *
  *     parameters       2 V h + L (2 h^2 + 2 h g + 3 h f + 2 h) + h
- *     forward FLOPs    s (L (4 h^2 + 4 h g + 6 h f) + 2 h V) + 4 s^2 h L      of a sentence of s words */
+ *     forward FLOPs    s (L (4 h^2 + 4 h g + 6 h f) + 2 h V) + 4 s^2 h L      of a sequence of s tokens */
 
-enum { LLAMA_KEY_HEADS = LL_DECODER_PARAMS, LLAMA_BASE, LLAMA_PARAMS };
+enum { LLAMA_KV_HEADS = LL_DECODER_PARAMS, LLAMA_BASE, LLAMA_PARAMS };
 
 static const struct {
     struct ll_decoder_sizes sizes;
     uint64_t base;
 } presets[] = {
-#define LL_LLAMA(name, layers_, hidden_, heads_, key_heads_, inner_, seq_, vocabulary_, base_)               \
+#define LL_LLAMA(name, layers_, hidden_, heads_, kv_heads_, ffn_hidden_, seq_, vocabulary_, base_)           \
     {{.layers = layers_,                                                                                     \
       .hidden = hidden_,                                                                                     \
       .heads = heads_,                                                                                       \
-      .key_heads = key_heads_,                                                                               \
-      .inner = inner_,                                                                                       \
+      .kv_heads = kv_heads_,                                                                                 \
+      .ffn_hidden = ffn_hidden_,                                                                             \
       .seq = seq_,                                                                                           \
       .vocabulary = vocabulary_},                                                                            \
      base_},
 #include "models/frontier/presets.def"
 };
 static const char *const preset_words[] = {
-#define LL_LLAMA(name, layers, hidden, heads, key_heads, inner, seq, vocabulary, base) name,
+#define LL_LLAMA(name, layers, hidden, heads, kv_heads, ffn_hidden, seq, vocabulary, base) name,
 #include "models/frontier/presets.def"
     NULL};
 
@@ -44,7 +44,7 @@ static const struct ll_model_param llama_params[LLAMA_PARAMS] = {
     [LL_DECODER_##word] = {name, otherwise, least, most, help},
 #include "models/frontier/decoder_params.def"
 #undef LL_DECODER_PARAM
-    [LLAMA_KEY_HEADS] = {"key_heads", 0, 0, 1 << 12, "that answer, a divisor of heads; 0: the preset's"},
+    [LLAMA_KV_HEADS] = {"kv_heads", 0, 0, 1 << 12, "that answer, a divisor of heads; 0: the preset's"},
     [LLAMA_BASE] = {"base", 0, 0, 1 << 30, "of the angles that positions turn by; 0: the preset's"},
 };
 static const char *const *const llama_words[LLAMA_PARAMS] = {[LL_DECODER_PRESET] = preset_words,
@@ -88,7 +88,7 @@ static struct ll_value *dense(struct ll_decoder *d, const char *name, struct ll_
     return ll_decoder_dense(d, name, x, &dense);
 }
 
-/* Back to the features of a word, and added to it. */
+/* Back to the features of a token, and added to it. */
 static struct ll_value *added(struct ll_decoder *d, struct ll_value *x, struct ll_value *y, enum ll_role from)
 {
     const struct ll_decoder_dense back = {
@@ -102,8 +102,8 @@ static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
     ll_nn_push(d->nn, "attention");
     struct ll_value *n = llama_norm(d, "norm", x);
     struct ll_value *q = dense(d, "query", n, s->heads * s->head, LL_ROLE_HEADS);
-    struct ll_value *k = dense(d, "key", n, s->key_heads * s->head, LL_ROLE_HEADS);
-    struct ll_value *v = dense(d, "value", n, s->key_heads * s->head, LL_ROLE_HEADS);
+    struct ll_value *k = dense(d, "key", n, s->kv_heads * s->head, LL_ROLE_HEADS);
+    struct ll_value *v = dense(d, "value", n, s->kv_heads * s->head, LL_ROLE_HEADS);
     struct ll_value *y = added(d, x, ll_decoder_attend(d, q, k, v), LL_ROLE_HEADS);
     ll_nn_pop(d->nn);
     return y;
@@ -113,9 +113,9 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "feed_forward");
     struct ll_value *n = llama_norm(d, "norm", x);
-    struct ll_value *gate = dense(d, "gate", n, d->sizes.inner, LL_ROLE_INNER);
+    struct ll_value *gate = dense(d, "gate", n, d->sizes.ffn_hidden, LL_ROLE_INNER);
     struct ll_value *inner =
-        ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, dense(d, "input", n, d->sizes.inner, LL_ROLE_INNER));
+        ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, dense(d, "input", n, d->sizes.ffn_hidden, LL_ROLE_INNER));
     struct ll_value *y = added(d, x, inner, LL_ROLE_INNER);
     ll_nn_pop(d->nn);
     return y;
@@ -133,15 +133,15 @@ static struct ll_value *scored(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "head");
     struct ll_value *n = llama_norm(d, "norm", ll_decoder_asked(d, x));
-    struct ll_value *logits = dense(d, "words", n, d->sizes.vocabulary, LL_ROLE_VOCABULARY);
+    struct ll_value *logits = dense(d, "tokens", n, d->sizes.vocabulary, LL_ROLE_VOCABULARY);
     ll_nn_pop(d->nn);
     return logits;
 }
 
-/* A whole net of words, whose numbers are [batch steps]: their rows of a table [vocabulary, hidden]; layers
- * of attention, queries of all heads, keys and values of key_heads alone, turned by their positions where the
+/* A whole net of tokens, whose numbers are [batch steps]: their rows of a table [vocabulary, hidden]; layers
+ * of attention, queries of all heads, keys and values of kv_heads alone, turned by their positions where the
  * decoder says so (ll_decoder_attend), and of what is given to follow it; the logits of those rows alone
- * whose next word is asked for (ll_decoder_asked), [rows, vocabulary]. */
+ * whose next token is asked for (ll_decoder_asked), [rows, vocabulary]. */
 static struct ll_value *llama_net(struct ll_decoder *d, struct ll_value *numbers, ll_llama_part *feed_forward)
 {
     struct ll_value *x = embedded(d, numbers);
@@ -162,7 +162,7 @@ static struct ll_value *build_llama(struct ll_nn *nn, const struct ll_build *bui
 {
     int64_t preset = build->params[LL_DECODER_PRESET];
     struct ll_decoder_options options = ll_decoder_options_of(build, &presets[preset].sizes);
-    options.sizes.key_heads = ll_decoder_size(build, LLAMA_KEY_HEADS, options.sizes.key_heads);
+    options.sizes.kv_heads = ll_decoder_size(build, LLAMA_KV_HEADS, options.sizes.kv_heads);
     options.rotary_base = (double)ll_decoder_size(build, LLAMA_BASE, presets[preset].base);
     return ll_decoder_build(nn, build, &options, net);
 }
@@ -178,90 +178,84 @@ const struct ll_model ll_model_llama = {
     .param_count = LLAMA_PARAMS,
     .words = llama_words,
     .build = build_llama,
-    .lesson = {.steps = 600,
+    .recipe = {.steps = 600,
                .batch = 16,
                .settings = {{"layers", "2"},
                             {"hidden", "64"},
                             {"heads", "4"},
-                            {"key_heads", "2"},
-                            {"inner", "128"},
+                            {"kv_heads", "2"},
+                            {"ffn_hidden", "128"},
                             {"seq", "32"},
                             {"vocabulary", "16"},
-                            {"letters", "12"},
+                            {"task_vocabulary", "12"},
                             {"base", "100"},
                             {"rate", "2000"}}},
     .evaluate = ll_decoder_evaluate,
 };
 
 /* A mixture of experts (Shazeer et al., 2017; Lepikhin et al., GShard, 2020), as Mixtral has it (Jiang et
- * al., 2024): Llama's attention, and in place of each feed-forward layer E of them, of which a word goes
+ * al., 2024): Llama's attention, and in place of each feed-forward layer E of them, of which a token goes
  * through the k that its router scores best, weighed by the softmax of their scores. Each expert has room for
- * capacity k words / E of a batch's words, and all experts compute as one batch of products of that many
- * rows; words that find no room are passed on as they are. As Llama's but for
+ * capacity k tokens / E of a batch's tokens, and all experts compute as one batch of products of that many
+ * rows; tokens that find no room are passed on as they are. As Llama's but for
  *
  *     parameters       L (h E + 3 E h f) in place of L 3 h f
- *     forward FLOPs    L (2 n h E + 6 E c h f) of n words with c places an expert
+ *     forward FLOPs    L (2 n h E + 6 E c h f) of n tokens with c places an expert
  *
- * Where few words are decoded, experts that none of them has chosen are neither computed nor read. How many
- * are depends on the words; counted is what is expected of n words whose choices know nothing of each other,
+ * Where few tokens are decoded, experts that none of them has chosen are neither computed nor read. How many
+ * are depends on the tokens; counted is what is expected of n tokens whose choices know nothing of each other,
  *
  *     E (1 - (1 - k / E)^n) */
 
-enum {
-    MIXTURE_KEY_HEADS = LL_DECODER_PARAMS,
-    MIXTURE_EXPERTS,
-    MIXTURE_CHOICES,
-    MIXTURE_CAPACITY,
-    MIXTURE_PARAMS
-};
+enum { MOE_KV_HEADS = LL_DECODER_PARAMS, MOE_EXPERTS, MOE_TOP_K, MOE_CAPACITY, MOE_PARAMS };
 
 static const struct {
     struct ll_decoder_sizes sizes;
-    uint64_t experts, choices;
-} mixture_presets[] = {
-#define LL_MOE(name, layers_, hidden_, heads_, key_heads_, inner_, seq_, vocabulary_, experts_, choices_)    \
+    uint64_t experts, top_k;
+} moe_presets[] = {
+#define LL_MOE(name, layers_, hidden_, heads_, kv_heads_, ffn_hidden_, seq_, vocabulary_, experts_, top_k_)  \
     {{.layers = layers_,                                                                                     \
       .hidden = hidden_,                                                                                     \
       .heads = heads_,                                                                                       \
-      .key_heads = key_heads_,                                                                               \
-      .inner = inner_,                                                                                       \
+      .kv_heads = kv_heads_,                                                                                 \
+      .ffn_hidden = ffn_hidden_,                                                                             \
       .seq = seq_,                                                                                           \
       .vocabulary = vocabulary_},                                                                            \
      experts_,                                                                                               \
-     choices_},
+     top_k_},
 #include "models/frontier/presets.def"
 };
-static const char *const mixture_preset_words[] = {
-#define LL_MOE(name, layers, hidden, heads, key_heads, inner, seq, vocabulary, experts, choices) name,
+static const char *const moe_preset_words[] = {
+#define LL_MOE(name, layers, hidden, heads, kv_heads, ffn_hidden, seq, vocabulary, experts, top_k) name,
 #include "models/frontier/presets.def"
     NULL};
 
-static const struct ll_model_param mixture_params[MIXTURE_PARAMS] = {
+static const struct ll_model_param moe_params[MOE_PARAMS] = {
 #define LL_DECODER_PARAM(word, name, otherwise, least, most, help)                                           \
     [LL_DECODER_##word] = {name, otherwise, least, most, help},
 #include "models/frontier/decoder_params.def"
 #undef LL_DECODER_PARAM
-    [MIXTURE_KEY_HEADS] = {"key_heads", 0, 0, 1 << 12, "that answer, a divisor of heads; 0: the preset's"},
-    [MIXTURE_EXPERTS] = {"experts", 0, 0, 1 << 14, "of a layer; 0: the preset's"},
-    [MIXTURE_CHOICES] = {"choices", 0, 0, 1 << 8, "experts that a word goes through; 0: the preset's"},
-    [MIXTURE_CAPACITY] = {"capacity", 125, 1, 100000, "percent of an even share that an expert has room for"},
+    [MOE_KV_HEADS] = {"kv_heads", 0, 0, 1 << 12, "that answer, a divisor of heads; 0: the preset's"},
+    [MOE_EXPERTS] = {"experts", 0, 0, 1 << 14, "of a layer; 0: the preset's"},
+    [MOE_TOP_K] = {"top_k", 0, 0, 1 << 8, "experts that a token goes through; 0: the preset's"},
+    [MOE_CAPACITY] = {"capacity", 125, 1, 100000, "percent of an even share that an expert has room for"},
 };
-static const char *const *const mixture_words[MIXTURE_PARAMS] = {[LL_DECODER_PRESET] = mixture_preset_words,
-                                                                 [LL_DECODER_PASS] = ll_decoder_passes,
-                                                                 [LL_DECODER_DTYPE] = ll_decoder_dtypes};
+static const char *const *const moe_words[MOE_PARAMS] = {[LL_DECODER_PRESET] = moe_preset_words,
+                                                         [LL_DECODER_PASS] = ll_decoder_passes,
+                                                         [LL_DECODER_DTYPE] = ll_decoder_dtypes};
 
 /* What a network's experts are beside the decoder's sizes. */
 struct experts {
-    uint64_t count, choices, capacity; /* capacity: percent */
+    uint64_t count, top_k, capacity; /* capacity: percent */
 };
 
-static uint64_t words_of(const struct ll_decoder *d)
+static uint64_t tokens_of(const struct ll_decoder *d)
 {
     return d->batch * d->steps;
 }
 
-/* x[experts, places, from] times the expert's own matrix [from, to]. Experts that no word has chosen are not
- * asked: where few words are decoded their weights are not read. */
+/* x[experts, places, from] times the expert's own matrix [from, to]. Experts that no token has chosen are not
+ * asked: where few tokens are decoded their weights are not read. */
 static struct ll_value *product(struct ll_decoder *d, const char *name, struct ll_value *x, uint64_t to,
                                 enum ll_role from_role, enum ll_role to_role, double deviation)
 {
@@ -276,8 +270,8 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
         ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
     const struct experts *experts = d->net;
     const struct ll_attr chosen[] = {
-        ll_attr_of_count(LL_ATTR_FILLED, (int64_t)words_of(d)),
-        ll_attr_of_real(LL_ATTR_CHANCE, (double)experts->choices / (double)experts->count)};
+        ll_attr_of_count(LL_ATTR_FILLED, (int64_t)tokens_of(d)),
+        ll_attr_of_real(LL_ATTR_CHANCE, (double)experts->top_k / (double)experts->count)};
     struct ll_value *inputs[] = {x, weights};
     struct ll_value *y = ll_weight_product(nn,
                                            &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
@@ -290,17 +284,19 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
     return y;
 }
 
-/* The rows of words with the experts, [experts, places, hidden], through all experts at once. */
+/* The rows of tokens with the experts, [experts, places, hidden], through all experts at once. */
 static struct ll_value *through_experts(struct ll_decoder *d, struct ll_value *x)
 {
-    const uint64_t inner = d->sizes.inner;
-    struct ll_value *gate = product(d, "gate", x, inner, LL_ROLE_HIDDEN, LL_ROLE_INNER, weight_deviation);
-    struct ll_value *input = product(d, "input", x, inner, LL_ROLE_HIDDEN, LL_ROLE_INNER, weight_deviation);
+    const uint64_t ffn_hidden = d->sizes.ffn_hidden;
+    struct ll_value *gate =
+        product(d, "gate", x, ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_INNER, weight_deviation);
+    struct ll_value *input =
+        product(d, "input", x, ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_INNER, weight_deviation);
     struct ll_value *y = ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, input);
     return product(d, "output", y, d->sizes.hidden, LL_ROLE_INNER, LL_ROLE_HIDDEN, llama_deviation(d));
 }
 
-/* Where words go: [experts, places], and what each place's result counts for. */
+/* Where tokens go: [experts, places], and what each place's result counts for. */
 struct routes {
     struct ll_value *tokens, *weights;
 };
@@ -309,17 +305,16 @@ struct routes {
 static struct routes route(struct ll_decoder *d, const struct experts *experts, struct ll_value *rows)
 {
     struct ll_nn *nn = d->nn;
-    const uint64_t choices = words_of(d) * experts->choices;
+    const uint64_t routed = tokens_of(d) * experts->top_k;
     const struct ll_decoder_dense scores = {.units = experts->count,
                                             .from = LL_ROLE_HIDDEN,
                                             .to = LL_ROLE_EXPERTS,
                                             .deviation = weight_deviation};
-    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)experts->choices);
-    struct ll_attr places[] = {
-        ll_attr_of_count(LL_ATTR_CLASSES, (int64_t)experts->count),
-        ll_attr_of_count(LL_ATTR_SIZE,
-                         (int64_t)ll_ceil_div(choices * experts->capacity, 100 * experts->count)),
-        ll_attr_of_count(LL_ATTR_CAPACITY, (int64_t)experts->capacity)};
+    struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)experts->top_k);
+    struct ll_attr places[] = {ll_attr_of_count(LL_ATTR_CLASSES, (int64_t)experts->count),
+                               ll_attr_of_count(LL_ATTR_SIZE, (int64_t)ll_ceil_div(routed * experts->capacity,
+                                                                                   100 * experts->count)),
+                               ll_attr_of_count(LL_ATTR_CAPACITY, (int64_t)experts->capacity)};
     struct ll_value *scored = ll_decoder_dense(d, "router", rows, &scores);
     struct ll_value *best = ll_nn_do(
         nn, &(struct ll_nn_call){
@@ -332,7 +327,7 @@ static struct routes route(struct ll_decoder *d, const struct experts *experts, 
                                                                .inputs = &best->producer->outputs[1],
                                                                .attr_count = 3,
                                                                .attrs = places});
-    struct ll_shape flat = ll_nn_shape(nn, 1, &choices, (enum ll_role[]){LL_ROLE_BATCH});
+    struct ll_shape flat = ll_nn_shape(nn, 1, &routed, (enum ll_role[]){LL_ROLE_BATCH});
     struct ll_value *const *outputs = nn->trouble ? nn->nothings : token->producer->outputs;
     struct ll_value *share = ll_gathered(nn, ll_seen_as(nn, shares, &flat), outputs[1]);
     return (struct routes){token, ll_mul_of(nn, share, ll_as_real(nn, outputs[2]))};
@@ -366,48 +361,48 @@ static struct ll_value *through_layer(struct ll_decoder *d, struct ll_value *x)
     return y;
 }
 
-static struct ll_value *mixture_net(struct ll_decoder *d, struct ll_value *numbers)
+static struct ll_value *moe_net(struct ll_decoder *d, struct ll_value *numbers)
 {
     return llama_net(d, numbers, through_layer);
 }
 
-static struct ll_value *build_mixture(struct ll_nn *nn, const struct ll_build *build)
+static struct ll_value *build_moe(struct ll_nn *nn, const struct ll_build *build)
 {
     int64_t preset = build->params[LL_DECODER_PRESET];
-    struct ll_decoder_options options = ll_decoder_options_of(build, &mixture_presets[preset].sizes);
+    struct ll_decoder_options options = ll_decoder_options_of(build, &moe_presets[preset].sizes);
     struct experts experts = {
-        .count = ll_decoder_size(build, MIXTURE_EXPERTS, mixture_presets[preset].experts),
-        .choices = ll_decoder_size(build, MIXTURE_CHOICES, mixture_presets[preset].choices),
-        .capacity = (uint64_t)build->params[MIXTURE_CAPACITY],
+        .count = ll_decoder_size(build, MOE_EXPERTS, moe_presets[preset].experts),
+        .top_k = ll_decoder_size(build, MOE_TOP_K, moe_presets[preset].top_k),
+        .capacity = (uint64_t)build->params[MOE_CAPACITY],
     };
-    if (experts.choices > experts.count)
-        ll_nn_fail(nn, "a word cannot go through more experts than there are");
-    options.sizes.key_heads = ll_decoder_size(build, MIXTURE_KEY_HEADS, options.sizes.key_heads);
+    if (experts.top_k > experts.count)
+        ll_nn_fail(nn, "a token cannot go through more experts than there are");
+    options.sizes.kv_heads = ll_decoder_size(build, MOE_KV_HEADS, options.sizes.kv_heads);
     options.rotary_base = 1e6; /* Mixtral's */
     options.net = &experts;
-    return ll_decoder_build(nn, build, &options, mixture_net);
+    return ll_decoder_build(nn, build, &options, moe_net);
 }
 
-const struct ll_model ll_model_mixture = {
-    .name = "mixture",
+const struct ll_model ll_model_moe = {
+    .name = "moe",
     .suite = "frontier",
     .doc = "decoder-only language model with mixtures of experts (Mixtral)",
     .default_batch = 4,
     .inference_batch = 1,
-    .params = mixture_params,
-    .param_count = MIXTURE_PARAMS,
-    .words = mixture_words,
-    .build = build_mixture,
-    .lesson = {.steps = 600,
+    .params = moe_params,
+    .param_count = MOE_PARAMS,
+    .words = moe_words,
+    .build = build_moe,
+    .recipe = {.steps = 600,
                .batch = 16,
                .settings = {{"layers", "2"},
                             {"hidden", "64"},
                             {"heads", "4"},
-                            {"key_heads", "2"},
-                            {"inner", "64"},
+                            {"kv_heads", "2"},
+                            {"ffn_hidden", "64"},
                             {"seq", "32"},
                             {"vocabulary", "16"},
-                            {"letters", "12"},
+                            {"task_vocabulary", "12"},
                             {"experts", "4"},
                             {"rate", "2000"}}},
     .evaluate = ll_decoder_evaluate,

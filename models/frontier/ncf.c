@@ -211,7 +211,7 @@ const struct ll_model ll_model_ncf = {
     .param_count = PARAMS,
     .words = words,
     .build = build,
-    .lesson = {.steps = 600,
+    .recipe = {.steps = 600,
                .batch = 256,
                .settings = {{"users", "40"}, {"items", "30"}, {"factors", "8"}, {"rate", "3000"}}},
     .evaluate = evaluate,

@@ -295,7 +295,7 @@ static const struct ll_model_param rnn_params[RNN_PARAMS] = {
     [RNN_LAYERS] = {"layers", 5, 1, 1024, "of cells"},
     [RNN_EMBED] = {"embed", 500, 1, 65536, "numbers that a word is, and units of each cell"},
     [RNN_LENGTH] = {"length", 50, 1, 10000, "words of a sentence"},
-    [RNN_VOCAB] = {"vocab", 512, 2, 1 << 28, "different words"},
+    [RNN_VOCAB] = {"vocabulary", 512, 2, 1 << 28, "different words"},
     [RNN_DTYPE] = DTYPE_PARAM,
     [RNN_RATE] = {"rate", 100, 1, 100000, "learning rate, in thousandths"},
 };

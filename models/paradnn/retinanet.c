@@ -5,7 +5,7 @@
  *   images 640x640x3
  *   ResNet-50 that normalises first, nothing before its first unit (vision/vision.h): maps C3, C4, C5 of
  *     80, 40, 20 pixels; normalisation does not follow the batch
- *   P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5 enlarged, P3 = conv 1 256(C3) + P4 enlarged
+ *   P5 = conv 1 256(C5), P4 = conv 1 256(C4) + P5 upsampled, P3 = conv 1 256(C3) + P4 upsampled
  *   P6 = conv 3/2 256(C5), P7 = conv 3/2 256(relu(P6)): 10, 5 pixels
  *   on each P, with the same filters: 4 times conv 3 256 and ReLU, conv 3 to a score for each anchor and
  *     class; the same again to four numbers for each anchor
@@ -105,13 +105,13 @@ static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum
 }
 
 /* What the anchors of one image are to find. Returns how many find something; NULL fields are not wanted. */
-struct lesson {
+struct targets {
     int32_t *labels;
     struct ll_box_delta *deltas;
     float *counts;
 };
 
-static uint64_t teach(const struct task *task, uint64_t sample, struct lesson lesson)
+static uint64_t assign_targets(const struct task *task, uint64_t sample, struct targets targets)
 {
     struct ll_box boxes[LL_MOST_SHAPES];
     uint32_t classes[LL_MOST_SHAPES];
@@ -119,17 +119,17 @@ static uint64_t teach(const struct task *task, uint64_t sample, struct lesson le
     int32_t *matches = calloc(task->anchor_count, sizeof *matches);
     if (!matches)
         return 0;
-    ll_boxes_match(task->anchors, task->anchor_count, boxes, drawn, rule, matches);
+    ll_anchors_assign(task->anchors, task->anchor_count, boxes, drawn, rule, matches);
     for (uint64_t i = 0; i < task->anchor_count; i++) {
         bool good = matches[i] >= 0;
         found += good;
-        if (lesson.labels)
-            lesson.labels[i] = good ? (int32_t)classes[matches[i]] : 0;
-        if (lesson.counts)
-            lesson.counts[i] = good;
-        if (lesson.deltas)
-            lesson.deltas[i] =
-                good ? ll_box_delta(task->anchors[i], boxes[matches[i]]) : (struct ll_box_delta){0, 0, 0, 0};
+        if (targets.labels)
+            targets.labels[i] = good ? (int32_t)classes[matches[i]] : 0;
+        if (targets.counts)
+            targets.counts[i] = good;
+        if (targets.deltas)
+            targets.deltas[i] =
+                good ? ll_box_encode(task->anchors[i], boxes[matches[i]]) : (struct ll_box_delta){0, 0, 0, 0};
     }
     free(matches);
     return found;
@@ -139,7 +139,8 @@ static void fill_labels(void *context, uint64_t step, int32_t *data)
 {
     const struct task *task = context;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.labels = data + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.labels = data + i * task->anchor_count});
 }
 
 static void fill_deltas(void *context, uint64_t step, float *data)
@@ -147,14 +148,16 @@ static void fill_deltas(void *context, uint64_t step, float *data)
     const struct task *task = context;
     struct ll_box_delta *deltas = (struct ll_box_delta *)(void *)data;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.deltas = deltas + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.deltas = deltas + i * task->anchor_count});
 }
 
 static void fill_counts(void *context, uint64_t step, float *data)
 {
     const struct task *task = context;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.counts = data + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.counts = data + i * task->anchor_count});
 }
 
 /* One by the number of anchors that find something, and one more. */
@@ -163,7 +166,7 @@ static void fill_share(void *context, uint64_t step, float *data)
     const struct task *task = context;
     uint64_t found = 1;
     for (uint64_t i = 0; i < task->batch; i++)
-        found += teach(task, step * task->batch + i, (struct lesson){.labels = NULL});
+        found += assign_targets(task, step * task->batch + i, (struct targets){.labels = NULL});
     *data = 1 / (float)found;
 }
 
@@ -322,7 +325,7 @@ static uint64_t read_batch(const void *context, struct ll_runner *runner, uint64
         for (uint64_t c = 0; c < task->classes && count < room; c++)
             if (scores[i * task->classes + c] > least)
                 found[count++] =
-                    (struct ll_detection){ll_box_moved(task->anchors[i % task->anchor_count], deltas[i]),
+                    (struct ll_detection){ll_box_decode(task->anchors[i % task->anchor_count], deltas[i]),
                                           (uint32_t)(image + i / task->anchor_count), (uint32_t)c + 1,
                                           scores[i * task->classes + c]};
     return count;
@@ -364,7 +367,7 @@ const struct ll_model ll_model_retinanet = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 1000,
+    .recipe = {.steps = 1000,
                .batch = 8,
                .settings = {{"image", "64"},
                             {"classes", "2"},

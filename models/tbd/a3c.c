@@ -462,7 +462,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     return loss;
 }
 
-/* The lesson: deepq's easy game and a narrow network. Bricks a game after 1, 2 and 3 thousand steps: 51, 66,
+/* The training recipe: deepq's easy game and a narrow network. Bricks a game after 1, 2 and 3 thousand steps: 51, 66,
  * 53 with seed 1; a player who draws all actions has 1.0. */
 const struct ll_model ll_model_a3c = {
     .name = "a3c",
@@ -473,7 +473,7 @@ const struct ll_model ll_model_a3c = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 1500,
+    .recipe = {.steps = 1500,
                .batch = 32,
                .settings =
                    {

@@ -60,7 +60,7 @@ const struct ll_model ll_model_resnet = {
     .params = resnet_params,
     .param_count = sizeof resnet_params / sizeof *resnet_params,
     .build = build_resnet,
-    .lesson =
+    .recipe =
         {.steps = 150,
          .batch = 16,
          .settings = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}, {"depth", "18"}, {"rate", "10"}}},
@@ -287,7 +287,7 @@ const struct ll_model ll_model_inception_v3 = {
     .params = inception_params,
     .param_count = sizeof inception_params / sizeof *inception_params,
     .build = build_inception,
-    .lesson = {.steps = 150,
+    .recipe = {.steps = 150,
                .batch = 16,
                .settings = {{"image", "75"}, {"classes", "7"}, {"channels", "4"}, {"rate", "10"}}},
     .evaluate = ll_classifier_evaluate,

@@ -420,8 +420,8 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
         const float *logits = ll_runner_data(runner, source->logits);
         uint64_t count = ll_spectra_labels(&source->spectra, LL_HELD_BACK, sample, source->labels);
         uint64_t found =
-            ll_decode_greedily(logits + sample % source->batch * classes, steps_of(&feed, sample),
-                               source->batch * classes, classes, source->found);
+            ll_ctc_greedy_decode(logits + sample % source->batch * classes, steps_of(&feed, sample),
+                                 source->batch * classes, classes, source->found);
         wrong += ll_edit_distance(source->found, found, source->labels, count, source->row);
         asked += count;
     }
@@ -441,7 +441,7 @@ const struct ll_model ll_model_deepspeech2 = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 400,
+    .recipe = {.steps = 400,
                .batch = 8,
                .settings = {{"frames", "120"},
                             {"layers", "1"},

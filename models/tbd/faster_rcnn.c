@@ -5,7 +5,7 @@
  *   images 600x1000x3
  *   ResNet-101 that normalises first (vision/vision.h), stages of 3, 4, 23 units          38x63x1024
  *   proposals: conv 3 512, ReLU; conv 1 to two scores for each of nine anchors, conv 1 to four numbers
- *       of the best 12,000 the best 2,000 that do not overlap (6,000 and 300 when not training)
+ *       of the best 12,000 the best 2,000 after NMS (6,000 and 300 when not training)
  *   128 of them are learned from, a quarter of them objects; each pooled to 14x14x1024
  *   the last stage, 3 units, 7x7x2048; normalise, ReLU, mean; dense 21, dense 84
  *
@@ -98,7 +98,7 @@ static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, cons
 
 /* What the anchors of one image are to say; NULL fields are not wanted. A weight is what an anchor's cross
  * entropy counts, a count the same for its box. */
-struct lesson {
+struct targets {
     int32_t *labels;
     float *weights, *counts;
     struct ll_box_delta *deltas;
@@ -122,7 +122,7 @@ static uint64_t thin(int32_t *matches, uint64_t count, bool objects, uint64_t mo
     return kept;
 }
 
-static void teach(const struct task *task, uint64_t sample, struct lesson lesson)
+static void assign_targets(const struct task *task, uint64_t sample, struct targets targets)
 {
     struct ll_box boxes[LL_MOST_SHAPES];
     uint32_t classes[LL_MOST_SHAPES];
@@ -131,20 +131,20 @@ static void teach(const struct task *task, uint64_t sample, struct lesson lesson
     int32_t *matches = calloc(count, sizeof *matches);
     if (!matches)
         return;
-    ll_boxes_match(task->anchors, count, boxes, drawn, rule, matches);
+    ll_anchors_assign(task->anchors, count, boxes, drawn, rule, matches);
     uint64_t objects = thin(matches, count, true, LEARNED_ANCHORS / 2, key);
     uint64_t all = objects + thin(matches, count, false, LEARNED_ANCHORS - objects, ll_random_key(key, 1));
     for (uint64_t i = 0; i < count; i++) {
         bool object = matches[i] >= 0;
-        if (lesson.labels)
-            lesson.labels[i] = object;
-        if (lesson.weights)
-            lesson.weights[i] = matches[i] == LL_UNDECIDED ? 0 : 1 / (float)(all * task->batch);
-        if (lesson.counts)
-            lesson.counts[i] = object ? 1 / (float)(LEARNED_ANCHORS * task->batch) : 0;
-        if (lesson.deltas)
-            lesson.deltas[i] = object ? ll_box_delta(task->anchors[i], boxes[matches[i]])
-                                      : (struct ll_box_delta){0, 0, 0, 0};
+        if (targets.labels)
+            targets.labels[i] = object;
+        if (targets.weights)
+            targets.weights[i] = matches[i] == LL_UNDECIDED ? 0 : 1 / (float)(all * task->batch);
+        if (targets.counts)
+            targets.counts[i] = object ? 1 / (float)(LEARNED_ANCHORS * task->batch) : 0;
+        if (targets.deltas)
+            targets.deltas[i] = object ? ll_box_encode(task->anchors[i], boxes[matches[i]])
+                                       : (struct ll_box_delta){0, 0, 0, 0};
     }
     free(matches);
 }
@@ -153,21 +153,24 @@ static void fill_labels(void *context, uint64_t step, int32_t *data)
 {
     const struct task *task = context;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.labels = data + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.labels = data + i * task->anchor_count});
 }
 
 static void fill_weights(void *context, uint64_t step, float *data)
 {
     const struct task *task = context;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.weights = data + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.weights = data + i * task->anchor_count});
 }
 
 static void fill_counts(void *context, uint64_t step, float *data)
 {
     const struct task *task = context;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.counts = data + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.counts = data + i * task->anchor_count});
 }
 
 static void fill_deltas(void *context, uint64_t step, float *data)
@@ -175,7 +178,8 @@ static void fill_deltas(void *context, uint64_t step, float *data)
     const struct task *task = context;
     struct ll_box_delta *deltas = (struct ll_box_delta *)(void *)data;
     for (uint64_t i = 0; i < task->batch; i++)
-        teach(task, step * task->batch + i, (struct lesson){.deltas = deltas + i * task->anchor_count});
+        assign_targets(task, step * task->batch + i,
+                       (struct targets){.deltas = deltas + i * task->anchor_count});
 }
 
 /* The network that proposes regions, and the one that looks at them. */
@@ -303,13 +307,13 @@ static struct ll_value *loss_first(struct ll_nn *nn, struct task *task, struct f
 }
 
 /* And of the second. */
-static struct ll_value *loss_second(struct ll_nn *nn, struct second_look look, struct ll_box_lesson lesson)
+static struct ll_value *loss_second(struct ll_nn *nn, struct second_look look, struct ll_box_targets targets)
 {
     ll_nn_push(nn, "loss_second");
     struct ll_value *scores =
-        ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, look.scores, lesson.labels));
-    struct ll_value *away = ll_smooth_l1(nn, ll_sub_of(nn, look.deltas, lesson.deltas), 1);
-    struct ll_value *boxes = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, away, lesson.count));
+        ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, look.scores, targets.labels));
+    struct ll_value *away = ll_smooth_l1(nn, ll_sub_of(nn, look.deltas, targets.deltas), 1);
+    struct ll_value *boxes = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, away, targets.count));
     double share = 1 / (double)ll_max(1, look.scores->shape.dim[0]);
     struct ll_value *loss = ll_add_of(nn, scores, ll_scaled(nn, boxes, "share", share));
     ll_nn_pop(nn);
@@ -322,15 +326,15 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, co
     struct ll_chance chance = ll_chance_begin(nn, build->seed);
     struct first_look first = look_first(nn, build, map);
     struct ll_value *truth = ll_feed_shapes(nn, build->batch, &task->drawings);
-    struct ll_box_lesson lesson =
-        ll_sampled_boxes(nn, propose(nn, build, task, first), truth,
-                         &(struct ll_box_sampling){.size = (uint64_t)build->params[REGIONS],
-                                                   .classes = task->classes + 1,
-                                                   .good = 0.5,
-                                                   .share = 0.25},
-                         &chance);
-    struct second_look second = look_again(nn, net, task, map, lesson.boxes);
-    struct ll_value *later = loss_second(nn, second, lesson);
+    struct ll_box_targets targets =
+        ll_box_targets_sample(nn, propose(nn, build, task, first), truth,
+                              &(struct ll_box_sampling){.size = (uint64_t)build->params[REGIONS],
+                                                        .classes = task->classes + 1,
+                                                        .good = 0.5,
+                                                        .share = 0.25},
+                              &chance);
+    struct second_look second = look_again(nn, net, task, map, targets.boxes);
+    struct ll_value *later = loss_second(nn, second, targets);
     struct ll_value *loss = ll_add_of(nn, loss_first(nn, task, first), later);
     ll_minimise(nn, loss,
                 &(struct ll_optimizer){.kind = LL_MOMENTUM,
@@ -377,8 +381,8 @@ static void add_evaluation(struct ll_nn *nn, const struct ll_build *build)
 static struct ll_box moved(const float *region, const float *deltas, uint64_t class)
 {
     const float *d = deltas + 4 * class;
-    return ll_box_moved((struct ll_box){region[0], region[1], region[2], region[3]},
-                        (struct ll_box_delta){d[0] / 10, d[1] / 10, d[2] / 5, d[3] / 5});
+    return ll_box_decode((struct ll_box){region[0], region[1], region[2], region[3]},
+                         (struct ll_box_delta){d[0] / 10, d[1] / 10, d[2] / 5, d[3] / 5});
 }
 
 /* Adds what is likely enough of one batch, image numbers counting on from `image`. */
@@ -432,7 +436,7 @@ const struct ll_model ll_model_faster_rcnn = {
     .params = params,
     .param_count = sizeof params / sizeof *params,
     .build = build,
-    .lesson = {.steps = 1000,
+    .recipe = {.steps = 1000,
                .batch = 4,
                .settings = {{"height", "64"},
                             {"width", "64"},

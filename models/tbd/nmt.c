@@ -247,8 +247,10 @@ static struct ll_value *counted_losses(struct ll_nn *nn, struct ll_translation *
  * here source and target say how many. Inference is a beam search of ten. */
 
 static const struct ll_model_param nmt_params[] = {
-    [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
-    [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
+    [SOURCE_WORDS] = {"source_vocabulary", 17191, 8, 1 << 24,
+                      "of the language read, with four that are none"},
+    [TARGET_WORDS] = {"target_vocabulary", 7709, 8, 1 << 24,
+                      "of the language written, with four that are none"},
     [HIDDEN] = {"hidden", 512, 1, 1 << 14, "units of every layer, also of embeddings and attention"},
     [LAYERS] = {"layers", 2, 1, MOST_LAYERS, "that read, and as many that write"},
     [SOURCE] = {"source", 25, 2, 10000, "words read of a sentence"},
@@ -256,7 +258,7 @@ static const struct ll_model_param nmt_params[] = {
     [PADDING] = {"padding", 0, 0, 90, "percent of the words read that only fill sentences up"},
     [BEAM] = {"beam", 10, 1, 1 << 10, "hypotheses of a sentence when translating"},
     [RATE] = {"rate", 300, 1, 1000000, "of Adam, in millionths"},
-    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+    [LETTERS] = {"task_vocabulary", 26, 2, 1 << 24, "words of the made-up language that is learned"},
 };
 
 struct net {
@@ -436,11 +438,11 @@ const struct ll_model ll_model_nmt = {
     .params = nmt_params,
     .param_count = sizeof nmt_params / sizeof *nmt_params,
     .build = build_nmt,
-    .lesson = {.steps = 800,
+    .recipe = {.steps = 800,
                .batch = 32,
-               .settings = {{"source_words", "16"},
-                            {"target_words", "16"},
-                            {"letters", "10"},
+               .settings = {{"source_vocabulary", "16"},
+                            {"target_vocabulary", "16"},
+                            {"task_vocabulary", "10"},
                             {"hidden", "64"},
                             {"layers", "1"},
                             {"source", "6"},
@@ -469,8 +471,10 @@ const struct ll_model ll_model_nmt = {
  * five. */
 
 static const struct ll_model_param sockeye_params[] = {
-    [SOURCE_WORDS] = {"source_words", 17191, 8, 1 << 24, "of the language read, with four that are none"},
-    [TARGET_WORDS] = {"target_words", 7709, 8, 1 << 24, "of the language written, with four that are none"},
+    [SOURCE_WORDS] = {"source_vocabulary", 17191, 8, 1 << 24,
+                      "of the language read, with four that are none"},
+    [TARGET_WORDS] = {"target_vocabulary", 7709, 8, 1 << 24,
+                      "of the language written, with four that are none"},
     [HIDDEN] = {"hidden", 512, 2, 1 << 14, "units of every layer, even; also of embeddings and attention"},
     [LAYERS] = {"layers", 2, 1, MOST_LAYERS,
                 "that read, the first in both directions, and as many that write"},
@@ -479,7 +483,7 @@ static const struct ll_model_param sockeye_params[] = {
     [PADDING] = {"padding", 0, 0, 90, "percent of the words read that only fill sentences up"},
     [BEAM] = {"beam", 5, 1, 1 << 10, "hypotheses of a sentence when translating"},
     [RATE] = {"rate", 300, 1, 1000000, "of Adam, in millionths"},
-    [LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+    [LETTERS] = {"task_vocabulary", 26, 2, 1 << 24, "words of the made-up language that is learned"},
 };
 
 struct sockeye_net {
@@ -702,11 +706,11 @@ const struct ll_model ll_model_sockeye = {
     .params = sockeye_params,
     .param_count = sizeof sockeye_params / sizeof *sockeye_params,
     .build = build_sockeye,
-    .lesson = {.steps = 800,
+    .recipe = {.steps = 800,
                .batch = 32,
-               .settings = {{"source_words", "16"},
-                            {"target_words", "16"},
-                            {"letters", "10"},
+               .settings = {{"source_vocabulary", "16"},
+                            {"target_vocabulary", "16"},
+                            {"task_vocabulary", "10"},
                             {"hidden", "64"},
                             {"layers", "2"},
                             {"source", "6"},

@@ -392,7 +392,7 @@ struct ll_value *ll_transformer_encoder_layer(struct ll_nn *nn, const char *name
  *
  *     6 (s (8 d^2 + 4 d f) + 4 s^2 d) + 6 (t (12 d^2 + 4 d f) + 4 d^2 s + 4 d (t^2 + t s)) + 2 t d 33708
  *
- * which are 3,960,864,768 for 32 words each. The big one of the paper is -p hidden=1024 -p filter=4096
+ * which are 3,960,864,768 for 32 words each. The big one of the paper is -p hidden=1024 -p ffn_hidden=4096
  * -p heads=16 -p dropout=30.
  *
  * Training: labels smoothed by 0.1, dropout 0.1, Adam (0.9, 0.98, 1e-9) with a rate that rises for 16000
@@ -423,7 +423,7 @@ static const struct ll_model_param transformer_params[TRANSFORMER_PARAMS] = {
     [TRANSFORMER_VOCABULARY] = {"vocabulary", 33708, 8, 1 << 24,
                                 "words of both languages, with four that are none"},
     [TRANSFORMER_HIDDEN] = {"hidden", 512, 2, 1 << 14, "features of each word, even; the big one has 1024"},
-    [TRANSFORMER_FILTER] = {"filter", 2048, 1, 1 << 16,
+    [TRANSFORMER_FILTER] = {"ffn_hidden", 2048, 1, 1 << 16,
                             "features inside the feed-forward layers; the big one has 4096"},
     [TRANSFORMER_LAYERS] = {"layers", 6, 1, 256, "that read, and as many that write"},
     [TRANSFORMER_HEADS] = {"heads", 8, 1, 1024, "of each attention, a divisor of hidden; the big one has 16"},
@@ -435,7 +435,8 @@ static const struct ll_model_param transformer_params[TRANSFORMER_PARAMS] = {
     [TRANSFORMER_SMOOTHING] = {"smoothing", 10, 0, 90, "percent of a label that goes to the other words"},
     [TRANSFORMER_WARMUP] = {"warmup", 16000, 1, 1 << 24, "steps for which the rate rises"},
     [TRANSFORMER_BEAM] = {"beam", 4, 1, 1 << 10, "hypotheses of a sentence when translating"},
-    [TRANSFORMER_LETTERS] = {"letters", 26, 2, 1 << 24, "words of the made-up language that is learned"},
+    [TRANSFORMER_LETTERS] = {"task_vocabulary", 26, 2, 1 << 24,
+                             "words of the made-up language that is learned"},
     [TRANSFORMER_PAPER] = {"paper", 0, 0, 1,
                            "1: no biases in attention and no target language, as in the paper"},
     [TRANSFORMER_DTYPE] = {"dtype", 0, 0, 2, "of weights and activations; all but f32 with --dry-run"},
@@ -550,12 +551,12 @@ const struct ll_model ll_model_transformer = {
     .param_count = TRANSFORMER_PARAMS,
     .words = transformer_words,
     .build = build_transformer,
-    .lesson = {.steps = 1500,
+    .recipe = {.steps = 1500,
                .batch = 32,
                .settings = {{"vocabulary", "16"},
-                            {"letters", "10"},
+                            {"task_vocabulary", "10"},
                             {"hidden", "64"},
-                            {"filter", "128"},
+                            {"ffn_hidden", "128"},
                             {"layers", "2"},
                             {"heads", "4"},
                             {"source", "8"},

@@ -524,7 +524,7 @@ const struct ll_model ll_model_wgan = {
     .params = wgan_params,
     .param_count = sizeof wgan_params / sizeof *wgan_params,
     .build = build_wgan,
-    .lesson = {.steps = 300, .batch = 16, .settings = {{"image", "16"}, {"channels", "8"}, {"rate", "1000"}}},
+    .recipe = {.steps = 300, .batch = 16, .settings = {{"image", "16"}, {"channels", "8"}, {"rate", "1000"}}},
     .shows = true,
     .evaluate = evaluate,
 };
@@ -647,6 +647,6 @@ const struct ll_model ll_model_wgan_critic = {
     .params = critic_params,
     .param_count = sizeof critic_params / sizeof *critic_params,
     .build = build_critic,
-    .lesson = {.steps = 400, .batch = 16, .settings = {{"image", "16"}, {"channels", "8"}, {"rate", "1000"}}},
+    .recipe = {.steps = 400, .batch = 16, .settings = {{"image", "16"}, {"channels", "8"}, {"rate", "1000"}}},
     .evaluate = critic_evaluate,
 };

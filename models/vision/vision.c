@@ -245,7 +245,7 @@ static float area(struct ll_box box)
     return wide > 0 && high > 0 ? wide * high : 0;
 }
 
-float ll_box_overlap(struct ll_box a, struct ll_box b)
+float ll_box_iou(struct ll_box a, struct ll_box b)
 {
     float common = area((struct ll_box){fmaxf(a.left, b.left), fmaxf(a.top, b.top), fminf(a.right, b.right),
                                         fminf(a.bottom, b.bottom)});
@@ -253,7 +253,7 @@ float ll_box_overlap(struct ll_box a, struct ll_box b)
     return either > 0 ? common / either : 0;
 }
 
-struct ll_box_delta ll_box_delta(struct ll_box anchor, struct ll_box box)
+struct ll_box_delta ll_box_encode(struct ll_box anchor, struct ll_box box)
 {
     float wide = fmaxf(anchor.right - anchor.left, 1), high = fmaxf(anchor.bottom - anchor.top, 1);
     return (struct ll_box_delta){
@@ -264,7 +264,7 @@ struct ll_box_delta ll_box_delta(struct ll_box anchor, struct ll_box box)
     };
 }
 
-struct ll_box ll_box_moved(struct ll_box anchor, struct ll_box_delta delta)
+struct ll_box ll_box_decode(struct ll_box anchor, struct ll_box_delta delta)
 {
     float wide = anchor.right - anchor.left, high = anchor.bottom - anchor.top;
     float x = (anchor.left + anchor.right) / 2 + delta.x * wide;
@@ -292,14 +292,14 @@ void ll_anchors_fill(const struct ll_anchor_grid *grid, struct ll_box *boxes)
     }
 }
 
-void ll_boxes_match(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
-                    uint64_t truth_count, struct ll_match_rule rule, int32_t *matches)
+void ll_anchors_assign(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
+                       uint64_t truth_count, struct ll_match_rule rule, int32_t *matches)
 {
     for (uint64_t i = 0; i < count; i++) {
         float best = 0;
         matches[i] = LL_UNMATCHED;
         for (uint64_t t = 0; t < truth_count; t++) {
-            float overlap = ll_box_overlap(boxes[i], truths[t]);
+            float overlap = ll_box_iou(boxes[i], truths[t]);
             if (overlap <= best)
                 continue;
             best = overlap;
@@ -312,7 +312,7 @@ void ll_boxes_match(const struct ll_box *boxes, uint64_t count, const struct ll_
         uint64_t nearest = count;
         float best = 0;
         for (uint64_t i = 0; i < count; i++) {
-            float overlap = ll_box_overlap(boxes[i], truths[t]);
+            float overlap = ll_box_iou(boxes[i], truths[t]);
             if (overlap > best) {
                 best = overlap;
                 nearest = i;
@@ -336,7 +336,7 @@ static int by_score(const void *a, const void *b)
     return memcmp(&x->box, &y->box, sizeof x->box);
 }
 
-uint64_t ll_detections_thin(struct ll_detection *found, uint64_t count, float overlap)
+uint64_t ll_detections_nms(struct ll_detection *found, uint64_t count, float overlap)
 {
     uint64_t kept = 0;
     qsort(found, count, sizeof *found, by_score);
@@ -344,7 +344,7 @@ uint64_t ll_detections_thin(struct ll_detection *found, uint64_t count, float ov
         bool alone = true;
         for (uint64_t k = 0; k < kept && alone; k++)
             alone = found[k].image != found[i].image || found[k].class != found[i].class ||
-                    ll_box_overlap(found[k].box, found[i].box) <= overlap;
+                    ll_box_iou(found[k].box, found[i].box) <= overlap;
         if (alone)
             found[kept++] = found[i];
     }
@@ -360,7 +360,7 @@ static uint64_t hits(const struct ll_detection *found, const struct ll_detection
     for (uint64_t t = 0; t < truth_count; t++) {
         if (truths[t].image != found->image || truths[t].class != found->class)
             continue;
-        float overlap = ll_box_overlap(truths[t].box, found->box);
+        float overlap = ll_box_iou(truths[t].box, found->box);
         if (overlap >= 0.5f && overlap > most) {
             most = overlap;
             best = t;
@@ -415,9 +415,9 @@ static struct ll_detector_scores judge(const struct ll_detection *found, uint64_
     return scores;
 }
 
-struct ll_detector_scores ll_detections_judge(const struct ll_detection *found, uint64_t count,
-                                              const struct ll_detection *truths, uint64_t truth_count,
-                                              bool *hit)
+struct ll_detector_scores ll_detections_map(const struct ll_detection *found, uint64_t count,
+                                            const struct ll_detection *truths, uint64_t truth_count,
+                                            bool *hit)
 {
     bool *taken = hit, *is_hit = hit + truth_count;
     memset(hit, 0, (truth_count + count) * sizeof *hit);
@@ -460,7 +460,7 @@ static struct ll_value *of_large(struct ll_nn *nn, struct ll_value *scores, stru
     return ll_select(nn, large, scores, ll_filled(nn, "too_small", &scores->shape, -1));
 }
 
-static struct ll_value *apart(struct ll_nn *nn, struct ll_value *boxes, uint64_t kept, double overlap)
+static struct ll_value *nms(struct ll_nn *nn, struct ll_value *boxes, uint64_t kept, double overlap)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, (int64_t)kept),
                               ll_attr_of_real(LL_ATTR_OVERLAP, overlap)};
@@ -486,14 +486,14 @@ struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct
     struct ll_value *large = boxes->producer ? boxes->producer->outputs[1] : boxes;
     struct ll_value *order = best(nn, of_large(nn, scores, large), sorted);
     boxes = ll_gathered(nn, table_of(nn, boxes), order);
-    struct ll_value *chosen = apart(nn, boxes, kept, options->overlap);
+    struct ll_value *chosen = nms(nn, boxes, kept, options->overlap);
     boxes = ll_gathered(nn, table_of(nn, boxes), chosen);
     ll_nn_pop(nn);
     return boxes;
 }
 
-struct ll_box_lesson ll_sampled_boxes(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
-                                      const struct ll_box_sampling *sampling, struct ll_chance *chance)
+struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
+                                            const struct ll_box_sampling *sampling, struct ll_chance *chance)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_count(LL_ATTR_SIZE, (int64_t)sampling->size),
@@ -516,16 +516,16 @@ struct ll_box_lesson ll_sampled_boxes(struct ll_nn *nn, struct ll_value *boxes, 
                                           .attr_count = sizeof attrs / sizeof *attrs,
                                           .attrs = attrs});
     struct ll_value *nothing = &nn->nothing;
-    struct ll_box_lesson lesson = {nothing, nothing, nothing, nothing};
+    struct ll_box_targets targets = {nothing, nothing, nothing, nothing};
     if (drawn->producer) {
         struct ll_value **results = drawn->producer->outputs;
         of_labels.dtype = LL_I32;
-        lesson = (struct ll_box_lesson){results[0], ll_seen_as(nn, results[1], &of_labels),
-                                        ll_seen_as(nn, results[2], &of_deltas),
-                                        ll_seen_as(nn, results[3], &of_deltas)};
+        targets = (struct ll_box_targets){results[0], ll_seen_as(nn, results[1], &of_labels),
+                                          ll_seen_as(nn, results[2], &of_deltas),
+                                          ll_seen_as(nn, results[3], &of_deltas)};
     }
     ll_nn_pop(nn);
-    return lesson;
+    return targets;
 }
 
 struct ll_value *ll_pooled_regions(struct ll_nn *nn, struct ll_value *map, struct ll_value *boxes,
@@ -540,7 +540,7 @@ struct ll_value *ll_pooled_regions(struct ll_nn *nn, struct ll_value *map, struc
                                              .attrs = attrs});
 }
 
-static const float most_overlap = 0.5f; /* of two detections of one class */
+static const float nms_iou = 0.5f; /* of two detections of one class */
 
 struct source {
     struct ll_drawings drawings;
@@ -620,7 +620,8 @@ uint64_t ll_drawn_boxes(const struct ll_drawings *drawings, uint64_t sample, str
     return count;
 }
 
-static uint64_t truths_of(const struct ll_drawings *drawings, uint64_t images, struct ll_detection *truths)
+static uint64_t ground_truths_of(const struct ll_drawings *drawings, uint64_t images,
+                                 struct ll_detection *truths)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < images; i++) {
@@ -640,9 +641,9 @@ static bool score(const struct ll_drawings *drawings, uint64_t images, struct ll
     struct ll_detection *truths = calloc(images * LL_MOST_SHAPES, sizeof *truths);
     bool *scratch = calloc(images * LL_MOST_SHAPES + count, sizeof *scratch);
     if (truths && scratch) {
-        uint64_t truth_count = truths_of(drawings, images, truths);
-        count = ll_detections_thin(found, count, most_overlap);
-        struct ll_detector_scores judged = ll_detections_judge(found, count, truths, truth_count, scratch);
+        uint64_t truth_count = ground_truths_of(drawings, images, truths);
+        count = ll_detections_nms(found, count, nms_iou);
+        struct ll_detector_scores judged = ll_detections_map(found, count, truths, truth_count, scratch);
         ll_scores_add(scores, (struct ll_score){"average_precision",
                                                 "mean over classes, on unseen drawings, boxes half right",
                                                 judged.precision, false});
@@ -664,7 +665,7 @@ bool ll_detector_evaluate(const struct ll_detector *detector, struct ll_runner *
     for (uint64_t i = 0; found && i < BATCHES; i++) {
         ll_runner_run(runner, detector->program, i);
         uint64_t here = detector->read(detector->task, runner, i * detector->batch, found + count, ROOM);
-        count += ll_detections_thin(found + count, here, most_overlap);
+        count += ll_detections_nms(found + count, here, nms_iou);
     }
     bool done = found && score(detector->drawings, BATCHES * detector->batch, found, count, scores);
     free(found);

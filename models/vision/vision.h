@@ -108,16 +108,16 @@ struct ll_box {
     float left, top, right, bottom;
 };
 
-/* What two boxes have in common, as a share of what either has: 0 to 1. */
-float ll_box_overlap(struct ll_box a, struct ll_box b);
+/* Intersection over union (IoU) of two boxes: 0 to 1. */
+float ll_box_iou(struct ll_box a, struct ll_box b);
 
-/* How a box differs from an anchor: centre in sizes of the anchor, logarithm of the size; and the box that is
- * so different from it. */
+/* Encoding a box relative to an anchor, and decoding it: the distance of the centres in sizes of the anchor,
+ * the logarithm of the quotient of the sizes. */
 struct ll_box_delta {
     float x, y, width, height;
 };
-struct ll_box_delta ll_box_delta(struct ll_box anchor, struct ll_box box);
-struct ll_box ll_box_moved(struct ll_box anchor, struct ll_box_delta delta);
+struct ll_box_delta ll_box_encode(struct ll_box anchor, struct ll_box box);
+struct ll_box ll_box_decode(struct ll_box anchor, struct ll_box_delta delta);
 
 /* Anchors of a feature map: for each of its pixels, which lie `stride` pixels of the image apart, boxes
  * around the middle of it, of each area (side)^2 with each ratio of height to width; sides change slowest.
@@ -132,37 +132,37 @@ void ll_anchors_fill(const struct ll_anchor_grid *grid, struct ll_box *boxes);
 
 enum { LL_UNMATCHED = -1, LL_UNDECIDED = -2 };
 
-/* Which of the truths each box is to find: the one it overlaps with best, if by at least `good`; none
- * (LL_UNMATCHED) if by less than `bad`; else LL_UNDECIDED. Every truth is found by the box that overlaps with
- * it best, the first of several. */
+/* Assigns each anchor to a ground-truth box: to that of the largest IoU, if it is at least `good`; to none
+ * (LL_UNMATCHED) if it is less than `bad`; else LL_UNDECIDED. Every ground-truth box keeps the anchor of its
+ * largest IoU, the first of several. */
 struct ll_match_rule {
     float good, bad;
 };
-void ll_boxes_match(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
-                    uint64_t truth_count, struct ll_match_rule rule, int32_t *matches);
+void ll_anchors_assign(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
+                       uint64_t truth_count, struct ll_match_rule rule, int32_t *matches);
 
-/* What a detector says, or what there is (its score does not count then). */
+/* A detection, or a ground-truth box (its score does not count then). */
 struct ll_detection {
     struct ll_box box;
     uint32_t image, class;
     float score;
 };
 
-/* Sorts, the best first, and drops those that overlap with a better one of their image and class by more than
- * `overlap`. Returns how many are left. */
-uint64_t ll_detections_thin(struct ll_detection *found, uint64_t count, float overlap);
+/* Non-maximum suppression (NMS): sorts by score, the best first, and drops those whose IoU with a better one
+ * of their image and class is above `overlap`. Returns how many are left. */
+uint64_t ll_detections_nms(struct ll_detection *found, uint64_t count, float overlap);
 
-/* How well `found`, sorted and thinned, agrees with the truths. A detection hits the truth of its image and
- * class that it overlaps with best, if by at least a half and no better one has hit it. Precision is the mean
- * over classes, those that have truths, of the area under precision over recall, the precision being the best
- * at that recall or more (VOC 2010); recall is the share of truths that were hit. `hit` is scratch
- * memory for all truths and detections. */
+/* Mean average precision (mAP) of `found`, which has been through NMS. A detection hits the ground-truth box
+ * of its image and class of the largest IoU, if that is at least one half and no better detection has hit it.
+ * `precision` is the mean over the classes that occur of the area under precision over recall, the precision
+ * being the best at that recall or more (VOC 2010); `recall` is the share of ground-truth boxes that were
+ * hit. `hit` is scratch memory for all ground-truth boxes and detections. */
 struct ll_detector_scores {
     double precision, recall;
 };
-struct ll_detector_scores ll_detections_judge(const struct ll_detection *found, uint64_t count,
-                                              const struct ll_detection *truths, uint64_t truth_count,
-                                              bool *hit);
+struct ll_detector_scores ll_detections_map(const struct ll_detection *found, uint64_t count,
+                                            const struct ll_detection *truths, uint64_t truth_count,
+                                            bool *hit);
 
 /* Regions of an image that are worth a second look (Ren et al., 2015), as ops. Boxes are left, top, right and
  * bottom in pixels of the image; nothing flows back through them. */
@@ -179,8 +179,8 @@ struct ll_proposal_options {
 struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct ll_value *scores,
                               struct ll_value *deltas, const struct ll_proposal_options *options);
 
-/* What a step learns from them; see kernel_detect.c. */
-struct ll_box_lesson {
+/* Training targets of proposals: what their classes and boxes should be; see kernel_detect.c. */
+struct ll_box_targets {
     struct ll_value *boxes;          /* [batch, size, 4] */
     struct ll_value *labels;         /* [batch size], 0 being the background */
     struct ll_value *deltas, *count; /* [batch size, 4 classes] */
@@ -190,8 +190,8 @@ struct ll_box_sampling {
     double good;            /* overlap from which a box is taken for an object */
     double share;           /* of them, at most */
 };
-struct ll_box_lesson ll_sampled_boxes(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
-                                      const struct ll_box_sampling *sampling, struct ll_chance *chance);
+struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
+                                            const struct ll_box_sampling *sampling, struct ll_chance *chance);
 
 /* The largest elements of size x size bins of each box, on a map that is `scale` as large as the image:
  * [batch n, size, size, channels]. */

@@ -320,7 +320,7 @@ static bool wanted(const struct ll_args *args, const struct ll_model *model)
 {
     const char *suite = ll_value(args, "suite", NULL);
     return (!suite || strcmp(suite, model->suite) == 0) &&
-           (args->word_count == 0 || strcmp(args->words[0], model->name) == 0);
+           (args->word_count == 0 || ll_model_find(args->words[0]) == model);
 }
 
 static int list_models(const struct ll_args *args)

@@ -289,34 +289,34 @@ const struct ll_command ll_command_record = {
 
 /* leadline train MODEL: does a reference workload learn? Its scores on unseen samples before and after. */
 
-/* The model's lesson, then what the user set: of two values of a key the last one counts. */
-static bool read_lesson(const struct ll_args *args, const struct ll_model *model,
+/* The model's training recipe, then what the user set: of two values of a key the last one counts. */
+static bool read_recipe(const struct ll_args *args, const struct ll_model *model,
                         struct ll_run_options *train_options)
 {
     static const char *const of_shows[] = {"output", NULL};
-    const struct ll_lesson *lesson = &model->lesson;
+    const struct ll_training_recipe *recipe = &model->recipe;
     size_t known = 0;
-    if (lesson->steps == 0) {
+    if (recipe->steps == 0) {
         ll_wrong("%s has nothing to learn; leadline record %s runs it", model->name, model->name);
         return false;
     }
     if (!model->shows &&
         !ll_without(args, of_shows, "is for what a network produces; this one has only scores"))
         return false;
-    while (known < LL_MOST_LESSON_SETTINGS && lesson->settings[known].key)
+    while (known < LL_MOST_RECIPE_SETTINGS && recipe->settings[known].key)
         known++;
     struct ll_setting *all = ll_alloc(args->arena, known + train_options->setting_count + 1, sizeof *all);
     if (!all)
         return false;
-    memcpy(all, lesson->settings, known * sizeof *all);
+    memcpy(all, recipe->settings, known * sizeof *all);
     memcpy(all + known, train_options->settings, train_options->setting_count * sizeof *all);
     train_options->settings = all;
     train_options->setting_count += known;
     train_options->train = train_options->evaluate = true;
-    train_options->batch = train_options->batch ? train_options->batch : lesson->batch;
+    train_options->batch = train_options->batch ? train_options->batch : recipe->batch;
     train_options->data = ll_value(args, "data", NULL);
     train_options->samples = ll_value(args, "output", NULL);
-    return ll_value_count(args, "steps", 1, 1 << 30, lesson->steps, &train_options->steps);
+    return ll_value_count(args, "steps", 1, 1 << 30, recipe->steps, &train_options->steps);
 }
 
 static void show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
@@ -393,7 +393,7 @@ static int run_train(const struct ll_args *args)
 {
     const struct ll_model *model = ll_find_model(args->words[0]);
     struct ll_run_options train_options = {0};
-    if (!model || !ll_read_run_options(args, &train_options) || !read_lesson(args, model, &train_options))
+    if (!model || !ll_read_run_options(args, &train_options) || !read_recipe(args, model, &train_options))
         return LL_WRONG;
     struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;
@@ -408,10 +408,10 @@ static int run_train(const struct ll_args *args)
 
 static const struct ll_option train_options[] = {
     {"output", 'o', "FOLDER", "folder for samples of what the trained network produces; created if missing"},
-    {"steps", 0, "N", "training steps (default: as the model's lesson says)"},
-    {"batch", 0, "N", "samples per step (default: the lesson's)"},
+    {"steps", 0, "N", "training steps (default: as the model's training recipe says)"},
+    {"batch", 0, "N", "samples per step (default: the recipe's)"},
     {"param", 'p', "KEY=VALUE",
-     "set a parameter of the model, in place of the lesson's; leadline models NAME lists them"},
+     "set a parameter of the model, in place of the recipe's; leadline models NAME lists them"},
     {"data", 0, "PATH", "real data to learn from; leadline models NAME says which (default: generated)"},
     {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
     {"seed", 0, "N", "seed of weights and data (default: 1)"},

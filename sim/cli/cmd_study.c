@@ -336,11 +336,11 @@ static void note_loss(void *context, uint64_t step, uint64_t steps, double loss,
     ((double *)context)[step - 1] = loss;
 }
 
-static void take_lesson(const struct ll_lesson *lesson, struct ll_run_options *options)
+static void take_recipe(const struct ll_training_recipe *recipe, struct ll_run_options *options)
 {
-    options->batch = lesson->batch;
-    options->settings = lesson->settings;
-    while (options->setting_count < LL_MOST_LESSON_SETTINGS && lesson->settings[options->setting_count].key)
+    options->batch = recipe->batch;
+    options->settings = recipe->settings;
+    while (options->setting_count < LL_MOST_RECIPE_SETTINGS && recipe->settings[options->setting_count].key)
         options->setting_count++;
 }
 
@@ -363,8 +363,8 @@ static int record_workload(const struct ll_model *model, const struct ll_recordi
         const struct ll_study_setting *setting = &recording->settings[options.setting_count];
         settings[options.setting_count++] = (struct ll_setting){setting->key, setting->value};
     }
-    if (recording->lesson)
-        take_lesson(&model->lesson, &options);
+    if (recording->recipe)
+        take_recipe(&model->recipe, &options);
     struct ll_run_report report;
     int status = ll_run_workload(model, &options, &report);
     return status == LL_DONE ? narrow(recording, trace) : status;

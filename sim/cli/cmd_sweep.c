@@ -130,6 +130,8 @@ static struct ll_trace *bring_model(const struct ll_space_workload *workload,
                     nearest ? "`?" : "");
         return NULL;
     }
+    if (ll_model_renamed(workload->model))
+        ll_remark(diags, workload->place, "the model `%s` is called `%s` now", workload->model, model->name);
     struct ll_setting *own = calloc(count + 1, sizeof *own);
     options.settings = own;
     if (own && read_settings(workload, settings, count, own, &options, diags))

@@ -341,6 +341,12 @@ const struct ll_model *ll_find_model(const char *name)
     const char *nearest = model ? NULL : ll_model_nearest(name);
     if (!model)
         ll_unknown("model", name, &nearest, nearest != NULL, "leadline models");
+    struct ll_diags diags = {0};
+    if (ll_model_renamed(name))
+        ll_remark(&diags, (struct ll_place){0}, "the model `%s` is called `%s` now", name,
+                  ll_model_renamed(name));
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
     return model;
 }
 

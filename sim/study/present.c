@@ -57,7 +57,7 @@ static void add_recordings(const struct ll_study_plan *plan, unsigned width, str
         if (named)
             continue;
         ll_str_addf(&line, "%s %s, ", line.length ? ";" : "Recorded here:", recording->model);
-        if (recording->lesson)
+        if (recording->recipe)
             ll_str_add(&line, "as leadline train has it, ");
         else
             ll_str_addf(&line, "batch %" PRIu64 ", ", recording->batch);
@@ -145,7 +145,7 @@ static void recordings_json(const struct ll_study_plan *plan, struct ll_json *js
         ll_json_put_text(json, "model", recording->model);
         ll_json_put_text(json, "mode", recording->train ? "train" : "infer");
         ll_json_put_bool(json, "dry_run", recording->dry_run);
-        ll_json_put_bool(json, "lesson", recording->lesson);
+        ll_json_put_bool(json, "lesson", recording->recipe);
         ll_json_put_count(json, "batch", recording->batch);
         ll_json_put_count(json, "steps", recording->steps);
         ll_json_put_count(json, "threads", recording->threads);
@@ -316,9 +316,9 @@ static void recording_html(const struct ll_recording *recording, struct ll_str *
     ll_xml_add(out, recording->row);
     ll_str_add(out, ", ");
     ll_xml_add(out, recording->variant);
-    ll_str_addf(out, ": <code>leadline %s ", recording->lesson ? "train" : "record");
+    ll_str_addf(out, ": <code>leadline %s ", recording->recipe ? "train" : "record");
     ll_xml_add(out, recording->model);
-    if (!recording->lesson)
+    if (!recording->recipe)
         ll_str_addf(out, " %s%s", recording->train ? "--train" : "--infer",
                     recording->dry_run ? " --dry-run" : "");
     if (recording->batch)

@@ -342,7 +342,7 @@ static bool same_text(const char *a, const char *b)
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b)
 {
     bool same = strcmp(a->model, b->model) == 0 && a->train == b->train && a->dry_run == b->dry_run &&
-                a->lesson == b->lesson && a->batch == b->batch && a->steps == b->steps &&
+                a->recipe == b->recipe && a->batch == b->batch && a->steps == b->steps &&
                 (a->dry_run || a->threads == b->threads) && same_text(a->products, b->products);
     for (size_t i = 0; same && i < LL_MOST_STUDY_SETTINGS; i++)
         same = same_text(a->settings[i].key, b->settings[i].key) &&

@@ -244,7 +244,7 @@ struct ll_recording {
     const char *model;                                        /* the workload's name in models/ */
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
-    bool lesson; /* in the small version in which it learns (leadline train), its batch and settings, too */
+    bool recipe; /* in the small version in which it learns (leadline train), its batch and settings, too */
     const char
         *products;  /* the type that products of weights read (tracer/transform/dtype.h); NULL: their own */
     uint64_t batch; /* 0: the model's own */

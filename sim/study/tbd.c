@@ -279,7 +279,7 @@ static void plan_learning(struct ll_study_plan *plan)
                                                              .variant = variant,
                                                              .model = ll_tbd[row].model,
                                                              .train = true,
-                                                             .lesson = true,
+                                                             .recipe = true,
                                                              .steps = LEARNING_STEPS,
                                                              .threads = 1});
 }

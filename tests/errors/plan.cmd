@@ -18,7 +18,7 @@ try plan traces/alexnet_train_b8.llt
 try plan -c a100_dgx --devices 64 traces/alexnet_train_b8.llt
 try sim -c a100_dgx --tp 5 traces/alexnet_train_b8.llt
 try sim -c a100_dgx --cp 2 traces/alexnet_train_b8.llt
-leadline record --dry-run --train --batch 2 -p layers=1 -p hidden=64 -p heads=4 -p key_heads=2 -p inner=96 -p seq=32 \
+leadline record --dry-run --train --batch 2 -p layers=1 -p hidden=64 -p heads=4 -p kv_heads=2 -p ffn_hidden=96 -p seq=32 \
     -p vocabulary=128 -p dtype=bf16 -p fused=1 -o llama.llt llama >/dev/null
 try sim -c a100_dgx --cp 3 llama.llt
 try sim -c a100_dgx --dp 4 --cp 8 llama.llt

@@ -14,5 +14,5 @@ try_with '\n\n' 'le chat\n\n'
 try_with 'this sentence is much too long for the bucket that was chosen\n' 'trop long\n'
 printf '_PAD\n_GO\n_UNK\n_EOS\nle le\n\nchat\nchat\n' >texts/target.vocabulary
 try_with 'the cat\n' 'le chat\n'
-try train seq2seq --steps 1 -p letters=100
+try train seq2seq --steps 1 -p task_vocabulary=100
 try train seq2seq --steps 1 -p samples=100

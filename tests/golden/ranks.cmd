@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two ranks that do what one does take as long, each with its own memory; a sweep says what sim says.
-leadline record llama --dry-run --train --batch 1 -p layers=1 -p hidden=64 -p heads=4 -p key_heads=4 -p inner=64 -p seq=16 \
+leadline record llama --dry-run --train --batch 1 -p layers=1 -p hidden=64 -p heads=4 -p kv_heads=4 -p ffn_hidden=64 -p seq=16 \
     -p vocabulary=48 -o one.llt >/dev/null
 leadline export chakra one.llt -o rank.0.et
 cp rank.0.et rank.1.et

@@ -113,9 +113,9 @@ static void a_step_at_another_batch_is_the_step_recorded_there(void **state)
 static struct ll_trace *decoded(uint64_t batch)
 {
     const struct ll_setting settings[] = {
-        {"layers", "1"},  {"hidden", "16"},     {"heads", "2"}, {"key_heads", "2"}, {"inner", "8"},
+        {"layers", "1"},  {"hidden", "16"},     {"heads", "2"}, {"kv_heads", "2"}, {"ffn_hidden", "8"},
         {"experts", "8"}, {"vocabulary", "48"}, {"seq", "4"},   {"context", "3"},   {"pass", "decode"}};
-    return dry_model("mixture", false, batch, settings, sizeof settings / sizeof *settings);
+    return dry_model("moe", false, batch, settings, sizeof settings / sizeof *settings);
 }
 
 /* A word by itself has a place with each of eight experts, 64 have 20 there: 64 * 2 * 1.25 / 8. */
@@ -123,7 +123,7 @@ static void places_of_experts_are_counted_anew(void **state)
 {
     (void)state;
     static const uint64_t batches[][2] = {{1, 64}, {1, 3}, {64, 1}, {3, 50}};
-    const struct known mixture = {.name = "mixture"};
+    const struct known mixture = {.name = "moe"};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         const char *trouble;
         struct ll_trace *recorded = decoded(batches[i][0]), *there = decoded(batches[i][1]);
@@ -149,7 +149,7 @@ static void forget_roles(struct ll_trace *trace)
  * dimension beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
-    static const char *const hidden[] = {"speech",  "transformer", "bert",        "mixture", "nmt",
+    static const char *const hidden[] = {"speech",  "transformer", "bert",        "moe", "nmt",
                                          "sockeye", "retinanet",   "faster_rcnn", "word_lm", "char_lm"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strcmp(hidden[i], name) == 0)

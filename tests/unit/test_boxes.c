@@ -12,10 +12,10 @@ static void what_two_boxes_share_is_counted_in_pixels(void **state)
 {
     (void)state;
     struct ll_box a = {0, 0, 4, 4}, b = {2, 2, 6, 6}, away = {4, 0, 8, 4};
-    assert_true(fabsf(ll_box_overlap(a, b) - 4.0f / 28) < 1e-6f);
-    assert_true(ll_box_overlap(a, a) == 1);
-    assert_true(ll_box_overlap(a, away) == 0);
-    assert_true(ll_box_overlap((struct ll_box){1, 1, 1, 1}, (struct ll_box){1, 1, 1, 1}) == 0);
+    assert_true(fabsf(ll_box_iou(a, b) - 4.0f / 28) < 1e-6f);
+    assert_true(ll_box_iou(a, a) == 1);
+    assert_true(ll_box_iou(a, away) == 0);
+    assert_true(ll_box_iou((struct ll_box){1, 1, 1, 1}, (struct ll_box){1, 1, 1, 1}) == 0);
 }
 
 static void a_box_is_where_its_delta_leads_from_any_anchor(void **state)
@@ -28,7 +28,7 @@ static void a_box_is_where_its_delta_leads_from_any_anchor(void **state)
             at[k] = (float)ll_random_below(&random, 50);
         struct ll_box anchor = {at[0], at[1], at[0] + 1 + at[2], at[1] + 1 + at[3]};
         struct ll_box box = {at[4], at[5], at[4] + 1 + at[6], at[5] + 1 + at[7]};
-        struct ll_box back = ll_box_moved(anchor, ll_box_delta(anchor, box));
+        struct ll_box back = ll_box_decode(anchor, ll_box_encode(anchor, box));
         assert_true(fabsf(back.left - box.left) < 1e-3f && fabsf(back.top - box.top) < 1e-3f);
         assert_true(fabsf(back.right - box.right) < 1e-3f && fabsf(back.bottom - box.bottom) < 1e-3f);
     }
@@ -56,7 +56,7 @@ static void every_truth_is_found_and_doubtful_boxes_are_left_out(void **state)
     const struct ll_box boxes[] = {
         {0, 0, 10, 9}, {0, 0, 10, 5}, {0, 0, 10, 3}, {20, 20, 30, 30}, {48, 48, 60, 60}};
     int32_t matches[5];
-    ll_boxes_match(boxes, 5, truths, 2, (struct ll_match_rule){0.7f, 0.4f}, matches);
+    ll_anchors_assign(boxes, 5, truths, 2, (struct ll_match_rule){0.7f, 0.4f}, matches);
     const int32_t expected[] = {0, LL_UNDECIDED, LL_UNMATCHED, LL_UNMATCHED, 1};
     assert_memory_equal(matches, expected, sizeof expected);
 }
@@ -70,7 +70,7 @@ static void worse_detections_of_the_same_thing_are_dropped(void **state)
         {{0, 0, 10, 10}, 1, 1, 0.7f},                                /* another image */
         {{30, 0, 40, 10}, 0, 1, 0.6f},                               /* elsewhere */
     };
-    assert_int_equal(ll_detections_thin(found, 5, 0.5f), 4);
+    assert_int_equal(ll_detections_nms(found, 5, 0.5f), 4);
     for (int i = 0; i < 4; i++)
         assert_true(fabsf(found[i].score - (0.9f - 0.1f * (float)i)) < 1e-6f);
 }
@@ -85,7 +85,7 @@ static void precision_is_the_area_under_its_curve_over_recall(void **state)
     const struct ll_detection found[] = {
         {{0, 0, 10, 10}, 0, 1, 0.9f}, {{50, 0, 60, 10}, 0, 1, 0.8f}, {{20, 0, 30, 10}, 0, 1, 0.7f}};
     bool scratch[6];
-    struct ll_detector_scores scores = ll_detections_judge(found, 3, truths, 3, scratch);
+    struct ll_detector_scores scores = ll_detections_map(found, 3, truths, 3, scratch);
     assert_true(fabs(scores.precision - (5.0 / 6 + 0) / 2) < 1e-12);
     assert_true(fabs(scores.recall - 2.0 / 3) < 1e-12);
 }

@@ -14,20 +14,20 @@
 enum { LAYERS = 2, BATCH = 2, SEQ = 16, HIDDEN = 64, HEADS = 8, KEY_HEADS = 2, FEATURES = 8, TENSOR = 4 };
 
 static const struct ll_setting small_llama[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"key_heads", "2"},
-    {"inner", "96"}, {"seq", "16"},    {"vocabulary", "48"}, {"fused", "1"}};
+    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "2"},
+    {"ffn_hidden", "96"}, {"seq", "16"},    {"vocabulary", "48"}, {"fused", "1"}};
 static const struct ll_setting unfused_llama[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"key_heads", "2"},
-    {"inner", "96"}, {"seq", "16"},    {"vocabulary", "48"}, {"fused", "0"}};
+    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "2"},
+    {"ffn_hidden", "96"}, {"seq", "16"},    {"vocabulary", "48"}, {"fused", "0"}};
 static const struct ll_setting small_gpt[MOST_SETTINGS] = {
     {"layers", "2"}, {"hidden", "64"}, {"heads", "8"}, {"seq", "16"}, {"vocabulary", "48"}};
 static const struct ll_setting small_transformer[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},      {"filter", "96"},
+    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},      {"ffn_hidden", "96"},
     {"source", "8"}, {"target", "16"}, {"vocabulary", "48"}};
 /* 2 x 16 words with 2 choices of 8 experts: 8 places each, and half more, of which four devices have 3. */
 static const struct ll_setting small_mixture[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"key_heads", "4"}, {"inner", "96"},
-    {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"choices", "2"},   {"capacity", "150"}};
+    {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "4"}, {"ffn_hidden", "96"},
+    {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},   {"capacity", "150"}};
 
 static struct ll_trace *record(const char *model, const struct ll_setting *settings)
 {
@@ -124,7 +124,7 @@ static void devices_share_all_work(void **state)
                  {"llama", unfused_llama},
                  {"gpt", small_gpt},
                  {"transformer", small_transformer},
-                 {"mixture", small_mixture}};
+                 {"moe", small_mixture}};
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
         uint64_t ranks = i % 2 ? 4 : 2;
         struct ll_trace *trace = record(cases[i / 2].model, cases[i / 2].settings),
@@ -329,8 +329,8 @@ static void what_cannot_be_divided_is_refused(void **state)
     static const struct ll_setting rnn[MOST_SETTINGS] = {{"length", "16"}};
     /* 12 places for each expert */
     static const struct ll_setting mixture[MOST_SETTINGS] = {
-        {"layers", "1"}, {"hidden", "64"},     {"heads", "8"},   {"key_heads", "8"}, {"inner", "96"},
-        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"choices", "2"},   {"capacity", "150"}};
+        {"layers", "1"}, {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "8"}, {"ffn_hidden", "96"},
+        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},   {"capacity", "150"}};
     static const struct ll_setting images[MOST_SETTINGS] = {{"image", "67"}, {"classes", "7"}};
     expect_refusal("llama", small_llama, 3,
                    "cp 3: a sequence of 16 positions cannot be divided among as many devices");
@@ -338,7 +338,7 @@ static void what_cannot_be_divided_is_refused(void **state)
         "llama", small_llama, 16,
         "cp 16: op 22, causal_attention in layer0/attention, has a sequence that is no multiple of "
         "twice that");
-    expect_refusal("mixture", mixture, 8,
+    expect_refusal("moe", mixture, 8,
                    "cp 8: op 34, route in layer0/experts, does not come in as many equal shares");
     expect_refusal("alexnet", images, 2, "cp 2: no dimension in this workload is a sequence");
     expect_refusal("paradnn_rnn", rnn, 2, "cp 2: op 2, unstack, needs positions that other devices have");

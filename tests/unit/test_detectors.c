@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Their lesson, but fewer steps; the share of shapes found and the precision that they must reach. */
+/* Their training recipe, but fewer steps; the share of shapes found and the precision that they must reach. */
 static void learns_to_find(const char *name, uint64_t steps, double recall, double precision)
 {
     const struct ll_model *model = ll_model_find(name);
@@ -14,12 +14,12 @@ static void learns_to_find(const char *name, uint64_t steps, double recall, doub
     struct ll_run_report report;
     struct ll_run_options options = {.train = true,
                                      .evaluate = true,
-                                     .batch = model->lesson.batch,
+                                     .batch = model->recipe.batch,
                                      .steps = steps,
                                      .seed = 1,
-                                     .settings = model->lesson.settings};
-    while (options.setting_count < LL_MOST_LESSON_SETTINGS &&
-           model->lesson.settings[options.setting_count].key)
+                                     .settings = model->recipe.settings};
+    while (options.setting_count < LL_MOST_RECIPE_SETTINGS &&
+           model->recipe.settings[options.setting_count].key)
         options.setting_count++;
     assert_true(ll_model_run(model, &options, &report, &diags));
     assert_int_equal(report.after.count, 2);

@@ -307,7 +307,7 @@ static void gradients_of_experts_go_between_those_who_have_them(void **state)
 {
     (void)state;
     const struct ll_setting settings[] = {{"layers", "2"}, {"dtype", "bf16"}, {"seq", "64"}};
-    struct ll_trace *trace = dry_model("mixture", true, 8, settings, 3);
+    struct ll_trace *trace = dry_model("moe", true, 8, settings, 3);
     for (uint64_t zero = 0; zero < 4; zero++) {
         struct ll_parallel plan = plan_of(DATA, zero);
         struct ll_diags diags = {0};
@@ -430,7 +430,7 @@ static void every_model_can_be_exchanged(void **state)
 {
     (void)state;
     static const char *const models[] = {"nmt",      "sockeye", "deepspeech2", "wgan",   "memnet",
-                                         "densenet", "speech",  "gpt",         "mixture"};
+                                         "densenet", "speech",  "gpt",         "moe"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         for (uint64_t zero = 0; zero < 4; zero++) {
             struct ll_trace *trace = dry_model(models[i], true, 2, NULL, 0);

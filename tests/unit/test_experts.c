@@ -15,9 +15,9 @@ enum { LAYERS = 2, EXPERTS = 8, PLACES = 10, HIDDEN = 64, INNER = 96, REPLICAS =
 static struct ll_trace *record(bool train)
 {
     static const struct ll_setting settings[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "8"},
-                                                 {"key_heads", "4"}, {"inner", "96"},      {"seq", "16"},
-                                                 {"experts", "8"},   {"vocabulary", "48"}, {"choices", "2"}};
-    return dry_model("mixture", train, 2, settings, sizeof settings / sizeof *settings);
+                                                 {"kv_heads", "4"}, {"ffn_hidden", "96"},      {"seq", "16"},
+                                                 {"experts", "8"},   {"vocabulary", "48"}, {"top_k", "2"}};
+    return dry_model("moe", train, 2, settings, sizeof settings / sizeof *settings);
 }
 
 static const struct ll_parallel plan = {
@@ -62,9 +62,9 @@ static void words_of_all_replicas_choose_experts(void **state)
 {
     (void)state;
     static const struct ll_setting settings[] = {
-        {"layers", "2"},  {"hidden", "64"},     {"heads", "8"},   {"key_heads", "4"}, {"inner", "96"},
-        {"experts", "8"}, {"vocabulary", "48"}, {"choices", "2"}, {"pass", "decode"}, {"context", "16"}};
-    struct ll_trace *trace = dry_model("mixture", false, 2, settings, sizeof settings / sizeof *settings),
+        {"layers", "2"},  {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "4"}, {"ffn_hidden", "96"},
+        {"experts", "8"}, {"vocabulary", "48"}, {"top_k", "2"}, {"pass", "decode"}, {"context", "16"}};
+    struct ll_trace *trace = dry_model("moe", false, 2, settings, sizeof settings / sizeof *settings),
                     *replica = spread(trace);
     uint64_t products = 0;
     for (uint32_t i = 0; i < replica->op_count; i++) {
@@ -87,12 +87,12 @@ static void devices_of_a_product_send_their_share_of_words(void **state)
 {
     (void)state;
     static const struct ll_setting settings[] = {
-        {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"key_heads", "4"}, {"inner", "96"},
-        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"choices", "2"},   {"capacity", "150"}};
+        {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "4"}, {"ffn_hidden", "96"},
+        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},   {"capacity", "150"}};
     struct ll_diags diags = {0};
     struct ll_parallel divided = plan;
     divided.sequence = true;
-    struct ll_trace *trace = dry_model("mixture", true, 2, settings, sizeof settings / sizeof *settings);
+    struct ll_trace *trace = dry_model("moe", true, 2, settings, sizeof settings / sizeof *settings);
     struct ll_trace *rank = ll_shard(trace, &divided, &diags), *replica = rank ? spread(rank) : NULL;
     assert_non_null(replica);
     uint64_t ops = 0, gathered = 0, scattered = 0;
@@ -176,9 +176,9 @@ static void the_rest_is_as_it_was(void **state)
 {
     (void)state;
     static const struct ll_setting settings[] = {
-        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"key_heads", "4"}, {"inner", "96"},
-        {"seq", "16"},   {"experts", "8"}, {"vocabulary", "48"}, {"choices", "2"},   {"dtype", "bf16"}};
-    struct ll_trace *trace = dry_model("mixture", true, 2, settings, sizeof settings / sizeof *settings),
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "4"}, {"ffn_hidden", "96"},
+        {"seq", "16"},   {"experts", "8"}, {"vocabulary", "48"}, {"top_k", "2"},   {"dtype", "bf16"}};
+    struct ll_trace *trace = dry_model("moe", true, 2, settings, sizeof settings / sizeof *settings),
                     *replica = spread(trace);
     uint32_t at = 0;
     for (uint32_t op = 0; op < trace->op_count; op++, at++) {

@@ -77,7 +77,7 @@ static void llamas_and_mixtures_have_the_published_parameters(void **state)
     assert_true(parameters_of("llama", "llama2-70b") == UINT64_C(68976648192));
     assert_true(parameters_of("llama", "llama3-70b") == UINT64_C(70553706496));
     assert_true(parameters_of("llama", "llama3-405b") == UINT64_C(405853388800));
-    assert_true(parameters_of("mixture", "mixtral-8x22b") == UINT64_C(140630071296));
+    assert_true(parameters_of("moe", "mixtral-8x22b") == UINT64_C(140630071296));
 }
 
 /* Narayanan et al., 2021: 96 b s L h^2 (1 + s / 6 h + V / 16 L h), of which the forward pass that is computed
@@ -160,7 +160,7 @@ static void pieces_of_sentences_read_what_is_remembered(void **state)
         for (int eager = 0; eager < 2; eager++) {
             struct ll_setting settings[] = {{"pass", passes[pass]},
                                             {"context", "500"},
-                                            {"words", "20"},
+                                            {"tokens", "20"},
                                             {"eager", ways[eager]},
                                             {NULL, NULL}};
             struct ll_trace *trace = dry("gpt", &(struct ll_run_options){.batch = 4, .settings = settings});
@@ -177,7 +177,7 @@ static void a_piece_may_be_all(void **state)
     (void)state;
     struct ll_setting whole[] = {{"pass", "prefill"}, {"seq", "64"}, {NULL, NULL}};
     struct ll_setting piece[] = {
-        {"pass", "prefill"}, {"seq", "64"}, {"words", "64"}, {"context", "64"}, {NULL, NULL}};
+        {"pass", "prefill"}, {"seq", "64"}, {"tokens", "64"}, {"context", "64"}, {NULL, NULL}};
     struct ll_setting told[] = {{"pass", "prefill"}, {"context", "64"}, {NULL, NULL}};
     const struct ll_setting *same[] = {piece, told};
     struct ll_trace *one = dry("llama", &(struct ll_run_options){.batch = 2, .settings = whole});
@@ -196,7 +196,7 @@ static void experts_compute_on_their_places(void **state)
 {
     (void)state;
     const double tokens = 2 * 4096, h = 4096, f = 14336, places = tokens * 2 / 8 * 1.25;
-    struct ll_trace *trace = dry("mixture", &(struct ll_run_options){.batch = 2});
+    struct ll_trace *trace = dry("moe", &(struct ll_run_options){.batch = 2});
     double flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
@@ -214,14 +214,14 @@ static void experts_that_no_word_has_chosen_are_not_read(void **state)
 {
     (void)state;
     const struct ll_setting settings[] = {{"layers", "1"},      {"hidden", "64"},   {"heads", "4"},
-                                          {"key_heads", "2"},   {"inner", "96"},    {"experts", "8"},
-                                          {"choices", "2"},     {"pass", "decode"}, {"context", "16"},
+                                          {"kv_heads", "2"},   {"ffn_hidden", "96"},    {"experts", "8"},
+                                          {"top_k", "2"},     {"pass", "decode"}, {"context", "16"},
                                           {"vocabulary", "64"}, {NULL, NULL}};
     for (uint64_t words = 1; words <= 5; words++) {
         static const uint64_t asked_by[] = {0, 2, 4, 5, 5, 6};
         const uint64_t asked = asked_by[words], places = ll_ceil_div(2 * words * 125, 800);
         struct ll_trace *trace =
-            dry("mixture", &(struct ll_run_options){.batch = words, .settings = settings});
+            dry("moe", &(struct ll_run_options){.batch = words, .settings = settings});
         uint64_t read = 0;
         for (uint32_t i = 0; i < trace->op_count; i++) {
             const struct ll_form *form = &trace->forms[trace->ops[i].form];
@@ -244,7 +244,7 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
         const char *model;
         uint64_t narrow, wide;
         struct ll_setting settings[3];
-    } rows[] = {{"mixture", 2 * 8 + 1, 2 * 2, {{"layers", "2"}, {"dtype", "f8"}}},
+    } rows[] = {{"moe", 2 * 8 + 1, 2 * 2, {{"layers", "2"}, {"dtype", "f8"}}},
                 {"ncf", 4, 0, {{"dtype", "f8"}}},
                 {"bert", 2 * 6 + 1 + 1 + 1, 2 * 2 + 1, {{"layers", "2"}, {"dtype", "f8"}}}};
     (void)state;
@@ -274,7 +274,7 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
  * with words count, or weights are held in f32. */
 static void what_products_of_eight_bits_read_is_cast_once(void **state)
 {
-    static const char *const models[] = {"gpt", "ncf", "llama", "bert", "mixture"};
+    static const char *const models[] = {"gpt", "ncf", "llama", "bert", "moe"};
     (void)state;
     for (size_t m = 0; m < 2 * sizeof models / sizeof *models; m++) {
         struct ll_setting settings[] = {{"dtype", "f8"}, {m / 2 == 1 ? NULL : "layers", "2"}, {NULL, NULL}};
@@ -311,7 +311,7 @@ static void what_products_of_eight_bits_read_is_cast_once(void **state)
 /* Those that are trained are cast in each step; those that are not are held in the type. */
 static void weights_of_eight_bits_are_held_where_nobody_trains_them(void **state)
 {
-    static const char *const models[] = {"llama", "mixture", "bert", "ncf"};
+    static const char *const models[] = {"llama", "moe", "bert", "ncf"};
     (void)state;
     for (size_t m = 0; m < 2 * sizeof models / sizeof *models; m++) {
         const struct ll_setting settings[] = {{"dtype", "f8"}, {m < 6 ? "layers" : NULL, "2"}, {NULL, NULL}};
@@ -351,7 +351,7 @@ static void cross_entropies_are_of_32_bits(void **state)
     }
 }
 
-/* In the lesson's size all pairs are soon judged rightly; what is left of the loss is small, not nothing. */
+/* In the recipe's size all pairs are soon judged rightly; what is left of the loss is small, not nothing. */
 static void a_network_that_is_nearly_right_still_loses_a_little(void **state)
 {
     static const struct ll_setting settings[] = {

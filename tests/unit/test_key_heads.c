@@ -12,7 +12,7 @@ enum { RANKS = 8, SETTINGS = 8 };
 static struct ll_trace *record(const char *model, bool train, const char *key_heads, const char *pass)
 {
     const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"},        {"heads", "16"},
-                                          {"inner", "96"}, {"seq", "16"},           {"vocabulary", "48"},
+                                          {"ffn_hidden", "96"}, {"seq", "16"},           {"vocabulary", "48"},
                                           {"pass", pass},  {"key_heads", key_heads}};
     return dry_model(model, train, 2, settings, SETTINGS);
 }
@@ -73,7 +73,7 @@ static void check_same_work(struct ll_trace *a, struct ll_trace *b)
 static void a_rank_with_a_copy_works_as_one_with_a_head_of_its_own(void **state)
 {
     (void)state;
-    static const char *const models[] = {"llama", "mixture"}, *const few[] = {"2", "4"},
+    static const char *const models[] = {"llama", "moe"}, *const few[] = {"2", "4"},
                              *const passes[] = {"forward", "prefill", "decode"};
     for (int m = 0; m < 2; m++)
         for (int k = 0; k < 2; k++) {

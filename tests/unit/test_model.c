@@ -407,25 +407,25 @@ static void losses_fall(void **state)
 }
 
 /* With the settings that `leadline train` uses, but few steps; under a sanitizer some of the models. */
-static void every_model_has_a_lesson_and_scores(void **state)
+static void every_model_has_a_training_recipe_and_scores(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ll_model_count(); i += ONE_IN) {
         const struct ll_model *model = ll_model_at(i);
-        const struct ll_lesson *lesson = &model->lesson;
+        const struct ll_training_recipe *recipe = &model->recipe;
         struct ll_diags diags = {0};
         struct ll_run_report report;
         struct ll_run_options options = {.train = true,
                                          .evaluate = true,
-                                         .batch = lesson->batch,
+                                         .batch = recipe->batch,
                                          .steps = 2,
                                          .seed = 5,
-                                         .settings = lesson->settings};
-        while (options.setting_count < LL_MOST_LESSON_SETTINGS && lesson->settings[options.setting_count].key)
+                                         .settings = recipe->settings};
+        while (options.setting_count < LL_MOST_RECIPE_SETTINGS && recipe->settings[options.setting_count].key)
             options.setting_count++;
-        if (lesson->steps == 0 && !model->evaluate)
+        if (recipe->steps == 0 && !model->evaluate)
             continue; /* there is nothing to learn in it */
-        assert_true(lesson->steps > 2 && lesson->batch > 0);
+        assert_true(recipe->steps > 2 && recipe->batch > 0);
         if (!ll_model_run(model, &options, &report, &diags))
             fail_msg("%s", diags.kept[0].message);
         assert_true(report.after.count > 0);
@@ -580,7 +580,7 @@ int main(void)
         cmocka_unit_test(losses_have_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(gradients_are_what_finite_differences_say),
         cmocka_unit_test(losses_fall),
-        cmocka_unit_test(every_model_has_a_lesson_and_scores),
+        cmocka_unit_test(every_model_has_a_training_recipe_and_scores),
         cmocka_unit_test(wrong_settings_are_named),
         cmocka_unit_test(what_is_not_computed_here_is_only_recorded),
         cmocka_unit_test(a_dry_run_has_any_type),

@@ -322,12 +322,12 @@ static void a_program_without_memory_is_refused(void **state)
 {
     (void)state;
     static const struct ll_setting mixture[] = {{"layers", "2"},      {"hidden", "16"}, {"heads", "4"},
-                                                {"key_heads", "4"},   {"inner", "16"},  {"seq", "8"},
-                                                {"vocabulary", "48"}, {"experts", "2"}, {"choices", "2"}};
+                                                {"kv_heads", "4"},   {"ffn_hidden", "16"},  {"seq", "8"},
+                                                {"vocabulary", "48"}, {"experts", "2"}, {"top_k", "2"}};
     static change *const changes[] = {shard, share_context, spread_experts, recompute,
                                       cut,   exchange,      offload};
     allowed = 1000000;
-    whole = dry_model("mixture", true, 4, mixture, sizeof mixture / sizeof *mixture);
+    whole = dry_model("moe", true, 4, mixture, sizeof mixture / sizeof *mixture);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         at_work = changes[i];
         starve(make_program);

@@ -82,7 +82,7 @@ static void recurrent_networks_have_the_parameters_of_their_closed_form(void **s
         set(&s, "layers", layers);
         set(&s, "embed", e);
         set(&s, "length", t);
-        set(&s, "vocab", v);
+        set(&s, "vocabulary", v);
         struct ll_model_size size = size_of("paradnn_rnn", &s);
         assert_int_equal(size.parameters, v * e + layers * (2 * e * g * e + g * e) + e * v + v);
         assert_int_equal(size.forward_flops, t * (layers * 4 * g * e * e + 2 * e * v));

@@ -15,7 +15,7 @@
 enum { TOKENS = 64, FEATURES = 32, WIDE = 48, WORDS = 100 };
 
 static const struct ll_setting of_two_layers[] = {{"layers", "2"},     {"hidden", "64"}, {"heads", "4"},
-                                                  {"inner", "96"},     {"seq", "16"},    {"key_heads", "2"},
+                                                  {"ffn_hidden", "96"},     {"seq", "16"},    {"kv_heads", "2"},
                                                   {"vocabulary", "48"}};
 
 static const struct ll_attr across = {LL_ATTR_TRANSPOSE_B, {.count = 1}},
@@ -454,18 +454,18 @@ static void products_are_the_same_on_many_devices(void **state)
 {
     (void)state;
     const struct ll_setting settings[] = {{"layers", "4"},     {"hidden", "64"}, {"heads", "16"},
-                                          {"key_heads", "2"},  {"inner", "96"},  {"seq", "16"},
+                                          {"kv_heads", "2"},  {"ffn_hidden", "96"},  {"seq", "16"},
                                           {"vocabulary", "48"}};
     const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},    {"heads", "4"},
-                                         {"inner", "96"},    {"seq", "16"},       {"experts", "4"},
-                                         {"key_heads", "4"}, {"vocabulary", "48"}};
+                                         {"ffn_hidden", "96"},    {"seq", "16"},       {"experts", "4"},
+                                         {"kv_heads", "4"}, {"vocabulary", "48"}};
     struct ll_parallel plan = {.tensor = 8, .context = 1, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1};
     check_spread("llama", settings, 7, &plan, 8); /* copies of key heads */
     plan.tensor = 2;
     check_spread("llama", settings, 7, &plan, 2);
     plan.tensor = 1;
     plan.data = plan.expert = 2;
-    check_spread("mixture", experts, 8, &plan, 2);
+    check_spread("moe", experts, 8, &plan, 2);
     plan = (struct ll_parallel){.tensor = 1,
                                 .context = 1,
                                 .data = 1,

@@ -94,9 +94,9 @@ static void selective_recomputation_repeats_the_middle_of_attention(void **state
 static struct ll_trace *mixture(const char *fused)
 {
     const struct ll_setting settings[] = {
-        {"layers", "2"}, {"hidden", "64"},     {"heads", "4"},   {"key_heads", "2"}, {"inner", "64"},
+        {"layers", "2"}, {"hidden", "64"},     {"heads", "4"},   {"kv_heads", "2"}, {"ffn_hidden", "64"},
         {"seq", "32"},   {"vocabulary", "48"}, {"experts", "4"}, {"dtype", "bf16"},  {"fused", fused}};
-    return dry_model("mixture", true, 8, settings, sizeof settings / sizeof *settings);
+    return dry_model("moe", true, 8, settings, sizeof settings / sizeof *settings);
 }
 
 /* Attention is one op, which keeps no scores. */

@@ -36,10 +36,10 @@ static const struct ll_setting gpt[] = {
     {"layers", "8"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "1000"}, {"seq", "16"}};
 
 static const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "4"},
-                                            {"key_heads", "4"}, {"inner", "64"},      {"seq", "16"},
-                                            {"experts", "4"},   {"vocabulary", "50"}, {"choices", "2"}};
+                                            {"kv_heads", "4"}, {"ffn_hidden", "64"},      {"seq", "16"},
+                                            {"experts", "4"},   {"vocabulary", "50"}, {"top_k", "2"}};
 static const struct ll_setting sequences[] = {{"layers", "2"}, {"hidden", "64"},      {"heads", "2"},
-                                              {"inner", "64"}, {"seq", "64"},         {"key_heads", "2"},
+                                              {"ffn_hidden", "64"}, {"seq", "64"},         {"kv_heads", "2"},
                                               {"fused", "1"},  {"vocabulary", "1000"}};
 
 static const struct ll_setting three_heads[] = {
@@ -543,7 +543,7 @@ static void a_search_finds_all_that_can_be_written_down(void **state)
     check_all(dry_model("gpt", true, 2, gpt, 5), one_node, 4, BATCH);
     check_all(dry_model("gpt", true, 2, gpt, 5), two_nodes, DEVICES, 2 * BATCH);
     check_all(dry_model("gpt", false, 2, gpt, 5), one_node, 4, BATCH);
-    check_all(dry_model("mixture", true, 2, experts, 9), one_node, 4, BATCH);
+    check_all(dry_model("moe", true, 2, experts, 9), one_node, 4, BATCH);
     check_all(dry_model("llama", true, 1, sequences, 8), two_nodes, DEVICES, BATCH);
     check_all(dry_model("gpt", true, 2, three_heads, 5), three_nodes, 24, 4);
     check_all(dry_model("gpt", true, 2, many_words, 5), one_node, 2, 2);

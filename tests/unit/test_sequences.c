@@ -59,7 +59,7 @@ static void the_transformers_of_the_paper_have_its_sizes(void **state)
     struct ll_model_size big = size_of("transformer", (struct ll_setting[]){{"paper", "1"},
                                                                             {"vocabulary", "37000"},
                                                                             {"hidden", "1024"},
-                                                                            {"filter", "4096"},
+                                                                            {"ffn_hidden", "4096"},
                                                                             {"heads", "16"},
                                                                             {0}});
     assert_near((double)base.parameters * 1e-6, 65, 0.04);
@@ -73,17 +73,17 @@ static struct ll_run_report train(const char *model, uint64_t steps)
     struct ll_run_report report;
     struct ll_run_options options = {.train = true,
                                      .evaluate = true,
-                                     .batch = found->lesson.batch,
+                                     .batch = found->recipe.batch,
                                      .steps = steps,
                                      .seed = 5,
-                                     .settings = found->lesson.settings,
-                                     .setting_count = count_of(found->lesson.settings)};
+                                     .settings = found->recipe.settings,
+                                     .setting_count = count_of(found->recipe.settings)};
     if (!ll_model_run(found, &options, &report, &diags))
         fail_msg("%s", diags.kept[0].message);
     return report;
 }
 
-/* The lessons, cut short: a third of the sentences without a mistake. */
+/* The training recipes, cut short: a third of the sentences without a mistake. */
 static void translators_read_unseen_sentences_backwards(void **state)
 {
     (void)state;
@@ -127,10 +127,10 @@ static void impossible_sizes_are_named(void **state)
     (void)state;
     expect_refusal("transformer", (struct ll_setting){"heads", "7"}, "shared out evenly");
     expect_refusal("transformer", (struct ll_setting){"hidden", "511"}, "an odd number of hidden features");
-    expect_refusal("transformer", (struct ll_setting){"letters", "40000"},
+    expect_refusal("transformer", (struct ll_setting){"task_vocabulary", "40000"},
                    "40000 letters; expected at most 33704");
     expect_refusal("sockeye", (struct ll_setting){"hidden", "511"}, "an odd number of hidden units");
-    expect_refusal("nmt", (struct ll_setting){"target_words", "20"}, "26 letters; expected at most 16");
+    expect_refusal("nmt", (struct ll_setting){"target_vocabulary", "20"}, "26 letters; expected at most 16");
 }
 
 int main(void)

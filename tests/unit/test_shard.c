@@ -20,7 +20,7 @@ static struct ll_trace *record(const char *model, bool train, const struct ll_se
 static const struct ll_setting small_gpt[MOST_SETTINGS] = {
     {"layers", "3"}, {"hidden", "64"}, {"heads", "8"}, {"seq", "16"}, {"vocabulary", "48"}};
 static const struct ll_setting small_transformer[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},      {"filter", "96"},
+    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},      {"ffn_hidden", "96"},
     {"source", "8"}, {"target", "8"},  {"vocabulary", "48"}};
 
 static struct ll_trace *shard(const struct ll_trace *trace, uint64_t ranks, bool sequence)
@@ -119,8 +119,8 @@ static void few_keys_and_values_make_no_more_exchanges(void **state)
 {
     (void)state;
     static const struct ll_setting few[MOST_SETTINGS] = {
-        {"layers", "3"}, {"hidden", "64"}, {"heads", "8"},      {"key_heads", "2"},
-        {"inner", "96"}, {"seq", "16"},    {"vocabulary", "48"}};
+        {"layers", "3"}, {"hidden", "64"}, {"heads", "8"},      {"kv_heads", "2"},
+        {"ffn_hidden", "96"}, {"seq", "16"},    {"vocabulary", "48"}};
     expect_scattered_layers(record("llama", true, few), 2, 1);
 }
 
@@ -183,9 +183,9 @@ static void experts_results_are_summed_where_they_are_few(void **state)
 {
     (void)state;
     static const struct ll_setting small[MOST_SETTINGS] = {
-        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},   {"key_heads", "4"},
-        {"inner", "96"}, {"seq", "16"},    {"experts", "8"}, {"vocabulary", "48"}};
-    struct ll_trace *trace = record("mixture", true, small), *rank = shard(trace, 4, false);
+        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},   {"kv_heads", "4"},
+        {"ffn_hidden", "96"}, {"seq", "16"},    {"experts", "8"}, {"vocabulary", "48"}};
+    struct ll_trace *trace = record("moe", true, small), *rank = shard(trace, 4, false);
     const uint64_t activations = BATCH * SEQ * HIDDEN;
     expect(count(rank, LL_OP_ALL_REDUCE, LL_PHASE_FORWARD, "layer1/"), 2, 2 * activations);
     /* going backward also what each token's choices weigh */

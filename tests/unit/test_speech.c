@@ -140,9 +140,9 @@ static void repeated_classes_are_merged_and_blanks_dropped(void **state)
     int32_t labels[8];
     for (int t = 0; t < 8; t++)
         logits[t][best[t]] = 1, logits[t][3] = 9;
-    assert_int_equal(ll_decode_greedily(logits[0], 8, 4, 3, labels), 3);
+    assert_int_equal(ll_ctc_greedy_decode(logits[0], 8, 4, 3, labels), 3);
     assert_memory_equal(labels, ((const int32_t[]){0, 0, 1}), 3 * sizeof *labels);
-    assert_int_equal(ll_decode_greedily(logits[0], 0, 4, 3, labels), 0);
+    assert_int_equal(ll_ctc_greedy_decode(logits[0], 0, 4, 3, labels), 0);
 }
 
 /* The recursion without a table. */

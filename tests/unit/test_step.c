@@ -181,7 +181,7 @@ static void shared_weights_are_the_pipelines_business(void **state)
 }
 
 static const struct ll_setting four_layers[] = {{"layers", "4"},     {"hidden", "64"}, {"heads", "4"},
-                                                {"key_heads", "4"},  {"inner", "64"},  {"seq", "16"},
+                                                {"kv_heads", "4"},  {"ffn_hidden", "64"},  {"seq", "16"},
                                                 {"vocabulary", "48"}};
 
 /* Two stages of a device each: the one activation there, its gradient back, each over a switch, two links of
