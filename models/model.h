@@ -73,8 +73,16 @@ struct ll_model_amount {
     double each;
 };
 
+/* The numbers of the paper, or of the sum that the model's first comment makes: tests hold the model to them.
+ * All zero where tests/known_models.h has them. */
+struct ll_model_published {
+    uint64_t parameters;
+    uint64_t forward_flops; /* of one sample, at the default settings, as ll_model_measure counts */
+};
+
 struct ll_model {
     const char *name, *suite, *doc;
+    struct ll_model_published published;
     const char *data;                        /* what --data is to name; NULL: the model makes its own data */
     uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same; both 0: has none */
     const struct ll_model_param *params;

@@ -18,7 +18,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KNOWN = sizeof known_models / sizeof *known_models, MOST_WEIGHTS = 512 };
+enum { TABLE_ROWS = sizeof known_models / sizeof *known_models, MOST_ROWS = 512, MOST_WEIGHTS = 512 };
+#define UNCOUNTED UINT64_MAX
+
+/* The table, then a row for each model that publishes its numbers itself: small as its training recipe is, and
+ * nobody has counted its ops. */
+static struct known known_rows[MOST_ROWS];
+static size_t known_count;
+
+static void fill_known_rows(void)
+{
+    memcpy(known_rows, known_models, sizeof known_models);
+    known_count = TABLE_ROWS;
+    for (size_t i = 0; i < ll_model_count() && known_count < MOST_ROWS; i++) {
+        const struct ll_model *model = ll_model_at(i);
+        if (model->published.parameters == 0)
+            continue;
+        struct known *row = &known_rows[known_count++];
+        *row = (struct known){.name = model->name,
+                              .parameters = model->published.parameters,
+                              .forward_flops = model->published.forward_flops,
+                              .train_ops = model->recipe.steps > 0 ? UNCOUNTED : 0,
+                              .constants = UNCOUNTED};
+        memcpy(row->small, model->recipe.settings, sizeof row->small);
+    }
+}
 
 static size_t count_of(const struct ll_setting *settings)
 {
@@ -31,7 +55,7 @@ static size_t count_of(const struct ll_setting *settings)
 /* A row of a model that trains here. */
 static bool trains(size_t row)
 {
-    return known_models[row].train_ops > 0 && !known_models[row].dry;
+    return known_rows[row].train_ops > 0 && !known_rows[row].dry;
 }
 
 static void every_model_is_known(void **state)
@@ -39,16 +63,16 @@ static void every_model_is_known(void **state)
     (void)state;
     for (size_t i = 0; i < ll_model_count(); i++) {
         bool known = false;
-        for (size_t k = 0; k < KNOWN; k++)
-            known |= strcmp(known_models[k].name, ll_model_at(i)->name) == 0;
+        for (size_t k = 0; k < known_count; k++)
+            known |= strcmp(known_rows[k].name, ll_model_at(i)->name) == 0;
         if (!known)
-            fail_msg("%s has no row in known_models", ll_model_at(i)->name);
+            fail_msg("%s publishes no numbers and has no row in known_models.h", ll_model_at(i)->name);
     }
 }
 
 static void expect(const struct known *known, const char *what, uint64_t counted, uint64_t expected)
 {
-    if (counted != expected)
+    if (counted != expected && expected != UNCOUNTED)
         fail_msg("%s: %" PRIu64 " %s, expected %" PRIu64, known->name, counted, what, expected);
 }
 
@@ -56,8 +80,8 @@ static void models_have_the_size_of_their_papers(void **state)
 {
     (void)state;
     struct ll_diags diags = {0};
-    for (size_t i = 0; i < KNOWN; i++) {
-        const struct known *known = &known_models[i];
+    for (size_t i = 0; i < known_count; i++) {
+        const struct known *known = &known_rows[i];
         struct ll_model_size size;
         assert_true(ll_model_measure(ll_model_find(known->name), known->preset, count_of(known->preset),
                                      &size, &diags));
@@ -137,8 +161,8 @@ static void check_same_trace(const struct ll_trace *a, const struct ll_trace *b)
 static void a_dry_run_records_what_a_native_run_does(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * KNOWN; i++) {
-        const struct known *known = &known_models[i / 2];
+    for (size_t i = 0; i < 2 * known_count; i++) {
+        const struct known *known = &known_rows[i / 2];
         if (known->dry || (i % 2 && !trains(i / 2)))
             continue;
         struct ll_run_options options = {.train = i % 2, .batch = 3, .steps = 2, .threads = 1};
@@ -165,14 +189,14 @@ static void a_dry_run_records_what_a_native_run_does(void **state)
 static void steps_repeat_themselves(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < KNOWN; i++) {
+    for (size_t i = 0; i < known_count; i++) {
         if (!trains(i))
             continue;
         struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .dry_run = true};
         struct ll_trace *trace;
-        run_small(&known_models[i], options, &trace);
+        run_small(&known_rows[i], options, &trace);
         uint64_t each = trace->op_count / 3;
-        expect(&known_models[i], "ops in a training step", each, known_models[i].train_ops);
+        expect(&known_rows[i], "ops in a training step", each, known_rows[i].train_ops);
         for (uint64_t j = each; j < trace->op_count; j++) {
             assert_int_equal(trace->ops[j].form, trace->ops[j - each].form);
             if (j >= 2 * each)
@@ -202,12 +226,12 @@ static uint64_t count_constants(const struct ll_trace *trace)
 static void steps_go_on_from_each_other(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < KNOWN; i++) {
+    for (size_t i = 0; i < known_count; i++) {
         if (!trains(i))
             continue;
         struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .dry_run = true};
         struct ll_trace *trace;
-        run_small(&known_models[i], options, &trace);
+        run_small(&known_rows[i], options, &trace);
         uint32_t *newest = calloc(trace->storage_count, sizeof *newest);
         for (uint32_t op = 0; op < trace->op_count; op++) {
             const struct ll_form *form = &trace->forms[trace->ops[op].form];
@@ -218,7 +242,7 @@ static void steps_go_on_from_each_other(void **state)
             for (uint32_t j = 0; form->bytes_written > 0 && j < form->view.output_count; j++)
                 newest[trace->tensors[ll_op_output(trace, op, j)].storage] = ll_op_output(trace, op, j);
         }
-        expect(&known_models[i], "constants", count_constants(trace), known_models[i].constants);
+        expect(&known_rows[i], "constants", count_constants(trace), known_rows[i].constants);
         free(newest);
         ll_trace_free(trace);
     }
@@ -227,15 +251,15 @@ static void steps_go_on_from_each_other(void **state)
 static void losses_have_the_same_bits_at_any_number_of_threads(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < KNOWN; i += ONE_IN) {
+    for (size_t i = 0; i < known_count; i += ONE_IN) {
         if (!trains(i))
             continue;
         struct ll_run_options options = {.train = true, .batch = 3, .steps = 3, .threads = 1};
-        struct ll_run_report one = run_small(&known_models[i], options, NULL);
+        struct ll_run_report one = run_small(&known_rows[i], options, NULL);
         options.threads = 2;
-        struct ll_run_report two = run_small(&known_models[i], options, NULL);
+        struct ll_run_report two = run_small(&known_rows[i], options, NULL);
         options.threads = 3;
-        struct ll_run_report three = run_small(&known_models[i], options, NULL);
+        struct ll_run_report three = run_small(&known_rows[i], options, NULL);
         assert_true(isfinite(one.last_loss));
         assert_memory_equal(&one.last_loss, &two.last_loss, sizeof one.last_loss);
         assert_memory_equal(&one.last_loss, &three.last_loss, sizeof one.last_loss);
@@ -374,12 +398,12 @@ static void gradients_are_what_finite_differences_say(void **state)
 {
     (void)state;
     uint64_t seed = ll_seed(31);
-    for (size_t i = 0; i < KNOWN; i++) {
+    for (size_t i = 0; i < known_count; i++) {
         if (!trains(i))
             continue;
         struct doubled d;
-        uint64_t random = draws_of(&known_models[i], seed);
-        build_doubled(&known_models[i], &d);
+        uint64_t random = draws_of(&known_rows[i], seed);
+        build_doubled(&known_rows[i], &d);
         leave_kinks(&d, &random);
         struct claim claims[MOST_WEIGHTS];
         double loss = loss_moved(&d, d.weights[0], 0, 0);
@@ -387,7 +411,7 @@ static void gradients_are_what_finite_differences_say(void **state)
             claims[w] =
                 claim_of(&d, d.weights[w], ll_random_below(&random, ll_elements(&d.weights[w]->shape)));
         for (uint64_t w = i % ONE_IN; w < d.count; w += ONE_IN)
-            check_claim(&d, known_models[i].name, d.weights[w], loss, &claims[w]);
+            check_claim(&d, known_rows[i].name, d.weights[w], loss, &claims[w]);
         free_doubled(&d);
     }
 }
@@ -396,13 +420,13 @@ static void losses_fall(void **state)
 {
     (void)state;
     skip_under_sanitizer();
-    for (size_t i = 0; i < KNOWN; i++) {
-        struct ll_run_options options = {.train = true, .batch = 8, .steps = known_models[i].steps};
+    for (size_t i = 0; i < known_count; i++) {
+        struct ll_run_options options = {.train = true, .batch = 8, .steps = known_rows[i].steps};
         if (options.steps == 0)
             continue;
-        struct ll_run_report report = run_small(&known_models[i], options, NULL);
+        struct ll_run_report report = run_small(&known_rows[i], options, NULL);
         if (!(report.last_loss < 0.5 * report.first_loss))
-            fail_msg("%s: loss from %g to %g", known_models[i].name, report.first_loss, report.last_loss);
+            fail_msg("%s: loss from %g to %g", known_rows[i].name, report.first_loss, report.last_loss);
     }
 }
 
@@ -571,6 +595,7 @@ static void nobody_waits_for_steps_that_cannot_be_recorded(void **state)
 
 int main(void)
 {
+    fill_known_rows();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_model_is_known),
         cmocka_unit_test(models_have_the_size_of_their_papers),
