@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of each reference workload from its paper or formula, and settings small enough for a quick
- * run; a row more for a preset whose ops are others. A model
- * that publishes its numbers itself needs no row; one without either fails tests/unit/test_model.c.
+ * run; a row more for a preset whose ops are others. A model that publishes its numbers itself (struct
+ * ll_model_published) needs no row; one without either fails tests/unit/test_model.c.
  * One file because it is one table. */
 #ifndef LL_TESTS_KNOWN_MODELS_H
 #define LL_TESTS_KNOWN_MODELS_H
