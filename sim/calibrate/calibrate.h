@@ -17,7 +17,7 @@ struct ll_sample {
     uint64_t most_terms; /* of the kernel that is to run it, if that is one for sums of few terms; else 0 */
     bool folds;          /* whether it is for reductions along lines, where the kind has others, too */
     /* How that kernel deals it to threads, where the header says so; 0: unknown. */
-    struct ll_cut {
+    struct ll_thread_partition {
         uint64_t slice, slice_elements, slice_step, slice_most, small, grain;
     } cut;
     uint32_t op;               /* in the trace */

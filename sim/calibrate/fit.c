@@ -168,18 +168,18 @@ static double library_share(const struct ll_trace *trace)
 }
 
 /* How the kernel of a kind cuts its work. */
-static struct ll_cut cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
+static struct ll_thread_partition cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     static const struct {
         const char *name;
         size_t offset;
-    } figures[] = {{"slice", offsetof(struct ll_cut, slice)},
-                   {"slice_elements", offsetof(struct ll_cut, slice_elements)},
-                   {"slice_step", offsetof(struct ll_cut, slice_step)},
-                   {"slice_most", offsetof(struct ll_cut, slice_most)},
-                   {"small", offsetof(struct ll_cut, small)},
-                   {"grain", offsetof(struct ll_cut, grain)}};
-    struct ll_cut cut = {0};
+    } figures[] = {{"slice", offsetof(struct ll_thread_partition, slice)},
+                   {"slice_elements", offsetof(struct ll_thread_partition, slice_elements)},
+                   {"slice_step", offsetof(struct ll_thread_partition, slice_step)},
+                   {"slice_most", offsetof(struct ll_thread_partition, slice_most)},
+                   {"small", offsetof(struct ll_thread_partition, small)},
+                   {"grain", offsetof(struct ll_thread_partition, grain)}};
+    struct ll_thread_partition cut = {0};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         char key[64];
         snprintf(key, sizeof key, "%s.%s", ll_op_name(kind), figures[i].name);
@@ -443,7 +443,7 @@ static bool try_factor(struct search *search, const struct figure *figure, doubl
 }
 
 /* Whether the header says how the kernel deals its work. */
-static bool is_told(const struct ll_cut *cut)
+static bool is_told(const struct ll_thread_partition *cut)
 {
     return cut->slice > 0 || cut->grain > 0;
 }

@@ -100,13 +100,13 @@ static bool simulate_together(struct simulation *simulation, size_t t, size_t m,
     struct ll_arena *arena = simulation->args->arena;
     struct ll_remembered *remembered = &simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
-    report->together = ll_replay_together(simulation->prepared[t], simulation->machines[m], remembered, arena,
-                                          &simulation->diags);
+    report->together = ll_multi_rank_replay(simulation->prepared[t], simulation->machines[m], remembered,
+                                            arena, &simulation->diags);
     if (!report->together)
         return false;
     report->result = report->together->result;
     if (want_gains)
-        report->gains = ll_together_what_if(report->together, remembered, arena, &report->gain_count);
+        report->gains = ll_multi_rank_what_if(report->together, remembered, arena, &report->gain_count);
     return report->gains || !want_gains;
 }
 

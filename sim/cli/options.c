@@ -449,7 +449,8 @@ static const struct ll_result *play(const struct ll_prepared *prepared, const st
     if (ll_trace_ranks(prepared->trace) == 1)
         return ll_replay(prepared, machine, arena, diags);
     struct ll_remembered remembered = {0};
-    const struct ll_together *together = ll_replay_together(prepared, machine, &remembered, arena, diags);
+    const struct ll_multi_rank_result *together =
+        ll_multi_rank_replay(prepared, machine, &remembered, arena, diags);
     ll_remembered_release(&remembered);
     return together ? together->result : NULL;
 }

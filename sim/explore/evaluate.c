@@ -695,8 +695,8 @@ static const struct ll_result *replay_together(const struct ll_prepared *prepare
                                                const struct ll_machine *machine, struct worker *worker,
                                                struct ll_readings *measured)
 {
-    const struct ll_together *together =
-        ll_replay_together(prepared, machine, &worker->remembered, &worker->arena, &worker->diags);
+    const struct ll_multi_rank_result *together =
+        ll_multi_rank_replay(prepared, machine, &worker->remembered, &worker->arena, &worker->diags);
     if (!together)
         return NULL;
     measure(together->result, measured);

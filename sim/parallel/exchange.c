@@ -72,7 +72,7 @@ static struct ll_attr devices_of(const struct ll_exchanging *x, const struct ll_
     const struct ll_parallel *plan = x->plan;
     uint64_t experts = exchange->experts ? plan->expert : 1, devices = ll_replicas(plan) / experts,
              apart = experts;
-    if (plan->within > 0 && exchange->alike) {
+    if (plan->within > 0 && exchange->equal) {
         devices = ll_replicas(plan) / plan->within;
         apart = plan->within;
     } else if (plan->within > 0 && exchange->parts) {
@@ -369,7 +369,7 @@ static uint32_t add_up_alike(struct ll_exchanging *x, const struct ll_exchanged_
         room[i] = first + (uint32_t)i;
     among.kind = LL_OP_ALL_REDUCE;
     among.inputs = room;
-    among.in_place = among.alike = true;
+    among.in_place = among.equal = true;
     return first == LL_NONE ? LL_NONE : exchange_tensors(x, &among);
 }
 

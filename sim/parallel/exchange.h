@@ -81,7 +81,7 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
 /* Whether a trace has no gradient of a weight although it learns and has weights, or although nobody says
  * what it does (mode program): replicas would have nothing to exchange, though they must. *lacks; false when
  * memory ran out. */
-bool ll_gradients_lack(const struct ll_trace *trace, bool *lacks);
+bool ll_gradients_missing(const struct ll_trace *trace, bool *lacks);
 
 /* An exchange of gradients in the making. Private to sim/parallel/exchange*.c. */
 
@@ -127,7 +127,7 @@ struct ll_exchanged_tensors {
     uint64_t count;
     bool in_place, experts; /* experts: among those that have the same ones */
     bool parts;             /* among those that share with each other */
-    bool alike;             /* among those that have the same part */
+    bool equal;             /* among those that have the same part */
     uint32_t after;         /* op of the new trace that it waits for, or LL_NONE */
 };
 

@@ -321,11 +321,11 @@ static bool has_weights(const struct ll_trace *trace)
     return i < trace->desc_count;
 }
 
-bool ll_gradients_lack(const struct ll_trace *trace, bool *lacks)
+bool ll_gradients_missing(const struct ll_trace *trace, bool *lacks)
 {
     struct ll_arena scratch = {0};
     struct finding f = {.trace = trace, .g = &(struct ll_gradients){0}};
-    *lacks = ll_trace_is_of_program(trace) || (ll_learns(trace) && has_weights(trace));
+    *lacks = ll_trace_is_of_program(trace) || (ll_trains(trace) && has_weights(trace));
     bool done = !*lacks || ll_gradients_find(trace, &scratch, f.g);
     *lacks = *lacks && done && !knows_gradients(&f);
     ll_arena_release(&scratch);

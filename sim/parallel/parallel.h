@@ -18,7 +18,7 @@ bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struc
 /* What a program does once a step, not with every micro-batch. Private to sim/parallel. */
 
 /* Ops of the phases comm and update, and casts that serve a whole step. Pure. */
-bool ll_is_once(const struct ll_trace *program, const struct ll_form *form);
+bool ll_is_per_step(const struct ll_trace *program, const struct ll_form *form);
 
 /* Whether it casts a weight to memory of the class workspace, where the cast lies until the weight changes,
  * as casts to the type of products do (tracer/transform/dtype.h): several micro-batches read the same. Pure.
@@ -28,9 +28,10 @@ bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_form *fo
 /* What each device does: the programs that a plan makes of a recorded step.
  *
  * The step is taken to another batch, shared between the devices of a product and then between those of a
- * sequence, told what to compute again, cut into pieces and given the exchanges of replicas, in this order. A
- * program is what one device does with one micro-batch of one piece of the model, and what it does once a
- * step besides: ops of the phases comm and update. Devices that do the same have one program. */
+ * sequence, told what to compute again, cut into virtual stages and given the exchanges of replicas, in this
+ * order. A program is what one device does with one micro-batch of one virtual stage of the model, and what
+ * it does once a step besides: ops of the phases comm and update. Devices that do the same have one program.
+ */
 
 struct ll_device_program {
     const struct ll_trace *trace;
@@ -48,8 +49,8 @@ struct ll_spread {
     double whole_flops, undivided_flops;
     struct ll_device_program *programs; /* that differ */
     uint32_t program_count;
-    uint32_t *program_of; /* by piece: piece i is on stage i modulo plan.pipeline */
-    uint32_t piece_count;
+    uint32_t *program_of; /* by virtual stage: virtual stage i is on stage i modulo plan.pipeline */
+    uint32_t vstage_count;
     struct ll_trace **owned; /* traces that were made on the way */
     uint32_t owned_count;
 };
@@ -117,7 +118,7 @@ const char *ll_traffic_name(enum ll_traffic_kind traffic);
 
 /* A device of a stage. */
 struct ll_stage_use {
-    double forward_s, backward_s; /* a micro-batch through all its pieces */
+    double forward_s, backward_s; /* a micro-batch through all its virtual stages */
     double tail_s;                /* once a step, behind the last backward pass: exchange and update */
     double busy_s;                /* in a step */
     double flops;                 /* in a step, of one device */
@@ -217,14 +218,14 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
 /* What would make a step fit into a machine's memory, and what that costs: each way is tried, its footprint
  * taken and the step replayed. */
 
-enum ll_cure_kind {
-#define LL_CURE(word, ...) LL_CURE_##word,
-#include "sim/parallel/cures.def"
-#undef LL_CURE
-    LL_CURE_COUNT
+enum ll_mitigation_kind {
+#define LL_MITIGATION(word, ...) LL_MITIGATION_##word,
+#define LL_MITIGATION_ALONE(word, ...) LL_MITIGATION_##word,
+#include "sim/parallel/mitigations.def"
+    LL_MITIGATION_COUNT
 };
 
-struct ll_cure {
+struct ll_mitigation {
     const char *name, *help; /* static storage */
     const char *with;        /* the options that do it, as --offload optimizer */
     const char *trouble;     /* why it cannot be done or its time is not known; NULL: nothing */
@@ -235,27 +236,28 @@ struct ll_cure {
     double slowdown; /* of a sample, over the step as it is; NaN as well */
 };
 
-/* LL_CURE_COUNT of them, in the order of cures.def; the arena owns all. A smaller batch is the largest that
- * fits. Replicas are the machine's devices, eight where it has no network. NULL when memory ran out. */
-const struct ll_cure *ll_cures(const struct ll_result *result, struct ll_arena *arena);
+/* LL_MITIGATION_COUNT of them, in the order of mitigations.def; the arena owns all. A smaller batch is the
+ * largest that fits. Replicas are the machine's devices, eight where it has no network. NULL when memory ran
+ * out. */
+const struct ll_mitigation *ll_memory_mitigations(const struct ll_result *result, struct ll_arena *arena);
 
 /* What would make a step on many devices fit into their memories, and what that costs: each way is another
  * plan for the same batch, whose programs are made and whose step is simulated. */
 
-enum ll_plan_cure_kind {
-#define LL_PLAN_CURE(word, ...) LL_PLAN_CURE_##word,
-#include "sim/parallel/plan_cures.def"
-#undef LL_PLAN_CURE
-    LL_PLAN_CURE_COUNT
+enum ll_plan_mitigation_kind {
+#define LL_MITIGATION(word, ...) LL_PLAN_MITIGATION_##word,
+#define LL_MITIGATION_OF_PLAN(word, ...) LL_PLAN_MITIGATION_##word,
+#include "sim/parallel/mitigations.def"
+    LL_PLAN_MITIGATION_COUNT
 };
 
-/* LL_PLAN_CURE_COUNT of them, in the order of plan_cures.def, of a step that `trace` was spread for; the
- * arena owns all. A smaller micro-batch is the largest divisor that fits. More ways to share products, and
- * more stages, are taken from the replicas where these are even, else devices are added. NULL when memory ran
- * out.
- */
-const struct ll_cure *ll_plan_cures(const struct ll_trace *trace, const struct ll_parallel_result *step,
-                                    struct ll_arena *arena);
+/* LL_PLAN_MITIGATION_COUNT of them, in the order of mitigations.def, of a step that `trace` was spread for;
+ * the arena owns all. A smaller micro-batch is the largest divisor that fits. More ways to share products,
+ * and more stages, are taken from the replicas where these are even, else devices are added. NULL when memory
+ * ran out. */
+const struct ll_mitigation *ll_plan_mitigations(const struct ll_trace *trace,
+                                                const struct ll_parallel_result *step,
+                                                struct ll_arena *arena);
 
 /* Traces of several ranks, replayed together: each rank is a device, and they wait for one another.
  *
@@ -275,7 +277,7 @@ struct ll_rank_use {
     double busy_s; /* the device works */
 };
 
-struct ll_together {
+struct ll_multi_rank_result {
     const struct ll_result *result; /* times of all ops; sums and energy are those of a rank, on average,
                                        shares those of the chain that was waited for, memory that of the
                                        rank that needs most */
@@ -285,14 +287,14 @@ struct ll_together {
 };
 
 /* As ll_replay_remembering. Complaints name ops that wait for each other, or for what never comes. */
-const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
-                                             const struct ll_machine *machine,
-                                             struct ll_remembered *remembered, struct ll_arena *arena,
-                                             struct ll_diags *diags);
+const struct ll_multi_rank_result *ll_multi_rank_replay(const struct ll_prepared *prepared,
+                                                        const struct ll_machine *machine,
+                                                        struct ll_remembered *remembered,
+                                                        struct ll_arena *arena, struct ll_diags *diags);
 
 /* What turning each knob of the machine gains, as ll_what_if. */
-const struct ll_gain *ll_together_what_if(const struct ll_together *together,
-                                          struct ll_remembered *remembered, struct ll_arena *arena,
-                                          size_t *count);
+const struct ll_gain *ll_multi_rank_what_if(const struct ll_multi_rank_result *multi_rank,
+                                            struct ll_remembered *remembered, struct ll_arena *arena,
+                                            size_t *count);
 
 #endif

@@ -42,7 +42,7 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
 /* Layers of a workload that do the same, one behind the other, as most of those of a transformer do: what is
  * found out about one of them holds for all. */
 
-struct ll_alike {
+struct ll_equal_layers {
     uint32_t first, count; /* layers first ... first + count - 1 do the same; count 0: no two neighbours do */
     uint32_t *place;       /* by op: its place among those of its layer; LL_NONE for nobody's */
     uint32_t *ops;         /* layer after layer, each in order */
@@ -52,15 +52,17 @@ struct ll_alike {
 
 /* The longest run of layers that have equal ops, which read equal ones of themselves. Lists live in the
  * arena. False when memory ran out. */
-bool ll_alike_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_alike *alike);
+bool ll_equal_layers_find(const struct ll_trace *trace, struct ll_arena *arena,
+                          struct ll_equal_layers *equal);
 
 /* The same workload with fewer such layers, two at the beginning and two at the end of the run: what read one
  * that was left out reads one of these. The trace has one step. Free with ll_trace_free; NULL and *trouble
  * (NULL itself when the run is too short for that to save anything). */
-struct ll_trace *ll_thin(const struct ll_trace *trace, const struct ll_alike *alike, const char **trouble);
+struct ll_trace *ll_drop_layers(const struct ll_trace *trace, const struct ll_equal_layers *equal,
+                                const char **trouble);
 
 /* How many layers that leaves out. */
-uint32_t ll_thinned(const struct ll_alike *alike);
+uint32_t ll_dropped_layers(const struct ll_equal_layers *equal);
 
 /* Activations that are computed again instead of being kept (Chen et al., Training deep nets with sublinear
  * memory cost, 2016; Korthikanti et al., Reducing activation recomputation, 2022).
@@ -76,61 +78,64 @@ struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute re
                               const char **trouble);
 
 /* Whether a trace has a backward pass or an update: an inference keeps nothing and has no gradients. Pure. */
-bool ll_learns(const struct ll_trace *trace);
+bool ll_trains(const struct ll_trace *trace);
 
-/* Pipeline partition: which op belongs to which piece of a model (ll_pieces), and the program of a piece
- * (ll_cut), which is what a pipeline stage does with one micro-batch.
+/* Pipeline partition: which op belongs to which virtual stage of a model (ll_virtual_stages), and the program
+ * of a virtual stage (ll_pipeline_partition), which is what a pipeline stage does with one micro-batch.
  *
- * With `stages` devices in a row and `chunks` pieces on each, there are stages x chunks pieces of
- * neighbouring layers; piece i is on stage i modulo stages. Where all layers do the same work, pieces have
- * equally many layers (the first pieces take the remainder). Where layers differ, the largest number of FLOPs
- * in a piece is as small as possible. Backward and update ops are where their layer is. A tensor that one
- * piece makes and others read is sent once to each of them and received before its first use. Ops that belong
- * to no layer (sim/parallel/pipeline.h) are done by each piece for itself.
+ * With `stages` devices in a row and `chunks` virtual stages on each, there are stages x chunks virtual
+ * stages of neighbouring layers; virtual stage i is on stage i modulo stages. Where all layers do the same
+ * work, virtual stages have equally many layers (the first virtual stages take the remainder). Where layers
+ * differ, the largest number of FLOPs in a virtual stage is as small as possible. Backward and update ops are
+ * where their layer is. A tensor that one virtual stage makes and others read is sent once to each of them
+ * and received before its first use. Ops that belong to no layer (sim/parallel/pipeline.h) are done by each
+ * virtual stage for itself.
  *
- * A weight that several pieces read exists on each of them. Their gradients are summed by an all_reduce if
- * the pieces are equally far apart; otherwise one piece sums them and sends the sum back. Then each piece
- * updates its own copy.
+ * A weight that several virtual stages read exists on each of them. Their gradients are summed by an
+ * all_reduce if the virtual stages are equally far apart; otherwise one virtual stage sums them and sends the
+ * sum back. Then each virtual stage updates its own copy.
  *
- * Sends and receives carry LL_ATTR_PEER, the distance to the other device (0: the piece's own), and the phase
- * in which both happen. A tensor of the forward pass is received before the piece's backward pass. A tensor
- * that only updates read is sent once a step, in the phase comm; a tensor that updates make is sent in the
- * phase update. Within a phase, the messages between two pieces have the same order in both programs.
- * Parallel layers do the same with one micro-batch. */
+ * Sends and receives carry LL_ATTR_PEER, the distance to the other device (0: the virtual stage's own), and
+ * the phase in which both happen. A tensor of the forward pass is received before the virtual stage's
+ * backward pass. A tensor that only updates read is sent once a step, in the phase comm; a tensor that
+ * updates make is sent in the phase update. Within a phase, the messages between two virtual stages have the
+ * same order in both programs. Parallel layers do the same with one micro-batch. */
 
-struct ll_cut {
+struct ll_pipeline_partition {
     uint64_t stages, chunks; /* at least 1 each */
-    uint64_t piece;          /* less than stages x chunks */
+    uint64_t vstage;         /* less than stages x chunks */
     uint64_t distance;       /* of devices of neighbouring stages: tensor x data */
 };
 
-/* The program of a piece; free with ll_trace_free. NULL and *trouble, a static sentence: fewer layers than
- * pieces, for one. Thread-safe. */
-struct ll_trace *ll_cut(const struct ll_trace *trace, const struct ll_cut *cut, const char **trouble);
+/* The program of a virtual stage; free with ll_trace_free. NULL and *trouble, a static sentence: fewer layers
+ * than virtual stages, for one. Thread-safe. */
+struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
+                                       const struct ll_pipeline_partition *partition, const char **trouble);
 
-/* Which piece of a cut model does what, and what crosses between pieces. Private to sim/parallel. */
+/* Which virtual stage of a cut model does what, and what crosses between virtual stages. Private to
+ * sim/parallel. */
 
 /* Pieces that have the same weight, in order, and the op that adds their gradients: LL_NONE where none does
  * so in a way that an all_reduce could. */
 struct ll_tie {
-    bool *has;             /* by piece */
+    bool *has;             /* by virtual stage */
     uint32_t sum;          /* op */
     uint32_t first_output; /* its tensor */
 };
 
-struct ll_pieces {
-    uint32_t count, stages; /* piece i lies on stage i modulo stages */
-    uint32_t *piece_of;     /* by op, LL_NONE for what each piece makes for itself */
+struct ll_virtual_stages {
+    uint32_t count, stages; /* virtual stage i lies on stage i modulo stages */
+    uint32_t *vstage_of;    /* by op, LL_NONE for what each virtual stage makes for itself */
     bool *is_view;          /* by form: another look at the same memory, which costs nothing anywhere */
     uint32_t *tie_of;       /* by op: the tie whose weight it updates, LL_NONE for most */
     struct ll_tie *ties;
     uint32_t tie_count;
 };
 
-/* Cuts into `count` pieces on so many stages; lists live in the arena. NULL, or why it cannot be, a static
- * sentence. */
-const char *ll_pieces_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
-                           struct ll_arena *arena, struct ll_pieces *pieces);
+/* Cuts into `count` virtual stages on so many stages; lists live in the arena. NULL, or why it cannot be, a
+ * static sentence. */
+const char *ll_virtual_stages_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
+                                   struct ll_arena *arena, struct ll_virtual_stages *vstages);
 
 /* The stages on which terms of a tie's sum are made: how many, and how far apart neighbours are; 0 apart
  * where two are on one stage or they are not equally far apart. */
@@ -141,18 +146,19 @@ struct ll_apart {
 /* Divides loads in a row into `parts` runs so that the largest sum is as small as can be; where all loads are
  * equal into runs of equal length, the first ones longer by one if need be. Writes by load its run. Needs
  * parts <= count. */
-void ll_divide(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
-               uint32_t *part_of);
+void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
+                      uint32_t *part_of);
 
 /* Pipeline schedules: the order of a stage's passes and how long a step in that order takes.
  *
  * In which order a stage of a pipeline takes up micro-batches.
  *
- * A slot is one pass of one micro-batch through one piece of the model. With p stages of v chunks each, piece
- * c p + s lies on stage s. GPipe (Huang et al., 2019) has all forward slots before all backward ones; 1F1B
- * (Narayanan et al., PipeDream, 2019) begins with p - 1 - s forward ones and then takes one of each in turn;
- * interleaved (Narayanan et al., 2021) the same with (p - 1 - s) 2 + (v - 1) p at the beginning, chunk after
- * chunk in groups of p micro-batches. With equal stages and messages that take no time a step takes
+ * A slot is one pass of one micro-batch through one virtual stage of the model. With p stages of v chunks
+ * each, virtual stage c p + s lies on stage s. GPipe (Huang et al., 2019) has all forward slots before all
+ * backward ones; 1F1B (Narayanan et al., PipeDream, 2019) begins with p - 1 - s forward ones and then takes
+ * one of each in turn; interleaved (Narayanan et al., 2021) the same with (p - 1 - s) 2 + (v - 1) p at the
+ * beginning, chunk after chunk in groups of p micro-batches. With equal stages and messages that take no time
+ * a step takes
  *
  *       (m + (p - 1) / v) (forward + backward)        v = 1 for the first two
  *
@@ -181,29 +187,29 @@ uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stag
 /* Its name as files and options spell it; static. */
 const char *ll_schedule_name(enum ll_schedule schedule);
 
-/* A pipeline's step: pieces of a model that hand micro-batches to one another.
+/* A pipeline's step: virtual stages of a model that hand micro-batches to one another.
  *
- * A piece waits for what it needs, takes its time, and sends on; messages go while their stage computes, one
- * after the other in either direction. The last backward pass of a stage takes longer by what follows it:
- * gradients that are exchanged, weights that are updated. */
+ * A virtual stage waits for what it needs, takes its time, and sends on; messages go while their stage
+ * computes, one after the other in either direction. The last backward pass of a stage takes longer by what
+ * follows it: gradients that are exchanged, weights that are updated. */
 
-/* What a piece does with a micro-batch. */
-struct ll_piece_times {
+/* What a virtual stage does with a micro-batch. */
+struct ll_vstage_times {
     double forward_s, backward_s;
     double tail_s; /* after its last backward pass, on the first chunk of a stage: exchange and update */
 };
 
-/* What one piece sends another for each micro-batch. */
-struct ll_piece_message {
-    uint32_t from, to; /* pieces; in the backward pass `from` lies behind `to` */
+/* What one virtual stage sends another for each micro-batch. */
+struct ll_vstage_message {
+    uint32_t from, to; /* virtual stages; in the backward pass `from` lies behind `to` */
     bool backward;
     double time_s;
 };
 
 struct ll_pipeline {
     struct ll_pipeline_shape shape;
-    const struct ll_piece_times *pieces; /* stages x chunks; piece i on stage i modulo stages */
-    const struct ll_piece_message *messages;
+    const struct ll_vstage_times *vstages; /* stages x chunks; virtual stage i on stage i modulo stages */
+    const struct ll_vstage_message *messages;
     uint64_t message_count;
 };
 
@@ -218,19 +224,19 @@ struct ll_pipeline_result {
 bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_result *result);
 
 /* How long a pipeline's step takes, for the many plans of a search: what sim/parallel/pipeline.h computes of
- * pieces that hand what they make to the next one alone, without a task for each slot.
+ * virtual stages that hand what they make to the next one alone, without a task for each slot.
  *
  * From so many micro-batches on that the pipeline has long been full, further ones are taken to take what the
  * ones before them took. */
 
-struct ll_turns {
+struct ll_pipeline_estimate {
     struct ll_pipeline_shape shape;
-    const struct ll_piece_times *pieces; /* stages x chunks; piece i on stage i modulo stages */
-    const double *message_s;             /* by piece: of what it hands to the next, and gets back */
+    const struct ll_vstage_times *vstages; /* stages x chunks; virtual stage i on stage i modulo stages */
+    const double *message_s;               /* by virtual stage: of what it hands to the next, and gets back */
 };
 
 /* False when memory ran out. Pure. */
-bool ll_turns_s(const struct ll_turns *turns, double *time_s);
+bool ll_pipeline_estimate_s(const struct ll_pipeline_estimate *turns, double *time_s);
 
 /* What replicas exchange beside the passes of a stage, layer by layer: the network takes one exchange after
  * the other, in the order in which layers come to ask (sim/parallel/exchange.h), and shows where a layer
@@ -241,9 +247,9 @@ bool ll_turns_s(const struct ll_turns *turns, double *time_s);
  *
  * Assumed: devices that share a product do not use the same links meanwhile. */
 
-struct ll_beside {
+struct ll_dp_overlap {
     const struct ll_layer_costs *costs; /* of one replica, at the plan's micro-batch */
-    const uint32_t *part_of;            /* by layer: its piece, of pipeline x chunks; a stage has every
+    const uint32_t *part_of; /* by layer: its virtual stage, of pipeline x chunks; a stage has every
                                            pipeline-th */
     const struct ll_parallel *plan;
     struct ll_exchanges *exchanges;
@@ -254,7 +260,7 @@ struct ll_beside {
 
 /* What a micro-batch takes the stage both ways, until the network is done as well. False when memory ran out.
  */
-bool ll_beside_s(const struct ll_beside *beside, uint64_t stage, double *time_s);
+bool ll_dp_overlap_s(const struct ll_dp_overlap *overlap, uint64_t stage, double *time_s);
 
 /* An exchange of so many bytes among the replicas of a stage, of parts among those that share; sums that come
  * out in parts are added up with those of the others. 0 without other replicas. False when memory ran out. */
@@ -285,7 +291,7 @@ struct ll_class_bytes {
     uint64_t of[LL_MEMORY_COUNT];
 };
 
-struct ll_piece_memory {
+struct ll_vstage_memory {
     struct ll_class_bytes peak;    /* at the worst moment of one micro-batch */
     struct ll_class_bytes lasting; /* of it: all the time */
     struct ll_class_bytes kept;    /* between the two passes, beside what lasts */
@@ -298,7 +304,8 @@ struct ll_piece_memory {
 /* Of a program with ops, for so many micro-batches a step. With several, gradients that are exchanged or used
  * once a step last all the time, and so does what the others carry from step to step. False when memory ran
  * out. Pure otherwise. */
-bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory);
+bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches,
+                      struct ll_vstage_memory *memory);
 
 /* By storage, whether it is brought of the samples and an op writes it: the step after begins with it, so
  * that each micro-batch has one of its own all the time. In the arena; NULL when memory ran out. */
@@ -311,12 +318,12 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes);
 /* The last op of the first step's forward pass; LL_NONE without any. */
 uint32_t ll_end_of_forward(const struct ll_trace *program);
 
-/* How many passes through pieces of a stage are in flight at most; a stage alone waits for nobody. */
+/* How many passes through virtual stages of a stage are in flight at most; a stage alone waits for nobody. */
 uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
 
-/* Of a stage with shape->chunks pieces, which is alone only with one of them. The footprint has no peak_op.
- * False when memory ran out. */
-bool ll_stage_memory(const struct ll_piece_memory *pieces, const struct ll_pipeline_shape *shape,
+/* Of a stage with shape->chunks virtual stages, which is alone only with one of them. The footprint has no
+ * peak_op. False when memory ran out. */
+bool ll_stage_memory(const struct ll_vstage_memory *vstages, const struct ll_pipeline_shape *shape,
                      uint64_t stage, struct ll_footprint *footprint);
 
 /* Devices that do unlike things and wait for one another.
@@ -428,9 +435,9 @@ struct ll_estimator {
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
     struct ll_estimated_stage *stages;
-    struct ll_piece_times *pieces;
-    double *message_s;        /* by piece: of what it hands on */
-    uint32_t *part_of;        /* by layer: its piece */
+    struct ll_vstage_times *vstages;
+    double *message_s;        /* by virtual stage: of what it hands on */
+    uint32_t *part_of;        /* by layer: its virtual stage */
     uint64_t *loads, *totals; /* by layer */
     bool failed;              /* memory ran out, at some time */
 };
@@ -440,8 +447,8 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena);
 
-/* Divides the layers among as many pieces, as ll_cut does. */
-void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t pieces);
+/* Divides the layers among as many virtual stages, as ll_pipeline_partition does. */
+void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t vstages);
 
 /* Counts what the stages hold, of layers that are divided; again for each recomputation. */
 void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipeline partition: the layers are divided among pieces by their FLOPs, each op follows its layer, and
- * weights that several pieces read are tied. ll_cut then writes one piece as a program of its own, with sends
- * and receives where tensors cross between pieces. */
+/* Pipeline partition: the layers are divided among virtual stages by their FLOPs, each op follows its layer,
+ * and weights that several virtual stages read are tied. ll_pipeline_partition then writes one virtual stage
+ * as a program of its own, with sends and receives where tensors cross between virtual stages. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static uint32_t fill(const uint64_t *totals, uint32_t count, uint32_t parts, uin
     return part + 1;
 }
 
-void ll_divide(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
-               uint32_t *part_of)
+void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
+                      uint32_t *part_of)
 {
     uint64_t low = 0, high = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -63,8 +63,8 @@ void ll_divide(const uint64_t *loads, const uint64_t *totals, uint32_t count, ui
 struct finding {
     const struct ll_trace *trace;
     struct ll_arena *arena;
-    struct ll_pieces *pieces;
-    uint32_t *only;   /* by storage: the first piece that reads it as a weight */
+    struct ll_virtual_stages *vstages;
+    uint32_t *only;   /* by storage: the first virtual stage that reads it as a weight */
     uint32_t *tie_at; /* by storage */
 };
 
@@ -84,17 +84,17 @@ static uint32_t *none(struct ll_arena *arena, uint64_t count)
 static const char *divide_layers(struct finding *f)
 {
     struct ll_layers layers;
-    struct ll_pieces *pieces = f->pieces;
+    struct ll_virtual_stages *vstages = f->vstages;
     if (!ll_layers_find(f->trace, f->arena, &layers))
         return "memory ran out";
-    if (layers.count < pieces->count)
+    if (layers.count < vstages->count)
         return "there are fewer layers than pieces";
     uint32_t *part_of = ll_alloc(f->arena, layers.count, sizeof *part_of);
     if (!part_of)
         return "memory ran out";
-    ll_divide(layers.named_flops, layers.flops, layers.count, pieces->count, part_of);
+    ll_balance_loads(layers.named_flops, layers.flops, layers.count, vstages->count, part_of);
     for (uint32_t op = 0; op < f->trace->op_count; op++)
-        pieces->piece_of[op] = layers.owner[op] == LL_NONE ? LL_NONE : part_of[layers.owner[op]];
+        vstages->vstage_of[op] = layers.owner[op] == LL_NONE ? LL_NONE : part_of[layers.owner[op]];
     return NULL;
 }
 
@@ -114,18 +114,18 @@ static bool is_gradient(const struct ll_trace *trace, uint32_t tensor)
 static bool bring_gradients_home(struct finding *f)
 {
     const struct ll_trace *trace = f->trace;
-    uint32_t *piece_of = f->pieces->piece_of, *home = none(f->arena, trace->tensor_count);
+    uint32_t *vstage_of = f->vstages->vstage_of, *home = none(f->arena, trace->tensor_count);
     for (uint64_t at = home ? trace->op_count : 0; at-- > 0;) {
         uint32_t op = (uint32_t)at;
         const struct ll_form *form = form_of(trace, op);
         bool updates = is_update(trace, op) && form->view.output_count > 0 && form->view.out[0].rank > 0;
-        for (uint32_t i = 0; updates && piece_of[op] != LL_NONE && i < form->view.input_count; i++) {
+        for (uint32_t i = 0; updates && vstage_of[op] != LL_NONE && i < form->view.input_count; i++) {
             uint32_t tensor = ll_op_input(trace, op, i);
             if (!is_gradient(trace, tensor))
                 continue;
-            home[tensor] = piece_of[op];
+            home[tensor] = vstage_of[op];
             if (is_update(trace, trace->tensors[tensor].producer))
-                piece_of[trace->tensors[tensor].producer] = piece_of[op];
+                vstage_of[trace->tensors[tensor].producer] = vstage_of[op];
         }
     }
     for (uint32_t op = 0; home && op < trace->op_count; op++)
@@ -134,33 +134,33 @@ static bool bring_gradients_home(struct finding *f)
             bool sums =
                 form_of(trace, op)->view.output_count > 0 && form_of(trace, op)->view.out[0].rank == 0;
             if (sums && home[tensor] != LL_NONE)
-                piece_of[op] = home[tensor];
+                vstage_of[op] = home[tensor];
         }
     return home;
 }
 
 static bool find_views(struct finding *f)
 {
-    f->pieces->is_view = ll_views(f->trace, f->arena);
-    return f->pieces->is_view;
+    f->vstages->is_view = ll_views(f->trace, f->arena);
+    return f->vstages->is_view;
 }
 
-/* A piece reads a weight: the second one to do so makes it a tie. */
-static bool note_reader(struct finding *f, uint32_t storage, uint32_t piece)
+/* A virtual stage reads a weight: the second one to do so makes it a tie. */
+static bool note_reader(struct finding *f, uint32_t storage, uint32_t vstage)
 {
-    struct ll_pieces *pieces = f->pieces;
+    struct ll_virtual_stages *vstages = f->vstages;
     if (f->only[storage] == LL_NONE)
-        f->only[storage] = piece;
-    if (f->tie_at[storage] == LL_NONE && f->only[storage] != piece) {
-        struct ll_tie *tie = &pieces->ties[pieces->tie_count];
-        *tie = (struct ll_tie){ll_alloc(f->arena, pieces->count, sizeof *tie->has), LL_NONE, LL_NONE};
+        f->only[storage] = vstage;
+    if (f->tie_at[storage] == LL_NONE && f->only[storage] != vstage) {
+        struct ll_tie *tie = &vstages->ties[vstages->tie_count];
+        *tie = (struct ll_tie){ll_alloc(f->arena, vstages->count, sizeof *tie->has), LL_NONE, LL_NONE};
         if (!tie->has)
             return false;
         tie->has[f->only[storage]] = true;
-        f->tie_at[storage] = pieces->tie_count++;
+        f->tie_at[storage] = vstages->tie_count++;
     }
     if (f->tie_at[storage] != LL_NONE)
-        pieces->ties[f->tie_at[storage]].has[piece] = true;
+        vstages->ties[f->tie_at[storage]].has[vstage] = true;
     return true;
 }
 
@@ -169,17 +169,17 @@ static bool find_ties(struct finding *f)
     const struct ll_trace *trace = f->trace;
     f->only = none(f->arena, trace->storage_count);
     f->tie_at = none(f->arena, trace->storage_count);
-    f->pieces->tie_of = none(f->arena, trace->op_count);
-    f->pieces->ties = ll_alloc(f->arena, trace->storage_count + 1, sizeof *f->pieces->ties);
-    if (!f->only || !f->tie_at || !f->pieces->tie_of || !f->pieces->ties)
+    f->vstages->tie_of = none(f->arena, trace->op_count);
+    f->vstages->ties = ll_alloc(f->arena, trace->storage_count + 1, sizeof *f->vstages->ties);
+    if (!f->only || !f->tie_at || !f->vstages->tie_of || !f->vstages->ties)
         return false;
     for (uint32_t op = 0; op < trace->op_count; op++) {
         const struct ll_form *form = form_of(trace, op);
-        uint32_t piece = f->pieces->piece_of[op];
+        uint32_t vstage = f->vstages->vstage_of[op];
         bool computes = form->phase == LL_PHASE_FORWARD || form->phase == LL_PHASE_BACKWARD;
-        for (uint32_t i = 0; computes && piece != LL_NONE && i < form->view.input_count; i++) {
+        for (uint32_t i = 0; computes && vstage != LL_NONE && i < form->view.input_count; i++) {
             const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
-            if (trace->descs[tensor->desc].memory == LL_WEIGHT && !note_reader(f, tensor->storage, piece))
+            if (trace->descs[tensor->desc].memory == LL_WEIGHT && !note_reader(f, tensor->storage, vstage))
                 return false;
         }
     }
@@ -194,7 +194,7 @@ static void tie_updates(struct finding *f)
         for (uint32_t i = 0; form->phase == LL_PHASE_UPDATE && i < form->view.input_count; i++) {
             uint32_t tie = f->tie_at[f->trace->tensors[ll_op_input(f->trace, op, i)].storage];
             if (tie != LL_NONE)
-                f->pieces->tie_of[op] = tie;
+                f->vstages->tie_of[op] = tie;
         }
     }
 }
@@ -204,14 +204,14 @@ static void tie_what_updates_read(struct finding *f)
 {
     const struct ll_trace *trace = f->trace;
     for (uint64_t at = trace->op_count; at-- > 0;) {
-        uint32_t op = (uint32_t)at, tie = f->pieces->tie_of[op];
+        uint32_t op = (uint32_t)at, tie = f->vstages->tie_of[op];
         const struct ll_form *form = form_of(trace, op);
         for (uint32_t i = 0; tie != LL_NONE && i < form->view.input_count; i++) {
             const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
             const struct ll_desc *desc = &trace->descs[tensor->desc];
             if (tensor->producer != LL_NONE && desc->memory == LL_GRADIENT && desc->shape.rank > 0 &&
                 form_of(trace, tensor->producer)->phase == LL_PHASE_UPDATE)
-                f->pieces->tie_of[tensor->producer] = tie;
+                f->vstages->tie_of[tensor->producer] = tie;
         }
     }
 }
@@ -226,18 +226,18 @@ static bool is_sum(const struct ll_form *form)
     return form->view.input_count > 1;
 }
 
-static bool piece_adds(const struct ll_trace *trace, const struct ll_pieces *pieces, const struct ll_tie *tie,
-                       uint32_t piece);
+static bool piece_adds(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
+                       const struct ll_tie *tie, uint32_t vstage);
 
-static struct ll_apart tie_apart(const struct ll_trace *trace, const struct ll_pieces *pieces,
+static struct ll_apart tie_apart(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
                                  const struct ll_tie *tie)
 {
     struct ll_apart apart = {0};
     uint32_t last = LL_NONE;
     bool even = true;
-    for (uint32_t stage = 0; stage < pieces->stages; stage++)
-        for (uint32_t piece = stage; piece < pieces->count; piece += pieces->stages) {
-            if (!piece_adds(trace, pieces, tie, piece))
+    for (uint32_t stage = 0; stage < vstages->stages; stage++)
+        for (uint32_t vstage = stage; vstage < vstages->count; vstage += vstages->stages) {
+            if (!piece_adds(trace, vstages, tie, vstage))
                 continue;
             uint32_t gap = last == LL_NONE ? 0 : stage - last;
             even &= apart.stages == 0 || (gap > 0 && (apart.stages == 1 || gap == apart.stride));
@@ -250,16 +250,17 @@ static struct ll_apart tie_apart(const struct ll_trace *trace, const struct ll_p
     return apart;
 }
 
-/* Whether all pieces that make terms have the weight, and an all_reduce could add them. */
-static bool spans(const struct ll_trace *trace, const struct ll_pieces *pieces, const struct ll_tie *tie)
+/* Whether all virtual stages that make terms have the weight, and an all_reduce could add them. */
+static bool spans(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
+                  const struct ll_tie *tie)
 {
     for (uint32_t i = 0; i < form_of(trace, tie->sum)->view.input_count; i++) {
         uint32_t from = trace->tensors[ll_op_input(trace, tie->sum, i)].producer;
-        uint32_t piece = from == LL_NONE ? LL_NONE : pieces->piece_of[from];
-        if (piece == LL_NONE || !tie->has[piece])
+        uint32_t vstage = from == LL_NONE ? LL_NONE : vstages->vstage_of[from];
+        if (vstage == LL_NONE || !tie->has[vstage])
             return false;
     }
-    struct ll_apart apart = tie_apart(trace, pieces, tie);
+    struct ll_apart apart = tie_apart(trace, vstages, tie);
     return apart.stages > 1 && apart.stride > 0;
 }
 
@@ -269,29 +270,30 @@ static uint32_t *ties_fed(struct finding *f)
     const struct ll_trace *trace = f->trace;
     uint32_t *fed = none(f->arena, trace->op_count);
     for (uint32_t op = 0; fed && op < trace->op_count; op++)
-        for (uint32_t i = 0; f->pieces->tie_of[op] != LL_NONE && i < form_of(trace, op)->view.input_count;
+        for (uint32_t i = 0; f->vstages->tie_of[op] != LL_NONE && i < form_of(trace, op)->view.input_count;
              i++) {
             uint32_t from = trace->tensors[ll_op_input(trace, op, i)].producer;
             if (from != LL_NONE)
-                fed[from] = f->pieces->tie_of[op];
+                fed[from] = f->vstages->tie_of[op];
         }
     return fed;
 }
 
-/* Readers that must have a tie's sum where it is made: they only update, and lie on pieces that have it. */
+/* Readers that must have a tie's sum where it is made: they only update, and lie on virtual stages that have
+ * it. */
 static bool may_read(const struct finding *f, uint32_t reader, uint32_t tie)
 {
-    uint32_t piece = f->pieces->piece_of[reader];
+    uint32_t vstage = f->vstages->vstage_of[reader];
     if (form_of(f->trace, reader)->phase != LL_PHASE_UPDATE)
         return false;
-    return f->pieces->tie_of[reader] == tie || (piece != LL_NONE && f->pieces->ties[tie].has[piece]);
+    return f->vstages->tie_of[reader] == tie || (vstage != LL_NONE && f->vstages->ties[tie].has[vstage]);
 }
 
 /* The ops that add gradients of tied weights, read by nothing but what updates. */
 static bool find_sums(struct finding *f)
 {
     const struct ll_trace *trace = f->trace;
-    struct ll_pieces *pieces = f->pieces;
+    struct ll_virtual_stages *vstages = f->vstages;
     uint32_t *fed = ties_fed(f);
     for (uint32_t op = 0; fed && op < trace->op_count; op++)
         for (uint32_t i = 0; i < form_of(trace, op)->view.input_count; i++) {
@@ -302,20 +304,20 @@ static bool find_sums(struct finding *f)
     for (uint32_t op = 0; fed && op < trace->op_count; op++) {
         if (fed[op] == LL_NONE || !is_sum(form_of(trace, op)))
             continue;
-        struct ll_tie *tie = &pieces->ties[fed[op]], summed = {tie->has, op, ll_op_output(trace, op, 0)};
-        if (tie->sum == LL_NONE && spans(trace, pieces, &summed))
+        struct ll_tie *tie = &vstages->ties[fed[op]], summed = {tie->has, op, ll_op_output(trace, op, 0)};
+        if (tie->sum == LL_NONE && spans(trace, vstages, &summed))
             *tie = summed;
     }
     return fed;
 }
 
-const char *ll_pieces_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
-                           struct ll_arena *arena, struct ll_pieces *pieces)
+const char *ll_virtual_stages_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
+                                   struct ll_arena *arena, struct ll_virtual_stages *vstages)
 {
-    struct finding finding = {.trace = trace, .arena = arena, .pieces = pieces};
-    *pieces = (struct ll_pieces){.count = count, .stages = stages};
-    pieces->piece_of = none(arena, trace->op_count);
-    if (!pieces->piece_of)
+    struct finding finding = {.trace = trace, .arena = arena, .vstages = vstages};
+    *vstages = (struct ll_virtual_stages){.count = count, .stages = stages};
+    vstages->vstage_of = none(arena, trace->op_count);
+    if (!vstages->vstage_of)
         return "memory ran out";
     const char *trouble = divide_layers(&finding);
     if (trouble)
@@ -327,68 +329,70 @@ const char *ll_pieces_find(const struct ll_trace *trace, uint32_t count, uint32_
     return find_sums(&finding) ? NULL : "memory ran out";
 }
 
-/* Whether a piece runs an op because it is the op's, or has the weight that it updates. */
-static bool piece_runs(const struct ll_pieces *pieces, uint32_t piece, uint32_t op)
+/* Whether a virtual stage runs an op because it is the op's, or has the weight that it updates. */
+static bool piece_runs(const struct ll_virtual_stages *vstages, uint32_t vstage, uint32_t op)
 {
-    uint32_t tie = pieces->tie_of[op];
-    return tie != LL_NONE ? pieces->ties[tie].has[piece] : pieces->piece_of[op] == piece;
+    uint32_t tie = vstages->tie_of[op];
+    return tie != LL_NONE ? vstages->ties[tie].has[vstage] : vstages->vstage_of[op] == vstage;
 }
 
-/* Whether a piece made some of the terms of a tie's sum. */
-static bool piece_adds(const struct ll_trace *trace, const struct ll_pieces *pieces, const struct ll_tie *tie,
-                       uint32_t piece)
+/* Whether a virtual stage made some of the terms of a tie's sum. */
+static bool piece_adds(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
+                       const struct ll_tie *tie, uint32_t vstage)
 {
     for (uint32_t i = 0; i < form_of(trace, tie->sum)->view.input_count; i++) {
         uint32_t from = trace->tensors[ll_op_input(trace, tie->sum, i)].producer;
-        if (from != LL_NONE && pieces->piece_of[from] == piece)
+        if (from != LL_NONE && vstages->vstage_of[from] == vstage)
             return true;
     }
     return false;
 }
 
-/* The tensor behind views that a piece has not. */
-static uint32_t piece_source(const struct ll_trace *trace, const struct ll_pieces *pieces, uint32_t piece,
-                             uint32_t tensor)
+/* The tensor behind views that a virtual stage has not. */
+static uint32_t piece_source(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
+                             uint32_t vstage, uint32_t tensor)
 {
     uint32_t from = trace->tensors[tensor].producer;
-    while (from != LL_NONE && pieces->is_view[trace->ops[from].form] && pieces->piece_of[from] != LL_NONE &&
-           !piece_runs(pieces, piece, from)) {
+    while (from != LL_NONE && vstages->is_view[trace->ops[from].form] &&
+           vstages->vstage_of[from] != LL_NONE && !piece_runs(vstages, vstage, from)) {
         tensor = ll_op_input(trace, from, 0);
         from = trace->tensors[tensor].producer;
     }
     return tensor;
 }
 
-/* The piece from which one that does not make a tensor gets it; LL_NONE when it is there or each makes it. */
-static uint32_t piece_sender(const struct ll_trace *trace, const struct ll_pieces *pieces, uint32_t piece,
-                             uint32_t tensor)
+/* The virtual stage from which one that does not make a tensor gets it; LL_NONE when it is there or each
+ * makes it. */
+static uint32_t piece_sender(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
+                             uint32_t vstage, uint32_t tensor)
 {
     uint32_t from = trace->tensors[tensor].producer;
-    if (from == LL_NONE || pieces->piece_of[from] == LL_NONE)
+    if (from == LL_NONE || vstages->vstage_of[from] == LL_NONE)
         return LL_NONE;
-    uint32_t owner = pieces->piece_of[from];
-    for (uint32_t i = 0; i < pieces->tie_count; i++)
-        if (pieces->ties[i].sum == from) {
-            if (piece_adds(trace, pieces, &pieces->ties[i], piece))
+    uint32_t owner = vstages->vstage_of[from];
+    for (uint32_t i = 0; i < vstages->tie_count; i++)
+        if (vstages->ties[i].sum == from) {
+            if (piece_adds(trace, vstages, &vstages->ties[i], vstage))
                 return LL_NONE;
-            for (owner = 0; !piece_adds(trace, pieces, &pieces->ties[i], owner);)
+            for (owner = 0; !piece_adds(trace, vstages, &vstages->ties[i], owner);)
                 owner++;
             return owner;
         }
-    if (piece_runs(pieces, piece, from))
+    if (piece_runs(vstages, vstage, from))
         return LL_NONE;
-    while (!piece_runs(pieces, owner, from))
-        owner = (owner + 1) % pieces->count;
+    while (!piece_runs(vstages, owner, from))
+        owner = (owner + 1) % vstages->count;
     return owner;
 }
 
-/* First what crosses to and from the piece is listed, each tensor once for each piece that reads it: by early
- * readers at once when it is made, where only updates read it when updating begins. Then the trace is written
- * anew: ops of the piece, before each of them what it reads. What comes from another piece is received in the
- * order in which that one made it, so both programs agree on the order. */
+/* First what crosses to and from the virtual stage is listed, each tensor once for each virtual stage that
+ * reads it: by early readers at once when it is made, where only updates read it when updating begins. Then
+ * the trace is written anew: ops of the virtual stage, before each of them what it reads. What comes from
+ * another virtual stage is received in the order in which that one made it, so both programs agree on the
+ * order. */
 
 struct transfer {
-    uint32_t tensor, from, to; /* pieces */
+    uint32_t tensor, from, to; /* virtual stages */
     uint32_t made;             /* op */
     enum ll_phase phase;       /* in which it is sent and received */
     bool sent;
@@ -399,15 +403,15 @@ struct list {
     uint64_t count, capacity;
 };
 
-/* What one piece sends in one phase: neighbours in the list of what comes in. */
+/* What one virtual stage sends in one phase: neighbours in the list of what comes in. */
 struct row {
     uint64_t next, end; /* the next to be received; behind the last */
 };
 
-struct cutting {
+struct partitioning {
     const struct ll_trace *trace;
-    const struct ll_cut *cut;
-    struct ll_pieces pieces;
+    const struct ll_pipeline_partition *partition;
+    struct ll_virtual_stages vstages;
     struct ll_rewrite rewrite;
     struct list in, out; /* by sender, phase and tensor; by tensor and receiver */
     uint32_t *in_at;     /* by tensor: its place in `in` */
@@ -419,7 +423,7 @@ struct cutting {
     bool backward, updating; /* in this step backward ops have been; after them updates, too */
 };
 
-static const struct ll_form *form_in_cut(const struct cutting *c, uint32_t op)
+static const struct ll_form *form_in_cut(const struct partitioning *c, uint32_t op)
 {
     return &c->trace->forms[c->trace->ops[op].form];
 }
@@ -434,17 +438,17 @@ static bool add_transfer(struct list *list, const struct transfer *transfer)
     return true;
 }
 
-static const struct ll_tie *tie_summed_by(const struct cutting *c, uint32_t op)
+static const struct ll_tie *tie_summed_by(const struct partitioning *c, uint32_t op)
 {
-    for (uint32_t i = 0; i < c->pieces.tie_count; i++)
-        if (c->pieces.ties[i].sum == op)
-            return &c->pieces.ties[i];
+    for (uint32_t i = 0; i < c->vstages.tie_count; i++)
+        if (c->vstages.ties[i].sum == op)
+            return &c->vstages.ties[i];
     return NULL;
 }
 
 /* What is made for others soon goes when it is made. What only an update reads goes once a step: as it is,
  * before replicas exchange it, or as an update has made it. */
-static enum ll_phase phase_of(const struct cutting *c, uint32_t made, uint32_t read)
+static enum ll_phase phase_of(const struct partitioning *c, uint32_t made, uint32_t read)
 {
     enum ll_phase making = form_in_cut(c, made)->phase;
     if (form_in_cut(c, read)->phase != LL_PHASE_UPDATE)
@@ -452,30 +456,30 @@ static enum ll_phase phase_of(const struct cutting *c, uint32_t made, uint32_t r
     return making == LL_PHASE_UPDATE || tie_summed_by(c, made) ? LL_PHASE_UPDATE : LL_PHASE_COMM;
 }
 
-/* A piece's op reads a tensor: listed if it crosses and we send or receive it. */
-static bool list_reading(struct cutting *c, uint32_t piece, uint32_t op, uint32_t tensor)
+/* A virtual stage's op reads a tensor: listed if it crosses and we send or receive it. */
+static bool list_reading(struct partitioning *c, uint32_t vstage, uint32_t op, uint32_t tensor)
 {
-    uint32_t self = (uint32_t)c->cut->piece;
-    tensor = piece_source(c->trace, &c->pieces, piece, tensor);
-    uint32_t from = piece_sender(c->trace, &c->pieces, piece, tensor);
-    if (from == LL_NONE || (from != self && piece != self))
+    uint32_t self = (uint32_t)c->partition->vstage;
+    tensor = piece_source(c->trace, &c->vstages, vstage, tensor);
+    uint32_t from = piece_sender(c->trace, &c->vstages, vstage, tensor);
+    if (from == LL_NONE || (from != self && vstage != self))
         return true;
     uint32_t made = c->trace->tensors[tensor].producer;
-    const struct transfer transfer = {tensor, from, piece, made, phase_of(c, made, op), false};
-    return add_transfer(piece == self ? &c->in : &c->out, &transfer);
+    const struct transfer transfer = {tensor, from, vstage, made, phase_of(c, made, op), false};
+    return add_transfer(vstage == self ? &c->in : &c->out, &transfer);
 }
 
-/* What the op reads, on each piece that runs it. */
-static bool list_op(struct cutting *c, uint32_t op)
+/* What the op reads, on each virtual stage that runs it. */
+static bool list_op(struct partitioning *c, uint32_t op)
 {
-    uint32_t tie = c->pieces.tie_of[op], first = tie == LL_NONE ? c->pieces.piece_of[op] : 0;
-    uint32_t end = tie == LL_NONE ? first + 1 : c->pieces.count;
+    uint32_t tie = c->vstages.tie_of[op], first = tie == LL_NONE ? c->vstages.vstage_of[op] : 0;
+    uint32_t end = tie == LL_NONE ? first + 1 : c->vstages.count;
     if (first == LL_NONE || tie_summed_by(c, op))
         return true;
     for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
-        for (uint32_t piece = first; piece < end; piece++)
-            if (piece_runs(&c->pieces, piece, op) &&
-                !list_reading(c, piece, op, ll_op_input(c->trace, op, i)))
+        for (uint32_t vstage = first; vstage < end; vstage++)
+            if (piece_runs(&c->vstages, vstage, op) &&
+                !list_reading(c, vstage, op, ll_op_input(c->trace, op, i)))
                 return false;
     return true;
 }
@@ -521,7 +525,7 @@ static bool same_row(const struct transfer *a, const struct transfer *b)
     return a->from == b->from && a->phase == b->phase;
 }
 
-static bool list_transfers(struct cutting *c)
+static bool list_transfers(struct partitioning *c)
 {
     for (uint32_t op = 0; op < c->trace->op_count; op++)
         if (!list_op(c, op))
@@ -552,13 +556,14 @@ static bool list_transfers(struct cutting *c)
 
 /* Writing. */
 
-static int64_t distance_to(const struct cutting *c, uint32_t piece)
+static int64_t distance_to(const struct partitioning *c, uint32_t vstage)
 {
-    int64_t here = (int64_t)(c->cut->piece % c->cut->stages), there = (int64_t)(piece % c->cut->stages);
-    return (there - here) * (int64_t)c->cut->distance;
+    int64_t here = (int64_t)(c->partition->vstage % c->partition->stages),
+            there = (int64_t)(vstage % c->partition->stages);
+    return (there - here) * (int64_t)c->partition->distance;
 }
 
-static void receive(struct cutting *c, const struct transfer *transfer)
+static void receive(struct partitioning *c, const struct transfer *transfer)
 {
     const struct ll_attr peer = {.key = LL_ATTR_PEER, .count = distance_to(c, transfer->from)};
     uint32_t desc = ll_rewrite_desc(&c->rewrite, c->trace->tensors[transfer->tensor].desc);
@@ -574,15 +579,15 @@ static void receive(struct cutting *c, const struct transfer *transfer)
 }
 
 /* All of a sender and phase up to this one. */
-static void receive_up_to(struct cutting *c, uint64_t place)
+static void receive_up_to(struct partitioning *c, uint64_t place)
 {
     for (struct row *row = &c->rows[c->row_of[place]]; row->next <= place; row->next++)
         receive(c, &c->in.at[row->next]);
 }
 
-/* Everything that was made going forward in this step, before the piece goes backward; of a row, what comes
- * earlier was made earlier. */
-static void receive_forward(struct cutting *c, uint32_t before_op)
+/* Everything that was made going forward in this step, before the virtual stage goes backward; of a row, what
+ * comes earlier was made earlier. */
+static void receive_forward(struct partitioning *c, uint32_t before_op)
 {
     for (struct row *row = c->rows; row < c->rows + c->row_count; row++)
         for (; row->next < row->end; row->next++) {
@@ -593,10 +598,10 @@ static void receive_forward(struct cutting *c, uint32_t before_op)
         }
 }
 
-static uint32_t here(struct cutting *c, uint32_t tensor);
+static uint32_t here(struct partitioning *c, uint32_t tensor);
 
-/* The piece's own terms of a gradient, and then all pieces' by an exchange. */
-static void add_tied(struct cutting *c, const struct ll_tie *tie)
+/* The virtual stage's own terms of a gradient, and then all virtual stages' by an exchange. */
+static void add_tied(struct partitioning *c, const struct ll_tie *tie)
 {
     const struct ll_form *form = form_in_cut(c, tie->sum);
     uint32_t count = 0, *terms = ll_alloc(&c->rewrite.arena, form->view.input_count, sizeof *terms);
@@ -608,7 +613,7 @@ static void add_tied(struct cutting *c, const struct ll_tie *tie)
     }
     for (uint32_t i = 0; i < form->view.input_count; i++) {
         uint32_t tensor = ll_op_input(c->trace, tie->sum, i);
-        if (c->pieces.piece_of[c->trace->tensors[tensor].producer] == c->cut->piece)
+        if (c->vstages.vstage_of[c->trace->tensors[tensor].producer] == c->partition->vstage)
             terms[count++] = here(c, tensor);
     }
     if (count > 1)
@@ -619,23 +624,23 @@ static void add_tied(struct cutting *c, const struct ll_tie *tie)
                                                                    .input_count = count,
                                                                    .outputs = &desc,
                                                                    .output_count = 1});
-    struct ll_apart apart = tie_apart(c->trace, &c->pieces, tie);
+    struct ll_apart apart = tie_apart(c->trace, &c->vstages, tie);
     const struct ll_exchange_place place = {scope, LL_PHASE_UPDATE, apart.stages,
-                                            apart.stride * c->cut->distance};
+                                            apart.stride * c->partition->distance};
     uint32_t sum = ll_rewrite_exchange(&c->rewrite, LL_OP_ALL_REDUCE, terms[0], desc, &place);
     ll_rewrite_redirect(&c->rewrite, tie->first_output, sum);
 }
 
-/* What every piece makes for itself, views included: with what it reads. */
-static void make_here(struct cutting *c, uint32_t op)
+/* What every virtual stage makes for itself, views included: with what it reads. */
+static void make_here(struct partitioning *c, uint32_t op)
 {
     for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
         here(c, ll_op_input(c->trace, op, i));
     ll_rewrite_keep(&c->rewrite, op);
 }
 
-/* Sees to it that a tensor is in the piece. Its new number. */
-static uint32_t here(struct cutting *c, uint32_t tensor)
+/* Sees to it that a tensor is in the virtual stage. Its new number. */
+static uint32_t here(struct partitioning *c, uint32_t tensor)
 {
     uint32_t made = c->trace->tensors[tensor].producer, now = ll_rewrite_tensor(&c->rewrite, tensor);
     if (c->rewrite.trouble || now != LL_NONE)
@@ -650,7 +655,7 @@ static uint32_t here(struct cutting *c, uint32_t tensor)
     return ll_rewrite_tensor(&c->rewrite, tensor);
 }
 
-static void send(struct cutting *c, struct transfer *transfer)
+static void send(struct partitioning *c, struct transfer *transfer)
 {
     const struct ll_attr attrs[] = {{.key = LL_ATTR_PEER, .count = distance_to(c, transfer->to)},
                                     {.key = LL_ATTR_IN_PLACE, .count = 0}};
@@ -672,7 +677,7 @@ static void send(struct cutting *c, struct transfer *transfer)
 }
 
 /* What was just made and others read soon. */
-static void send_made(struct cutting *c, uint32_t op)
+static void send_made(struct partitioning *c, uint32_t op)
 {
     uint64_t low = 0, high = c->out.count;
     while (low < high) {
@@ -689,7 +694,7 @@ static void send_made(struct cutting *c, uint32_t op)
 
 /* What only updates read is sent, and gradients of tied weights are added: nothing of it waits for others'
  * updates. */
-static void begin_updates(struct cutting *c, uint32_t before_op)
+static void begin_updates(struct partitioning *c, uint32_t before_op)
 {
     for (uint64_t i = 0; i < c->out.count && c->out.at[i].made < before_op; i++)
         if (c->out.at[i].phase == LL_PHASE_COMM)
@@ -697,15 +702,15 @@ static void begin_updates(struct cutting *c, uint32_t before_op)
     for (uint64_t i = 0; i < c->out.count && c->out.at[i].made < before_op; i++)
         if (c->out.at[i].phase == LL_PHASE_UPDATE)
             send(c, &c->out.at[i]);
-    for (uint32_t i = 0; i < c->pieces.tie_count; i++) {
-        const struct ll_tie *tie = &c->pieces.ties[i];
-        if (tie->sum < before_op && piece_adds(c->trace, &c->pieces, tie, (uint32_t)c->cut->piece))
+    for (uint32_t i = 0; i < c->vstages.tie_count; i++) {
+        const struct ll_tie *tie = &c->vstages.ties[i];
+        if (tie->sum < before_op && piece_adds(c->trace, &c->vstages, tie, (uint32_t)c->partition->vstage))
             here(c, tie->first_output);
     }
     c->updating = true;
 }
 
-static void follow_phase(struct cutting *c, uint32_t op)
+static void follow_phase(struct partitioning *c, uint32_t op)
 {
     enum ll_phase phase = form_in_cut(c, op)->phase;
     ll_rewrite_step(&c->rewrite, op);
@@ -720,19 +725,20 @@ static void follow_phase(struct cutting *c, uint32_t op)
         begin_updates(c, op);
 }
 
-/* What nobody reads and nobody owns is done once: by the first piece. */
-static bool is_left_over(const struct cutting *c, uint32_t op)
+/* What nobody reads and nobody owns is done once: by the first virtual stage. */
+static bool is_left_over(const struct partitioning *c, uint32_t op)
 {
-    bool read = c->pieces.piece_of[op] != LL_NONE || c->pieces.tie_of[op] != LL_NONE || c->cut->piece != 0;
+    bool read =
+        c->vstages.vstage_of[op] != LL_NONE || c->vstages.tie_of[op] != LL_NONE || c->partition->vstage != 0;
     for (uint32_t i = 0; i < form_in_cut(c, op)->view.output_count; i++)
         read |= c->is_read[ll_op_output(c->trace, op, i)];
     return !read;
 }
 
-static void write_op(struct cutting *c, uint32_t op)
+static void write_op(struct partitioning *c, uint32_t op)
 {
     bool left_over = is_left_over(c, op);
-    if (tie_summed_by(c, op) || (!left_over && !piece_runs(&c->pieces, (uint32_t)c->cut->piece, op)))
+    if (tie_summed_by(c, op) || (!left_over && !piece_runs(&c->vstages, (uint32_t)c->partition->vstage, op)))
         return;
     if (!left_over)
         follow_phase(c, op);
@@ -740,22 +746,24 @@ static void write_op(struct cutting *c, uint32_t op)
     send_made(c, op);
 }
 
-static const char *prepare(struct cutting *c, struct ll_arena *arena)
+static const char *prepare(struct partitioning *c, struct ll_arena *arena)
 {
-    uint64_t count = ll_mul(c->cut->stages, c->cut->chunks);
+    uint64_t count = ll_mul(c->partition->stages, c->partition->chunks);
     if (count > UINT32_MAX / 2)
         return "there are fewer layers than pieces";
-    return ll_pieces_find(c->trace, (uint32_t)count, (uint32_t)c->cut->stages, arena, &c->pieces);
+    return ll_virtual_stages_find(c->trace, (uint32_t)count, (uint32_t)c->partition->stages, arena,
+                                  &c->vstages);
 }
 
-struct ll_trace *ll_cut(const struct ll_trace *trace, const struct ll_cut *cut, const char **trouble)
+struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
+                                       const struct ll_pipeline_partition *partition, const char **trouble)
 {
-    struct cutting c = {.trace = trace, .cut = cut, .step = LL_NONE};
+    struct partitioning c = {.trace = trace, .partition = partition, .step = LL_NONE};
     struct ll_arena arena = {0};
     const char *refusal = prepare(&c, &arena);
-    const char *piece =
-        ll_format(&arena, "%" PRIu64 " of %" PRIu64, cut->piece + 1, cut->stages * cut->chunks);
-    ll_rewrite_begin(&c.rewrite, trace, &(struct ll_fact){"piece", piece ? piece : ""}, 1);
+    const char *vstage = ll_format(&arena, "%" PRIu64 " of %" PRIu64, partition->vstage + 1,
+                                   partition->stages * partition->chunks);
+    ll_rewrite_begin(&c.rewrite, trace, &(struct ll_fact){"piece", vstage ? vstage : ""}, 1);
     if (refusal)
         ll_rewrite_trouble(&c.rewrite, refusal);
     else if (!list_transfers(&c))

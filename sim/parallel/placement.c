@@ -22,7 +22,7 @@
 #include "tracer/transform/rescale.h"
 #include "tracer/transform/rewrite.h"
 
-bool ll_is_look(const struct ll_op_view *op)
+bool ll_is_view(const struct ll_op_view *op)
 {
     bool looks = op->kind == LL_OP_RESHAPE || op->kind == LL_OP_SEEN_AS || op->kind == LL_OP_TRANSPOSE ||
                  op->kind == LL_OP_CAST || op->kind == LL_OP_REORDER;
@@ -31,139 +31,141 @@ bool ll_is_look(const struct ll_op_view *op)
 
 /* Weights and states stay where they are, and so does what is only another look at them, as weights cast to
  * the type of products. */
-static void find_what_stays(struct ll_holding *holding, const struct ll_trace *trace)
+static void find_what_stays(struct ll_shard_placement *placement, const struct ll_trace *trace)
 {
     for (uint32_t i = 0; i < trace->tensor_count; i++) {
         uint32_t memory = trace->descs[trace->tensors[i].desc].memory;
-        holding->stays[i] = memory == LL_WEIGHT || memory == LL_OPTIMIZER;
+        placement->stays[i] = memory == LL_WEIGHT || memory == LL_OPTIMIZER;
     }
     for (uint32_t op = 0; op < trace->op_count; op++)
-        if (ll_is_look(&trace->forms[trace->ops[op].form].view))
-            holding->stays[ll_op_output(trace, op, 0)] |= holding->stays[ll_op_input(trace, op, 0)];
+        if (ll_is_view(&trace->forms[trace->ops[op].form].view))
+            placement->stays[ll_op_output(trace, op, 0)] |= placement->stays[ll_op_input(trace, op, 0)];
 }
 
-bool ll_holding_begin(struct ll_holding *holding, const struct ll_trace *trace)
+bool ll_placement_begin(struct ll_shard_placement *placement, const struct ll_trace *trace)
 {
-    holding->states = calloc(trace->tensor_count + 1, sizeof *holding->states);
-    holding->copies_of = calloc(trace->tensor_count + 1, sizeof *holding->copies_of);
-    holding->readers = calloc(trace->tensor_count + 1, sizeof *holding->readers);
-    holding->stays = calloc(trace->tensor_count + 1, sizeof *holding->stays);
-    if (!holding->states || !holding->copies_of || !holding->readers || !holding->stays)
+    placement->states = calloc(trace->tensor_count + 1, sizeof *placement->states);
+    placement->copies_of = calloc(trace->tensor_count + 1, sizeof *placement->copies_of);
+    placement->readers = calloc(trace->tensor_count + 1, sizeof *placement->readers);
+    placement->stays = calloc(trace->tensor_count + 1, sizeof *placement->stays);
+    if (!placement->states || !placement->copies_of || !placement->readers || !placement->stays)
         return false;
-    find_what_stays(holding, trace);
+    find_what_stays(placement, trace);
     for (uint32_t i = 0; i < trace->tensor_count; i++) {
-        holding->copies_of[i] = LL_NONE;
-        holding->states[i].free = trace->tensors[i].producer == LL_NONE;
+        placement->copies_of[i] = LL_NONE;
+        placement->states[i].free = trace->tensors[i].producer == LL_NONE;
     }
     for (uint32_t op = 0; op < trace->op_count; op++)
         for (uint32_t i = 0; i < trace->forms[trace->ops[op].form].view.input_count; i++)
-            holding->readers[ll_op_input(trace, op, i)]++;
+            placement->readers[ll_op_input(trace, op, i)]++;
     return true;
 }
 
-void ll_holding_release(struct ll_holding *holding)
+void ll_placement_release(struct ll_shard_placement *placement)
 {
-    free(holding->states);
-    free(holding->copies_of);
-    free(holding->readers);
-    free(holding->stays);
-    free(holding->copies);
+    free(placement->states);
+    free(placement->copies_of);
+    free(placement->readers);
+    free(placement->stays);
+    free(placement->copies);
 }
 
-bool ll_divides(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim)
+bool ll_can_shard(const struct ll_shard_placement *placement, const struct ll_shape *shape, unsigned dim)
 {
     uint64_t extent = shape->dim[dim];
-    return extent % holding->ranks == 0 ? extent > 0 : shape->role[dim] == LL_ROLE_VOCABULARY;
+    return extent % placement->ranks == 0 ? extent > 0 : shape->role[dim] == LL_ROLE_VOCABULARY;
 }
 
-struct ll_shape ll_share_of(const struct ll_holding *holding, struct ll_shape shape, struct ll_state state)
+struct ll_shape ll_shard_shape(const struct ll_shard_placement *placement, struct ll_shape shape,
+                               struct ll_shard_state state)
 {
-    if (state.held == LL_HELD_SHARE)
-        shape.dim[state.dim] = ll_ceil_div(shape.dim[state.dim], holding->ranks);
+    if (state.held == LL_SHARDED)
+        shape.dim[state.dim] = ll_ceil_div(shape.dim[state.dim], placement->ranks);
     return shape;
 }
 
 /* Rows of words: of all of them, or at the places of each expert. */
-static bool holds_time(const struct ll_holding *holding, const struct ll_shape *shape, unsigned dim)
+static bool holds_time(const struct ll_shard_placement *placement, const struct ll_shape *shape, unsigned dim)
 {
-    bool places = holding->routes_own && dim == 1 && shape->role[0] == LL_ROLE_EXPERTS;
+    bool places = placement->routes_own && dim == 1 && shape->role[0] == LL_ROLE_EXPERTS;
     return shape->role[dim] == LL_ROLE_BATCH && (shape->rank == 2 || places);
 }
 
 /* Whether it comes out even or not. */
-static int find_time(const struct ll_holding *holding, const struct ll_shape *shape)
+static int find_time(const struct ll_shard_placement *placement, const struct ll_shape *shape)
 {
     int found = -1;
-    for (unsigned i = shape->rank; holding->by_time && shape->rank > 1 && i-- > 0;)
-        if (shape->role[i] == LL_ROLE_SEQUENCE || (found < 0 && holds_time(holding, shape, i)))
+    for (unsigned i = shape->rank; placement->by_time && shape->rank > 1 && i-- > 0;)
+        if (shape->role[i] == LL_ROLE_SEQUENCE || (found < 0 && holds_time(placement, shape, i)))
             found = (int)i;
     return found;
 }
 
-int ll_time_dim(const struct ll_holding *holding, const struct ll_shape *shape)
+int ll_sequence_dim(const struct ll_shard_placement *placement, const struct ll_shape *shape)
 {
-    int found = find_time(holding, shape);
-    return found >= 0 && ll_divides(holding, shape, (unsigned)found) ? found : -1;
+    int found = find_time(placement, shape);
+    return found >= 0 && ll_can_shard(placement, shape, (unsigned)found) ? found : -1;
 }
 
-uint64_t ll_uneven_time(const struct ll_holding *holding, const struct ll_trace *trace)
+uint64_t ll_uneven_sequence(const struct ll_shard_placement *placement, const struct ll_trace *trace)
 {
     uint64_t uneven = 0;
     for (uint64_t i = 0; i < trace->desc_count; i++) {
         const struct ll_shape *shape = &trace->descs[i].shape;
-        int dim = trace->descs[i].memory == LL_ACTIVATION ? find_time(holding, shape) : -1;
+        int dim = trace->descs[i].memory == LL_ACTIVATION ? find_time(placement, shape) : -1;
         if (dim < 0 || shape->dim[dim] < 2)
             continue;
-        if (ll_divides(holding, shape, (unsigned)dim))
+        if (ll_can_shard(placement, shape, (unsigned)dim))
             return 0;
         uneven = uneven ? uneven : shape->dim[dim];
     }
     return uneven;
 }
 
-static const struct ll_desc *desc_of(const struct ll_holding *holding, uint32_t tensor)
+static const struct ll_desc *desc_of(const struct ll_shard_placement *placement, uint32_t tensor)
 {
-    const struct ll_trace *trace = holding->rewrite.old;
+    const struct ll_trace *trace = placement->rewrite.old;
     return &trace->descs[trace->tensors[tensor].desc];
 }
 
-static bool same_state(struct ll_state a, struct ll_state b)
+static bool same_state(struct ll_shard_state a, struct ll_shard_state b)
 {
-    return a.held == b.held && (a.held != LL_HELD_SHARE || a.dim == b.dim);
+    return a.held == b.held && (a.held != LL_SHARDED || a.dim == b.dim);
 }
 
-static const struct ll_copy_of *find_copy(const struct ll_holding *holding, uint32_t tensor,
-                                          struct ll_state wanted, enum ll_phase phase)
+static const struct ll_placed_copy *find_copy(const struct ll_shard_placement *placement, uint32_t tensor,
+                                              struct ll_shard_state wanted, enum ll_phase phase)
 {
-    for (uint32_t i = holding->copies_of[tensor]; i != LL_NONE; i = holding->copies[i].next)
-        if (holding->copies[i].phase == phase && same_state(holding->copies[i].state, wanted))
-            return &holding->copies[i];
+    for (uint32_t i = placement->copies_of[tensor]; i != LL_NONE; i = placement->copies[i].next)
+        if (placement->copies[i].phase == phase && same_state(placement->copies[i].state, wanted))
+            return &placement->copies[i];
     return NULL;
 }
 
 /* Whether a sum is scattered at once: along time, or as the weight whose gradient it is. */
-static bool scatters(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
-                     enum ll_phase phase)
+static bool scatters(const struct ll_shard_placement *placement, uint32_t tensor,
+                     struct ll_shard_state wanted, enum ll_phase phase)
 {
-    return wanted.held == LL_HELD_SHARE &&
-           (phase == LL_PHASE_UPDATE || ll_time_dim(holding, &desc_of(holding, tensor)->shape) == wanted.dim);
+    return wanted.held == LL_SHARDED &&
+           (phase == LL_PHASE_UPDATE ||
+            ll_sequence_dim(placement, &desc_of(placement, tensor)->shape) == wanted.dim);
 }
 
-double ll_cost_of_state(const struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
-                        enum ll_phase phase)
+double ll_placement_cost_bytes(const struct ll_shard_placement *placement, uint32_t tensor,
+                               struct ll_shard_state wanted, enum ll_phase phase)
 {
-    struct ll_state now = holding->states[tensor];
-    const struct ll_desc *desc = desc_of(holding, tensor);
+    struct ll_shard_state now = placement->states[tensor];
+    const struct ll_desc *desc = desc_of(placement, tensor);
     double bytes = (double)ll_size_bytes(&desc->shape);
-    if (wanted.held == LL_HELD_TERM && now.held != LL_HELD_TERM)
-        return LL_NEVER_BYTES;
-    if (now.free || same_state(now, wanted) || find_copy(holding, tensor, wanted, phase))
+    if (wanted.held == LL_PARTIAL_SUM && now.held != LL_PARTIAL_SUM)
+        return LL_AVOIDED_BYTES;
+    if (now.free || same_state(now, wanted) || find_copy(placement, tensor, wanted, phase))
         return 0;
-    if (now.held == LL_HELD_TERM)
-        return scatters(holding, tensor, wanted, phase) ? bytes : 2 * bytes;
-    if (now.held == LL_HELD_WHOLE)
+    if (now.held == LL_PARTIAL_SUM)
+        return scatters(placement, tensor, wanted, phase) ? bytes : 2 * bytes;
+    if (now.held == LL_REPLICATED)
         return 0;
-    return holding->stays[tensor] ? LL_STAYS_TIMES * bytes : bytes;
+    return placement->stays[tensor] ? LL_PINNED_COST_FACTOR * bytes : bytes;
 }
 
 /* Conversions, each from a new tensor to a new one. */
@@ -173,115 +175,115 @@ struct work_place {
     enum ll_phase phase;
 };
 
-static uint32_t exchange(struct ll_holding *holding, enum ll_op_kind kind, uint32_t tensor, uint32_t from,
-                         struct ll_state to, struct work_place place)
+static uint32_t exchange(struct ll_shard_placement *placement, enum ll_op_kind kind, uint32_t tensor,
+                         uint32_t from, struct ll_shard_state to, struct work_place place)
 {
-    struct ll_shape shape = ll_share_of(holding, desc_of(holding, tensor)->shape, to);
+    struct ll_shape shape = ll_shard_shape(placement, desc_of(placement, tensor)->shape, to);
     uint32_t desc =
-        ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
-    const struct ll_exchange_place group = {place.scope, place.phase, holding->ranks, holding->stride};
-    return ll_rewrite_exchange(&holding->rewrite, kind, from, desc, &group);
+        ll_rewrite_reshaped(&placement->rewrite, placement->rewrite.old->tensors[tensor].desc, &shape);
+    const struct ll_exchange_place group = {place.scope, place.phase, placement->ranks, placement->stride};
+    return ll_rewrite_exchange(&placement->rewrite, kind, from, desc, &group);
 }
 
 /* Each device cuts out its own. */
-static uint32_t slice(struct ll_holding *holding, uint32_t tensor, uint32_t from, struct ll_state to,
-                      struct work_place place)
+static uint32_t slice(struct ll_shard_placement *placement, uint32_t tensor, uint32_t from,
+                      struct ll_shard_state to, struct work_place place)
 {
-    struct ll_shape shape = ll_share_of(holding, desc_of(holding, tensor)->shape, to);
+    struct ll_shape shape = ll_shard_shape(placement, desc_of(placement, tensor)->shape, to);
     uint32_t desc =
-        ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
+        ll_rewrite_reshaped(&placement->rewrite, placement->rewrite.old->tensors[tensor].desc, &shape);
     const struct ll_attr attrs[] = {{.key = LL_ATTR_AXIS, .count = to.dim},
                                     {.key = LL_ATTR_SIZE, .count = (int64_t)shape.dim[to.dim]},
-                                    {.key = LL_ATTR_DEVICES, .count = (int64_t)holding->ranks}};
-    return ll_rewrite_add(&holding->rewrite, &(struct ll_record){.kind = LL_OP_SLICE,
-                                                                 .phase = place.phase,
-                                                                 .scope = place.scope,
-                                                                 .inputs = &from,
-                                                                 .input_count = 1,
-                                                                 .outputs = &desc,
-                                                                 .output_count = 1,
-                                                                 .attrs = attrs,
-                                                                 .attr_count = 3});
+                                    {.key = LL_ATTR_DEVICES, .count = (int64_t)placement->ranks}};
+    return ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_SLICE,
+                                                                   .phase = place.phase,
+                                                                   .scope = place.scope,
+                                                                   .inputs = &from,
+                                                                   .input_count = 1,
+                                                                   .outputs = &desc,
+                                                                   .output_count = 1,
+                                                                   .attrs = attrs,
+                                                                   .attr_count = 3});
 }
 
-static uint32_t keep_copy(struct ll_holding *holding, uint32_t tensor, struct ll_state state, uint32_t copy,
-                          enum ll_phase phase)
+static uint32_t keep_copy(struct ll_shard_placement *placement, uint32_t tensor, struct ll_shard_state state,
+                          uint32_t copy, enum ll_phase phase)
 {
-    if (!ll_grow(&holding->copies, &holding->copy_capacity, holding->copy_count + 1,
-                 sizeof *holding->copies)) {
-        ll_rewrite_trouble(&holding->rewrite, "memory ran out");
+    if (!ll_grow(&placement->copies, &placement->copy_capacity, placement->copy_count + 1,
+                 sizeof *placement->copies)) {
+        ll_rewrite_trouble(&placement->rewrite, "memory ran out");
         return LL_NONE;
     }
-    holding->copies[holding->copy_count] =
-        (struct ll_copy_of){state, copy, holding->copies_of[tensor], (uint8_t)phase};
-    holding->copies_of[tensor] = (uint32_t)holding->copy_count++;
+    placement->copies[placement->copy_count] =
+        (struct ll_placed_copy){state, copy, placement->copies_of[tensor], (uint8_t)phase};
+    placement->copies_of[tensor] = (uint32_t)placement->copy_count++;
     return copy;
 }
 
 /* Gradients that a backward pass makes are shared out with it, though an update is the first to ask. */
-static bool is_of_pass(const struct ll_holding *holding, uint32_t tensor)
+static bool is_of_pass(const struct ll_shard_placement *placement, uint32_t tensor)
 {
-    const struct ll_trace *old = holding->rewrite.old;
+    const struct ll_trace *old = placement->rewrite.old;
     uint32_t maker = old->tensors[tensor].producer;
-    return desc_of(holding, tensor)->memory == LL_GRADIENT && maker != LL_NONE &&
+    return desc_of(placement, tensor)->memory == LL_GRADIENT && maker != LL_NONE &&
            old->forms[old->ops[maker].form].phase != LL_PHASE_UPDATE;
 }
 
 /* The sum, whole or scattered, which the tensor is from now on. */
-static uint32_t sum_up(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
+static uint32_t sum_up(struct ll_shard_placement *placement, uint32_t tensor, struct ll_shard_state wanted,
                        struct work_place place)
 {
-    bool scattered = scatters(holding, tensor, wanted, place.phase);
-    bool gradient = place.phase == LL_PHASE_UPDATE && desc_of(holding, tensor)->memory == LL_GRADIENT;
-    struct ll_state state = {.held = LL_HELD_WHOLE};
+    bool scattered = scatters(placement, tensor, wanted, place.phase);
+    bool gradient = place.phase == LL_PHASE_UPDATE && desc_of(placement, tensor)->memory == LL_GRADIENT;
+    struct ll_shard_state state = {.held = LL_REPLICATED};
     if (scattered)
         state =
-            (struct ll_state){LL_HELD_SHARE, wanted.dim, gradient ? wanted.role : LL_ROLE_SEQUENCE, false};
-    if (scattered && gradient && is_of_pass(holding, tensor))
+            (struct ll_shard_state){LL_SHARDED, wanted.dim, gradient ? wanted.role : LL_ROLE_SEQUENCE, false};
+    if (scattered && gradient && is_of_pass(placement, tensor))
         place.phase = LL_PHASE_BACKWARD;
-    uint32_t sum = exchange(holding, scattered ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE, tensor,
-                            ll_rewrite_tensor(&holding->rewrite, tensor), state, place);
-    ll_rewrite_redirect(&holding->rewrite, tensor, sum);
-    holding->states[tensor] = state;
+    uint32_t sum = exchange(placement, scattered ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE, tensor,
+                            ll_rewrite_tensor(&placement->rewrite, tensor), state, place);
+    ll_rewrite_redirect(&placement->rewrite, tensor, sum);
+    placement->states[tensor] = state;
     return sum;
 }
 
 /* What nobody has read yet is brought as it is wanted. */
-static uint32_t bring(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted)
+static uint32_t bring(struct ll_shard_placement *placement, uint32_t tensor, struct ll_shard_state wanted)
 {
-    struct ll_shape shape = ll_share_of(holding, desc_of(holding, tensor)->shape, wanted);
+    struct ll_shape shape = ll_shard_shape(placement, desc_of(placement, tensor)->shape, wanted);
     uint32_t desc =
-        ll_rewrite_reshaped(&holding->rewrite, holding->rewrite.old->tensors[tensor].desc, &shape);
-    uint32_t brought = ll_rewrite_bring(&holding->rewrite, desc);
-    ll_rewrite_redirect(&holding->rewrite, tensor, brought);
+        ll_rewrite_reshaped(&placement->rewrite, placement->rewrite.old->tensors[tensor].desc, &shape);
+    uint32_t brought = ll_rewrite_bring(&placement->rewrite, desc);
+    ll_rewrite_redirect(&placement->rewrite, tensor, brought);
     wanted.free = false;
-    holding->states[tensor] = wanted;
+    placement->states[tensor] = wanted;
     return brought;
 }
 
-uint32_t ll_have_state(struct ll_holding *holding, uint32_t tensor, struct ll_state wanted,
-                       enum ll_phase phase, uint32_t scope)
+uint32_t ll_placement_convert(struct ll_shard_placement *placement, uint32_t tensor,
+                              struct ll_shard_state wanted, enum ll_phase phase, uint32_t scope)
 {
-    static const struct ll_state whole = {.held = LL_HELD_WHOLE};
+    static const struct ll_shard_state whole = {.held = LL_REPLICATED};
     struct work_place place = {scope, phase};
-    const struct ll_copy_of *copy = find_copy(holding, tensor, wanted, phase);
-    if (holding->states[tensor].free)
-        return bring(holding, tensor, wanted);
-    if (holding->states[tensor].held == LL_HELD_TERM && wanted.held != LL_HELD_TERM)
-        sum_up(holding, tensor, wanted, place);
-    uint32_t now = ll_rewrite_tensor(&holding->rewrite, tensor);
-    if (same_state(holding->states[tensor], wanted))
+    const struct ll_placed_copy *copy = find_copy(placement, tensor, wanted, phase);
+    if (placement->states[tensor].free)
+        return bring(placement, tensor, wanted);
+    if (placement->states[tensor].held == LL_PARTIAL_SUM && wanted.held != LL_PARTIAL_SUM)
+        sum_up(placement, tensor, wanted, place);
+    uint32_t now = ll_rewrite_tensor(&placement->rewrite, tensor);
+    if (same_state(placement->states[tensor], wanted))
         return now;
     if (copy)
         return copy->tensor;
-    if (phase == LL_PHASE_UPDATE && is_of_pass(holding, tensor))
+    if (phase == LL_PHASE_UPDATE && is_of_pass(placement, tensor))
         place.phase = LL_PHASE_BACKWARD;
-    if (wanted.held == LL_HELD_WHOLE)
-        return keep_copy(holding, tensor, wanted,
-                         exchange(holding, LL_OP_ALL_GATHER, tensor, now, whole, place), phase);
-    if (holding->states[tensor].held == LL_HELD_SHARE)
-        now = ll_have_state(holding, tensor, whole, phase, scope);
-    return keep_copy(holding, tensor, wanted, slice(holding, tensor, now, wanted, place), phase);
+    if (wanted.held == LL_REPLICATED)
+        return keep_copy(placement, tensor, wanted,
+                         exchange(placement, LL_OP_ALL_GATHER, tensor, now, whole, place), phase);
+    if (placement->states[tensor].held == LL_SHARDED)
+        now = ll_placement_convert(placement, tensor, whole, phase, scope);
+    return keep_copy(placement, tensor, wanted, slice(placement, tensor, now, wanted, place), phase);
 }
 
 /* Context parallelism. The walk is that of sim/parallel/shard.c with two differences: inputs of the program
@@ -293,9 +295,9 @@ struct sharing {
     uint64_t batch; /* samples; 0: nobody knows */
 };
 
-static struct ll_state state_along(int dim)
+static struct ll_shard_state state_along(int dim)
 {
-    return (struct ll_state){LL_HELD_SHARE, (uint8_t)dim, LL_ROLE_SEQUENCE, false};
+    return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, LL_ROLE_SEQUENCE, false};
 }
 
 static const struct ll_desc *context_desc_of(const struct ll_trace *trace, uint32_t tensor)
@@ -315,17 +317,17 @@ static int dim_of_positions(const struct sharing *c, const struct ll_shape *shap
 {
     for (int i = 0; i < shape->rank; i++)
         if (shape->role[i] == LL_ROLE_SEQUENCE && shape->dim[i] > 1)
-            return ll_divides(&c->sharding.holding, shape, (unsigned)i) ? i : -1;
+            return ll_can_shard(&c->sharding.placement, shape, (unsigned)i) ? i : -1;
     uint64_t rows = shape->rank > 0 && shape->role[0] == LL_ROLE_BATCH ? shape->dim[0] : 0;
     bool holds = c->batch > 0 && rows > c->batch && rows % c->batch == 0;
-    return holds && ll_divides(&c->sharding.holding, shape, 0) ? 0 : -1;
+    return holds && ll_can_shard(&c->sharding.placement, shape, 0) ? 0 : -1;
 }
 
 /* What nobody makes: weights and states are whole, what has positions is divided by them. */
 static void begin_states(struct sharing *c)
 {
     const struct ll_trace *trace = c->sharding.trace;
-    struct ll_state *states = c->sharding.holding.states;
+    struct ll_shard_state *states = c->sharding.placement.states;
     for (uint32_t i = 0; i < trace->tensor_count; i++)
         if (trace->tensors[i].producer == LL_NONE && is_state(context_desc_of(trace, i)))
             states[i].free = false;
@@ -337,15 +339,16 @@ static void bring_inputs(struct sharing *c)
     for (uint32_t i = 0; i < s->form->view.input_count; i++) {
         int dim = dim_of_positions(c, &s->form->view.in[i]);
         if (dim >= 0 && ll_state_of_input(s, i).free)
-            ll_have_state(&s->holding, ll_old_input(s, i), state_along(dim), s->form->phase, LL_NONE);
+            ll_placement_convert(&s->placement, ll_old_input(s, i), state_along(dim), s->form->phase,
+                                 LL_NONE);
     }
 }
 
 /* The axis along which an input lies divided; 0: it does not, or the op cannot be divided so. */
 static uint8_t axis_of_input(const struct ll_sharding *s, uint32_t i)
 {
-    struct ll_state state = ll_state_of_input(s, i);
-    if (state.free || state.held != LL_HELD_SHARE)
+    struct ll_shard_state state = ll_state_of_input(s, i);
+    if (state.free || state.held != LL_SHARDED)
         return 0;
     uint8_t axis = ll_axis_in(&s->axes, i, state.dim);
     return axis && ll_axis_divides(s, axis) ? axis : 0;
@@ -401,9 +404,8 @@ static bool may_be_so(const struct sharing *c, uint8_t axis)
     const struct ll_sharding *s = &c->sharding;
     const struct ll_op_view *op = &s->form->view;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        struct ll_state now = ll_state_of_input(s, i), wanted = ll_wanted_of(s, i, axis);
-        bool there =
-            now.free || now.held != LL_HELD_SHARE || (wanted.held == now.held && wanted.dim == now.dim);
+        struct ll_shard_state now = ll_state_of_input(s, i), wanted = ll_wanted_state(s, i, axis);
+        bool there = now.free || now.held != LL_SHARDED || (wanted.held == now.held && wanted.dim == now.dim);
         if (!there && !(axis && is_of_keys(op, i)))
             return false;
     }
@@ -420,8 +422,8 @@ static bool may_be_so(const struct sharing *c, uint8_t axis)
 static bool is_uneven(const struct ll_sharding *s)
 {
     for (uint32_t i = 0; i < s->form->view.input_count; i++) {
-        struct ll_state state = ll_state_of_input(s, i);
-        uint8_t axis = !state.free && state.held == LL_HELD_SHARE ? ll_axis_in(&s->axes, i, state.dim) : 0;
+        struct ll_shard_state state = ll_state_of_input(s, i);
+        uint8_t axis = !state.free && state.held == LL_SHARDED ? ll_axis_in(&s->axes, i, state.dim) : 0;
         if (axis && !ll_axis_divides(s, axis))
             return true;
     }
@@ -437,7 +439,7 @@ static bool is_balanced(const struct ll_sharding *s, uint8_t axis)
         return true;
     uint64_t rows = op->in[0].dim[op->in[0].rank - 2],
              groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1);
-    return rows / groups % ll_mul(2, s->holding.ranks) == 0;
+    return rows / groups % ll_mul(2, s->placement.ranks) == 0;
 }
 
 static bool complain(struct ll_sharding *s, const char *what)
@@ -445,23 +447,24 @@ static bool complain(struct ll_sharding *s, const char *what)
     const char *kind = s->trace->strings[s->form->kind_name], *scope = s->trace->strings[s->form->scope];
     s->right = false;
     return ll_complain(s->diags, (struct ll_place){0}, "cp %" PRIu64 ": op %" PRIu32 ", %s%s%s, %s",
-                       s->holding.ranks, s->op, kind, *scope ? " in " : "", scope, what);
+                       s->placement.ranks, s->op, kind, *scope ? " in " : "", scope, what);
 }
 
 /* Sums over all positions for each of them are shared out at once. */
 static void scatter_sums(struct ll_sharding *s)
 {
-    struct ll_holding *holding = &s->holding;
+    struct ll_shard_placement *placement = &s->placement;
     for (uint32_t i = 0; i < s->form->view.output_count; i++) {
         uint32_t tensor = ll_op_output(s->trace, s->op, i);
-        int dim = ll_time_dim(holding, &s->form->view.out[i]);
-        bool scatters = holding->states[tensor].held == LL_HELD_TERM && s->updated[tensor] == LL_NONE;
-        bool unread = holding->readers[tensor] == 0 && s->form->phase == LL_PHASE_FORWARD;
-        uint32_t scope = ll_rewrite_string(&holding->rewrite, s->form->scope);
+        int dim = ll_sequence_dim(placement, &s->form->view.out[i]);
+        bool scatters = placement->states[tensor].held == LL_PARTIAL_SUM && s->updated[tensor] == LL_NONE;
+        bool unread = placement->readers[tensor] == 0 && s->form->phase == LL_PHASE_FORWARD;
+        uint32_t scope = ll_rewrite_string(&placement->rewrite, s->form->scope);
         if (scatters && dim >= 0)
-            ll_have_state(holding, tensor, state_along(dim), s->form->phase, scope);
+            ll_placement_convert(placement, tensor, state_along(dim), s->form->phase, scope);
         else if (scatters && unread)
-            ll_have_state(holding, tensor, (struct ll_state){.held = LL_HELD_WHOLE}, s->form->phase, scope);
+            ll_placement_convert(placement, tensor, (struct ll_shard_state){.held = LL_REPLICATED},
+                                 s->form->phase, scope);
     }
 }
 
@@ -472,7 +475,7 @@ static bool divide_op(struct sharing *c, uint32_t op)
     s->form = &s->trace->forms[s->trace->ops[op].form];
     s->op = op;
     bring_inputs(c);
-    if (s->form->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_HELD_SHARE)
+    if (s->form->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_SHARDED)
         held = (struct ll_divided){ll_state_of_input(s, 0).dim, LL_ROLE_SEQUENCE};
     if (!ll_shard_begin_op(s, op, held))
         return false;
@@ -485,7 +488,7 @@ static bool divide_op(struct sharing *c, uint32_t op)
         return complain(s, "has a sequence that is no multiple of twice that");
     bool written = ll_shard_write_op(s, axis, terms);
     for (uint32_t i = 0; i < s->form->view.output_count; i++)
-        s->holding.states[ll_op_output(s->trace, op, i)].role = LL_ROLE_SEQUENCE;
+        s->placement.states[ll_op_output(s->trace, op, i)].role = LL_ROLE_SEQUENCE;
     if (written)
         scatter_sums(s);
     return written;
@@ -494,10 +497,10 @@ static bool divide_op(struct sharing *c, uint32_t op)
 /* Gradients of rows that belong to positions, with zeros for the positions of others. */
 static void pad_gradient(struct ll_sharding *s, uint32_t tensor)
 {
-    struct ll_rewrite *rewrite = &s->holding.rewrite;
-    struct ll_state state = s->holding.states[tensor];
+    struct ll_rewrite *rewrite = &s->placement.rewrite;
+    struct ll_shard_state state = s->placement.states[tensor];
     const struct ll_shape *whole = &context_desc_of(s->trace, tensor)->shape;
-    uint64_t share = ll_share_of(&s->holding, *whole, state).dim[state.dim];
+    uint64_t share = ll_shard_shape(&s->placement, *whole, state).dim[state.dim];
     const struct ll_attr attrs[] = {
         {.key = LL_ATTR_AXIS, .count = state.dim},
         {.key = LL_ATTR_BEFORE, .count = 0},
@@ -515,7 +518,7 @@ static void pad_gradient(struct ll_sharding *s, uint32_t tensor)
                                                     .output_count = 1,
                                                     .attrs = attrs,
                                                     .attr_count = 3}));
-    s->holding.states[tensor] = (struct ll_state){.held = LL_HELD_TERM};
+    s->placement.states[tensor] = (struct ll_shard_state){.held = LL_PARTIAL_SUM};
 }
 
 /* Each replica updates all weights; gradients are summed up before (exchange.h). */
@@ -524,10 +527,10 @@ static bool keep_update(struct ll_sharding *s, uint32_t op)
     s->form = &s->trace->forms[s->trace->ops[op].form];
     s->op = op;
     for (uint32_t i = 0; i < s->form->view.input_count; i++)
-        if (ll_state_of_input(s, i).held == LL_HELD_SHARE)
+        if (ll_state_of_input(s, i).held == LL_SHARDED)
             pad_gradient(s, ll_old_input(s, i));
-    ll_rewrite_keep(&s->holding.rewrite, op);
-    return !s->holding.rewrite.trouble;
+    ll_rewrite_keep(&s->placement.rewrite, op);
+    return !s->placement.rewrite.trouble;
 }
 
 static bool walk_op(struct sharing *c, uint32_t op)
@@ -606,14 +609,14 @@ struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_
         return NULL;
     snprintf(ranks, sizeof ranks, "%" PRIu64, plan->context);
     const struct ll_fact fact = {"parallel.context", ranks};
-    s->holding.ranks = plan->context;
-    s->holding.stride = plan->tensor;
-    s->holding.by_time = true;
+    s->placement.ranks = plan->context;
+    s->placement.stride = plan->tensor;
+    s->placement.by_time = true;
     s->axes.by_position = true;
-    ll_rewrite_begin(&s->holding.rewrite, trace, &fact, 1);
-    if (!ll_holding_begin(&s->holding, trace) || !ll_shard_find_updated(s) || !ll_shard_find_summed(s))
-        ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
-    bool going = !s->holding.rewrite.trouble;
+    ll_rewrite_begin(&s->placement.rewrite, trace, &fact, 1);
+    if (!ll_placement_begin(&s->placement, trace) || !ll_shard_find_updated(s) || !ll_shard_find_summed(s))
+        ll_rewrite_trouble(&s->placement.rewrite, "memory ran out");
+    bool going = !s->placement.rewrite.trouble;
     if (going)
         begin_states(&c);
     for (uint32_t op = 0; op < trace->op_count && going; op++)

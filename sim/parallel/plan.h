@@ -61,12 +61,12 @@ struct ll_parallel {
     uint64_t batch;       /* samples a step, over all devices; 0: the trace's for each replica */
     uint64_t micro_batch; /* samples that a stage takes up at once; 0: all of its replica's */
     enum ll_schedule schedule;
-    uint64_t chunks; /* pieces of the model on a device, with INTERLEAVED; else 1 */
+    uint64_t chunks; /* virtual stages of the model on a device, with INTERLEAVED; else 1 */
     uint64_t zero;   /* stage of Rajbhandari et al., ZeRO, 2020: 0 to 3 */
     uint64_t within; /* so many replicas share so with each other, and what they share is the same elsewhere;
                         0: all */
     enum ll_recompute recompute;
-    uint64_t bucket_bytes; /* gradients are exchanged in pieces of at least this; 0: each by itself */
+    uint64_t bucket_bytes; /* gradients are exchanged in virtual stages of at least this; 0: each by itself */
     bool overlap;          /* while the backward pass goes on */
     struct ll_offload offload;
 };

@@ -472,7 +472,7 @@ static void complain_of_deadlock(const struct ll_ranks *ranks, struct ll_diags *
     for (uint32_t i = 0; i < ranks->count; i++) /* by now it is on the round */
         task = obstacle_of(ranks, task);
     uint32_t first = task;
-    for (uint32_t told = 0; told < MOST_TOLD; told++) {
+    for (uint32_t reported = 0; reported < MOST_TOLD; reported++) {
         uint32_t obstacle = obstacle_of(ranks, task);
         const struct ll_rank_task *a = &ranks->states[task].task, *b = &ranks->states[obstacle].task;
         ll_complain(diags, (struct ll_place){0},
@@ -803,14 +803,14 @@ static bool average(double ranks, struct ll_arena *arena, struct ll_result *resu
     return true;
 }
 
-static const struct ll_together *sum_up(const struct building *b, struct ll_arena *arena)
+static const struct ll_multi_rank_result *sum_up(const struct building *b, struct ll_arena *arena)
 {
     const struct ll_prepared *prepared = b->prepared;
-    struct ll_together *together = ll_alloc(arena, 1, sizeof *together);
+    struct ll_multi_rank_result *multi_rank = ll_alloc(arena, 1, sizeof *multi_rank);
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
     struct ll_op_result *ops = ll_alloc(arena, prepared->end_op - prepared->first_op, sizeof *ops);
     struct ll_rank_use *uses = ll_alloc(arena, b->rank_count, sizeof *uses);
-    if (!together || !result || !ops || !uses)
+    if (!multi_rank || !result || !ops || !uses)
         return NULL;
     *result = *b->plain;
     result->ops = ops;
@@ -827,11 +827,12 @@ static const struct ll_together *sum_up(const struct building *b, struct ll_aren
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
         result->level_share[l] *= result->time_s > 0 ? plain_s / ranks / result->time_s : 0;
     share_out(b, result, last);
-    *together = (struct ll_together){.result = result,
-                                     .ranks = uses,
-                                     .rank_count = b->rank_count,
-                                     .last = prepared->trace->ops[prepared->first_op + last].thread};
-    return together;
+    *multi_rank =
+        (struct ll_multi_rank_result){.result = result,
+                                      .ranks = uses,
+                                      .rank_count = b->rank_count,
+                                      .last = prepared->trace->ops[prepared->first_op + last].thread};
+    return multi_rank;
 }
 
 /* All ranks' ops one behind the other: how long each takes by itself. They are on the machine's first
@@ -851,10 +852,10 @@ static const struct ll_result *replay_apart(const struct ll_prepared *prepared,
     return result;
 }
 
-const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
-                                             const struct ll_machine *machine,
-                                             struct ll_remembered *remembered, struct ll_arena *arena,
-                                             struct ll_diags *diags)
+const struct ll_multi_rank_result *ll_multi_rank_replay(const struct ll_prepared *prepared,
+                                                        const struct ll_machine *machine,
+                                                        struct ll_remembered *remembered,
+                                                        struct ll_arena *arena, struct ll_diags *diags)
 {
     struct building b = {.prepared = prepared,
                          .plain = replay_apart(prepared, machine, remembered, arena, diags),
@@ -866,10 +867,10 @@ const struct ll_together *ll_replay_together(const struct ll_prepared *prepared,
     for (uint32_t seq = prepared->first_op; done && seq < prepared->end_op; seq++)
         done = add_op(&b, seq);
     done = done && ll_ranks_run(b.ranks, diags);
-    const struct ll_together *together = done ? sum_up(&b, arena) : NULL;
+    const struct ll_multi_rank_result *multi_rank = done ? sum_up(&b, arena) : NULL;
     ll_ranks_free(b.ranks);
     free(b.after);
-    return together;
+    return multi_rank;
 }
 
 struct again {
@@ -877,24 +878,24 @@ struct again {
     struct ll_remembered *remembered;
 };
 
-static double together_s(const struct ll_machine *machine, void *context)
+static double multi_rank_s(const struct ll_machine *machine, void *context)
 {
     const struct again *again = context;
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
-    const struct ll_together *together =
-        ll_replay_together(again->prepared, machine, again->remembered, &scratch, &diags);
-    double time_s = together ? together->result->time_s : -1;
+    const struct ll_multi_rank_result *multi_rank =
+        ll_multi_rank_replay(again->prepared, machine, again->remembered, &scratch, &diags);
+    double time_s = multi_rank ? multi_rank->result->time_s : -1;
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
     return time_s;
 }
 
-const struct ll_gain *ll_together_what_if(const struct ll_together *together,
-                                          struct ll_remembered *remembered, struct ll_arena *arena,
-                                          size_t *count)
+const struct ll_gain *ll_multi_rank_what_if(const struct ll_multi_rank_result *multi_rank,
+                                            struct ll_remembered *remembered, struct ll_arena *arena,
+                                            size_t *count)
 {
-    const struct ll_result *result = together->result;
+    const struct ll_result *result = multi_rank->result;
     struct again again = {result->prepared, remembered};
-    return ll_turn_knobs(result->machine, result->time_s, together_s, &again, arena, count);
+    return ll_turn_knobs(result->machine, result->time_s, multi_rank_s, &again, arena, count);
 }

@@ -94,30 +94,30 @@ struct clocks {
 };
 
 struct playing {
-    const struct ll_turns *turns;
+    const struct ll_pipeline_estimate *turns;
     struct ll_pipeline_shape shape; /* with the micro-batches that are played */
     struct clocks *clocks;          /* by stage */
-    double
-        *there_s[2]; /* forward, backward; by piece and micro-batch: what it needs has come, < 0: not yet */
+    double *there_s
+        [2]; /* forward, backward; by virtual stage and micro-batch: what it needs has come, < 0: not yet */
 };
 
-static double *there(const struct playing *p, bool backward, uint64_t piece, uint64_t micro_batch)
+static double *there(const struct playing *p, bool backward, uint64_t vstage, uint64_t micro_batch)
 {
-    return &p->there_s[backward][piece * p->shape.micro_batches + micro_batch];
+    return &p->there_s[backward][vstage * p->shape.micro_batches + micro_batch];
 }
 
 static void hand_on(struct playing *p, struct clocks *clocks, const struct ll_schedule_slot *slot,
-                    uint64_t piece)
+                    uint64_t vstage)
 {
     uint64_t last = p->shape.stages * p->shape.chunks - 1;
-    if (slot->backward ? piece == 0 : piece == last) {
-        if (!slot->backward) /* what the last piece made of it goes back at once */
+    if (slot->backward ? vstage == 0 : vstage == last) {
+        if (!slot->backward) /* what the last virtual stage made of it goes back at once */
             *there(p, true, last, slot->micro_batch) = clocks->done_s;
         return;
     }
     double *link_s = slot->backward ? &clocks->back_s : &clocks->on_s;
-    uint64_t to = slot->backward ? piece - 1 : piece + 1;
-    *link_s = fmax(*link_s, clocks->done_s) + p->turns->message_s[slot->backward ? to : piece];
+    uint64_t to = slot->backward ? vstage - 1 : vstage + 1;
+    *link_s = fmax(*link_s, clocks->done_s) + p->turns->message_s[slot->backward ? to : vstage];
     *there(p, slot->backward, to, slot->micro_batch) = *link_s;
 }
 
@@ -128,14 +128,14 @@ static uint64_t take_turn(struct playing *p, uint64_t stage, uint64_t slots)
     uint64_t before = clocks->next;
     for (; clocks->next < slots; clocks->next++) {
         struct ll_schedule_slot slot = ll_schedule_slot_at(&p->shape, stage, clocks->next);
-        uint64_t piece = slot.chunk * p->shape.stages + stage;
-        double there_s = *there(p, slot.backward, piece, slot.micro_batch);
+        uint64_t vstage = slot.chunk * p->shape.stages + stage;
+        double there_s = *there(p, slot.backward, vstage, slot.micro_batch);
         if (there_s < 0)
             break;
-        const struct ll_piece_times *times = &p->turns->pieces[piece];
+        const struct ll_vstage_times *times = &p->turns->vstages[vstage];
         clocks->done_s =
             fmax(clocks->done_s, there_s) + (slot.backward ? times->backward_s : times->forward_s);
-        hand_on(p, clocks, &slot, piece);
+        hand_on(p, clocks, &slot, vstage);
     }
     return clocks->next - before;
 }
@@ -146,13 +146,13 @@ static double end_s(const struct playing *p)
     for (uint64_t stage = 0; stage < p->shape.stages; stage++) {
         double tail_s = 0;
         for (uint64_t chunk = 0; chunk < p->shape.chunks; chunk++)
-            tail_s += p->turns->pieces[chunk * p->shape.stages + stage].tail_s;
+            tail_s += p->turns->vstages[chunk * p->shape.stages + stage].tail_s;
         end_s = fmax(end_s, p->clocks[stage].done_s + tail_s);
     }
     return end_s;
 }
 
-static bool play(const struct ll_turns *turns, uint64_t micro_batches, double *time_s)
+static bool play(const struct ll_pipeline_estimate *turns, uint64_t micro_batches, double *time_s)
 {
     struct playing p = {.turns = turns, .shape = turns->shape};
     p.shape.micro_batches = micro_batches;
@@ -163,7 +163,7 @@ static bool play(const struct ll_turns *turns, uint64_t micro_batches, double *t
         p.there_s[way] = calloc(places, sizeof *p.there_s[way]);
     bool done = p.clocks && p.there_s[0] && p.there_s[1];
     for (uint64_t i = 0; done && i < places; i++) {
-        p.there_s[false][i] = i < micro_batches ? 0 : -1; /* of the first piece all are there */
+        p.there_s[false][i] = i < micro_batches ? 0 : -1; /* of the first virtual stage all are there */
         p.there_s[true][i] = -1;
     }
     while (done && left > 0)
@@ -177,7 +177,7 @@ static bool play(const struct ll_turns *turns, uint64_t micro_batches, double *t
     return done;
 }
 
-bool ll_turns_s(const struct ll_turns *turns, double *time_s)
+bool ll_pipeline_estimate_s(const struct ll_pipeline_estimate *turns, double *time_s)
 {
     uint64_t all = turns->shape.micro_batches, stages = turns->shape.stages, most = FULL * stages;
     double before_s, full_s;
@@ -199,21 +199,21 @@ struct builder {
     uint32_t *last;  /* by stage: its last slot */
 };
 
-/* Equal for the messages of a micro-batch from one piece to another. */
-static uint64_t tag_of(const struct ll_pipeline *pipeline, const struct ll_piece_message *message,
+/* Equal for the messages of a micro-batch from one virtual stage to another. */
+static uint64_t tag_of(const struct ll_pipeline *pipeline, const struct ll_vstage_message *message,
                        uint64_t micro_batch)
 {
     return (uint64_t)(message - pipeline->messages) * pipeline->shape.micro_batches + micro_batch;
 }
 
-static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t piece,
+static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t vstage,
                             const struct ll_schedule_slot *slot)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
     uint32_t count = 0;
     for (uint64_t i = 0; i < pipeline->message_count; i++) {
-        const struct ll_piece_message *message = &pipeline->messages[i];
-        if (message->to != piece || message->backward != slot->backward)
+        const struct ll_vstage_message *message = &pipeline->messages[i];
+        if (message->to != vstage || message->backward != slot->backward)
             continue;
         struct ll_rank_task task = {.kind = LL_TASK_RECEIVE,
                                     .rank = (uint32_t)stage,
@@ -226,13 +226,13 @@ static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t piece,
     return count;
 }
 
-static void send_all(struct builder *b, uint64_t stage, uint64_t piece, const struct ll_schedule_slot *slot,
+static void send_all(struct builder *b, uint64_t stage, uint64_t vstage, const struct ll_schedule_slot *slot,
                      uint32_t done)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
     for (uint64_t i = 0; i < pipeline->message_count; i++) {
-        const struct ll_piece_message *message = &pipeline->messages[i];
-        if (message->from != piece || message->backward != slot->backward)
+        const struct ll_vstage_message *message = &pipeline->messages[i];
+        if (message->from != vstage || message->backward != slot->backward)
             continue;
         struct ll_rank_task task = {.kind = LL_TASK_SEND,
                                     .rank = (uint32_t)stage,
@@ -245,24 +245,24 @@ static void send_all(struct builder *b, uint64_t stage, uint64_t piece, const st
     }
 }
 
-/* What is computed in the backward pass needs the forward pass of the same piece: it comes before it on the
- * stream. */
+/* What is computed in the backward pass needs the forward pass of the same virtual stage: it comes before it
+ * on the stream. */
 static void add_stage(struct builder *b, uint64_t stage)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
     uint64_t slots = ll_schedule_slot_count(&pipeline->shape);
     for (uint64_t i = 0; i < slots; i++) {
         struct ll_schedule_slot slot = ll_schedule_slot_at(&pipeline->shape, stage, i);
-        uint64_t piece = slot.chunk * pipeline->shape.stages + stage;
-        const struct ll_piece_times *times = &pipeline->pieces[piece];
-        uint32_t received = receive_all(b, stage, piece, &slot);
+        uint64_t vstage = slot.chunk * pipeline->shape.stages + stage;
+        const struct ll_vstage_times *times = &pipeline->vstages[vstage];
+        uint32_t received = receive_all(b, stage, vstage, &slot);
         struct ll_rank_task task = {.kind = LL_TASK_WORK,
                                     .rank = (uint32_t)stage,
                                     .stream = STREAM_COMPUTE,
                                     .time_s = slot.backward ? times->backward_s : times->forward_s,
                                     .name = slot.backward ? "backward" : "forward"};
         b->last[stage] = ll_ranks_add(b->ranks, &task, b->after, received);
-        send_all(b, stage, piece, &slot, b->last[stage]);
+        send_all(b, stage, vstage, &slot, b->last[stage]);
     }
 }
 
@@ -270,7 +270,7 @@ static double tail_s(const struct ll_pipeline *pipeline, uint64_t stage)
 {
     double sum_s = 0;
     for (uint64_t chunk = 0; chunk < pipeline->shape.chunks; chunk++)
-        sum_s += pipeline->pieces[chunk * pipeline->shape.stages + stage].tail_s;
+        sum_s += pipeline->vstages[chunk * pipeline->shape.stages + stage].tail_s;
     return sum_s;
 }
 
@@ -278,7 +278,7 @@ static double busy_s(const struct ll_pipeline *pipeline, uint64_t stage)
 {
     double pass_s = 0;
     for (uint64_t chunk = 0; chunk < pipeline->shape.chunks; chunk++) {
-        const struct ll_piece_times *times = &pipeline->pieces[chunk * pipeline->shape.stages + stage];
+        const struct ll_vstage_times *times = &pipeline->vstages[chunk * pipeline->shape.stages + stage];
         pass_s += times->forward_s + times->backward_s;
     }
     return (double)pipeline->shape.micro_batches * pass_s + tail_s(pipeline, stage);
@@ -331,11 +331,11 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
     *bytes = 0;
     for (uint32_t op = 0; added && op < program->op_count; op++) {
         const struct ll_form *form = &program->forms[program->ops[op].form];
-        for (uint32_t i = 0; ll_is_once(program, form) && i < form->view.input_count; i++) {
+        for (uint32_t i = 0; ll_is_per_step(program, form) && i < form->view.input_count; i++) {
             const struct ll_tensor *tensor = &program->tensors[ll_op_input(program, op, i)];
             const struct ll_desc *desc = &program->descs[tensor->desc];
             bool made = tensor->producer != LL_NONE &&
-                        !ll_is_once(program, &program->forms[program->ops[tensor->producer].form]);
+                        !ll_is_per_step(program, &program->forms[program->ops[tensor->producer].form]);
             if (!made || desc->memory != LL_GRADIENT || added[tensor->storage])
                 continue;
             added[tensor->storage] = true;
@@ -352,7 +352,7 @@ static void keep_gradients(const struct ll_trace *program, struct ll_life *lives
 {
     for (uint32_t op = 0; op < program->op_count; op++) {
         const struct ll_form *form = &program->forms[program->ops[op].form];
-        if (!ll_is_once(program, form))
+        if (!ll_is_per_step(program, form))
             continue;
         for (uint32_t i = 0; i < form->view.input_count; i++) {
             struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
@@ -406,7 +406,7 @@ static uint64_t all_of(const struct ll_class_bytes *bytes)
 }
 
 static void sum_kept(const struct ll_trace *program, const struct ll_life *lives,
-                     struct ll_piece_memory *memory)
+                     struct ll_vstage_memory *memory)
 {
     uint32_t boundary = ll_end_of_forward(program);
     for (uint64_t s = 0; s < program->storage_count; s++) {
@@ -456,7 +456,7 @@ static uint64_t find_peak(uint64_t op_count, const uint64_t *changes, uint32_t *
 }
 
 static void sum_peak(const struct ll_trace *program, const struct ll_life *lives, uint32_t peak,
-                     struct ll_piece_memory *memory)
+                     struct ll_vstage_memory *memory)
 {
     for (uint64_t s = 0; s < program->storage_count; s++)
         if (lives[s].first != LL_NONE && lives[s].first <= peak && lives[s].last >= peak)
@@ -488,7 +488,7 @@ bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena)
 
 /* What all micro-batches carry is there all along, of which a pass alone has that of one. */
 static bool add_carried(const struct ll_trace *program, const struct ll_life *lives, uint64_t micro_batches,
-                        struct ll_arena *arena, struct ll_piece_memory *memory)
+                        struct ll_arena *arena, struct ll_vstage_memory *memory)
 {
     const bool *carried = ll_find_carried(program, arena);
     struct ll_kind_bytes *kind = &memory->kinds[LL_HOLDS_FEATURE_MAPS];
@@ -503,14 +503,14 @@ static bool add_carried(const struct ll_trace *program, const struct ll_life *li
     return carried;
 }
 
-bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_piece_memory *memory)
+bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_vstage_memory *memory)
 {
     struct ll_arena arena = {0};
     struct ll_life *lives = ll_lives(program, &arena);
     uint64_t *changes = ll_alloc(&arena, 2 * program->op_count, sizeof *changes);
     bool done = lives && changes;
     uint32_t peak;
-    *memory = (struct ll_piece_memory){0};
+    *memory = (struct ll_vstage_memory){0};
     if (done && micro_batches > 1) {
         keep_gradients(program, lives);
         keep_casts(program, lives);
@@ -530,34 +530,34 @@ bool ll_piece_memory(const struct ll_trace *program, uint64_t micro_batches, str
     return done;
 }
 
-/* A kind of memory of a piece; of all kinds with LL_HOLDS_COUNT. */
-static struct ll_kind_bytes bytes_of(const struct ll_piece_memory *piece, int kind)
+/* A kind of memory of a virtual stage; of all kinds with LL_HOLDS_COUNT. */
+static struct ll_kind_bytes bytes_of(const struct ll_vstage_memory *vstage, int kind)
 {
     if (kind < LL_HOLDS_COUNT)
-        return piece->kinds[kind];
-    return (struct ll_kind_bytes){all_of(&piece->peak), all_of(&piece->lasting), all_of(&piece->kept)};
+        return vstage->kinds[kind];
+    return (struct ll_kind_bytes){all_of(&vstage->peak), all_of(&vstage->lasting), all_of(&vstage->kept)};
 }
 
 /* The worst one of a kind of memory on a stage. */
 struct moment {
-    uint64_t bytes, at_work; /* at_work: a piece */
-    uint64_t *waiting;       /* by piece: passes in flight but for the one at work */
+    uint64_t bytes, at_work; /* at_work: a virtual stage */
+    uint64_t *waiting;       /* by virtual stage: passes in flight but for the one at work */
 };
 
-/* Either pass of a piece is taken to have its worst moment. */
-static void walk(const struct ll_kind_bytes *pieces, const struct ll_pipeline_shape *shape, uint64_t stage,
+/* Either pass of a virtual stage is taken to have its worst moment. */
+static void walk(const struct ll_kind_bytes *vstages, const struct ll_pipeline_shape *shape, uint64_t stage,
                  uint64_t *flying, struct moment *worst)
 {
     uint64_t slots = ll_schedule_slot_count(shape), held_bytes = 0;
     for (uint64_t c = 0; c < shape->chunks; c++)
-        held_bytes = ll_add(held_bytes, pieces[c].lasting);
+        held_bytes = ll_add(held_bytes, vstages[c].lasting);
     for (uint64_t i = 0; i < slots; i++) {
         struct ll_schedule_slot slot = ll_schedule_slot_at(shape, stage, i);
-        const struct ll_kind_bytes *piece = &pieces[slot.chunk];
+        const struct ll_kind_bytes *vstage = &vstages[slot.chunk];
         flying[slot.chunk] += !slot.backward;
-        held_bytes = ll_add(held_bytes, slot.backward ? 0 : piece->kept);
-        uint64_t here = ll_add(piece->lasting, piece->kept);
-        uint64_t bytes = ll_add(held_bytes, ll_sub(piece->peak, ll_min(piece->peak, here)));
+        held_bytes = ll_add(held_bytes, slot.backward ? 0 : vstage->kept);
+        uint64_t here = ll_add(vstage->lasting, vstage->kept);
+        uint64_t bytes = ll_add(held_bytes, ll_sub(vstage->peak, ll_min(vstage->peak, here)));
         if (bytes > worst->bytes) {
             worst->bytes = bytes;
             worst->at_work = slot.chunk;
@@ -565,27 +565,27 @@ static void walk(const struct ll_kind_bytes *pieces, const struct ll_pipeline_sh
             worst->waiting[slot.chunk]--;
         }
         flying[slot.chunk] -= slot.backward;
-        held_bytes = ll_sub(held_bytes, slot.backward ? piece->kept : 0);
+        held_bytes = ll_sub(held_bytes, slot.backward ? vstage->kept : 0);
     }
 }
 
-/* A piece alone has most in flight whenever it goes back. */
-static bool find_worst(const struct ll_piece_memory *memory, const struct ll_pipeline_shape *shape,
+/* A virtual stage alone has most in flight whenever it goes back. */
+static bool find_worst(const struct ll_vstage_memory *memory, const struct ll_pipeline_shape *shape,
                        uint64_t stage, int kind, struct ll_arena *arena, struct moment *worst)
 {
-    struct ll_kind_bytes *pieces = ll_alloc(arena, shape->chunks, sizeof *pieces);
+    struct ll_kind_bytes *vstages = ll_alloc(arena, shape->chunks, sizeof *vstages);
     uint64_t *flying = ll_alloc(arena, shape->chunks, sizeof *flying);
     *worst = (struct moment){.waiting = ll_alloc(arena, shape->chunks, sizeof *worst->waiting)};
-    if (!pieces || !flying || !worst->waiting)
+    if (!vstages || !flying || !worst->waiting)
         return false;
     for (uint64_t c = 0; c < shape->chunks; c++)
-        pieces[c] = bytes_of(&memory[c], kind);
+        vstages[c] = bytes_of(&memory[c], kind);
     if (shape->chunks > 1) {
-        walk(pieces, shape, stage, flying, worst);
+        walk(vstages, shape, stage, flying, worst);
         return true;
     }
     worst->waiting[0] = ll_stage_in_flight(shape, stage) - 1;
-    worst->bytes = ll_add(pieces[0].peak, ll_mul(worst->waiting[0], pieces[0].kept));
+    worst->bytes = ll_add(vstages[0].peak, ll_mul(worst->waiting[0], vstages[0].kept));
     return true;
 }
 
@@ -601,21 +601,21 @@ uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stag
     return shape->stages == 1 ? 1 : ll_slots_in_flight(shape, stage);
 }
 
-bool ll_stage_memory(const struct ll_piece_memory *pieces, const struct ll_pipeline_shape *shape,
+bool ll_stage_memory(const struct ll_vstage_memory *vstages, const struct ll_pipeline_shape *shape,
                      uint64_t stage, struct ll_footprint *footprint)
 {
     struct ll_arena arena = {0};
     struct moment worst;
-    bool done = find_worst(pieces, shape, stage, LL_HOLDS_COUNT, &arena, &worst);
+    bool done = find_worst(vstages, shape, stage, LL_HOLDS_COUNT, &arena, &worst);
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
     for (uint64_t c = 0; done && c < shape->chunks; c++) {
-        add_times(footprint, c == worst.at_work ? &pieces[c].peak : &pieces[c].lasting, 1);
-        add_times(footprint, &pieces[c].kept, worst.waiting[c]);
+        add_times(footprint, c == worst.at_work ? &vstages[c].peak : &vstages[c].lasting, 1);
+        add_times(footprint, &vstages[c].kept, worst.waiting[c]);
     }
     for (int c = 0; c < LL_MEMORY_COUNT; c++)
         footprint->peak_bytes = ll_add(footprint->peak_bytes, footprint->class_bytes[c]);
     for (int kind = 0; done && kind < LL_HOLDS_COUNT; kind++) {
-        done = find_worst(pieces, shape, stage, kind, &arena, &worst);
+        done = find_worst(vstages, shape, stage, kind, &arena, &worst);
         footprint->most_bytes[kind] = worst.bytes;
     }
     ll_arena_release(&arena);

@@ -31,12 +31,12 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
     *e = (struct ll_estimator){.machine = machine,
                                .exchanges = exchanges,
                                .stages = ll_alloc(arena, stages, sizeof *e->stages),
-                               .pieces = ll_alloc(arena, layers, sizeof *e->pieces),
+                               .vstages = ll_alloc(arena, layers, sizeof *e->vstages),
                                .message_s = ll_alloc(arena, layers, sizeof *e->message_s),
                                .part_of = ll_alloc(arena, layers, sizeof *e->part_of),
                                .loads = ll_alloc(arena, layers, sizeof *e->loads),
                                .totals = ll_alloc(arena, layers, sizeof *e->totals)};
-    return e->stages && e->pieces && e->message_s && e->part_of && e->loads && e->totals;
+    return e->stages && e->vstages && e->message_s && e->part_of && e->loads && e->totals;
 }
 
 /* The pipeline of a plan. */
@@ -88,13 +88,13 @@ static void count_tied(const struct ll_layer_costs *costs, double bytes, struct 
     stage->state.optimizer += share * first->optimizer;
 }
 
-void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t pieces)
+void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t vstages)
 {
     for (uint32_t i = 0; i < costs->count; i++) {
         e->loads[i] = costs->at[i].named_flops;
         e->totals[i] = costs->at[i].flops;
     }
-    ll_divide(e->loads, e->totals, costs->count, (uint32_t)pieces, e->part_of);
+    ll_balance_loads(e->loads, e->totals, costs->count, (uint32_t)vstages, e->part_of);
 }
 
 void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,
@@ -127,15 +127,15 @@ static double among_replicas_s(struct ll_estimator *e, const struct ll_parallel 
 static double pass_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan, uint64_t stage, bool last)
 {
-    const struct ll_beside beside = {.costs = costs,
-                                     .part_of = e->part_of,
-                                     .plan = plan,
-                                     .exchanges = e->exchanges,
-                                     .gathers = plan->zero == 3,
-                                     .sums = last || plan->zero >= 2,
-                                     .machine = e->machine};
+    const struct ll_dp_overlap overlap = {.costs = costs,
+                                          .part_of = e->part_of,
+                                          .plan = plan,
+                                          .exchanges = e->exchanges,
+                                          .gathers = plan->zero == 3,
+                                          .sums = last || plan->zero >= 2,
+                                          .machine = e->machine};
     double time_s;
-    e->failed |= !ll_beside_s(&beside, stage, &time_s);
+    e->failed |= !ll_dp_overlap_s(&overlap, stage, &time_s);
     return time_s;
 }
 
@@ -146,7 +146,7 @@ static double priced_s(struct ll_estimator *e, const struct ll_asked *asked)
     return price && !price->trouble ? price->exchanged.time_s : 0;
 }
 
-/* What a piece on this stage hands to the next, whose stage may be the first again. */
+/* What a virtual stage on this stage hands to the next, whose stage may be the first again. */
 static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
 {
     uint64_t apart = plan->tensor * ll_replicas(plan);
@@ -178,8 +178,8 @@ static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
 /* What a replica has of something; of it, of experts. */
 static double part_bytes(const struct ll_parallel *plan, bool shared, double bytes, double of_experts)
 {
-    double n = (double)ll_replicas_sharing(plan), alike = (double)ll_replicas_sharing_experts(plan);
-    return shared ? (bytes - of_experts) / n + of_experts / alike : bytes;
+    double n = (double)ll_replicas_sharing(plan), equal = (double)ll_replicas_sharing_experts(plan);
+    return shared ? (bytes - of_experts) / n + of_experts / equal : bytes;
 }
 
 static double optimizer_bytes(const struct ll_parallel *plan, const struct ll_state_bytes *all,
@@ -222,41 +222,41 @@ static double added_s(const struct ll_estimator *e, const struct ll_parallel *pl
     return 2 * gradient_bytes(plan, &cost->state, &cost->of_experts) / ll_machine_memory_Bps(e->machine);
 }
 
-/* What each piece takes by itself, and what it hands on. */
-static void time_pieces(struct ll_estimator *e, const struct ll_layer_costs *costs,
-                        const struct ll_parallel *plan)
+/* What each virtual stage takes by itself, and what it hands on. */
+static void time_vstages(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                         const struct ll_parallel *plan)
 {
     double micro_batches = (double)shape_of(plan).micro_batches;
     bool again = plan->recompute == LL_RECOMPUTE_FULL;
     double adding = (micro_batches - 1) / micro_batches; /* there is nothing to add the first ones to */
     for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
-        e->pieces[i] = (struct ll_piece_times){0};
+        e->vstages[i] = (struct ll_vstage_times){0};
     for (uint32_t layer = 0; layer < costs->count; layer++) {
         const struct ll_layer_cost *cost = &costs->at[layer];
-        struct ll_piece_times *piece = &e->pieces[e->part_of[layer]];
-        piece->forward_s += cost->forward_s;
-        piece->backward_s += cost->backward_s + (again ? cost->again_s : 0);
-        piece->tail_s += adding * added_s(e, plan, cost);
+        struct ll_vstage_times *vstage = &e->vstages[e->part_of[layer]];
+        vstage->forward_s += cost->forward_s;
+        vstage->backward_s += cost->backward_s + (again ? cost->again_s : 0);
+        vstage->tail_s += adding * added_s(e, plan, cost);
         e->message_s[e->part_of[layer]] = cost->handed_bytes;
     }
     for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
         e->message_s[i] = message_s(e, plan, i % plan->pipeline, e->message_s[i]);
 }
 
-/* What its stage waits for among replicas is spread over the piece's passes; the first of a stage has the
- * tail. */
-static void stretch_pieces(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage,
-                           double stage_s, double tail_s)
+/* What its stage waits for among replicas is spread over the virtual stage's passes; the first of a stage has
+ * the tail. */
+static void stretch_vstages(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage,
+                            double stage_s, double tail_s)
 {
     double alone_s = 0;
     for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline)
-        alone_s += e->pieces[i].forward_s + e->pieces[i].backward_s;
+        alone_s += e->vstages[i].forward_s + e->vstages[i].backward_s;
     for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline) {
-        struct ll_piece_times *piece = &e->pieces[i];
+        struct ll_vstage_times *vstage = &e->vstages[i];
         double stretched = alone_s > 0 ? stage_s / alone_s : 1;
-        *piece = (struct ll_piece_times){.forward_s = piece->forward_s * stretched,
-                                         .backward_s = piece->backward_s * stretched + piece->tail_s,
-                                         .tail_s = i == stage ? tail_s : 0};
+        *vstage = (struct ll_vstage_times){.forward_s = vstage->forward_s * stretched,
+                                           .backward_s = vstage->backward_s * stretched + vstage->tail_s,
+                                           .tail_s = i == stage ? tail_s : 0};
     }
 }
 
@@ -266,23 +266,24 @@ static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
     for (uint32_t layer = 1; layer < costs->count; layer++) {
         uint64_t stage = e->part_of[layer] % plan->pipeline;
         double time_s = tied_s(e, plan, stage, tied_bytes(costs, layer));
-        e->pieces[stage].tail_s += time_s;
-        e->pieces[0].tail_s += time_s;
+        e->vstages[stage].tail_s += time_s;
+        e->vstages[0].tail_s += time_s;
     }
 }
 
 double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan)
 {
-    const struct ll_turns turns = {.shape = shape_of(plan), .pieces = e->pieces, .message_s = e->message_s};
+    const struct ll_pipeline_estimate turns = {
+        .shape = shape_of(plan), .vstages = e->vstages, .message_s = e->message_s};
     double time_s = 0;
-    time_pieces(e, costs, plan);
+    time_vstages(e, costs, plan);
     for (uint64_t i = 0; i < plan->pipeline; i++) {
         double stage_s = pass_s(e, costs, plan, i, false), last_s = pass_s(e, costs, plan, i, true);
-        stretch_pieces(e, plan, i, stage_s, last_s - stage_s + tail_s(e, plan, &e->stages[i]));
+        stretch_vstages(e, plan, i, stage_s, last_s - stage_s + tail_s(e, plan, &e->stages[i]));
     }
     add_tied(e, costs, plan);
-    e->failed |= !ll_turns_s(&turns, &time_s);
+    e->failed |= !ll_pipeline_estimate_s(&turns, &time_s);
     return time_s;
 }
 
@@ -380,7 +381,7 @@ enum {
 struct searching {
     const struct ll_trace *trace;
     struct ll_trace *thin;  /* with fewer of the layers that are alike; NULL: none could be left out */
-    uint32_t thinned, like; /* so many were, which did what layer `like` does */
+    uint32_t dropped, like; /* so many were, which did what layer `like` does */
     const struct ll_machine *machine;
     const struct ll_plan_search *search;
     struct ll_remembered *remembered;
@@ -457,10 +458,10 @@ static struct ll_trace *make_program(struct searching *s, const struct ll_trace 
 /* Puts the layers that were left out back: they take what those like them take. */
 static bool thicken(const struct searching *s, struct ll_arena *arena, struct ll_layer_costs *costs)
 {
-    uint32_t count = costs->count + s->thinned;
+    uint32_t count = costs->count + s->dropped;
     struct ll_layer_cost *at = ll_alloc(arena, count + 1u, sizeof *at);
     for (uint32_t i = 0; at && i < count; i++)
-        at[i] = costs->at[i <= s->like ? i : i <= s->like + s->thinned ? s->like : i - s->thinned];
+        at[i] = costs->at[i <= s->like ? i : i <= s->like + s->dropped ? s->like : i - s->dropped];
     *costs = (struct ll_layer_costs){at, count};
     return at;
 }
@@ -469,12 +470,12 @@ static bool thicken(const struct searching *s, struct ll_arena *arena, struct ll
 static bool thin_out(struct searching *s)
 {
     struct ll_arena scratch = {0};
-    struct ll_alike alike;
+    struct ll_equal_layers equal;
     const char *trouble;
-    bool found = ll_alike_find(s->trace, &scratch, &alike);
-    s->thin = found && s->trace->step_count == 1 ? ll_thin(s->trace, &alike, &trouble) : NULL;
-    s->thinned = s->thin ? ll_thinned(&alike) : 0;
-    s->like = s->thin ? alike.first + 1 : 0;
+    bool found = ll_equal_layers_find(s->trace, &scratch, &equal);
+    s->thin = found && s->trace->step_count == 1 ? ll_drop_layers(s->trace, &equal, &trouble) : NULL;
+    s->dropped = s->thin ? ll_dropped_layers(&equal) : 0;
+    s->like = s->thin ? equal.first + 1 : 0;
     ll_arena_release(&scratch);
     return found;
 }
@@ -629,7 +630,7 @@ static bool keeps_less_again(const struct ll_layer_costs *costs)
 }
 
 /* A division into stages and chunks, whole and with all computed again. */
-static bool try_pieces(struct searching *s, struct base *base, struct ll_parallel plan)
+static bool try_virtual_stages(struct searching *s, struct base *base, struct ll_parallel plan)
 {
     bool any = false, anew = plan.recompute == LL_RECOMPUTE_NONE && keeps_less_again(&base->costs);
     ll_estimate_divide(&s->estimator, &base->costs, plan.pipeline * plan.chunks);
@@ -657,13 +658,13 @@ static bool try_stages(struct searching *s, struct base *base)
             continue;
         if (plan.batch % (plan.data * plan.micro_batch) != 0 || ll_replicas(&plan) % plan.expert != 0)
             continue;
-        any = try_pieces(s, base, plan) || any;
+        any = try_virtual_stages(s, base, plan) || any;
         uint64_t micro_batches = plan.batch / plan.data / plan.micro_batch;
         plan.schedule = LL_SCHEDULE_INTERLEAVED;
         for (plan.chunks = 2; stages > 1 && micro_batches % stages == 0 && stages * plan.chunks <= layers;
              plan.chunks++)
             if (layers % (stages * plan.chunks) == 0)
-                any = try_pieces(s, base, plan) || any;
+                any = try_virtual_stages(s, base, plan) || any;
     }
     return any;
 }
@@ -888,13 +889,13 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .capacity_bytes = ll_memory_is_known(trace)
                               ? (double)machine->levels[machine->level_count - 1].size_bytes
                               : INFINITY,
-        .learns = ll_learns(trace),
+        .learns = ll_trains(trace),
     };
     ll_memo_turn(&remembered.costs, machine);
     s.failed =
         !s.exchanges || !s.result || !s.found ||
         !ll_estimator_open(&s.estimator, machine, s.exchanges, trace->op_count + 1, search->devices, arena);
-    s.failed = s.failed || !thin_out(&s) || !ll_gradients_lack(trace, &s.result->lacks_gradients);
+    s.failed = s.failed || !thin_out(&s) || !ll_gradients_missing(trace, &s.result->lacks_gradients);
     if (!s.failed) {
         s.result->least_bytes = INFINITY;
         try_all(&s);

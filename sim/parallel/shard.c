@@ -20,8 +20,8 @@
 struct copying {
     struct ll_trace *trace; /* the copy; its descs and forms are new as far as `known` and the walk are */
     const struct ll_desc *was;
-    bool *known;                            /* by desc */
-    uint64_t key_heads, group, head, times; /* so often each key head is there */
+    bool *known;                           /* by desc */
+    uint64_t kv_heads, group, head, times; /* so often each key head is there */
 };
 
 /* Attention in which several rows of scores, or of queries, belong to a position: [..., key heads, rows, n].
@@ -33,9 +33,9 @@ static bool find_group(const struct ll_form *form, struct copying *c)
     int64_t group = ll_attr_count(view, LL_ATTR_GROUPS, 1);
     if (!rows || rows->rank < 3 || rows->role[rows->rank - 3] != LL_ROLE_HEADS || group < 2)
         return false;
-    c->key_heads = rows->dim[rows->rank - 3];
+    c->kv_heads = rows->dim[rows->rank - 3];
     c->group = (uint64_t)group;
-    return c->key_heads > 0;
+    return c->kv_heads > 0;
 }
 
 /* A view of one head after the other says how long they are. */
@@ -43,7 +43,7 @@ static bool find_head(const struct ll_form *form, struct copying *c)
 {
     const struct ll_shape *shape = form->view.output_count ? &form->view.out[0] : NULL;
     for (unsigned i = 0; form->view.kind == LL_OP_RESHAPE && i + 1 < shape->rank; i++)
-        if (shape->role[i] == LL_ROLE_HEADS && shape->dim[i] == c->key_heads)
+        if (shape->role[i] == LL_ROLE_HEADS && shape->dim[i] == c->kv_heads)
             c->head = shape->dim[shape->rank - 1];
     return c->head > 0;
 }
@@ -56,9 +56,9 @@ static bool find_groups(const struct ll_trace *trace, uint64_t ranks, struct cop
     bool found = false;
     for (uint64_t i = 0; i < trace->form_count && !found; i++)
         found = find_group(&trace->forms[i], c);
-    if (!found || ranks <= c->key_heads || ranks % c->key_heads != 0)
+    if (!found || ranks <= c->kv_heads || ranks % c->kv_heads != 0)
         return false;
-    c->times = ranks / c->key_heads;
+    c->times = ranks / c->kv_heads;
     found = false;
     for (uint64_t i = 0; i < trace->form_count && !found; i++)
         found = find_head(&trace->forms[i], c);
@@ -71,7 +71,7 @@ static void repeat_heads(const struct copying *c, struct ll_shape *shape)
     for (unsigned i = 0; i < shape->rank; i++) {
         bool last =
             i + 1 == shape->rank; /* what heads hold lies side by side there, one head does elsewhere */
-        bool heads = shape->dim[i] == (last ? ll_mul(c->key_heads, c->head) : c->key_heads);
+        bool heads = shape->dim[i] == (last ? ll_mul(c->kv_heads, c->head) : c->kv_heads);
         if (shape->role[i] == LL_ROLE_HEADS && heads)
             shape->dim[i] = ll_mul(shape->dim[i], c->times);
     }
@@ -214,7 +214,7 @@ static struct ll_trace *with_sums(const struct copying *c)
     return ll_rewrite_end(&rewrite, &trouble);
 }
 
-struct ll_trace *ll_copy_key_heads(const struct ll_trace *trace, uint64_t ranks)
+struct ll_trace *ll_replicate_kv_heads(const struct ll_trace *trace, uint64_t ranks)
 {
     struct copying c = {.was = trace->descs};
     if (!find_groups(trace, ranks, &c))
@@ -238,13 +238,13 @@ struct ll_trace *ll_copy_key_heads(const struct ll_trace *trace, uint64_t ranks)
  * bytes over links, given the states of its inputs; among equal axes it prefers one along which something is
  * already divided, which leaves less work per rank. */
 
-static bool was_told(struct ll_sharding *s, uint64_t extent)
+static bool was_reported(struct ll_sharding *s, uint64_t extent)
 {
-    for (unsigned i = 0; i < s->told_count; i++)
-        if (s->told[i] == extent)
+    for (unsigned i = 0; i < s->reported_count; i++)
+        if (s->reported[i] == extent)
             return true;
-    if (s->told_count < LL_TOLD_EXTENTS)
-        s->told[s->told_count++] = extent;
+    if (s->reported_count < LL_REPORTED_EXTENTS)
+        s->reported[s->reported_count++] = extent;
     return false;
 }
 
@@ -252,19 +252,19 @@ static bool was_told(struct ll_sharding *s, uint64_t extent)
 static void complain(struct ll_sharding *s, uint64_t extent, const char *what)
 {
     s->right = false;
-    if (!was_told(s, extent))
+    if (!was_reported(s, extent))
         ll_complain(s->diags, (struct ll_place){0},
                     "op %" PRIu32 ", %s in %s: %" PRIu64 " %s cannot be divided among %" PRIu64 " ranks",
                     s->op, s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], extent,
-                    what, s->holding.ranks);
+                    what, s->placement.ranks);
 }
 
-struct ll_state ll_wanted_of(const struct ll_sharding *s, uint32_t i, uint8_t axis)
+struct ll_shard_state ll_wanted_state(const struct ll_sharding *s, uint32_t i, uint8_t axis)
 {
     int dim = axis ? ll_dim_in(&s->axes, i, axis) : -1;
     if (dim < 0)
-        return (struct ll_state){.held = LL_HELD_WHOLE};
-    return (struct ll_state){LL_HELD_SHARE, (uint8_t)dim, s->form->view.in[i].role[dim], false};
+        return (struct ll_shard_state){.held = LL_REPLICATED};
+    return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, s->form->view.in[i].role[dim], false};
 }
 
 /* Attributes that count along a divided axis must come out even, too. */
@@ -276,7 +276,7 @@ static bool attributes_divide(const struct ll_sharding *s, int axis_dim)
         return true;
     static const enum ll_attr_key keys[] = {LL_ATTR_BEGIN, LL_ATTR_SIZE, LL_ATTR_BEFORE, LL_ATTR_AFTER};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if ((uint64_t)ll_attr_count(op, keys[i], 0) % s->holding.ranks != 0)
+        if ((uint64_t)ll_attr_count(op, keys[i], 0) % s->placement.ranks != 0)
             return false;
     return true;
 }
@@ -294,8 +294,8 @@ static bool add_extent(const struct ll_sharding *s, struct extents *extents, con
     uint64_t extent = shape->dim[dim];
     extents->first = extents->first ? extents->first : extent;
     extents->differ |= extent != extents->first;
-    extents->uneven |= extent % s->holding.ranks != 0;
-    return ll_divides(&s->holding, shape, (unsigned)dim);
+    extents->uneven |= extent % s->placement.ranks != 0;
+    return ll_can_shard(&s->placement, shape, (unsigned)dim);
 }
 
 bool ll_axis_divides(const struct ll_sharding *s, uint8_t axis)
@@ -321,8 +321,8 @@ static bool may_overwrite(const struct ll_sharding *s, uint32_t output, uint8_t 
     uint32_t alias = s->form->aliases[output];
     if (alias == LL_NONE || s->form->bytes_written == 0)
         return true;
-    struct ll_state now = ll_state_of_input(s, alias), wanted = ll_wanted_of(s, alias, axis);
-    return now.free || (now.held == wanted.held && (now.held != LL_HELD_SHARE || now.dim == wanted.dim));
+    struct ll_shard_state now = ll_state_of_input(s, alias), wanted = ll_wanted_state(s, alias, axis);
+    return now.free || (now.held == wanted.held && (now.held != LL_SHARDED || now.dim == wanted.dim));
 }
 
 /* Results that lie not along the axis are terms of sums, which somebody has to sum up. */
@@ -332,12 +332,12 @@ static double cost_of_results(const struct ll_sharding *s, uint8_t axis)
     double cost = 0;
     for (uint32_t i = 0; i < op->output_count; i++) {
         if (!may_overwrite(s, i, axis))
-            return LL_IMPOSSIBLE_BYTES;
+            return LL_INFEASIBLE_BYTES;
         if (axis == 0 || ll_dim_out(&s->axes, i, axis) >= 0)
             continue;
         if (!s->axes.summed[axis])
-            return LL_IMPOSSIBLE_BYTES;
-        bool scattered = ll_time_dim(&s->holding, &op->out[i]) >= 0;
+            return LL_INFEASIBLE_BYTES;
+        bool scattered = ll_sequence_dim(&s->placement, &op->out[i]) >= 0;
         cost += (scattered ? 1 : 2) * (double)ll_size_bytes(&op->out[i]);
     }
     return cost;
@@ -345,9 +345,10 @@ static double cost_of_results(const struct ll_sharding *s, uint8_t axis)
 
 static double cost_of_axis(const struct ll_sharding *s, uint8_t axis)
 {
-    double cost = axis && !ll_axis_divides(s, axis) ? LL_IMPOSSIBLE_BYTES : cost_of_results(s, axis);
-    for (uint32_t i = 0; i < s->form->view.input_count && cost < LL_IMPOSSIBLE_BYTES; i++)
-        cost += ll_cost_of_state(&s->holding, ll_old_input(s, i), ll_wanted_of(s, i, axis), s->form->phase);
+    double cost = axis && !ll_axis_divides(s, axis) ? LL_INFEASIBLE_BYTES : cost_of_results(s, axis);
+    for (uint32_t i = 0; i < s->form->view.input_count && cost < LL_INFEASIBLE_BYTES; i++)
+        cost += ll_placement_cost_bytes(&s->placement, ll_old_input(s, i), ll_wanted_state(s, i, axis),
+                                        s->form->phase);
     return cost;
 }
 
@@ -358,11 +359,11 @@ static bool is_suggested(const struct ll_sharding *s, uint8_t axis)
     bool inside = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
         int dim = ll_dim_in(&s->axes, i, axis);
-        struct ll_state now = ll_state_of_input(s, i);
+        struct ll_shard_state now = ll_state_of_input(s, i);
         inside |= dim >= 0;
-        if (dim >= 0 && !now.free && now.held == LL_HELD_SHARE && now.dim == dim)
+        if (dim >= 0 && !now.free && now.held == LL_SHARDED && now.dim == dim)
             return true;
-        if (dim >= 0 && now.held == LL_HELD_TERM && ll_time_dim(&s->holding, &op->in[i]) == dim)
+        if (dim >= 0 && now.held == LL_PARTIAL_SUM && ll_sequence_dim(&s->placement, &op->in[i]) == dim)
             return true;
     }
     int made = op->output_count ? ll_dim_out(&s->axes, 0, axis) : -1;
@@ -374,8 +375,8 @@ static uint8_t cheapest_axis(const struct ll_sharding *s)
     uint8_t best = 0;
     double least = cost_of_axis(s, 0);
     for (uint8_t axis = 1; axis <= s->axes.count; axis++) {
-        double cost = is_suggested(s, axis) ? cost_of_axis(s, axis) : LL_IMPOSSIBLE_BYTES;
-        if (cost < least || (cost == least && best == 0 && cost < LL_IMPOSSIBLE_BYTES)) {
+        double cost = is_suggested(s, axis) ? cost_of_axis(s, axis) : LL_INFEASIBLE_BYTES;
+        if (cost < least || (cost == least && best == 0 && cost < LL_INFEASIBLE_BYTES)) {
             least = cost;
             best = axis;
         }
@@ -388,7 +389,7 @@ static uint8_t cheapest_axis(const struct ll_sharding *s)
 /* Whether an old tensor is a weight that nobody has divided yet, or a look at one. */
 static bool is_undecided(const struct ll_sharding *s, uint32_t tensor)
 {
-    bool is_free = s->holding.states[tensor].free;
+    bool is_free = s->placement.states[tensor].free;
     while (is_free && s->trace->tensors[tensor].producer != LL_NONE)
         tensor = ll_op_input(s->trace, s->trace->tensors[tensor].producer, 0);
     return is_free && s->trace->descs[s->trace->tensors[tensor].desc].memory == LL_WEIGHT;
@@ -421,8 +422,8 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
     for (unsigned dim = 0; dim < shape->rank; dim++) {
         uint8_t axis = ll_axis_in(&s->axes, weight, dim);
         int there = axis ? ll_dim_in(&s->axes, other, axis) : -1;
-        struct ll_state state = ll_state_of_input(s, other);
-        if (axis && s->axes.summed[axis] && there >= 0 && !state.free && state.held == LL_HELD_SHARE &&
+        struct ll_shard_state state = ll_state_of_input(s, other);
+        if (axis && s->axes.summed[axis] && there >= 0 && !state.free && state.held == LL_SHARDED &&
             state.dim == there && ll_axis_divides(s, axis))
             return axis;
         if (s->form->view.kind == LL_OP_GATHER)
@@ -449,8 +450,8 @@ static uint8_t axis_of_gradient(const struct ll_sharding *s)
         multiplies && op->output_count == 1 ? s->updated[ll_op_output(s->trace, s->op, 0)] : LL_NONE;
     if (weight == LL_NONE || s->form->phase != LL_PHASE_BACKWARD)
         return 0;
-    struct ll_state held = s->holding.states[weight];
-    uint8_t axis = held.free || held.held != LL_HELD_SHARE ? 0 : ll_axis_out(&s->axes, 0, held.dim);
+    struct ll_shard_state held = s->placement.states[weight];
+    uint8_t axis = held.free || held.held != LL_SHARDED ? 0 : ll_axis_out(&s->axes, 0, held.dim);
     return axis && ll_axis_divides(s, axis) ? axis : 0;
 }
 
@@ -462,7 +463,7 @@ static void check_heads(struct ll_sharding *s, uint8_t axis)
         return;
     int dim = ll_dim_out(&s->axes, 0, 1);
     if (dim >= 0 && op->out[0].role[dim] == LL_ROLE_HEADS &&
-        !ll_divides(&s->holding, &op->out[0], (unsigned)dim))
+        !ll_can_shard(&s->placement, &op->out[0], (unsigned)dim))
         complain(s, op->out[0].dim[dim], "heads");
 }
 
@@ -506,7 +507,7 @@ static enum linearity linearity_of(enum ll_op_kind kind)
  * alone. */
 static bool stays_term(const struct ll_sharding *s, uint32_t tensor)
 {
-    return s->holding.readers[tensor] == 1 || !s->summed[tensor];
+    return s->placement.readers[tensor] == 1 || !s->summed[tensor];
 }
 
 /* A single number that is whole may be a term, too: of one rank, with zeros of the others. */
@@ -515,7 +516,7 @@ static bool passes_together(const struct ll_sharding *s)
     const struct ll_op_view *op = &s->form->view;
     bool any = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        bool term = ll_state_of_input(s, i).held == LL_HELD_TERM;
+        bool term = ll_state_of_input(s, i).held == LL_PARTIAL_SUM;
         if (term ? !stays_term(s, ll_old_input(s, i)) : op->in[i].rank > 0)
             return false;
         any |= term;
@@ -528,10 +529,10 @@ static bool passes_by_itself(const struct ll_sharding *s)
     const struct ll_op_view *op = &s->form->view;
     uint32_t terms = 0, shares = 0, at = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
-        struct ll_state state = ll_state_of_input(s, i);
-        shares += !state.free && state.held == LL_HELD_SHARE;
-        terms += state.held == LL_HELD_TERM;
-        at = state.held == LL_HELD_TERM ? i : at;
+        struct ll_shard_state state = ll_state_of_input(s, i);
+        shares += !state.free && state.held == LL_SHARDED;
+        terms += state.held == LL_PARTIAL_SUM;
+        at = state.held == LL_PARTIAL_SUM ? i : at;
     }
     return terms == 1 && shares == 0 && (at == 0 || op->kind == LL_OP_MUL) &&
            stays_term(s, ll_old_input(s, at)) && ll_elements(&op->out[0]) <= ll_elements(&op->in[at]);
@@ -548,7 +549,7 @@ bool ll_shard_passes_terms(const struct ll_sharding *s)
 bool ll_shard_find_summed(struct ll_sharding *s)
 {
     const struct ll_trace *trace = s->trace;
-    s->summed = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->summed);
+    s->summed = ll_alloc(&s->placement.rewrite.arena, trace->tensor_count + 1, sizeof *s->summed);
     for (uint32_t op = 0; s->summed && op < trace->op_count; op++) {
         const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
         for (uint32_t i = 0; i < view->input_count; i++)
@@ -559,20 +560,20 @@ bool ll_shard_find_summed(struct ll_sharding *s)
 
 /* Writing. */
 
-static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wanted);
+static bool take_view(struct ll_sharding *s, uint32_t tensor, struct ll_shard_state wanted);
 
 static bool convert_inputs(struct ll_sharding *s, uint8_t axis, bool terms)
 {
-    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    struct ll_rewrite *rewrite = &s->placement.rewrite;
     uint32_t count = s->form->view.input_count, scope = ll_rewrite_string(rewrite, s->form->scope);
     s->inputs = ll_alloc(&s->scratch, count, sizeof *s->inputs);
     for (uint32_t i = 0; s->inputs && i < count; i++) {
-        struct ll_state wanted = ll_wanted_of(s, i, axis);
-        if (terms && ll_state_of_input(s, i).held == LL_HELD_TERM)
-            wanted.held = LL_HELD_TERM;
-        if (!take_look(s, ll_old_input(s, i), wanted))
+        struct ll_shard_state wanted = ll_wanted_state(s, i, axis);
+        if (terms && ll_state_of_input(s, i).held == LL_PARTIAL_SUM)
+            wanted.held = LL_PARTIAL_SUM;
+        if (!take_view(s, ll_old_input(s, i), wanted))
             return false;
-        s->inputs[i] = ll_have_state(&s->holding, ll_old_input(s, i), wanted, s->form->phase, scope);
+        s->inputs[i] = ll_placement_convert(&s->placement, ll_old_input(s, i), wanted, s->form->phase, scope);
     }
     return s->inputs != NULL;
 }
@@ -580,7 +581,7 @@ static bool convert_inputs(struct ll_sharding *s, uint8_t axis, bool terms)
 /* The largest of each row's share, and then of each row. */
 static void settle_maxima(struct ll_sharding *s)
 {
-    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    struct ll_rewrite *rewrite = &s->placement.rewrite;
     const struct ll_shape *logits = ll_rewrite_shape(rewrite, s->inputs[0]);
     struct ll_shape largest = {.rank = 1, .dtype = logits->dtype};
     largest.dim[0] = logits->dim[0];
@@ -597,7 +598,7 @@ static void settle_maxima(struct ll_sharding *s)
                                                                   .output_count = 1,
                                                                   .attrs = &axis,
                                                                   .attr_count = 1});
-    const struct ll_exchange_place place = {scope, s->form->phase, s->holding.ranks, s->holding.stride};
+    const struct ll_exchange_place place = {scope, s->form->phase, s->placement.ranks, s->placement.stride};
     ll_rewrite_exchange(rewrite, LL_OP_ALL_REDUCE, tensor, desc, &place);
 }
 
@@ -605,30 +606,31 @@ static void settle_maxima(struct ll_sharding *s)
 static uint8_t role_of_axis(const struct ll_sharding *s, uint8_t axis, uint8_t otherwise)
 {
     for (uint32_t i = 0; i < s->form->view.input_count; i++) {
-        struct ll_state state = ll_state_of_input(s, i);
-        if (state.held == LL_HELD_SHARE && ll_dim_in(&s->axes, i, axis) == state.dim &&
+        struct ll_shard_state state = ll_state_of_input(s, i);
+        if (state.held == LL_SHARDED && ll_dim_in(&s->axes, i, axis) == state.dim &&
             state.role == LL_ROLE_SEQUENCE)
             return LL_ROLE_SEQUENCE;
     }
     return otherwise;
 }
 
-static struct ll_state state_of_result(const struct ll_sharding *s, uint32_t i, uint8_t axis, bool terms)
+static struct ll_shard_state state_of_result(const struct ll_sharding *s, uint32_t i, uint8_t axis,
+                                             bool terms)
 {
     int dim = axis ? ll_dim_out(&s->axes, i, axis) : -1;
     if (terms || (axis && dim < 0))
-        return (struct ll_state){.held = LL_HELD_TERM};
+        return (struct ll_shard_state){.held = LL_PARTIAL_SUM};
     if (dim < 0)
-        return (struct ll_state){.held = LL_HELD_WHOLE};
-    return (struct ll_state){LL_HELD_SHARE, (uint8_t)dim,
-                             role_of_axis(s, axis, s->form->view.out[i].role[dim]), false};
+        return (struct ll_shard_state){.held = LL_REPLICATED};
+    return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim,
+                                   role_of_axis(s, axis, s->form->view.out[i].role[dim]), false};
 }
 
 /* Rows of attention are so many shares of all. */
 static void add_parts(struct ll_sharding *s, struct ll_record *record)
 {
-    uint64_t parts = ll_mul((uint64_t)ll_attr_count(&s->form->view, LL_ATTR_PARTS, 1), s->holding.ranks);
-    struct ll_attr *attrs = s->holding.rewrite.attrs;
+    uint64_t parts = ll_mul((uint64_t)ll_attr_count(&s->form->view, LL_ATTR_PARTS, 1), s->placement.ranks);
+    struct ll_attr *attrs = s->placement.rewrite.attrs;
     for (uint32_t i = 0; i < record->attr_count; i++)
         if (attrs[i].key == LL_ATTR_PARTS) {
             attrs[i].count = (int64_t)parts;
@@ -641,7 +643,7 @@ static void add_parts(struct ll_sharding *s, struct ll_record *record)
 static void share_attributes(struct ll_sharding *s, uint8_t axis, struct ll_record *record)
 {
     const struct ll_op_view *op = &s->form->view;
-    struct ll_attr *attrs = s->holding.rewrite.attrs;
+    struct ll_attr *attrs = s->placement.rewrite.attrs;
     bool attends = op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
     if (attends && axis && ll_dim_in(&s->axes, 0, axis) == op->in[0].rank - 2)
         add_parts(s, record);
@@ -652,12 +654,12 @@ static void share_attributes(struct ll_sharding *s, uint8_t axis, struct ll_reco
     for (uint32_t i = 0; i < record->attr_count; i++)
         if (attrs[i].key == LL_ATTR_BEGIN || attrs[i].key == LL_ATTR_SIZE || attrs[i].key == LL_ATTR_BEFORE ||
             attrs[i].key == LL_ATTR_AFTER)
-            attrs[i].count /= (int64_t)s->holding.ranks;
+            attrs[i].count /= (int64_t)s->placement.ranks;
 }
 
 bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 {
-    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    struct ll_rewrite *rewrite = &s->placement.rewrite;
     struct ll_record record;
     if (!convert_inputs(s, axis, terms))
         return ll_rewrite_trouble(rewrite, "memory ran out");
@@ -669,10 +671,10 @@ bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
     if (!outputs)
         return ll_rewrite_trouble(rewrite, "memory ran out");
     for (uint32_t i = 0; i < record.output_count; i++) {
-        struct ll_state state = state_of_result(s, i, axis, terms);
-        struct ll_shape shape = ll_share_of(&s->holding, s->form->view.out[i], state);
+        struct ll_shard_state state = state_of_result(s, i, axis, terms);
+        struct ll_shape shape = ll_shard_shape(&s->placement, s->form->view.out[i], state);
         outputs[i] = ll_rewrite_reshaped(rewrite, s->form->outputs[i], &shape);
-        s->holding.states[ll_op_output(s->trace, s->op, i)] = state;
+        s->placement.states[ll_op_output(s->trace, s->op, i)] = state;
     }
     share_attributes(s, axis, &record);
     record.inputs = s->inputs;
@@ -688,15 +690,15 @@ bool ll_shard_begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided hel
     s->form = &s->trace->forms[s->trace->ops[op].form];
     s->axes.held = held;
     return ll_axes_of(&s->form->view, &s->scratch, &s->axes) ||
-           ll_rewrite_trouble(&s->holding.rewrite, "memory ran out");
+           ll_rewrite_trouble(&s->placement.rewrite, "memory ran out");
 }
 
 /* The axis of the look at work along which its result is divided as wanted, with the dimension of its input;
  * 0 when there is none. */
-static uint8_t axis_of_look(struct ll_sharding *s, struct ll_state wanted)
+static uint8_t axis_of_view(struct ll_sharding *s, struct ll_shard_state wanted)
 {
     const struct ll_shape *in = &s->form->view.in[0];
-    for (unsigned i = 0; wanted.held == LL_HELD_SHARE && i < in->rank; i++) {
+    for (unsigned i = 0; wanted.held == LL_SHARDED && i < in->rank; i++) {
         ll_shard_begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
         uint8_t axis = s->axes.in ? ll_axis_in(&s->axes, 0, i) : 0;
         if (axis && ll_dim_out(&s->axes, 0, axis) == wanted.dim && ll_axis_divides(s, axis))
@@ -705,13 +707,13 @@ static uint8_t axis_of_look(struct ll_sharding *s, struct ll_state wanted)
     return 0;
 }
 
-static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wanted)
+static bool take_view(struct ll_sharding *s, uint32_t tensor, struct ll_shard_state wanted)
 {
-    if (!s->holding.states[tensor].free || s->trace->tensors[tensor].producer == LL_NONE)
+    if (!s->placement.states[tensor].free || s->trace->tensors[tensor].producer == LL_NONE)
         return true;
     struct ll_sharding outer = *s;
     bool written = ll_shard_begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
-                   ll_shard_write_op(s, axis_of_look(s, wanted), false);
+                   ll_shard_write_op(s, axis_of_view(s, wanted), false);
     s->op = outer.op;
     s->form = outer.form;
     s->axes = outer.axes;
@@ -723,21 +725,21 @@ static bool take_look(struct ll_sharding *s, uint32_t tensor, struct ll_state wa
  * nobody reads what they were before. */
 static void settle_gradients(struct ll_sharding *s)
 {
-    struct ll_rewrite *rewrite = &s->holding.rewrite;
+    struct ll_rewrite *rewrite = &s->placement.rewrite;
     for (uint32_t i = 0; i < s->form->view.input_count; i++) {
         uint32_t tensor = ll_old_input(s, i), weight = s->updated[tensor];
-        struct ll_state now = s->holding.states[tensor], wanted = now;
+        struct ll_shard_state now = s->placement.states[tensor], wanted = now;
         if (now.free)
             continue;
-        if (weight != LL_NONE && !s->holding.states[weight].free)
-            wanted = s->holding.states[weight];
-        else if (now.held == LL_HELD_SHARE && now.role == LL_ROLE_SEQUENCE)
-            wanted = (struct ll_state){.held = LL_HELD_WHOLE};
+        if (weight != LL_NONE && !s->placement.states[weight].free)
+            wanted = s->placement.states[weight];
+        else if (now.held == LL_SHARDED && now.role == LL_ROLE_SEQUENCE)
+            wanted = (struct ll_shard_state){.held = LL_REPLICATED};
         uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
-        uint32_t settled = ll_have_state(&s->holding, tensor, wanted, LL_PHASE_UPDATE, scope);
+        uint32_t settled = ll_placement_convert(&s->placement, tensor, wanted, LL_PHASE_UPDATE, scope);
         ll_rewrite_redirect(rewrite, tensor, settled);
-        s->holding.states[tensor] = wanted;
-        s->holding.copies_of[tensor] = LL_NONE;
+        s->placement.states[tensor] = wanted;
+        s->placement.copies_of[tensor] = LL_NONE;
     }
 }
 
@@ -750,11 +752,11 @@ static void finish_results(struct ll_sharding *s, bool settled)
     bool last = !next || next->step != s->trace->ops[s->op].step;
     for (uint32_t i = 0; s->form->phase == LL_PHASE_FORWARD && i < s->form->view.output_count; i++) {
         uint32_t tensor = ll_op_output(s->trace, s->op, i);
-        bool term = s->holding.states[tensor].held == LL_HELD_TERM;
-        bool unread = s->holding.readers[tensor] == 0;
+        bool term = s->placement.states[tensor].held == LL_PARTIAL_SUM;
+        bool unread = s->placement.readers[tensor] == 0;
         if ((term && (settled || unread)) || (last && unread))
-            ll_have_state(&s->holding, tensor, (struct ll_state){.held = LL_HELD_WHOLE}, s->form->phase,
-                          ll_rewrite_string(&s->holding.rewrite, s->form->scope));
+            ll_placement_convert(&s->placement, tensor, (struct ll_shard_state){.held = LL_REPLICATED},
+                                 s->form->phase, ll_rewrite_string(&s->placement.rewrite, s->form->scope));
     }
 }
 
@@ -764,10 +766,10 @@ static bool is_of_own_words(const struct ll_sharding *s, uint32_t op)
     const struct ll_op_view *view = &s->trace->forms[s->trace->ops[op].form].view;
     bool picks = view->kind == LL_OP_GATHER && view->in[0].role[0] == LL_ROLE_BATCH;
     bool routes = view->kind == LL_OP_ROUTE, places = view->kind == LL_OP_SEGMENT_SUM;
-    if (!s->holding.routes_own || !(picks || routes || places))
+    if (!s->placement.routes_own || !(picks || routes || places))
         return false;
-    struct ll_state words = s->holding.states[ll_op_input(s->trace, op, routes ? 0 : 1)];
-    return !words.free && words.held == LL_HELD_SHARE && words.role == LL_ROLE_SEQUENCE;
+    struct ll_shard_state words = s->placement.states[ll_op_input(s->trace, op, routes ? 0 : 1)];
+    return !words.free && words.held == LL_SHARDED && words.role == LL_ROLE_SEQUENCE;
 }
 
 /* What is a sum at the places of experts is scattered among these before it is seen as rows: it then goes
@@ -776,27 +778,28 @@ static void scatter_places(struct ll_sharding *s, uint32_t op)
 {
     const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
     const struct ll_shape *shape = form->view.input_count ? &form->view.in[0] : NULL;
-    if (!s->holding.routes_own || form->view.kind != LL_OP_RESHAPE || shape->role[0] != LL_ROLE_EXPERTS)
+    if (!s->placement.routes_own || form->view.kind != LL_OP_RESHAPE || shape->role[0] != LL_ROLE_EXPERTS)
         return;
     uint32_t tensor = ll_op_input(s->trace, op, 0);
-    int dim = ll_time_dim(&s->holding, shape);
-    if (s->holding.states[tensor].held == LL_HELD_TERM && dim >= 0)
-        ll_have_state(&s->holding, tensor,
-                      (struct ll_state){LL_HELD_SHARE, (uint8_t)dim, LL_ROLE_SEQUENCE, false}, form->phase,
-                      ll_rewrite_string(&s->holding.rewrite, form->scope));
+    int dim = ll_sequence_dim(&s->placement, shape);
+    if (s->placement.states[tensor].held == LL_PARTIAL_SUM && dim >= 0)
+        ll_placement_convert(&s->placement, tensor,
+                             (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, LL_ROLE_SEQUENCE, false},
+                             form->phase, ll_rewrite_string(&s->placement.rewrite, form->scope));
 }
 
 static bool shard_op(struct ll_sharding *s, uint32_t op)
 {
     const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
     struct ll_divided held = {.dim = -1};
-    struct ll_state *first = form->view.input_count ? &s->holding.states[ll_op_input(s->trace, op, 0)] : NULL;
-    if (first && first->free && ll_is_look(&form->view) && is_undecided(s, ll_op_input(s->trace, op, 0))) {
-        s->holding.states[ll_op_output(s->trace, op, 0)].free = true;
+    struct ll_shard_state *first =
+        form->view.input_count ? &s->placement.states[ll_op_input(s->trace, op, 0)] : NULL;
+    if (first && first->free && ll_is_view(&form->view) && is_undecided(s, ll_op_input(s->trace, op, 0))) {
+        s->placement.states[ll_op_output(s->trace, op, 0)].free = true;
         return true;
     }
     scatter_places(s, op);
-    if (first && first->held == LL_HELD_SHARE)
+    if (first && first->held == LL_SHARDED)
         held = (struct ll_divided){first->dim, first->role};
     s->axes.by_position = is_of_own_words(s, op);
     if (s->axes.by_position)
@@ -818,7 +821,7 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
 bool ll_shard_find_updated(struct ll_sharding *s)
 {
     const struct ll_trace *trace = s->trace;
-    s->updated = ll_alloc(&s->holding.rewrite.arena, trace->tensor_count + 1, sizeof *s->updated);
+    s->updated = ll_alloc(&s->placement.rewrite.arena, trace->tensor_count + 1, sizeof *s->updated);
     for (uint64_t i = 0; s->updated && i < trace->tensor_count; i++)
         s->updated[i] = LL_NONE;
     for (uint32_t op = (uint32_t)trace->op_count; s->updated && op-- > 0;) {
@@ -838,14 +841,14 @@ bool ll_shard_find_updated(struct ll_sharding *s)
 struct ll_trace *ll_shard_end(struct ll_sharding *s)
 {
     const char *trouble = NULL;
-    struct ll_trace *shard = ll_rewrite_end(&s->holding.rewrite, &trouble);
+    struct ll_trace *shard = ll_rewrite_end(&s->placement.rewrite, &trouble);
     if (!shard && s->form && s->op < s->trace->op_count)
         ll_complain(s->diags, (struct ll_place){0}, "op %" PRIu32 ", %s in %s: %s", s->op,
                     s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], trouble);
     else if (!shard)
         ll_complain(s->diags, (struct ll_place){0}, "%s", trouble);
     ll_arena_release(&s->scratch);
-    ll_holding_release(&s->holding);
+    ll_placement_release(&s->placement);
     if (shard && !s->right) {
         ll_trace_free(shard);
         return NULL;
@@ -856,11 +859,11 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
 /* A wish that nothing would come of is a mistake. */
 static bool check_time(const struct ll_sharding *s)
 {
-    uint64_t uneven = ll_uneven_time(&s->holding, s->trace);
+    uint64_t uneven = ll_uneven_sequence(&s->placement, s->trace);
     return uneven == 0 || ll_complain(s->diags, (struct ll_place){.file = ll_trace_fact(s->trace, "model")},
                                       "sequence parallel: a sequence of %" PRIu64
                                       " positions cannot be divided among %" PRIu64 " devices of a product",
-                                      uneven, s->holding.ranks);
+                                      uneven, s->placement.ranks);
 }
 
 static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_parallel *plan,
@@ -870,16 +873,16 @@ static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_para
     char ranks[24];
     snprintf(ranks, sizeof ranks, "%" PRIu64, plan->tensor);
     const struct ll_fact fact = {"parallel.tensor", ranks};
-    s.holding.ranks = plan->tensor;
-    s.holding.stride = 1;
-    s.holding.by_time = plan->sequence;
-    s.holding.routes_own = plan->sequence && plan->expert > 1;
+    s.placement.ranks = plan->tensor;
+    s.placement.stride = 1;
+    s.placement.by_time = plan->sequence;
+    s.placement.routes_own = plan->sequence && plan->expert > 1;
     if (!check_time(&s))
         return NULL;
-    ll_rewrite_begin(&s.holding.rewrite, trace, &fact, 1);
-    if (!ll_holding_begin(&s.holding, trace) || !ll_shard_find_updated(&s) || !ll_shard_find_summed(&s))
-        ll_rewrite_trouble(&s.holding.rewrite, "memory ran out");
-    bool going = !s.holding.rewrite.trouble;
+    ll_rewrite_begin(&s.placement.rewrite, trace, &fact, 1);
+    if (!ll_placement_begin(&s.placement, trace) || !ll_shard_find_updated(&s) || !ll_shard_find_summed(&s))
+        ll_rewrite_trouble(&s.placement.rewrite, "memory ran out");
+    bool going = !s.placement.rewrite.trouble;
     for (uint32_t op = 0; op < trace->op_count && going; op++)
         going = shard_op(&s, op);
     s.op = going ? LL_NONE : s.op;
@@ -894,7 +897,7 @@ struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel
             ll_complain(diags, (struct ll_place){0}, "memory ran out");
         return copy;
     }
-    struct ll_trace *copied = ll_copy_key_heads(trace, plan->tensor);
+    struct ll_trace *copied = ll_replicate_kv_heads(trace, plan->tensor);
     struct ll_trace *rank = shard(copied ? copied : trace, plan, diags);
     ll_trace_free(copied);
     return rank;

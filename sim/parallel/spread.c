@@ -186,7 +186,7 @@ static bool find_casts(struct recasting *r)
     for (uint32_t op = 0; r->of_cast && op < ops; op++) {
         const struct ll_form *form = form_of(r, op);
         r->of_cast[op] = ll_is_lasting_cast(r->program, form) ||
-                         (ll_is_look(&form->view) && cast_behind(r, op, 0) != LL_NONE);
+                         (ll_is_view(&form->view) && cast_behind(r, op, 0) != LL_NONE);
     }
     return r->of_cast && r->again;
 }
@@ -365,7 +365,7 @@ bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_form *fo
            program->descs[form->outputs[0]].memory == LL_WORKSPACE;
 }
 
-bool ll_is_once(const struct ll_trace *program, const struct ll_form *form)
+bool ll_is_per_step(const struct ll_trace *program, const struct ll_form *form)
 {
     return form->phase == LL_PHASE_COMM || form->phase == LL_PHASE_UPDATE ||
            ll_is_lasting_cast(program, form);
@@ -459,7 +459,7 @@ static bool check_wishes(struct chain *chain)
 {
     const struct ll_parallel *plan = &chain->spread->plan;
     static const char keeps_nothing[] = "which keeps no activations for a backward pass";
-    if (ll_learns(chain->last))
+    if (ll_trains(chain->last))
         return true;
     if (plan->recompute != LL_RECOMPUTE_NONE)
         return refuse_wish(chain, "recompute", keeps_nothing);
@@ -473,7 +473,7 @@ static bool check_replicas(struct chain *chain)
 {
     uint64_t replicas = ll_replicas(&chain->spread->plan);
     bool lacks = false;
-    if (replicas > 1 && !ll_gradients_lack(chain->last, &lacks))
+    if (replicas > 1 && !ll_gradients_missing(chain->last, &lacks))
         return no_memory(chain->diags);
     return !lacks || ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
                                  "cannot be laid on %" PRIu64
@@ -504,15 +504,16 @@ static bool recast(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
-static bool cut(struct chain *chain, uint64_t piece)
+static bool partition(struct chain *chain, uint64_t vstage)
 {
     const struct ll_parallel *plan = &chain->spread->plan;
     const char *trouble = NULL;
     chain->what = "cut into pieces";
-    if (chain->spread->piece_count == 1)
+    if (chain->spread->vstage_count == 1)
         return true;
-    const struct ll_cut how = {plan->pipeline, plan->chunks, piece, plan->tensor * ll_replicas(plan)};
-    struct ll_trace *made = ll_cut(chain->last, &how, &trouble);
+    const struct ll_pipeline_partition how = {plan->pipeline, plan->chunks, vstage,
+                                              plan->tensor * ll_replicas(plan)};
+    struct ll_trace *made = ll_pipeline_partition(chain->last, &how, &trouble);
     return follow(chain, made, trouble);
 }
 
@@ -547,79 +548,80 @@ static bool offload(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
-/* Layers that a piece has, where it and its neighbours have none but such as are alike. */
+/* Layers that a virtual stage has, where it and its neighbours have none but such as are alike. */
 struct inside {
     uint32_t count; /* 0: it has others */
     bool first_stage, last_stage;
 };
 
-/* What is inside of each piece; in the arena, NULL when memory ran out. */
+/* What is inside of each virtual stage; in the arena, NULL when memory ran out. */
 static struct inside *find_inside(struct chain *chain, struct ll_arena *arena)
 {
     struct ll_spread *spread = chain->spread;
-    struct ll_alike alike;
-    uint64_t pieces = spread->piece_count, stages = spread->plan.pipeline;
-    struct inside *inside = ll_alloc(arena, pieces, sizeof *inside);
-    if (!inside || !ll_alike_find(chain->last, arena, &alike))
+    struct ll_equal_layers equal;
+    uint64_t vstages = spread->vstage_count, stages = spread->plan.pipeline;
+    struct inside *inside = ll_alloc(arena, vstages, sizeof *inside);
+    if (!inside || !ll_equal_layers_find(chain->last, arena, &equal))
         return NULL;
-    uint32_t *part_of = ll_alloc(arena, alike.layers.count + 1u, sizeof *part_of);
-    if (!part_of || alike.layers.count < pieces)
+    uint32_t *part_of = ll_alloc(arena, equal.layers.count + 1u, sizeof *part_of);
+    if (!part_of || equal.layers.count < vstages)
         return part_of ? inside : NULL;
-    ll_divide(alike.layers.named_flops, alike.layers.flops, alike.layers.count, (uint32_t)pieces, part_of);
-    for (uint32_t layer = 0; layer < alike.layers.count; layer++)
+    ll_balance_loads(equal.layers.named_flops, equal.layers.flops, equal.layers.count, (uint32_t)vstages,
+                     part_of);
+    for (uint32_t layer = 0; layer < equal.layers.count; layer++)
         inside[part_of[layer]].count++;
-    for (uint32_t layer = 0; layer < alike.layers.count; layer++) {
-        bool surrounded = layer > alike.first && layer + 1 < alike.first + alike.count;
-        struct inside *piece = &inside[part_of[layer]];
-        piece->count = surrounded ? piece->count : 0;
-        piece->first_stage = part_of[layer] % stages == 0;
-        piece->last_stage = part_of[layer] % stages == stages - 1;
+    for (uint32_t layer = 0; layer < equal.layers.count; layer++) {
+        bool surrounded = layer > equal.first && layer + 1 < equal.first + equal.count;
+        struct inside *vstage = &inside[part_of[layer]];
+        vstage->count = surrounded ? vstage->count : 0;
+        vstage->first_stage = part_of[layer] % stages == 0;
+        vstage->last_stage = part_of[layer] % stages == stages - 1;
     }
     return inside;
 }
 
-/* The first piece before this one whose program it shares for sure; itself when there is none. */
-static uint32_t twin_of(const struct inside *inside, uint32_t piece)
+/* The first virtual stage before this one whose program it shares for sure; itself when there is none. */
+static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
 {
-    for (uint32_t other = 0; inside[piece].count > 0 && other < piece; other++)
-        if (inside[other].count == inside[piece].count &&
-            inside[other].first_stage == inside[piece].first_stage &&
-            inside[other].last_stage == inside[piece].last_stage)
+    for (uint32_t other = 0; inside[vstage].count > 0 && other < vstage; other++)
+        if (inside[other].count == inside[vstage].count &&
+            inside[other].first_stage == inside[vstage].first_stage &&
+            inside[other].last_stage == inside[vstage].last_stage)
             return other;
-    return piece;
+    return vstage;
 }
 
-/* The program of a piece, unless one before it does the same. */
-static bool add_piece(struct chain chain, uint32_t piece)
+/* The program of a virtual stage, unless one before it does the same. */
+static bool add_vstage(struct chain chain, uint32_t vstage)
 {
     struct ll_spread *spread = chain.spread;
-    if (!cut(&chain, piece) || !exchange(&chain) || !bundle(&chain) || !offload(&chain))
+    if (!partition(&chain, vstage) || !exchange(&chain) || !bundle(&chain) || !offload(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
         if (ll_same_program(spread->programs[i].trace, chain.last)) {
-            spread->program_of[piece] = i;
+            spread->program_of[vstage] = i;
             return true;
         }
     struct ll_device_program *program = &spread->programs[spread->program_count];
     program->trace = chain.last;
     program->prepared = ll_prepare(chain.last, &spread->arena, chain.diags);
-    spread->program_of[piece] = spread->program_count++;
+    spread->program_of[vstage] = spread->program_count++;
     return program->prepared || chain.diags->count > 0 || no_memory(chain.diags);
 }
 
-/* A program for each piece. Those inside of layers that are alike are alike, and are not all cut. */
-static bool add_pieces(struct chain *chain)
+/* A program for each virtual stage. Those inside of layers that are alike are alike, and are not all cut. */
+static bool add_vstages(struct chain *chain)
 {
     struct ll_arena scratch = {0};
     struct ll_spread *spread = chain->spread;
     const struct inside *inside = find_inside(chain, &scratch);
     bool right = inside || no_memory(chain->diags);
-    for (uint32_t piece = 0; right && piece < spread->piece_count; piece++) {
-        uint32_t twin = twin_of(inside, piece);
-        if (twin < piece)
-            spread->program_of[piece] = spread->program_of[twin];
+    for (uint32_t vstage = 0; right && vstage < spread->vstage_count; vstage++) {
+        uint32_t twin = twin_of(inside, vstage);
+        if (twin < vstage)
+            spread->program_of[vstage] = spread->program_of[twin];
         else
-            right = add_piece(*chain, piece);
+            right = add_vstage(*chain, vstage);
     }
     ll_arena_release(&scratch);
     return right;
@@ -628,11 +630,11 @@ static bool add_pieces(struct chain *chain)
 static bool make_room(struct ll_spread *spread)
 {
     enum { CHANGES = 6, CHANGES_OF_PIECE = 4 };
-    uint64_t pieces = spread->plan.pipeline * spread->plan.chunks;
-    spread->piece_count = (uint32_t)pieces;
-    spread->programs = ll_alloc(&spread->arena, pieces, sizeof *spread->programs);
-    spread->program_of = ll_alloc(&spread->arena, pieces, sizeof *spread->program_of);
-    spread->owned = ll_alloc(&spread->arena, CHANGES + CHANGES_OF_PIECE * pieces, sizeof(void *));
+    uint64_t vstages = spread->plan.pipeline * spread->plan.chunks;
+    spread->vstage_count = (uint32_t)vstages;
+    spread->programs = ll_alloc(&spread->arena, vstages, sizeof *spread->programs);
+    spread->program_of = ll_alloc(&spread->arena, vstages, sizeof *spread->program_of);
+    spread->owned = ll_alloc(&spread->arena, CHANGES + CHANGES_OF_PIECE * vstages, sizeof(void *));
     return spread->programs && spread->program_of && spread->owned;
 }
 
@@ -650,7 +652,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
                  (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && check_replicas(&chain) &&
                  rescale(&chain) && shard(&chain) && share_context(&chain) && spread_experts(&chain) &&
                  recompute(&chain) && recast(&chain);
-    right = right && add_pieces(&chain);
+    right = right && add_vstages(&chain);
     if (right && diags->count == before)
         return spread;
     ll_spread_free(spread);

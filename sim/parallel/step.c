@@ -214,8 +214,8 @@ const char *ll_traffic_name(enum ll_traffic_kind traffic)
 
 /* Both replays of a program. */
 struct measured {
-    const struct ll_result *again, *once; /* with a micro-batch; with what a step has besides */
-    double forward_s;                     /* of `again` */
+    const struct ll_result *again, *per_step; /* with a micro-batch; with what a step has besides */
+    double forward_s;                         /* of `again` */
     /* Gradients are read and written to be added to those of the micro-batch before. */
     double added_bytes, added_s;
 };
@@ -228,11 +228,12 @@ struct run {
     struct ll_arena *arena;
     struct ll_diags *diags;
     struct measured *measured; /* by program */
-    struct ll_piece_times *times;
-    struct ll_piece_message *messages;
+    struct ll_vstage_times *times;
+    struct ll_vstage_message *messages;
     uint64_t message_count;
-    struct ll_exposure *handed; /* by piece: what it and others hand to one another with a micro-batch */
-    bool at_once;               /* messages between stages take no time now */
+    struct ll_exposure
+        *handed;  /* by virtual stage: what it and others hand to one another with a micro-batch */
+    bool at_once; /* messages between stages take no time now */
 };
 
 /* --- what an exchange is for --- */
@@ -280,13 +281,13 @@ static bool is_exchange(const struct ll_form *form)
     return form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION;
 }
 
-/* Messages between pieces are the pipeline's business, not the replay's; a trace that came with some keeps
- * them. */
+/* Messages between virtual stages are the pipeline's business, not the replay's; a trace that came with some
+ * keeps them. */
 static bool is_idle(const struct run *run, const struct ll_trace *program, const struct ll_form *form,
                     bool again)
 {
-    bool handed_on = is_message(form) && run->spread->piece_count > 1;
-    return handed_on || (again && ll_is_once(program, form));
+    bool handed_on = is_message(form) && run->spread->vstage_count > 1;
+    return handed_on || (again && ll_is_per_step(program, form));
 }
 
 /* --- replays --- */
@@ -345,8 +346,8 @@ static bool measure(struct run *run)
     for (uint32_t i = 0; i < run->spread->program_count; i++) {
         struct measured *measured = &run->measured[i];
         measured->again = replay(run, &run->spread->programs[i], true);
-        measured->once = replay(run, &run->spread->programs[i], false);
-        if (!measured->again || !measured->once)
+        measured->per_step = replay(run, &run->spread->programs[i], false);
+        if (!measured->again || !measured->per_step)
             return false;
         measured->forward_s = forward_s(measured->again);
         if (!add_up(run, &run->spread->programs[i], measured))
@@ -357,14 +358,14 @@ static bool measure(struct run *run)
 
 /* --- the pipeline --- */
 
-/* The piece to which one sends: the next on the way that is on that stage. */
-static bool receiver_of(const struct ll_spread *spread, uint32_t piece, int64_t stages_on, bool backward,
+/* The virtual stage to which one sends: the next on the way that is on that stage. */
+static bool receiver_of(const struct ll_spread *spread, uint32_t vstage, int64_t stages_on, bool backward,
                         uint32_t *to)
 {
     int64_t stages = (int64_t)spread->plan.pipeline,
-            stage = (piece % stages + stages_on % stages + stages) % stages;
+            stage = (vstage % stages + stages_on % stages + stages) % stages;
     int64_t step = backward ? -1 : 1;
-    for (int64_t other = (int64_t)piece + step; other >= 0 && other < (int64_t)spread->piece_count;
+    for (int64_t other = (int64_t)vstage + step; other >= 0 && other < (int64_t)spread->vstage_count;
          other += step)
         if (other % stages == stage) {
             *to = (uint32_t)other;
@@ -383,7 +384,7 @@ static bool refuse_message(const struct run *run, const struct ll_asked *asked, 
 }
 
 /* On the network of both devices, of which one sends; both have a share of the links. */
-static void note_message(struct run *run, const struct ll_piece_message *message,
+static void note_message(struct run *run, const struct ll_vstage_message *message,
                          const struct ll_price *price)
 {
     struct ll_exposure *ends[] = {&run->handed[message->from], &run->handed[message->to]};
@@ -397,16 +398,16 @@ static void note_message(struct run *run, const struct ll_piece_message *message
     ends[0]->levels[price->outermost].sent_bytes += price->exchanged.sent_bytes;
 }
 
-/* Adds what an op of a piece sends, to what goes there already. False after a complaint. */
-static bool add_message(struct run *run, uint32_t piece, const struct ll_form *form)
+/* Adds what an op of a virtual stage sends, to what goes there already. False after a complaint. */
+static bool add_message(struct run *run, uint32_t vstage, const struct ll_form *form)
 {
     const struct ll_parallel *plan = &run->spread->plan;
     int64_t apart = (int64_t)devices_of_stage(plan);
     struct ll_asked asked = ll_asked_by(&form->view);
-    struct ll_piece_message message = {.from = piece, .backward = form->phase == LL_PHASE_BACKWARD};
-    if (!receiver_of(run->spread, piece, asked.peer / apart, message.backward, &message.to))
+    struct ll_vstage_message message = {.from = vstage, .backward = form->phase == LL_PHASE_BACKWARD};
+    if (!receiver_of(run->spread, vstage, asked.peer / apart, message.backward, &message.to))
         return true;
-    asked.first = piece % plan->pipeline * (uint64_t)apart;
+    asked.first = vstage % plan->pipeline * (uint64_t)apart;
     asked.span = (uint64_t)apart;
     const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &asked) : NULL;
     const char *trouble = price ? price->trouble : "memory ran out";
@@ -416,7 +417,7 @@ static bool add_message(struct run *run, uint32_t piece, const struct ll_form *f
     if (price && !run->at_once)
         note_message(run, &message, price);
     for (uint64_t i = 0; i < run->message_count; i++)
-        if (run->messages[i].from == piece && run->messages[i].to == message.to &&
+        if (run->messages[i].from == vstage && run->messages[i].to == message.to &&
             run->messages[i].backward == message.backward) {
             run->messages[i].time_s += message.time_s;
             return true;
@@ -428,14 +429,15 @@ static bool add_message(struct run *run, uint32_t piece, const struct ll_form *f
 static bool add_messages(struct run *run)
 {
     run->message_count = 0;
-    for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
-        const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[piece]].prepared;
+    for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++) {
+        const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[vstage]].prepared;
         const struct ll_trace *trace = prepared->trace;
         const struct ll_op *ops = trace->ops;
         for (uint32_t seq = prepared->first_op;
              seq < prepared->end_op && ops[seq].step == ops[prepared->first_op].step; seq++) {
             const struct ll_form *form = &trace->forms[ops[seq].form];
-            if (form->view.kind == LL_OP_SEND && !ll_is_once(trace, form) && !add_message(run, piece, form))
+            if (form->view.kind == LL_OP_SEND && !ll_is_per_step(trace, form) &&
+                !add_message(run, vstage, form))
                 return false;
         }
     }
@@ -444,13 +446,13 @@ static bool add_messages(struct run *run)
 
 /* The first micro-batch has nothing to add its gradients to, which the tail makes up for; where the tail is
  * shorter than that, all micro-batches share what is left. */
-static void time_pieces(struct run *run)
+static void time_vstages(struct run *run)
 {
-    for (uint32_t piece = 0; piece < run->spread->piece_count; piece++) {
-        const struct measured *measured = &run->measured[run->spread->program_of[piece]];
-        double tail_s = fmax(0, measured->once->time_s - measured->again->time_s) - measured->added_s;
+    for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++) {
+        const struct measured *measured = &run->measured[run->spread->program_of[vstage]];
+        double tail_s = fmax(0, measured->per_step->time_s - measured->again->time_s) - measured->added_s;
         double shared_s = fmin(0, tail_s) / (double)run->spread->sizes.micro_batches;
-        run->times[piece] = (struct ll_piece_times){
+        run->times[vstage] = (struct ll_vstage_times){
             .forward_s = measured->forward_s,
             .backward_s =
                 fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s + shared_s,
@@ -464,7 +466,7 @@ static void run_alone(const struct run *run, struct ll_pipeline_result *result)
 {
     const struct measured *measured = &run->measured[0];
     double more = (double)(run->spread->sizes.micro_batches - 1);
-    result->time_s = more * (measured->again->time_s + measured->added_s) + measured->once->time_s;
+    result->time_s = more * (measured->again->time_s + measured->added_s) + measured->per_step->time_s;
     result->busy_s = result->time_s;
 }
 
@@ -477,13 +479,13 @@ static struct ll_pipeline_shape shape_of(const struct ll_spread *spread)
 }
 
 /* Pieces that are measured hand micro-batches to one another. */
-static bool run_pieces(struct run *run, bool at_once, struct ll_pipeline_result *result)
+static bool run_vstages(struct run *run, bool at_once, struct ll_pipeline_result *result)
 {
     run->at_once = at_once;
     if (!add_messages(run))
         return false;
     const struct ll_pipeline pipeline = {.shape = shape_of(run->spread),
-                                         .pieces = run->times,
+                                         .vstages = run->times,
                                          .messages = run->messages,
                                          .message_count = run->message_count};
     return ll_pipeline_run(&pipeline, result);
@@ -495,9 +497,9 @@ static bool run_step(struct run *run, struct ll_pipeline_result *result)
     *result = (struct ll_pipeline_result){0};
     if (!measure(run))
         return false;
-    time_pieces(run);
-    if (run->spread->piece_count > 1)
-        return run_pieces(run, false, result);
+    time_vstages(run);
+    if (run->spread->vstage_count > 1)
+        return run_vstages(run, false, result);
     run_alone(run, result);
     return true;
 }
@@ -507,15 +509,15 @@ static bool run_step(struct run *run, struct ll_pipeline_result *result)
 static bool open_run(struct run *run, const struct ll_spread *spread, const struct ll_machine *machine,
                      struct ll_remembered *remembered, struct ll_arena *arena, struct ll_diags *diags)
 {
-    uint64_t pieces = spread->piece_count, devices = spread->sizes.devices > 1 ? spread->sizes.devices : 0;
+    uint64_t vstages = spread->vstage_count, devices = spread->sizes.devices > 1 ? spread->sizes.devices : 0;
     *run = (struct run){
         .spread = spread, .machine = machine, .memo = &remembered->costs, .arena = arena, .diags = diags};
     ll_memo_turn(&remembered->costs, machine);
     run->exchanges = ll_exchanges_new(machine, devices, &remembered->prices);
     run->measured = ll_alloc(arena, spread->program_count, sizeof *run->measured);
-    run->times = ll_alloc(arena, pieces, sizeof *run->times);
-    run->messages = ll_alloc(arena, pieces * pieces * 2, sizeof *run->messages);
-    run->handed = ll_alloc(arena, pieces, sizeof *run->handed);
+    run->times = ll_alloc(arena, vstages, sizeof *run->times);
+    run->messages = ll_alloc(arena, vstages * vstages * 2, sizeof *run->messages);
+    run->handed = ll_alloc(arena, vstages, sizeof *run->handed);
     return run->exchanges && run->measured && run->times && run->messages && run->handed;
 }
 
@@ -524,10 +526,10 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
 {
     const struct ll_spread *spread = run->spread;
     size_t count = 0;
-    for (uint64_t piece = stage; piece < spread->piece_count; piece += spread->plan.pipeline) {
-        const struct measured *measured = &run->measured[spread->program_of[piece]];
-        const struct ll_exposure *handed = &run->handed[piece];
-        terms[count++] = (struct ll_term){.result = measured->once, .times = 1, .handed = handed};
+    for (uint64_t vstage = stage; vstage < spread->vstage_count; vstage += spread->plan.pipeline) {
+        const struct measured *measured = &run->measured[spread->program_of[vstage]];
+        const struct ll_exposure *handed = &run->handed[vstage];
+        terms[count++] = (struct ll_term){.result = measured->per_step, .times = 1, .handed = handed};
         if (spread->sizes.micro_batches > 1)
             terms[count++] = (struct ll_term){measured->again, (double)(spread->sizes.micro_batches - 1),
                                               measured->added_bytes, measured->added_s, handed};
@@ -542,12 +544,12 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     const struct ll_spread *spread = run->spread;
     struct ll_pipeline_shape shape = shape_of(spread);
     struct ll_arena scratch = {0};
-    struct ll_piece_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
+    struct ll_vstage_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
     bool done = memory;
     for (uint64_t c = 0; done && c < shape.chunks; c++) {
         const struct ll_device_program *program =
             &spread->programs[spread->program_of[c * shape.stages + stage]];
-        done = ll_piece_memory(program->trace, shape.micro_batches, &memory[c]);
+        done = ll_vstage_memory(program->trace, shape.micro_batches, &memory[c]);
     }
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
         *footprint = *alone;
@@ -564,10 +566,10 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     double m = (double)shape.micro_batches;
     *use = (struct ll_stage_use){.flops = combined_flops(terms, terms_of(run, stage, terms)),
                                  .in_flight = ll_stage_in_flight(&shape, stage)};
-    for (uint64_t piece = stage; piece < run->spread->piece_count; piece += shape.stages) {
-        use->forward_s += run->times[piece].forward_s;
-        use->backward_s += run->times[piece].backward_s;
-        use->tail_s += run->times[piece].tail_s;
+    for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += shape.stages) {
+        use->forward_s += run->times[vstage].forward_s;
+        use->backward_s += run->times[vstage].backward_s;
+        use->tail_s += run->times[vstage].tail_s;
     }
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     bool done = stage_memory(run, stage, terms[0].result->footprint, footprint);
@@ -606,7 +608,7 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
         return false;
     result->stages = uses;
     size_t count = terms_of(run, step->slowest, terms);
-    bool plain = count == 1 && spread->piece_count == 1;
+    bool plain = count == 1 && spread->vstage_count == 1;
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);
@@ -634,11 +636,11 @@ static bool add_exposed(const struct run *run, const struct ll_term *term, doubl
 static void share_shown(struct run *run, uint64_t stage, double shown_s)
 {
     double busy_s = 0;
-    for (uint64_t piece = stage; piece < run->spread->piece_count; piece += run->spread->plan.pipeline)
-        busy_s += run->handed[piece].busy_s * (double)run->spread->sizes.micro_batches;
+    for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += run->spread->plan.pipeline)
+        busy_s += run->handed[vstage].busy_s * (double)run->spread->sizes.micro_batches;
     double share = busy_s > 0 ? fmin(1, shown_s / busy_s) : 0;
-    for (uint64_t piece = stage; piece < run->spread->piece_count; piece += run->spread->plan.pipeline) {
-        struct ll_exposure *handed = &run->handed[piece];
+    for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += run->spread->plan.pipeline) {
+        struct ll_exposure *handed = &run->handed[vstage];
         handed->exposed_s = share * handed->busy_s;
         for (unsigned l = 0; l < LL_MAX_LINKS; l++)
             handed->levels[l].exposed_s = share * handed->levels[l].busy_s;
@@ -655,7 +657,7 @@ static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
     bool done = terms;
     for (size_t i = 0; done && i < count; i++)
         done = add_exposed(run, &terms[i], result->exposed_s);
-    if (done && run->spread->piece_count > 1 && (done = run_pieces(run, true, &without))) {
+    if (done && run->spread->vstage_count > 1 && (done = run_vstages(run, true, &without))) {
         double shown_s = fmax(0, step->time_s - without.time_s);
         result->exposed_s[LL_TRAFFIC_PIPELINE] += shown_s;
         share_shown(run, step->slowest, shown_s);

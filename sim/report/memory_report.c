@@ -49,8 +49,8 @@ const struct ll_memory_report *ll_memory_report(const char *name, const struct l
         return NULL;
     report->footprint = *result->footprint;
     report->capacity_bytes = capacity_bytes(result);
-    report->cures = ll_cures(result, arena);
-    report->cure_count = LL_CURE_COUNT;
+    report->cures = ll_memory_mitigations(result, arena);
+    report->cure_count = LL_MITIGATION_COUNT;
     return report->cures ? report : NULL;
 }
 
@@ -71,8 +71,8 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
     report->footprint.peak_op = peak_op;
     report->parallel = parallel;
     report->capacity_bytes = capacity_bytes(parallel->result);
-    report->cures = ll_plan_cures(trace, parallel, arena);
-    report->cure_count = LL_PLAN_CURE_COUNT;
+    report->cures = ll_plan_mitigations(trace, parallel, arena);
+    report->cure_count = LL_PLAN_MITIGATION_COUNT;
     return report->cures ? report : NULL;
 }
 
@@ -134,7 +134,7 @@ static void cures_json(const struct ll_memory_report *report, struct ll_json *js
     ll_json_key(json, "cures");
     ll_json_open_list(json);
     for (unsigned i = 0; i < report->cure_count; i++) {
-        const struct ll_cure *cure = &report->cures[i];
+        const struct ll_mitigation *cure = &report->cures[i];
         ll_json_open_object(json);
         ll_json_put_text(json, "cure", cure->name);
         ll_json_put_text(json, "with", *cure->with ? cure->with : NULL);
@@ -240,7 +240,7 @@ static void allocators_table(const struct ll_memory_report *report, unsigned wid
     ll_table_free(table);
 }
 
-static void cure_row(const struct ll_memory_report *report, const struct ll_cure *cure,
+static void cure_row(const struct ll_memory_report *report, const struct ll_mitigation *cure,
                      struct ll_table *table)
 {
     struct ll_human peak, freed, time;
@@ -263,7 +263,7 @@ static void troubles(const struct ll_memory_report *report, unsigned width, stru
 {
     const char *last = NULL;
     for (unsigned i = 0; i < report->cure_count; i++) {
-        const struct ll_cure *cure = &report->cures[i];
+        const struct ll_mitigation *cure = &report->cures[i];
         struct ll_str line = {0};
         if (!cure->done || !cure->trouble || (last && strcmp(cure->trouble, last) == 0))
             continue;

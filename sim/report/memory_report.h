@@ -16,8 +16,8 @@ struct ll_memory_report {
     const struct ll_over_time *course;
     const struct ll_all_alive *alive; /* at the peak */
     struct ll_allocated allocated[LL_ALLOCATOR_COUNT];
-    uint64_t capacity_bytes;     /* of the machine; 0: none was asked about */
-    const struct ll_cure *cures; /* NULL when they were not tried */
+    uint64_t capacity_bytes;           /* of the machine; 0: none was asked about */
+    const struct ll_mitigation *cures; /* NULL when they were not tried */
     size_t cure_count;
     const struct ll_parallel_result *parallel; /* whose fullest stage this is; NULL: one device, no plan */
     uint64_t beside_bytes; /* what that holds beside the one micro-batch whose trace this is */

@@ -163,7 +163,7 @@ void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, stru
     }
 }
 
-void ll_report_together(const struct ll_together *t, unsigned width, struct ll_str *out)
+void ll_report_together(const struct ll_multi_rank_result *t, unsigned width, struct ll_str *out)
 {
     struct ll_str line = {0};
     struct ll_human first, last, busy;
@@ -181,7 +181,7 @@ void ll_report_together(const struct ll_together *t, unsigned width, struct ll_s
     ll_end_line(&line, width, out);
 }
 
-void ll_report_together_json(const struct ll_together *t, struct ll_json *json)
+void ll_report_together_json(const struct ll_multi_rank_result *t, struct ll_json *json)
 {
     ll_json_key(json, "ranks");
     ll_json_open_list(json);

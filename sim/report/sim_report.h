@@ -18,8 +18,8 @@ struct ll_report {
     const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;
-    const struct ll_parallel_result *parallel; /* that `result` is of; NULL: one device, no plan */
-    const struct ll_together *together;        /* the same, of a trace of several ranks; else NULL */
+    const struct ll_parallel_result *parallel;   /* that `result` is of; NULL: one device, no plan */
+    const struct ll_multi_rank_result *together; /* the same, of a trace of several ranks; else NULL */
 };
 
 /* What one of the reports calls its machine: its stem, or the path of its file where another report is of
@@ -58,8 +58,8 @@ void ll_report_explanations_json(const struct ll_report *reports, size_t count, 
  * `ranks`. */
 void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
 void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
-void ll_report_together(const struct ll_together *t, unsigned width, struct ll_str *out);
-void ll_report_together_json(const struct ll_together *t, struct ll_json *json);
+void ll_report_together(const struct ll_multi_rank_result *t, unsigned width, struct ll_str *out);
+void ll_report_together_json(const struct ll_multi_rank_result *t, struct ll_json *json);
 void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json);
 
 /* The keys `energy_j` and, where the machine describes it, `energy_parts_j`, into the object that is open. */

@@ -361,16 +361,16 @@ static void design(struct scene *scene)
 
 static void set_slot(struct scene *scene)
 {
-    static struct ll_piece_times pieces[STAGES];
-    static struct ll_piece_message messages[2 * (STAGES - 1)];
+    static struct ll_vstage_times vstages[STAGES];
+    static struct ll_vstage_message messages[2 * (STAGES - 1)];
     for (uint32_t i = 0; i < STAGES; i++)
-        pieces[i] = (struct ll_piece_times){1 + 0.01 * i, 2 + 0.03 * i, 0.5};
+        vstages[i] = (struct ll_vstage_times){1 + 0.01 * i, 2 + 0.03 * i, 0.5};
     for (uint32_t i = 0; i + 1 < STAGES; i++) {
-        messages[2 * i] = (struct ll_piece_message){i, i + 1, false, 0.1};
-        messages[2 * i + 1] = (struct ll_piece_message){i + 1, i, true, 0.1};
+        messages[2 * i] = (struct ll_vstage_message){i, i + 1, false, 0.1};
+        messages[2 * i + 1] = (struct ll_vstage_message){i + 1, i, true, 0.1};
     }
     scene->pipeline = (struct ll_pipeline){.shape = {LL_SCHEDULE_ONE_F_ONE_B, STAGES, 1, MICRO_BATCHES},
-                                           .pieces = pieces,
+                                           .vstages = vstages,
                                            .messages = messages,
                                            .message_count = 2 * (STAGES - 1)};
 }

@@ -74,42 +74,43 @@ static void programs_do_together_what_the_whole_does(void **state)
         struct ll_trace *whole = record(&random);
         enum ll_recompute recompute = (enum ll_recompute)ll_random_below(&random, LL_RECOMPUTE_COUNT);
         become(&whole, ll_recompute(whole, recompute, &trouble), "computed again", &trouble);
-        struct ll_cut cut = {.stages = 2 + ll_random_below(&random, 2), .chunks = 1, .distance = 4};
+        struct ll_pipeline_partition partition = {
+            .stages = 2 + ll_random_below(&random, 2), .chunks = 1, .distance = 4};
         struct ll_parallel plan = {.data = 2 + ll_random_below(&random, 5),
                                    .tensor = 2,
                                    .context = 1,
-                                   .pipeline = cut.stages,
+                                   .pipeline = partition.stages,
                                    .expert = 1,
                                    .chunks = 1,
                                    .zero = ll_random_below(&random, 4),
                                    .bucket_bytes = ll_random_below(&random, 2) << 22,
                                    .overlap = ll_random_below(&random, 2)};
         uint64_t flops[2] = {0}, sent = 0, received = 0;
-        for (cut.piece = 0; cut.piece < cut.stages; cut.piece++) {
-            struct ll_trace *piece = ll_cut(whole, &cut, &trouble);
-            if (!piece && strstr(trouble, "fewer layers")) {
-                cut.stages = 0;
+        for (partition.vstage = 0; partition.vstage < partition.stages; partition.vstage++) {
+            struct ll_trace *vstage = ll_pipeline_partition(whole, &partition, &trouble);
+            if (!vstage && strstr(trouble, "fewer layers")) {
+                partition.stages = 0;
                 break;
             }
-            assert_non_null(piece);
-            uint64_t before = peak_of(piece);
-            become(&piece, ll_exchange_gradients(piece, &plan, &trouble), "exchanged", &trouble);
-            if (plan.zero == 1 && bytes_of(piece, LL_OP_REDUCE_SCATTER))
-                assert_true(peak_of(piece) <= before + before / 20);
+            assert_non_null(vstage);
+            uint64_t before = peak_of(vstage);
+            become(&vstage, ll_exchange_gradients(vstage, &plan, &trouble), "exchanged", &trouble);
+            if (plan.zero == 1 && bytes_of(vstage, LL_OP_REDUCE_SCATTER))
+                assert_true(peak_of(vstage) <= before + before / 20);
             plan.offload = (struct ll_offload){ll_random_below(&random, 2), ll_random_below(&random, 2),
                                                ll_random_below(&random, 2)};
-            become(&piece, ll_offload(piece, &plan, &trouble), "on the host", &trouble);
-            flops[0] += flops_of(piece, LL_PHASE_FORWARD);
-            flops[1] += flops_of(piece, LL_PHASE_BACKWARD);
-            sent += bytes_of(piece, LL_OP_SEND);
-            received += bytes_of(piece, LL_OP_RECEIVE);
-            ll_trace_free(piece);
+            become(&vstage, ll_offload(vstage, &plan, &trouble), "on the host", &trouble);
+            flops[0] += flops_of(vstage, LL_PHASE_FORWARD);
+            flops[1] += flops_of(vstage, LL_PHASE_BACKWARD);
+            sent += bytes_of(vstage, LL_OP_SEND);
+            received += bytes_of(vstage, LL_OP_RECEIVE);
+            ll_trace_free(vstage);
         }
         if (sent != received)
             fail_msg("%s in %d pieces, zero %d: %llu bytes sent, %llu received",
-                     ll_trace_fact(whole, "model"), (int)cut.stages, (int)plan.zero, (unsigned long long)sent,
-                     (unsigned long long)received);
-        if (cut.stages) {
+                     ll_trace_fact(whole, "model"), (int)partition.stages, (int)plan.zero,
+                     (unsigned long long)sent, (unsigned long long)received);
+        if (partition.stages) {
             /* masks and the like may be made on several pieces, sums of tied weights' gradients are updates
              */
             assert_near((double)flops[0], (double)flops_of(whole, LL_PHASE_FORWARD), 1e-3);

@@ -62,7 +62,7 @@ static void a_stage_sums_its_whole_weights_at_once(void **state)
         struct ll_spread *spread = ll_spread_trace(trace, &plan, RANKS * stages, &diags);
         assert_non_null(spread);
         uint64_t elements = 0;
-        for (uint32_t i = 0; i < spread->piece_count; i++) {
+        for (uint32_t i = 0; i < spread->vstage_count; i++) {
             struct counted counted = {0, 0};
             count(spread->programs[spread->program_of[i]].trace, RANKS, &counted);
             assert_int_equal(counted.ops, 1);

@@ -468,10 +468,10 @@ static void a_receive_holds_nothing_back(void **state)
         assert_non_null(c.trace);
         struct scene scene = open_scene((struct ll_trace *)c.trace, two);
         const struct ll_prepared *prepared = ll_prepare(c.trace, &scene.arena, &scene.diags);
-        const struct ll_together *together =
-            ll_replay_together(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
-        assert_non_null(together);
-        time_s[receives_first] = together->result->time_s;
+        const struct ll_multi_rank_result *multi_rank =
+            ll_multi_rank_replay(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+        assert_non_null(multi_rank);
+        time_s[receives_first] = multi_rank->result->time_s;
         scene.trace = NULL;
         close_scene(&scene);
         end_conversion(&c);
@@ -561,11 +561,11 @@ static void what_cannot_be_is_named(void **state)
         assert_true(complained(&c, wrongs[i].words));
         end_conversion(&c);
         o.file.length -= 1; /* and cut off */
-        struct conversion cut = {.importer = ll_import_CHAKRA};
-        add_file(&cut, "cut.et", &o.file);
-        convert(&cut);
-        assert_true(complained(&cut, "ends too early"));
-        end_conversion(&cut);
+        struct conversion partition = {.importer = ll_import_CHAKRA};
+        add_file(&partition, "cut.et", &o.file);
+        convert(&partition);
+        assert_true(complained(&partition, "ends too early"));
+        end_conversion(&partition);
         release(&o);
     }
 }

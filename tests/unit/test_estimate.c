@@ -220,17 +220,17 @@ static void stages_lie_farther_apart_than_replicas(void **state)
  * */
 static void pieces_of_a_stage_take_turns(void **state)
 {
-    struct ll_layer_cost alike[] = {layers[0], layers[0], layers[0], layers[0]};
+    struct ll_layer_cost equal[] = {layers[0], layers[0], layers[0], layers[0]};
     struct ll_parallel plan = plain();
     (void)state;
     for (int i = 0; i < 4; i++)
-        alike[i].handed_bytes = alike[i].state.gradient = 0;
+        equal[i].handed_bytes = equal[i].state.gradient = 0;
     plan.pipeline = plan.chunks = 2;
     plan.schedule = LL_SCHEDULE_INTERLEAVED;
-    assert_near(estimate_layers(four, plan, 1, 2, alike, 4).time_s,
+    assert_near(estimate_layers(four, plan, 1, 2, equal, 4).time_s,
                 (2 + 1.0 / 2) * 2 * (0.010 + 0.030) + 2 * layers[0].update_s, 1e-12);
-    alike[0].peak_bytes = 170e6;
-    assert_near(estimate_layers(four, plan, 1, 2, alike, 4).bytes,
+    equal[0].peak_bytes = 170e6;
+    assert_near(estimate_layers(four, plan, 1, 2, equal, 4).bytes,
                 2 * (M + 2 * M) + 2 * 2 * 1e6 + 4 * 100e6 + (170e6 - 100e6), 1e-12);
 }
 

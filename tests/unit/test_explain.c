@@ -207,7 +207,7 @@ static void also_where_hardly_anything_is_left_to_move(void **state)
 {
     (void)state;
     struct dice dice = {46};
-    uint64_t told = 0;
+    uint64_t reported = 0;
     for (int i = 0; i < 300; i++) {
         struct ll_machine machine = random_machine(&dice);
         struct ll_work work = gemm_work(LL_F32, 64, 64, 64, 1);
@@ -227,11 +227,11 @@ static void also_where_hardly_anything_is_left_to_move(void **state)
             formula += 2;
             double value = sum(&formula);
             assert_near(strtod(strstr(why.lines[l], " = ") + 3, NULL), value, 1e-8);
-            told++;
+            reported++;
         }
         ll_explain_release(&why);
     }
-    assert_true(told > 100);
+    assert_true(reported > 100);
 }
 
 /* Lines are longest where each level has a latency of its own and nothing overlaps. */

@@ -279,10 +279,12 @@ static struct ll_trace *recompute(struct ll_diags *diags, const char **trouble)
     return ll_recompute(whole, plan.recompute, trouble);
 }
 
-static struct ll_trace *cut(struct ll_diags *diags, const char **trouble)
+static struct ll_trace *partition(struct ll_diags *diags, const char **trouble)
 {
     (void)diags;
-    return ll_cut(whole, &(struct ll_cut){.stages = 2, .chunks = 1, .piece = 1, .distance = 1}, trouble);
+    return ll_pipeline_partition(
+        whole, &(struct ll_pipeline_partition){.stages = 2, .chunks = 1, .vstage = 1, .distance = 1},
+        trouble);
 }
 
 static struct ll_trace *exchange(struct ll_diags *diags, const char **trouble)
@@ -321,11 +323,11 @@ static bool find_fullest(void)
 static void a_program_without_memory_is_refused(void **state)
 {
     (void)state;
-    static const struct ll_setting mixture[] = {{"layers", "2"},      {"hidden", "16"}, {"heads", "4"},
-                                                {"kv_heads", "4"},   {"ffn_hidden", "16"},  {"seq", "8"},
-                                                {"vocabulary", "48"}, {"experts", "2"}, {"top_k", "2"}};
-    static change *const changes[] = {shard, share_context, spread_experts, recompute,
-                                      cut,   exchange,      offload};
+    static const struct ll_setting mixture[] = {{"layers", "2"},      {"hidden", "16"},     {"heads", "4"},
+                                                {"kv_heads", "4"},    {"ffn_hidden", "16"}, {"seq", "8"},
+                                                {"vocabulary", "48"}, {"experts", "2"},     {"top_k", "2"}};
+    static change *const changes[] = {shard,     share_context, spread_experts, recompute,
+                                      partition, exchange,      offload};
     allowed = 1000000;
     whole = dry_model("moe", true, 4, mixture, sizeof mixture / sizeof *mixture);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {

@@ -482,12 +482,12 @@ static void what_is_cast_of_weights_serves_all_micro_batches(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_training(1), *narrow = narrowed(trace, 3);
-    struct ll_piece_memory one, several;
-    assert_false(ll_is_once(narrow, form_at(narrow, 1)));
-    assert_true(ll_is_once(narrow, form_at(narrow, 2)));
-    assert_false(ll_is_once(narrow, form_at(narrow, 8)));
-    assert_true(ll_piece_memory(narrow, 1, &one));
-    assert_true(ll_piece_memory(narrow, 2, &several));
+    struct ll_vstage_memory one, several;
+    assert_false(ll_is_per_step(narrow, form_at(narrow, 1)));
+    assert_true(ll_is_per_step(narrow, form_at(narrow, 2)));
+    assert_false(ll_is_per_step(narrow, form_at(narrow, 8)));
+    assert_true(ll_vstage_memory(narrow, 1, &one));
+    assert_true(ll_vstage_memory(narrow, 2, &several));
     assert_int_equal(one.kept.of[LL_WORKSPACE], FEATURES * WIDE);
     assert_int_equal(one.lasting.of[LL_WORKSPACE], 0);
     assert_int_equal(several.kept.of[LL_WORKSPACE], 0);

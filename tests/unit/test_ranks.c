@@ -154,12 +154,12 @@ static void exchanges_in_different_orders_are_a_deadlock(void **state)
     }
     expect_complaint(&scene, "deadlock: rank");
     assert_int_equal(scene.diags.count, 4);
-    bool told[2] = {false};
+    bool reported[2] = {false};
     for (size_t i = 0; i < 4; i++) {
-        told[0] |= strstr(scene.diags.kept[i].message, "rank 0: `sum` waits for `sum` of rank 1") != NULL;
-        told[1] |= strstr(scene.diags.kept[i].message, "rank 1: `sum` waits for `sum` of rank 0") != NULL;
+        reported[0] |= strstr(scene.diags.kept[i].message, "rank 0: `sum` waits for `sum` of rank 1") != NULL;
+        reported[1] |= strstr(scene.diags.kept[i].message, "rank 1: `sum` waits for `sum` of rank 0") != NULL;
     }
-    assert_true(told[0] && told[1]);
+    assert_true(reported[0] && reported[1]);
     close_scene(&scene);
 }
 

@@ -11,24 +11,24 @@
 enum { FORWARD = 12, BACKWARD = 24, MOST = 64 };
 
 struct scene {
-    struct ll_piece_times pieces[MOST];
-    struct ll_piece_message messages[2 * MOST];
+    struct ll_vstage_times vstages[MOST];
+    struct ll_vstage_message messages[2 * MOST];
     struct ll_pipeline pipeline;
 };
 
 /* Pieces of 1 / chunks of the stage's time each, a message between neighbours in either direction. */
 static void fill(struct scene *scene, struct ll_pipeline_shape shape, double message_s)
 {
-    uint64_t pieces = shape.stages * shape.chunks, count = 0;
-    for (uint64_t i = 0; i < pieces; i++)
-        scene->pieces[i] = (struct ll_piece_times){.forward_s = FORWARD / (double)shape.chunks,
-                                                   .backward_s = BACKWARD / (double)shape.chunks};
-    for (uint32_t i = 0; i + 1 < pieces; i++) {
-        scene->messages[count++] = (struct ll_piece_message){i, i + 1, false, message_s};
-        scene->messages[count++] = (struct ll_piece_message){i + 1, i, true, message_s};
+    uint64_t vstages = shape.stages * shape.chunks, count = 0;
+    for (uint64_t i = 0; i < vstages; i++)
+        scene->vstages[i] = (struct ll_vstage_times){.forward_s = FORWARD / (double)shape.chunks,
+                                                     .backward_s = BACKWARD / (double)shape.chunks};
+    for (uint32_t i = 0; i + 1 < vstages; i++) {
+        scene->messages[count++] = (struct ll_vstage_message){i, i + 1, false, message_s};
+        scene->messages[count++] = (struct ll_vstage_message){i + 1, i, true, message_s};
     }
     scene->pipeline = (struct ll_pipeline){
-        .shape = shape, .pieces = scene->pieces, .messages = scene->messages, .message_count = count};
+        .shape = shape, .vstages = scene->vstages, .messages = scene->messages, .message_count = count};
 }
 
 static struct ll_pipeline_result run(struct scene *scene)
@@ -121,7 +121,7 @@ static void messages_delay_what_waits_for_them(void **state)
     static struct scene scene;
     fill(&scene, (struct ll_pipeline_shape){LL_SCHEDULE_ONE_F_ONE_B, 4, 1, 1}, 5);
     assert_true(run(&scene).time_s == 4 * (FORWARD + BACKWARD) + 6 * 5);
-    scene.pieces[3].tail_s = 100; /* the last stage is done with its pass first, but has most to do then */
+    scene.vstages[3].tail_s = 100; /* the last stage is done with its pass first, but has most to do then */
     assert_true(run(&scene).time_s == 4 * FORWARD + 3 * 5 + BACKWARD + 100);
     assert_int_equal(run(&scene).slowest, 3);
 }
@@ -137,13 +137,13 @@ static void a_slower_part_never_makes_a_step_faster(void **state)
         uint64_t p = 1 + ll_random_below(&random, 6),
                  v = schedule == LL_SCHEDULE_INTERLEAVED ? 1 + ll_random_below(&random, 3) : 1;
         fill(&scene, (struct ll_pipeline_shape){schedule, p, v, p * (1 + ll_random_below(&random, 3))}, 1);
-        for (uint64_t piece = 0; piece < p * v; piece++)
-            scene.pieces[piece] = (struct ll_piece_times){(double)ll_random_below(&random, 9),
-                                                          (double)ll_random_below(&random, 9),
-                                                          (double)ll_random_below(&random, 9)};
+        for (uint64_t vstage = 0; vstage < p * v; vstage++)
+            scene.vstages[vstage] = (struct ll_vstage_times){(double)ll_random_below(&random, 9),
+                                                             (double)ll_random_below(&random, 9),
+                                                             (double)ll_random_below(&random, 9)};
         struct ll_pipeline_result before = run(&scene);
         assert_true(before.time_s >= before.busy_s);
-        scene.pieces[ll_random_below(&random, p * v)].forward_s += 1;
+        scene.vstages[ll_random_below(&random, p * v)].forward_s += 1;
         if (scene.pipeline.message_count > 0)
             scene.messages[ll_random_below(&random, scene.pipeline.message_count)].time_s += 3;
         assert_true(run(&scene).time_s >= before.time_s);
@@ -155,23 +155,23 @@ static void roll(struct scene *scene, struct ll_pipeline_shape shape, double mes
 {
     fill(scene, shape, 0);
     for (uint64_t i = 0; i < shape.stages * shape.chunks; i++) {
-        struct ll_piece_times *piece = &scene->pieces[i];
+        struct ll_vstage_times *vstage = &scene->vstages[i];
         message_s[i] = ll_random_fine_unit(ll_random(seed));
-        *piece = (struct ll_piece_times){.forward_s = ll_random_fine_unit(ll_random(seed)),
-                                         .backward_s = 2 * ll_random_fine_unit(ll_random(seed)),
-                                         .tail_s = ll_random_fine_unit(ll_random(seed))};
+        *vstage = (struct ll_vstage_times){.forward_s = ll_random_fine_unit(ll_random(seed)),
+                                           .backward_s = 2 * ll_random_fine_unit(ll_random(seed)),
+                                           .tail_s = ll_random_fine_unit(ll_random(seed))};
     }
     for (uint64_t i = 0; i < scene->pipeline.message_count; i++) {
-        struct ll_piece_message *message = &scene->messages[i];
+        struct ll_vstage_message *message = &scene->messages[i];
         message->time_s = message_s[message->backward ? message->to : message->from];
     }
 }
 
 static double turns_s(const struct scene *scene, const double *message_s)
 {
-    const struct ll_turns turns = {scene->pipeline.shape, scene->pieces, message_s};
+    const struct ll_pipeline_estimate turns = {scene->pipeline.shape, scene->vstages, message_s};
     double time_s;
-    assert_true(ll_turns_s(&turns, &time_s));
+    assert_true(ll_pipeline_estimate_s(&turns, &time_s));
     return time_s;
 }
 

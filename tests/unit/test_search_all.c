@@ -135,16 +135,16 @@ static bool is_group(const struct ll_machine *machine, const struct ll_parallel 
 static bool is_plan(const struct twin *twin, const struct ll_layer_costs *costs,
                     const struct ll_parallel *plan)
 {
-    uint64_t pieces = plan->pipeline * plan->chunks;
+    uint64_t vstages = plan->pipeline * plan->chunks;
     return plan->data * plan->context * plan->tensor * plan->pipeline == twin->devices &&
            plan->batch % (plan->data * plan->micro_batch) == 0 && ll_replicas(plan) % plan->expert == 0 &&
-           pieces <= costs->count &&
-           (plan->chunks == 1 || (plan->pipeline > 1 && costs->count % pieces == 0 &&
+           vstages <= costs->count &&
+           (plan->chunks == 1 || (plan->pipeline > 1 && costs->count % vstages == 0 &&
                                   plan->batch / plan->data / plan->micro_batch % plan->pipeline == 0)) &&
            (plan->zero == 0 || ll_replicas(plan) > 1) &&
            (plan->within == 0 || is_group(twin->scene->machine, plan)) &&
            (plan->recompute != LL_RECOMPUTE_FULL || keeps_less_again(costs)) &&
-           (ll_learns(twin->scene->trace) || plan->zero == 0 || plan->zero == 3);
+           (ll_trains(twin->scene->trace) || plan->zero == 0 || plan->zero == 3);
 }
 
 /* Whether it fits. */
@@ -172,7 +172,7 @@ static bool see(struct twin *twin, const struct ll_layer_costs *costs, const str
 static bool see_both(struct twin *twin, const struct ll_layer_costs *costs, struct ll_parallel plan)
 {
     bool fits = see(twin, costs, &plan);
-    if (fits || !ll_learns(twin->scene->trace) || twin->scene->machine->host.bandwidth_Bps == 0)
+    if (fits || !ll_trains(twin->scene->trace) || twin->scene->machine->host.bandwidth_Bps == 0)
         return fits;
     plan.offload.optimizer = true;
     return see(twin, costs, &plan);

@@ -141,10 +141,10 @@ static void stages_share_programs_only_where_they_do_the_same(void **state)
         plan.pipeline = cases[i].stages;
         struct ll_spread *spread = ll_spread_trace(trace, &plan, DEVICES, &diags);
         assert_non_null(spread);
-        for (uint32_t piece = 0; piece < spread->piece_count; piece++)
-            sum += flops_of_products(spread->programs[spread->program_of[piece]].trace);
+        for (uint32_t vstage = 0; vstage < spread->vstage_count; vstage++)
+            sum += flops_of_products(spread->programs[spread->program_of[vstage]].trace);
         assert_int_equal(sum, flops_of_products(trace));
-        assert_true(spread->program_count < spread->piece_count);
+        assert_true(spread->program_count < spread->vstage_count);
         ll_spread_free(spread);
         ll_trace_free(trace);
         ll_diags_release(&diags);

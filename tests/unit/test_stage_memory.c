@@ -7,20 +7,20 @@
 #include "sim/parallel/pipeline.h"
 
 /* Passing: 100 - 20 - 30 = 50 bytes, 210 - 10 - 20 = 180; of kind 0 5 and 17, of kind 1 17 and 5. */
-static const struct ll_piece_memory small = {.peak.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 85},
-                                             .lasting.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 5},
-                                             .kept.of[LL_ACTIVATION] = 30,
-                                             .kinds = {{10, 2, 3}, {20, 1, 2}}},
-                                    large = {.peak.of[LL_ACTIVATION] = 210,
-                                             .lasting.of[LL_ACTIVATION] = 10,
-                                             .kept.of[LL_ACTIVATION] = 20,
-                                             .kinds = {{20, 1, 2}, {10, 2, 3}}};
+static const struct ll_vstage_memory small = {.peak.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 85},
+                                              .lasting.of = {[LL_WEIGHT] = 15, [LL_ACTIVATION] = 5},
+                                              .kept.of[LL_ACTIVATION] = 30,
+                                              .kinds = {{10, 2, 3}, {20, 1, 2}}},
+                                     large = {.peak.of[LL_ACTIVATION] = 210,
+                                              .lasting.of[LL_ACTIVATION] = 10,
+                                              .kept.of[LL_ACTIVATION] = 20,
+                                              .kinds = {{20, 1, 2}, {10, 2, 3}}};
 
-static struct ll_footprint stage(const struct ll_piece_memory *pieces, const struct ll_pipeline_shape *shape,
-                                 uint64_t index)
+static struct ll_footprint stage(const struct ll_vstage_memory *vstages,
+                                 const struct ll_pipeline_shape *shape, uint64_t index)
 {
     struct ll_footprint footprint;
-    assert_true(ll_stage_memory(pieces, shape, index, &footprint));
+    assert_true(ll_stage_memory(vstages, shape, index, &footprint));
     assert_int_equal(footprint.class_bytes[LL_WEIGHT] + footprint.class_bytes[LL_ACTIVATION],
                      footprint.peak_bytes);
     return footprint;
@@ -45,7 +45,7 @@ static void what_is_in_flight_differs_from_piece_to_piece(void **state)
 {
     const struct ll_pipeline_shape shape = {
         .schedule = LL_SCHEDULE_INTERLEAVED, .stages = 2, .chunks = 2, .micro_batches = 4};
-    const struct ll_piece_memory rising[] = {small, large}, falling[] = {large, small};
+    const struct ll_vstage_memory rising[] = {small, large}, falling[] = {large, small};
     (void)state;
     assert_int_equal(stage(rising, &shape, 1).peak_bytes, 210 + 20 + 2 * 30);
     assert_int_equal(stage(falling, &shape, 1).peak_bytes, 210 + 20 + 2 * 20);
@@ -59,11 +59,11 @@ static void gradients_that_are_added_up_are_there_once(void **state)
 {
     static const struct ll_setting sizes[] = {
         {"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "100"}, {"seq", "16"}};
-    struct ll_piece_memory one, three;
+    struct ll_vstage_memory one, three;
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct ll_trace *trace = dry_steps("gpt", true, 2, i ? 3 : 1, sizes, 5);
-        assert_true(ll_piece_memory(trace, 2, i ? &three : &one));
+        assert_true(ll_vstage_memory(trace, 2, i ? &three : &one));
         ll_trace_free(trace);
     }
     assert_true(one.lasting.of[LL_GRADIENT] > 0);
@@ -79,10 +79,10 @@ static void what_sentences_carry_is_there_for_all_of_them(void **state)
                                               {"pass", "decode"}, {"vocabulary", "100"}, {"context", "1024"}};
     const uint64_t cache = 2 * 2 * 2 * 1024 * 2 * 16 * 4;
     struct ll_trace *trace = dry_model("llama", false, 2, sizes, sizeof sizes / sizeof *sizes);
-    struct ll_piece_memory one, four;
+    struct ll_vstage_memory one, four;
     (void)state;
-    assert_true(ll_piece_memory(trace, 1, &one));
-    assert_true(ll_piece_memory(trace, 4, &four));
+    assert_true(ll_vstage_memory(trace, 1, &one));
+    assert_true(ll_vstage_memory(trace, 4, &four));
     assert_int_equal(one.lasting.of[LL_ACTIVATION], cache);
     assert_int_equal(four.lasting.of[LL_ACTIVATION], 4 * cache);
     assert_int_equal(four.peak.of[LL_ACTIVATION] - one.peak.of[LL_ACTIVATION], 3 * cache);

@@ -183,10 +183,10 @@ static void ranks_of_one_trace_are_left_alone(void **state)
     const struct line lines[] = {sum, product};
     struct scene scene = open_scene(record(lines, 2), taking);
     const struct ll_prepared *prepared = ll_prepare(scene.trace, &scene.arena, &scene.diags);
-    const struct ll_together *together =
-        ll_replay_together(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
-    assert_non_null(together);
-    assert_near(together->result->ops[1].time_s, 1, tight);
+    const struct ll_multi_rank_result *multi_rank =
+        ll_multi_rank_replay(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+    assert_non_null(multi_rank);
+    assert_near(multi_rank->result->ops[1].time_s, 1, tight);
     close_scene(&scene);
 }
 

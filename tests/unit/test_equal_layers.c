@@ -39,11 +39,11 @@ static void layers_of_a_transformer_are_alike(void **state)
 {
     (void)state;
     struct ll_arena arena = {0};
-    struct ll_alike alike;
+    struct ll_equal_layers equal;
     struct ll_trace *trace = transformer();
-    assert_true(ll_alike_find(trace, &arena, &alike));
-    assert_int_equal(alike.layers.count, LAYERS);
-    assert_true(alike.count >= LAYERS - 2 && alike.first <= 1);
+    assert_true(ll_equal_layers_find(trace, &arena, &equal));
+    assert_int_equal(equal.layers.count, LAYERS);
+    assert_true(equal.count >= LAYERS - 2 && equal.first <= 1);
     ll_arena_release(&arena);
     ll_trace_free(trace);
 }
@@ -52,19 +52,19 @@ static void a_thin_trace_lacks_the_layers_that_are_left_out_and_nothing_else(voi
 {
     (void)state;
     struct ll_arena arena = {0};
-    struct ll_alike alike;
+    struct ll_equal_layers equal;
     const char *trouble;
     struct ll_trace *trace = transformer();
-    assert_true(ll_alike_find(trace, &arena, &alike));
-    struct ll_trace *thin = ll_thin(trace, &alike, &trouble);
+    assert_true(ll_equal_layers_find(trace, &arena, &equal));
+    struct ll_trace *thin = ll_drop_layers(trace, &equal, &trouble);
     assert_non_null(thin);
     assert_int_equal(flops_of(thin),
-                     flops_of(trace) - ll_thinned(&alike) * alike.layers.flops[alike.first + 1]);
-    struct ll_alike again;
-    assert_true(ll_alike_find(thin, &arena, &again));
-    assert_int_equal(again.layers.count, LAYERS - ll_thinned(&alike));
-    assert_int_equal(ll_thinned(&again), 0);
-    assert_null(ll_thin(thin, &again, &trouble));
+                     flops_of(trace) - ll_dropped_layers(&equal) * equal.layers.flops[equal.first + 1]);
+    struct ll_equal_layers again;
+    assert_true(ll_equal_layers_find(thin, &arena, &again));
+    assert_int_equal(again.layers.count, LAYERS - ll_dropped_layers(&equal));
+    assert_int_equal(ll_dropped_layers(&again), 0);
+    assert_null(ll_drop_layers(thin, &again, &trouble));
     ll_trace_free(thin);
     ll_trace_free(trace);
     ll_arena_release(&arena);
@@ -75,10 +75,10 @@ static void layers_that_differ_are_not_alike(void **state)
 {
     (void)state;
     struct ll_arena arena = {0};
-    struct ll_alike alike;
+    struct ll_equal_layers equal;
     struct ll_trace *trace = dry_model("alexnet", true, 2, NULL, 0);
-    assert_true(ll_alike_find(trace, &arena, &alike));
-    assert_int_equal(ll_thinned(&alike), 0);
+    assert_true(ll_equal_layers_find(trace, &arena, &equal));
+    assert_int_equal(ll_dropped_layers(&equal), 0);
     ll_trace_free(trace);
     ll_arena_release(&arena);
 }
@@ -95,12 +95,12 @@ static void stages_inside_have_one_program(void **state)
     plan.micro_batch = 1;
     struct ll_spread *spread = ll_spread_trace(trace, &plan, LAYERS, &diags);
     assert_non_null(spread);
-    assert_int_equal(spread->piece_count, LAYERS);
+    assert_int_equal(spread->vstage_count, LAYERS);
     assert_true(spread->program_count <= 5);
     assert_int_equal(spread->program_of[3], spread->program_of[6]);
     uint64_t flops = 0;
-    for (uint32_t piece = 0; piece < LAYERS; piece++)
-        flops += products_of(spread->programs[spread->program_of[piece]].trace);
+    for (uint32_t vstage = 0; vstage < LAYERS; vstage++)
+        flops += products_of(spread->programs[spread->program_of[vstage]].trace);
     plan.pipeline = 1;
     struct ll_spread *whole = ll_spread_trace(trace, &plan, 1, &diags);
     assert_int_equal(flops, products_of(whole->programs[0].trace));

@@ -8,32 +8,32 @@
 enum { MOST_PIECES = 16 };
 
 struct programs {
-    struct ll_trace *whole, *piece[MOST_PIECES];
-    struct ll_pieces pieces;
+    struct ll_trace *whole, *vstage[MOST_PIECES];
+    struct ll_virtual_stages vstages;
     struct ll_arena arena;
-    struct ll_cut cut;
+    struct ll_pipeline_partition partition;
     uint32_t count;
 };
 
 static void cut_all(struct programs *p, const char *model, uint64_t stages, uint64_t chunks)
 {
-    *p = (struct programs){.cut = {stages, chunks, 0, 6}, .count = (uint32_t)(stages * chunks)};
+    *p = (struct programs){.partition = {stages, chunks, 0, 6}, .count = (uint32_t)(stages * chunks)};
     p->whole = dry_model(model, true, 8, NULL, 0);
-    assert_null(ll_pieces_find(p->whole, p->count, (uint32_t)stages, &p->arena, &p->pieces));
-    for (p->cut.piece = 0; p->cut.piece < p->count; p->cut.piece++) {
+    assert_null(ll_virtual_stages_find(p->whole, p->count, (uint32_t)stages, &p->arena, &p->vstages));
+    for (p->partition.vstage = 0; p->partition.vstage < p->count; p->partition.vstage++) {
         const char *trouble;
-        struct ll_trace *piece = ll_cut(p->whole, &p->cut, &trouble);
+        struct ll_trace *vstage = ll_pipeline_partition(p->whole, &p->partition, &trouble);
         if (trouble)
             fail_msg("%s: %s", model, trouble);
-        assert_null(ll_trace_check(piece, &p->arena));
-        p->piece[p->cut.piece] = piece;
+        assert_null(ll_trace_check(vstage, &p->arena));
+        p->vstage[p->partition.vstage] = vstage;
     }
 }
 
 static void free_all(struct programs *p)
 {
     for (uint32_t i = 0; i < p->count; i++)
-        ll_trace_free(p->piece[i]);
+        ll_trace_free(p->vstage[i]);
     ll_trace_free(p->whole);
     ll_arena_release(&p->arena);
 }
@@ -45,14 +45,14 @@ static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
 
 /* FLOPs of what is not done on several pieces: nobody's ops, updates of tied weights and sums of their
  * gradients. */
-static uint64_t flops_of(const struct ll_trace *trace, const struct ll_pieces *pieces)
+static uint64_t flops_of(const struct ll_trace *trace, const struct ll_virtual_stages *vstages)
 {
     uint64_t flops = 0;
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        bool once = pieces->piece_of[op] != LL_NONE && pieces->tie_of[op] == LL_NONE;
-        for (uint32_t tie = 0; tie < pieces->tie_count; tie++)
-            once &= pieces->ties[tie].sum != op;
-        flops += once ? form_of(trace, op)->flops : 0;
+        bool per_step = vstages->vstage_of[op] != LL_NONE && vstages->tie_of[op] == LL_NONE;
+        for (uint32_t tie = 0; tie < vstages->tie_count; tie++)
+            per_step &= vstages->ties[tie].sum != op;
+        flops += per_step ? form_of(trace, op)->flops : 0;
     }
     return flops;
 }
@@ -72,16 +72,16 @@ static void pieces_together_compute_what_the_whole_does(void **state)
     static const char *const models[] = {"resnet", "alexnet", "seq2seq", "transformer"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct programs p;
-        uint64_t together = 0;
+        uint64_t multi_rank = 0;
         cut_all(&p, models[i], i == 2 ? 2 : 4, 1);
-        for (uint32_t piece = 0; piece < p.count; piece++)
-            together += count_flops(p.piece[piece]);
+        for (uint32_t vstage = 0; vstage < p.count; vstage++)
+            multi_rank += count_flops(p.vstage[vstage]);
         uint64_t whole = count_flops(p.whole);
-        assert_true(together >= flops_of(p.whole, &p.pieces));
-        if (p.pieces.tie_count == 0)
-            assert_in_range(together, whole, whole + 100 * p.count);
+        assert_true(multi_rank >= flops_of(p.whole, &p.vstages));
+        if (p.vstages.tie_count == 0)
+            assert_in_range(multi_rank, whole, whole + 100 * p.count);
         else /* Adam on the tied table of 33708 x 512, 12 FLOPs an element, once more on each other piece */
-            assert_in_range(together, whole, whole + (p.count - 1) * (12ull * 33708 * 512 + 1000));
+            assert_in_range(multi_rank, whole, whole + (p.count - 1) * (12ull * 33708 * 512 + 1000));
         free_all(&p);
     }
 }
@@ -89,8 +89,8 @@ static void pieces_together_compute_what_the_whole_does(void **state)
 /* The place in another program of the k-th op of a kind, phase and peer; sizes are compared. */
 static void match(const struct programs *p, uint32_t from, uint32_t to)
 {
-    const struct ll_trace *sender = p->piece[from], *receiver = p->piece[to];
-    int64_t distance = ((int64_t)(to % p->cut.stages) - (int64_t)(from % p->cut.stages)) * 6;
+    const struct ll_trace *sender = p->vstage[from], *receiver = p->vstage[to];
+    int64_t distance = ((int64_t)(to % p->partition.stages) - (int64_t)(from % p->partition.stages)) * 6;
     for (unsigned phase = 0; phase < LL_PHASE_COUNT; phase++) {
         uint64_t at = 0;
         for (uint64_t op = 0; op < sender->op_count; op++) {
@@ -145,11 +145,11 @@ static void a_chain_sends_its_activation_and_gets_its_gradient(void **state)
     (void)state;
     struct programs p;
     cut_all(&p, "resnet", 2, 1);
-    uint64_t sent = bytes_sent(p.piece[0], LL_OP_SEND);
+    uint64_t sent = bytes_sent(p.vstage[0], LL_OP_SEND);
     assert_true(sent > 0);
-    assert_int_equal(sent, bytes_sent(p.piece[1], LL_OP_SEND));
-    assert_int_equal(sent, bytes_sent(p.piece[1], LL_OP_RECEIVE));
-    assert_int_equal(sent, bytes_sent(p.piece[0], LL_OP_RECEIVE));
+    assert_int_equal(sent, bytes_sent(p.vstage[1], LL_OP_SEND));
+    assert_int_equal(sent, bytes_sent(p.vstage[1], LL_OP_RECEIVE));
+    assert_int_equal(sent, bytes_sent(p.vstage[0], LL_OP_RECEIVE));
     free_all(&p);
 }
 
@@ -160,10 +160,10 @@ static void a_tied_weight_is_on_both_ends_and_its_gradients_are_added(void **sta
     (void)state;
     struct programs p;
     cut_all(&p, "transformer", 2, 1);
-    for (uint32_t piece = 0; piece < 2; piece++) {
+    for (uint32_t vstage = 0; vstage < 2; vstage++) {
         uint64_t updates = 0, sums = 0;
-        for (uint64_t op = 0; op < p.piece[piece]->op_count; op++) {
-            const struct ll_form *form = form_of(p.piece[piece], op);
+        for (uint64_t op = 0; op < p.vstage[vstage]->op_count; op++) {
+            const struct ll_form *form = form_of(p.vstage[vstage], op);
             updates += form->view.kind == LL_OP_ADAM && form->view.in[0].dim[0] == 33708;
             if (form->view.kind != LL_OP_ALL_REDUCE)
                 continue;
@@ -182,16 +182,16 @@ static void a_tied_weight_is_on_both_ends_and_its_gradients_are_added(void **sta
 static void chunks_lie_on_stages_in_turn(void **state)
 {
     (void)state;
-    struct programs once, twice;
-    cut_all(&once, "transformer", 3, 1);
+    struct programs per_step, twice;
+    cut_all(&per_step, "transformer", 3, 1);
     cut_all(&twice, "transformer", 3, 2);
     uint64_t less = 0, more = 0;
-    for (uint32_t piece = 0; piece < 3; piece++)
-        less += bytes_sent(once.piece[piece], LL_OP_SEND);
-    for (uint32_t piece = 0; piece < 6; piece++)
-        more += bytes_sent(twice.piece[piece], LL_OP_SEND);
+    for (uint32_t vstage = 0; vstage < 3; vstage++)
+        less += bytes_sent(per_step.vstage[vstage], LL_OP_SEND);
+    for (uint32_t vstage = 0; vstage < 6; vstage++)
+        more += bytes_sent(twice.vstage[vstage], LL_OP_SEND);
     assert_true(more > less);
-    free_all(&once);
+    free_all(&per_step);
     free_all(&twice);
 }
 
@@ -200,7 +200,7 @@ static void equal_layers_are_divided_equally(void **state)
     (void)state;
     const uint64_t equal[] = {5, 5, 5, 5, 5, 5, 5}, total[] = {50, 5, 5, 5, 5, 5, 90};
     uint32_t part[7];
-    ll_divide(equal, total, 7, 3, part);
+    ll_balance_loads(equal, total, 7, 3, part);
     assert_memory_equal(part, ((uint32_t[]){0, 0, 0, 1, 1, 2, 2}), sizeof part);
 }
 
@@ -222,7 +222,7 @@ static void unlike_layers_are_divided_as_well_as_can_be(void **state)
                     parts[i < a ? 0 : i < b ? 1 : 2] += load[i];
                 best = ll_min(best, ll_max(parts[0], ll_max(parts[1], parts[2])));
             }
-        ll_divide(load, load, 7, 3, part);
+        ll_balance_loads(load, load, 7, 3, part);
         assert_int_equal(part[0], 0);
         assert_int_equal(part[6], 2);
         for (int i = 0; i < 7; i++) {
@@ -238,7 +238,7 @@ static void more_pieces_than_layers_are_trouble(void **state)
     (void)state;
     const char *trouble;
     struct ll_trace *trace = dry_model("alexnet", true, 8, NULL, 0);
-    assert_null(ll_cut(trace, &(struct ll_cut){40, 1, 0, 1}, &trouble));
+    assert_null(ll_pipeline_partition(trace, &(struct ll_pipeline_partition){40, 1, 0, 1}, &trouble));
     assert_string_equal(trouble, "there are fewer layers than pieces");
     ll_trace_free(trace);
 }

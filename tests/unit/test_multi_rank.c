@@ -64,11 +64,11 @@ static struct scene open_lines(const struct line *lines, unsigned count)
     return open_lines_on(lines, count, yaml);
 }
 
-static const struct ll_together *replay(struct scene *scene)
+static const struct ll_multi_rank_result *replay(struct scene *scene)
 {
     assert_int_equal(ll_trace_ranks(scene->trace), 2);
     const struct ll_prepared *prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
-    return ll_replay_together(prepared, scene->machine, &scene->remembered, &scene->arena, &scene->diags);
+    return ll_multi_rank_replay(prepared, scene->machine, &scene->remembered, &scene->arena, &scene->diags);
 }
 
 static double summed(const struct ll_result *result, bool flops)
@@ -86,26 +86,26 @@ static void ranks_run_side_by_side_and_wait(void **state)
     const struct line lines[] = {
         {LL_OP_MATMUL, 0, -1}, {LL_OP_SEND, 0, 0}, {LL_OP_RECEIVE, 1, -1}, {LL_OP_MATMUL, 1, 2}};
     struct scene scene = open_lines(lines, 4);
-    const struct ll_together *together = replay(&scene);
-    assert_non_null(together);
-    assert_near(together->result->time_s, 3, 1e-3);
-    assert_near(together->ranks[0].end_s, 2, 1e-3);
-    assert_near(together->ranks[1].busy_s, 1, 1e-3);
-    assert_int_equal(together->last, 1);
-    assert_near(together->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
-    assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
-    assert_near(together->result->network.levels[0].share, 1.0 / 3, 1e-3); /* there is no other level */
-    assert_near(together->result->prepared->bytes, summed(together->result, false), 1e-12);
+    const struct ll_multi_rank_result *multi_rank = replay(&scene);
+    assert_non_null(multi_rank);
+    assert_near(multi_rank->result->time_s, 3, 1e-3);
+    assert_near(multi_rank->ranks[0].end_s, 2, 1e-3);
+    assert_near(multi_rank->ranks[1].busy_s, 1, 1e-3);
+    assert_int_equal(multi_rank->last, 1);
+    assert_near(multi_rank->result->shares[LL_BOUND_COMPUTE], 2.0 / 3, 1e-3);
+    assert_near(multi_rank->result->shares[LL_BOUND_NETWORK], 1.0 / 3, 1e-3);
+    assert_near(multi_rank->result->network.levels[0].share, 1.0 / 3, 1e-3); /* there is no other level */
+    assert_near(multi_rank->result->prepared->bytes, summed(multi_rank->result, false), 1e-12);
     /* two products of 2 10^9 FLOPs, in 3 s of two devices whose lanes could do 10^15 a second */
-    assert_near(together->result->flop_utilization, 2 * 2e9 / (3 * 2 * 1e15), 1e-3);
-    assert_near(together->result->prepared->flops, 2e9, 1e-12);
-    assert_near(summed(together->result, true), 2e9, 1e-12);
-    assert_near(together->result->network.levels[0].sent_bytes, 4e6 / 2, 1e-12);
-    assert_near(together->result->network.busy_s, 1, 1e-3);
-    assert_near(together->result->network.levels[0].exposed_s, 1, 1e-3);
-    assert_near(together->result->level_bytes[0], 3 * 4e6, 1e-12); /* of its product */
-    assert_near(together->result->level_share[0], together->result->level_bytes[0] / (3 * 1e15), 1e-3);
-    assert_near(together->result->device_active_s, 1, 1e-3);
+    assert_near(multi_rank->result->flop_utilization, 2 * 2e9 / (3 * 2 * 1e15), 1e-3);
+    assert_near(multi_rank->result->prepared->flops, 2e9, 1e-12);
+    assert_near(summed(multi_rank->result, true), 2e9, 1e-12);
+    assert_near(multi_rank->result->network.levels[0].sent_bytes, 4e6 / 2, 1e-12);
+    assert_near(multi_rank->result->network.busy_s, 1, 1e-3);
+    assert_near(multi_rank->result->network.levels[0].exposed_s, 1, 1e-3);
+    assert_near(multi_rank->result->level_bytes[0], 3 * 4e6, 1e-12); /* of its product */
+    assert_near(multi_rank->result->level_share[0], multi_rank->result->level_bytes[0] / (3 * 1e15), 1e-3);
+    assert_near(multi_rank->result->device_active_s, 1, 1e-3);
     close_scene(&scene);
 }
 
@@ -122,11 +122,11 @@ static void a_message_is_of_ranks_that_send_alone(void **state)
         "  - {name: between, topology: switch, devices: 4, bandwidth: 1MB/s}\n";
     const struct line lines[] = {{LL_OP_SEND, 0, -1}, {LL_OP_RECEIVE, 1, -1}};
     struct scene scene = open_lines_on(lines, 2, nodes);
-    const struct ll_together *together = replay(&scene);
-    assert_non_null(together);
-    assert_near(together->result->time_s, 1, 1e-3);
-    assert_int_equal(together->result->prices[scene.trace->ops[0].form].groups, 1);
-    assert_int_equal(together->result->prices[scene.trace->ops[1].form].groups, 1);
+    const struct ll_multi_rank_result *multi_rank = replay(&scene);
+    assert_non_null(multi_rank);
+    assert_near(multi_rank->result->time_s, 1, 1e-3);
+    assert_int_equal(multi_rank->result->prices[scene.trace->ops[0].form].groups, 1);
+    assert_int_equal(multi_rank->result->prices[scene.trace->ops[1].form].groups, 1);
     close_scene(&scene);
 }
 
@@ -143,10 +143,10 @@ static void a_sum_is_of_ranks_alone(void **state)
         "software: {collectives: direct}\n";
     const struct line lines[] = {{LL_OP_ALL_REDUCE, 0, -1}, {LL_OP_ALL_REDUCE, 1, -1}};
     struct scene scene = open_lines_on(lines, 2, nodes);
-    const struct ll_together *together = replay(&scene);
-    assert_non_null(together);
-    assert_near(together->result->time_s, 1, 1e-3); /* 2 (M / 2) / B */
-    assert_int_equal(together->result->prices[scene.trace->ops[0].form].groups, 1);
+    const struct ll_multi_rank_result *multi_rank = replay(&scene);
+    assert_non_null(multi_rank);
+    assert_near(multi_rank->result->time_s, 1, 1e-3); /* 2 (M / 2) / B */
+    assert_int_equal(multi_rank->result->prices[scene.trace->ops[0].form].groups, 1);
     close_scene(&scene);
 }
 
@@ -160,15 +160,15 @@ static void a_sum_waits_for_the_slowest(void **state)
                                  {LL_OP_MATMUL, 1, 2},
                                  {LL_OP_ALL_REDUCE, 1, 3}};
     struct scene scene = open_lines(lines, 5);
-    const struct ll_together *together = replay(&scene);
-    assert_non_null(together);
-    assert_near(together->result->time_s, 3, 1e-3);
-    assert_near(together->result->ops[1].start_s, 1, 1e-3);
-    assert_near(together->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
-    assert_near(together->result->network.busy_s, 1, 1e-3);
-    assert_near(together->result->network.exposed_s, 1, 1e-3);
-    assert_near(together->result->network.levels[0].exposed_s, 1, 1e-3);
-    assert_near(together->result->ops[3].start_s, 1, 1e-3);
+    const struct ll_multi_rank_result *multi_rank = replay(&scene);
+    assert_non_null(multi_rank);
+    assert_near(multi_rank->result->time_s, 3, 1e-3);
+    assert_near(multi_rank->result->ops[1].start_s, 1, 1e-3);
+    assert_near(multi_rank->result->ops[1].time_s, 2, 1e-3); /* a second of waiting */
+    assert_near(multi_rank->result->network.busy_s, 1, 1e-3);
+    assert_near(multi_rank->result->network.exposed_s, 1, 1e-3);
+    assert_near(multi_rank->result->network.levels[0].exposed_s, 1, 1e-3);
+    assert_near(multi_rank->result->ops[3].start_s, 1, 1e-3);
     close_scene(&scene);
 }
 
@@ -190,14 +190,14 @@ static void ops_may_be_as_long_as_recorded(void **state)
     scene.trace->ops[3].duration_ns = 500000000;
     const struct ll_prepared *prepared = ll_prepare_as_recorded(scene.trace, &scene.arena, &scene.diags);
     assert_non_null(prepared);
-    const struct ll_together *together =
-        ll_replay_together(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
-    assert_non_null(together);
-    assert_near(together->result->time_s, 2.5 + 1 + 0.5 + 1, 1e-3);
-    assert_near(together->ranks[0].end_s, 3.5, 1e-3);
-    assert_near(together->ranks[1].busy_s, 1.5, 1e-3);
-    assert_near(together->result->shares[LL_BOUND_NETWORK], 1.0 / 5, 1e-3);
-    assert_near(together->result->network.levels[0].share, 1.0 / 5, 1e-3);
+    const struct ll_multi_rank_result *multi_rank =
+        ll_multi_rank_replay(prepared, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+    assert_non_null(multi_rank);
+    assert_near(multi_rank->result->time_s, 2.5 + 1 + 0.5 + 1, 1e-3);
+    assert_near(multi_rank->ranks[0].end_s, 3.5, 1e-3);
+    assert_near(multi_rank->ranks[1].busy_s, 1.5, 1e-3);
+    assert_near(multi_rank->result->shares[LL_BOUND_NETWORK], 1.0 / 5, 1e-3);
+    assert_near(multi_rank->result->network.levels[0].share, 1.0 / 5, 1e-3);
     close_scene(&scene);
 }
 
@@ -219,13 +219,13 @@ static void each_rank_has_memory_of_its_own(void **state)
     struct scene scene = open_scene(toy_close(toy, path), yaml);
     const uint64_t bytes = 4 * SIDE * SIDE;
     scene.machine->levels[scene.machine->level_count - 1].size_bytes = 2 * bytes;
-    const struct ll_together *together = replay(&scene);
-    assert_non_null(together);
-    assert_int_equal(together->result->footprint->peak_bytes, 2 * bytes);
-    assert_int_equal(together->result->footprint->class_bytes[LL_WEIGHT], bytes);
-    assert_true(together->result->fits);
-    assert_near(together->result->energy_j, 3 + 5 * 1, 1e-3);
-    assert_near(together->result->energy.compute_j, 3, 1e-3);
+    const struct ll_multi_rank_result *multi_rank = replay(&scene);
+    assert_non_null(multi_rank);
+    assert_int_equal(multi_rank->result->footprint->peak_bytes, 2 * bytes);
+    assert_int_equal(multi_rank->result->footprint->class_bytes[LL_WEIGHT], bytes);
+    assert_true(multi_rank->result->fits);
+    assert_near(multi_rank->result->energy_j, 3 + 5 * 1, 1e-3);
+    assert_near(multi_rank->result->energy.compute_j, 3, 1e-3);
     close_scene(&scene);
 }
 
@@ -234,8 +234,8 @@ static void what_never_comes_is_named(void **state)
     (void)state;
     const struct line lines[] = {{LL_OP_RECEIVE, 0, -1}, {LL_OP_MATMUL, 1, -1}};
     struct scene scene = open_lines(lines, 2);
-    const struct ll_together *together = replay(&scene);
-    assert_null(together);
+    const struct ll_multi_rank_result *multi_rank = replay(&scene);
+    assert_null(multi_rank);
     assert_int_equal(scene.diags.count, 1);
     assert_non_null(
         strstr(scene.diags.kept[0].message, "rank 0: `toy` receives from rank 1, which never sends"));

@@ -42,10 +42,10 @@ static double beside_s(const struct passes *passes, const struct ll_parallel *pl
     struct ll_prices prices = {0};
     struct ll_machine *machine = ll_toy_machine(ring);
     struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &prices);
-    const struct ll_beside beside = {&costs, part_of, plan, exchanges, gathers, sums, machine};
+    const struct ll_dp_overlap overlap = {&costs, part_of, plan, exchanges, gathers, sums, machine};
     double time_s;
     assert_non_null(exchanges);
-    assert_true(ll_beside_s(&beside, 0, &time_s));
+    assert_true(ll_dp_overlap_s(&overlap, 0, &time_s));
     ll_exchanges_free(exchanges);
     ll_prices_release(&prices);
     ll_machine_free(machine);

@@ -15,7 +15,7 @@ struct cured {
     struct ll_spread *spread;
     struct ll_remembered remembered;
     const struct ll_parallel_result *step;
-    const struct ll_cure *cures;
+    const struct ll_mitigation *mitigations;
 };
 
 /* Memories of so many bytes, sixteen of them on a switch, a link to the host. */
@@ -46,7 +46,7 @@ static const struct ll_parallel_result *run(struct cured *c, const struct ll_par
 }
 
 /* 4 replicas of 2 stages, with micro-batches of 4 of 64 sentences. */
-static void cure(struct cured *c, uint64_t size_bytes)
+static void mitigation(struct cured *c, uint64_t size_bytes)
 {
     const struct ll_setting settings[] = {
         {"layers", "8"}, {"hidden", "128"}, {"heads", "4"}, {"seq", "64"}, {"vocabulary", "512"}};
@@ -60,8 +60,8 @@ static void cure(struct cured *c, uint64_t size_bytes)
     plan.schedule = LL_SCHEDULE_ONE_F_ONE_B;
     plan.bucket_bytes = 1 << 16;
     c->step = run(c, &plan, &c->spread);
-    c->cures = ll_plan_cures(c->trace, c->step, &c->arena);
-    assert_non_null(c->cures);
+    c->mitigations = ll_plan_mitigations(c->trace, c->step, &c->arena);
+    assert_non_null(c->mitigations);
 }
 
 static void release(struct cured *c)
@@ -78,12 +78,12 @@ static void each_cure_frees_memory_or_says_why_not(void **state)
 {
     (void)state;
     struct cured c;
-    cure(&c, 1 << 30);
+    mitigation(&c, 1 << 30);
     uint64_t before = c.step->stages[c.step->fullest].memory_bytes;
-    for (unsigned i = 0; i < LL_PLAN_CURE_COUNT; i++) {
-        assert_true(c.cures[i].done != (c.cures[i].trouble != NULL));
-        if (c.cures[i].done && c.cures[i].peak_bytes >= before)
-            fail_msg("%s frees nothing", c.cures[i].name);
+    for (unsigned i = 0; i < LL_PLAN_MITIGATION_COUNT; i++) {
+        assert_true(c.mitigations[i].done != (c.mitigations[i].trouble != NULL));
+        if (c.mitigations[i].done && c.mitigations[i].peak_bytes >= before)
+            fail_msg("%s frees nothing", c.mitigations[i].name);
     }
     release(&c);
 }
@@ -94,24 +94,24 @@ static void a_cure_costs_what_its_plan_takes(void **state)
     (void)state;
     struct cured c;
     struct ll_spread *spread;
-    cure(&c, 1 << 30);
+    mitigation(&c, 1 << 30);
     struct ll_parallel plan = c.spread->plan;
     plan.tensor = 2;
     plan.data = 2;
     const struct ll_parallel_result *by_hand = run(&c, &plan, &spread);
-    const struct ll_cure *told = &c.cures[LL_PLAN_CURE_TENSOR];
-    assert_string_equal(told->with, "--tp 2 --dp 2");
-    assert_near(told->time_s, by_hand->step_s, 0);
-    assert_near(told->slowdown, by_hand->step_s / c.step->step_s, 1e-12);
-    assert_int_equal(told->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
+    const struct ll_mitigation *reported = &c.mitigations[LL_PLAN_MITIGATION_TENSOR];
+    assert_string_equal(reported->with, "--tp 2 --dp 2");
+    assert_near(reported->time_s, by_hand->step_s, 0);
+    assert_near(reported->slowdown, by_hand->step_s / c.step->step_s, 1e-12);
+    assert_int_equal(reported->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
     ll_spread_free(spread);
     plan.tensor = 1;
     plan.context = 2;
     by_hand = run(&c, &plan, &spread);
-    told = &c.cures[LL_PLAN_CURE_CONTEXT];
-    assert_string_equal(told->with, "--cp 2 --dp 2");
-    assert_near(told->time_s, by_hand->step_s, 0);
-    assert_int_equal(told->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
+    reported = &c.mitigations[LL_PLAN_MITIGATION_CONTEXT];
+    assert_string_equal(reported->with, "--cp 2 --dp 2");
+    assert_near(reported->time_s, by_hand->step_s, 0);
+    assert_int_equal(reported->peak_bytes, by_hand->stages[by_hand->fullest].memory_bytes);
     ll_spread_free(spread);
     release(&c);
 }
@@ -121,11 +121,11 @@ static void a_smaller_micro_batch_is_the_largest_that_fits(void **state)
 {
     (void)state;
     struct cured c;
-    cure(&c, 1 << 30);
+    mitigation(&c, 1 << 30);
     uint64_t most = c.step->stages[c.step->fullest].memory_bytes;
     release(&c);
-    cure(&c, most - 1);
-    const struct ll_cure *smaller = &c.cures[LL_PLAN_CURE_MICRO_BATCH];
+    mitigation(&c, most - 1);
+    const struct ll_mitigation *smaller = &c.mitigations[LL_PLAN_MITIGATION_MICRO_BATCH];
     assert_false(c.step->result->fits);
     assert_true(smaller->done && smaller->fits);
     assert_string_equal(smaller->with, "--micro-batch 2");
@@ -137,18 +137,18 @@ static void what_is_done_already_is_no_cure(void **state)
     (void)state;
     struct cured c;
     struct ll_spread *spread;
-    cure(&c, 1 << 30);
+    mitigation(&c, 1 << 30);
     struct ll_parallel plan = c.spread->plan;
     plan.zero = 2;
     plan.recompute = LL_RECOMPUTE_FULL;
     plan.micro_batch = 1;
-    const struct ll_cure *cures = ll_plan_cures(c.trace, run(&c, &plan, &spread), &c.arena);
-    static const enum ll_plan_cure_kind done[] = {LL_PLAN_CURE_MICRO_BATCH, LL_PLAN_CURE_SELECTIVE,
-                                                  LL_PLAN_CURE_FULL, LL_PLAN_CURE_ZERO_1,
-                                                  LL_PLAN_CURE_ZERO_2};
+    const struct ll_mitigation *mitigations = ll_plan_mitigations(c.trace, run(&c, &plan, &spread), &c.arena);
+    static const enum ll_plan_mitigation_kind done[] = {LL_PLAN_MITIGATION_MICRO_BATCH,
+                                                        LL_PLAN_MITIGATION_SELECTIVE, LL_PLAN_MITIGATION_FULL,
+                                                        LL_PLAN_MITIGATION_ZERO_1, LL_PLAN_MITIGATION_ZERO_2};
     for (size_t i = 0; i < sizeof done / sizeof *done; i++)
-        assert_true(!cures[done[i]].done && cures[done[i]].trouble);
-    assert_true(cures[LL_PLAN_CURE_ZERO_3].done);
+        assert_true(!mitigations[done[i]].done && mitigations[done[i]].trouble);
+    assert_true(mitigations[LL_PLAN_MITIGATION_ZERO_3].done);
     ll_spread_free(spread);
     release(&c);
 }

@@ -9,11 +9,11 @@
 
 enum { RANKS = 8, SETTINGS = 8 };
 
-static struct ll_trace *record(const char *model, bool train, const char *key_heads, const char *pass)
+static struct ll_trace *record(const char *model, bool train, const char *kv_heads, const char *pass)
 {
-    const struct ll_setting settings[] = {{"layers", "2"}, {"hidden", "64"},        {"heads", "16"},
-                                          {"ffn_hidden", "96"}, {"seq", "16"},           {"vocabulary", "48"},
-                                          {"pass", pass},  {"key_heads", key_heads}};
+    const struct ll_setting settings[] = {{"layers", "2"},      {"hidden", "64"},      {"heads", "16"},
+                                          {"ffn_hidden", "96"}, {"seq", "16"},         {"vocabulary", "48"},
+                                          {"pass", pass},       {"kv_heads", kv_heads}};
     return dry_model(model, train, 2, settings, SETTINGS);
 }
 
@@ -102,13 +102,13 @@ static void nothing_is_copied_where_heads_suffice_or_do_not_come_out_even(void *
 {
     (void)state;
     struct ll_trace *grouped = record("llama", true, "4", "forward");
-    assert_null(ll_copy_key_heads(grouped, 2));
-    assert_null(ll_copy_key_heads(grouped, 4));
-    assert_null(ll_copy_key_heads(grouped, 6));  /* no multiple of the key heads */
-    assert_null(ll_copy_key_heads(grouped, 32)); /* of which four queries are not enough */
+    assert_null(ll_replicate_kv_heads(grouped, 2));
+    assert_null(ll_replicate_kv_heads(grouped, 4));
+    assert_null(ll_replicate_kv_heads(grouped, 6));  /* no multiple of the key heads */
+    assert_null(ll_replicate_kv_heads(grouped, 32)); /* of which four queries are not enough */
     ll_trace_free(grouped);
     struct ll_trace *plain = record("llama", true, "16", "forward");
-    assert_null(ll_copy_key_heads(plain, 32));
+    assert_null(ll_replicate_kv_heads(plain, 32));
     ll_trace_free(plain);
 }
 

@@ -30,18 +30,18 @@ struct cured {
     struct ll_trace *trace;
     struct ll_machine *machine;
     const struct ll_result *result;
-    const struct ll_cure *cures;
+    const struct ll_mitigation *mitigations;
 };
 
-static void cure(struct cured *c, const char *model, uint64_t size_bytes)
+static void mitigation(struct cured *c, const char *model, uint64_t size_bytes)
 {
     struct ll_diags diags = {0};
     *c = (struct cured){.trace = dry_model(model, true, BATCH, NULL, 0)};
     c->machine = machine_of(size_bytes, &c->arena);
     c->result = ll_replay(ll_prepare(c->trace, &c->arena, &diags), c->machine, &c->arena, &diags);
     assert_non_null(c->result);
-    c->cures = ll_cures(c->result, &c->arena);
-    assert_non_null(c->cures);
+    c->mitigations = ll_memory_mitigations(c->result, &c->arena);
+    assert_non_null(c->mitigations);
 }
 
 static void release(struct cured *c)
@@ -67,8 +67,8 @@ static void the_batch_that_is_said_to_fit_is_the_largest(void **state)
     (void)state;
     struct cured c;
     unsigned batch;
-    cure(&c, "resnet", 3ull << 30);
-    const struct ll_cure *smaller = &c.cures[LL_CURE_BATCH];
+    mitigation(&c, "resnet", 3ull << 30);
+    const struct ll_mitigation *smaller = &c.mitigations[LL_MITIGATION_BATCH];
     assert_true(smaller->done && smaller->fits);
     assert_int_equal(sscanf(smaller->with, "--batch %u", &batch), 1);
     assert_int_equal(peak_at(c.trace, batch), smaller->peak_bytes);
@@ -83,15 +83,15 @@ static void every_cure_frees_memory_and_takes_time(void **state)
 {
     (void)state;
     struct cured c;
-    cure(&c, "transformer", 2ull << 30);
+    mitigation(&c, "transformer", 2ull << 30);
     assert_false(c.result->fits);
-    for (unsigned i = 0; i < LL_CURE_COUNT; i++) {
-        const struct ll_cure *cured = &c.cures[i];
+    for (unsigned i = 0; i < LL_MITIGATION_COUNT; i++) {
+        const struct ll_mitigation *cured = &c.mitigations[i];
         if (!cured->done)
             fail_msg("%s: %s", cured->name, cured->trouble);
         assert_true(cured->peak_bytes < c.result->prepared->footprint.peak_bytes);
         assert_int_equal(cured->fits, cured->peak_bytes <= 2ull << 30);
-        if (i != LL_CURE_BATCH && (i < LL_CURE_ZERO_1 || i > LL_CURE_ZERO_3))
+        if (i != LL_MITIGATION_BATCH && (i < LL_MITIGATION_ZERO_1 || i > LL_MITIGATION_ZERO_3))
             assert_true(cured->slowdown >= 1);
         assert_true(isfinite(cured->time_s));
     }
@@ -102,11 +102,11 @@ static void what_fits_needs_no_smaller_batch(void **state)
 {
     (void)state;
     struct cured c;
-    cure(&c, "alexnet", 64ull << 30);
+    mitigation(&c, "alexnet", 64ull << 30);
     assert_true(c.result->fits);
-    assert_false(c.cures[LL_CURE_BATCH].done);
-    assert_string_equal(c.cures[LL_CURE_BATCH].trouble, "it fits as it is");
-    assert_string_equal(c.cures[LL_CURE_SELECTIVE].trouble, "there is nothing to compute again");
+    assert_false(c.mitigations[LL_MITIGATION_BATCH].done);
+    assert_string_equal(c.mitigations[LL_MITIGATION_BATCH].trouble, "it fits as it is");
+    assert_string_equal(c.mitigations[LL_MITIGATION_SELECTIVE].trouble, "there is nothing to compute again");
     release(&c);
 }
 
