@@ -99,7 +99,7 @@ static inline const struct ll_data_frame *toy_frame(struct ll_arena *arena, uint
         numbers[row] = 3 * row + 1;
         verdicts[row] = ll_random_below(&random, 10)
                             ? LL_VERDICT_VALID
-                            : (uint8_t)(LL_VERDICT_UNFIT + ll_random_below(&random, 2));
+                            : (uint8_t)(LL_VERDICT_INFEASIBLE + ll_random_below(&random, 2));
         for (size_t a = 0; a < TOY_AXES; a++) {
             uint32_t choice = (uint32_t)ll_random_below(&random, columns[a].value_count);
             ((uint32_t *)columns[a].choices)[row] = choice;
@@ -109,7 +109,7 @@ static inline const struct ll_data_frame *toy_frame(struct ll_arena *arena, uint
                     columns[3].choices[row], columns[4].numbers[row], results);
         for (size_t r = 0; r < TOY_RESULTS; r++)
             ((double *)columns[TOY_AXES + r].numbers)[row] =
-                verdicts[row] == LL_VERDICT_IMPOSSIBLE ? NAN : results[r];
+                verdicts[row] == LL_VERDICT_INVALID ? NAN : results[r];
     }
     return frame;
 }

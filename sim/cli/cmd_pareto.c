@@ -58,7 +58,7 @@ static bool is_heeded(const struct ll_args *args, enum ll_chart chart)
 {
     static const char *const axes[] = {"across", "up", NULL}, *const objective[] = {"of", NULL},
                              *const logs[] = {"log", NULL};
-    unsigned heeds = ll_chart_heeds(chart);
+    unsigned heeds = ll_chart_wishes(chart);
     return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --figure front and heat")) &&
            (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --figure heat")) &&
            (heeds & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
@@ -220,7 +220,7 @@ static void warn_of_left_out(const struct answer *a, const struct ll_data_frame 
     struct ll_human text;
     uint64_t count = 0;
     for (uint64_t row = 0; row < sweep->row_count; row++)
-        count += sweep->verdicts[row] == LL_VERDICT_BEATEN;
+        count += sweep->verdicts[row] == LL_VERDICT_PRUNED;
     if (count > 0 && (ll_value(a->args, "where", NULL) || !wants_no_more(sweep, a->frame)))
         fprintf(
             stderr,

@@ -433,8 +433,8 @@ static int obtain_experiment(struct ll_library *library, const struct ll_experim
     return status;
 }
 
-int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
-             struct ll_brought *brought)
+int ll_trace_source(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
+                    struct ll_brought *brought)
 {
     const char *const *folders = ll_machine_folders(arena);
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
@@ -661,8 +661,9 @@ static int run_study(struct session *session, const struct ll_study *study)
     struct ll_diags *diags = calloc(1, sizeof *diags);
     study->plan(&plan);
     fprintf(stderr, "%s: %s\n", study->id, study->title);
-    int status = plan.failed || !diags ? ll_failed("memory ran out")
-                                       : ll_bring(&session->library, &plan, session->args->arena, &brought);
+    int status = plan.failed || !diags
+                     ? ll_failed("memory ran out")
+                     : ll_trace_source(&session->library, &plan, session->args->arena, &brought);
     if (status == LL_DONE)
         status = judge(session, study, &plan, &brought, diags);
     if (diags)

@@ -186,7 +186,7 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
            (ll_gaps_scale(*trace, workload->gaps) || ll_complain(diags, workload->place, "memory ran out"));
 }
 
-/* Reads a trace, or records a model dry: the ll_bring of the evaluator. The context is not used. */
+/* Reads a trace, or records a model dry: the ll_trace_source of the evaluator. The context is not used. */
 static struct ll_trace *bring_workload(void *context, const struct ll_space_workload *workload,
                                        const struct ll_space_setting *settings, size_t count,
                                        struct ll_diags *diags)

@@ -46,8 +46,8 @@ struct ll_brought {
 /* Records what is missing, telling so on standard error, and reads the machines. An exit status, after saying
  * what is wrong. The arrays live in the arena, traces and losses in the library; machines are freed by the
  * next. */
-int ll_bring(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
-             struct ll_brought *brought);
+int ll_trace_source(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
+                    struct ll_brought *brought);
 void ll_brought_release(struct ll_brought *brought);
 
 #endif

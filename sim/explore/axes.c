@@ -274,7 +274,7 @@ static const struct ll_axis_value *space_range(struct ll_space_reading *reading,
 
 struct scope {
     struct ll_space_reading *reading;
-    bool coupling;
+    bool is_coupled;
     size_t until;
 };
 
@@ -317,7 +317,7 @@ static bool find_axis(const struct scope *scope, const char *name, struct ll_nam
     for (size_t i = 0; i < space->axis_count; i++)
         if (same_place(space, space->axes[i].path, name) && all_numbers(&space->axes[i])) {
             *named = (struct ll_named){.kind = LL_NAMED_AXIS, .index = (uint32_t)i};
-            return scope->coupling || space->axes[i].target == LL_AXIS_MODEL ||
+            return scope->is_coupled || space->axes[i].target == LL_AXIS_MODEL ||
                    space->axes[i].target == LL_AXIS_PLAN;
         }
     return false;
@@ -326,14 +326,14 @@ static bool find_axis(const struct scope *scope, const char *name, struct ll_nam
 static bool find_rule(const struct scope *scope, const char *name, struct ll_named *named)
 {
     const struct ll_space *space = scope->reading->space;
-    if (!scope->coupling) { /* all of them stand before */
+    if (!scope->is_coupled) { /* all of them stand before */
         uint32_t id = ll_map_find(&scope->reading->definition_names, name, strlen(name));
         *named = (struct ll_named){.kind = LL_NAMED_DEFINITION, .index = id};
         return id != LL_NO_ID;
     }
     for (size_t i = 0; i < scope->until; i++)
-        if (same_place(space, space->couplings[i].name, name)) {
-            *named = (struct ll_named){.kind = LL_NAMED_COUPLING, .index = (uint32_t)i};
+        if (same_place(space, space->coupled[i].name, name)) {
+            *named = (struct ll_named){.kind = LL_NAMED_COUPLED, .index = (uint32_t)i};
             return true;
         }
     return false;
@@ -408,22 +408,23 @@ static bool counts_cycles(const struct ll_space_axis *axis)
     return false;
 }
 
-/* What varies, but not as a number that is known before the machine is: a coupling would silently get what
- * the base has instead. */
+/* What varies, but not as a number that is known before the machine is: a coupled parameter would silently
+ * get what the base has instead. */
 static const char *hindrance(void *context, const char *name)
 {
     const struct scope *scope = context;
     const struct ll_space *space = scope->reading->space;
-    for (size_t i = 0; scope->coupling && i < space->axis_count; i++) {
+    for (size_t i = 0; scope->is_coupled && i < space->axis_count; i++) {
         const struct ll_space_axis *axis = &space->axes[i];
         if (varies_with_part(axis, name))
-            return "varies with the part that it belongs to; couplings know parts only as the base has them";
+            return "varies with the part that it belongs to; coupled parameters know parts only as the base "
+                   "has them";
         if (same_place(space, axis->path, name) && counts_cycles(axis))
-            return "has values in bytes per cycle; couplings count in B/s";
+            return "has values in bytes per cycle; coupled parameters count in B/s";
     }
-    for (size_t i = scope->until + 1; scope->coupling && i < space->coupling_count; i++)
-        if (same_place(space, space->couplings[i].name, name))
-            return "follows from others further down; couplings know those that stand before them";
+    for (size_t i = scope->until + 1; scope->is_coupled && i < space->coupled_count; i++)
+        if (same_place(space, space->coupled[i].name, name))
+            return "follows from others further down; coupled parameters know those that stand before them";
     return NULL;
 }
 
@@ -434,7 +435,7 @@ static bool find(void *context, const char *name, uint32_t *slot)
     struct ll_named named = {0};
     if (hindrance(context, name))
         return false;
-    if (find_rule(scope, name, &named) || (!scope->coupling && find_result(space, name, &named)) ||
+    if (find_rule(scope, name, &named) || (!scope->is_coupled && find_result(space, name, &named)) ||
         find_axis(scope, name, &named))
         return keep(scope, named, slot);
     named = (struct ll_named){.kind = LL_NAMED_MACHINE};
@@ -448,8 +449,8 @@ const char *ll_space_meaning(const struct ll_space_reading *reading, const char 
     for (size_t i = 0; i < space->axis_count; i++)
         if (same_place(space, space->axes[i].path, name))
             return "something that varies";
-    for (size_t i = 0; i < space->coupling_count; i++)
-        if (same_place(space, space->couplings[i].name, name))
+    for (size_t i = 0; i < space->coupled_count; i++)
+        if (same_place(space, space->coupled[i].name, name))
             return "something that varies";
     return find_result(space, name, &named) ? "a result" : NULL;
 }
@@ -459,13 +460,13 @@ static const char *candidate(void *context, size_t i)
 {
     const struct scope *scope = context;
     const struct ll_space *space = scope->reading->space;
-    const struct ll_rule *rules = scope->coupling ? space->couplings : space->definitions;
+    const struct ll_rule *rules = scope->is_coupled ? space->coupled : space->definitions;
     if (i < scope->until)
         return rules[i].name;
     i -= scope->until;
-    if (!scope->coupling && i < LL_MEASURE_COUNT)
+    if (!scope->is_coupled && i < LL_MEASURE_COUNT)
         return ll_measure_name((enum ll_measure)i);
-    i -= scope->coupling ? 0 : LL_MEASURE_COUNT;
+    i -= scope->is_coupled ? 0 : LL_MEASURE_COUNT;
     if (i < space->axis_count)
         return space->axes[i].path;
     i -= space->axis_count;
@@ -488,8 +489,8 @@ static enum ll_dimension dimension_of(const void *context, uint32_t slot)
         return ll_measure_dimension((enum ll_measure)named->index);
     case LL_NAMED_MACHINE:
         return named->location.dimension;
-    case LL_NAMED_COUPLING:
-        return dimension_of_rule(&space->couplings[named->index]);
+    case LL_NAMED_COUPLED:
+        return dimension_of_rule(&space->coupled[named->index]);
     case LL_NAMED_DEFINITION:
         return dimension_of_rule(&space->definitions[named->index]);
     case LL_NAMED_AXIS:
@@ -500,9 +501,9 @@ static enum ll_dimension dimension_of(const void *context, uint32_t slot)
 }
 
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
-                                          struct ll_place place, bool coupling, size_t until)
+                                          struct ll_place place, bool is_coupled, size_t until)
 {
-    struct scope scope = {reading, coupling, until};
+    struct scope scope = {reading, is_coupled, until};
     struct ll_names names = {find, candidate, &scope, dimension_of, hindrance};
     return ll_expression_parse(reading->arena, text, place, &names, reading->diags);
 }
@@ -513,7 +514,7 @@ struct ll_expression *ll_space_expression(struct ll_space_reading *reading, cons
  *     units.array.rows: [32, 64, 128]                         a list
  *     memory.hbm.bandwidth: {from: 100GB/s, to: 1TB/s, points: 10}   a range
  *     memory.hbm: {HBM2: {size: 16GiB}, GDDR6: {size: 8GiB}}  parts with names; a list of maps: parts without
- *     units.array.cols: = units.array.rows                    a coupling
+ *     units.array.cols: = units.array.rows                    a coupled parameter
  *     model.batch: [16, 32]                                   of the models that are recorded */
 
 #define MODEL_PREFIX "model."
@@ -534,7 +535,7 @@ static bool is_range(const struct ll_node *node)
                                          (node->first && node->first->type == LL_NODE_SCALAR));
 }
 
-static const char *coupled(const struct ll_node *node)
+static const char *coupled_text(const struct ll_node *node)
 {
     const char *text = node->text;
     if (!text || *text != '=')
@@ -700,9 +701,9 @@ static bool read_coupling(struct ll_space_reading *reading, const struct ll_node
     if (!is_numeric_axis(m.field))
         return ll_complain(reading->diags, node->key_place, "`%s` is no number: no expression can set it",
                            node->key);
-    space->couplings[space->coupling_count++] =
+    space->coupled[space->coupled_count++] =
         (struct ll_rule){.name = node->key,
-                         .text = coupled(node),
+                         .text = coupled_text(node),
                          .scale = ll_expression_scale(ll_field_dimension(m.field)),
                          .place = node->place};
     return true;
@@ -732,8 +733,8 @@ static bool read_expressions(struct ll_space_reading *reading)
 {
     struct ll_space *space = reading->space;
     bool right = true;
-    for (size_t i = 0; i < space->coupling_count; i++) {
-        struct ll_rule *rule = &space->couplings[i];
+    for (size_t i = 0; i < space->coupled_count; i++) {
+        struct ll_rule *rule = &space->coupled[i];
         rule->expression = ll_space_expression(reading, rule->text, rule->place, true, i);
         right &= rule->expression != NULL;
     }
@@ -747,11 +748,11 @@ bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *
     if (vary->type != LL_NODE_MAP)
         return ll_space_expected(reading, vary, "a map of paths and their values");
     space->axes = ll_alloc(reading->arena, LL_MOST_AXES, sizeof *space->axes);
-    space->couplings = ll_alloc(reading->arena, vary->count, sizeof *space->couplings);
-    if (!space->axes || !space->couplings)
+    space->coupled = ll_alloc(reading->arena, vary->count, sizeof *space->coupled);
+    if (!space->axes || !space->coupled)
         return ll_space_no_memory(reading, vary->place);
     for (const struct ll_node *node = vary->first; node; node = node->next)
-        right &= coupled(node) ? read_coupling(reading, node) : read_axis(reading, node);
+        right &= coupled_text(node) ? read_coupling(reading, node) : read_axis(reading, node);
     if (right && space->axis_count == 0)
         right = ll_space_expected(reading, vary, "at least one path that varies");
     return read_expressions(reading) && right;

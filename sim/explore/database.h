@@ -28,8 +28,8 @@
  * of these sources. */
 extern const char ll_code_mark[];
 
-/* Of everything that results depend on beside the values of a point: code, base machine, workloads (by
- * their own hashes), couplings, definitions, constraints and objectives. False when memory ran out. */
+/* Of everything that results depend on beside the values of a point: code, base machine, workloads (by their
+ * own hashes), coupled parameters, definitions, constraints and objectives. False when memory ran out. */
 bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, uint64_t *key);
 
 /* That and the values of a point. Pure. */
@@ -119,38 +119,38 @@ uint64_t ll_cell_count(const struct ll_query *query, int column);
  * Convolutions count neither way on machines whose software convolves in a transformed domain: that needs
  * fewer products. */
 
-struct ll_least;
+struct ll_lower_bounds;
 
 /* What all machines share; lives in the arena, immutable, may be shared by threads. NULL when memory ran out.
  */
-const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct ll_arena *arena);
+const struct ll_lower_bounds *ll_lower_bounds_new(const struct ll_prepared *prepared, struct ll_arena *arena);
 
 /* Bounds from below on time_s and energy_j of ll_replay (energy: NaN when the machine does not say).
  * Thread-safe. */
-double ll_least_time_s(const struct ll_least *least, const struct ll_machine *machine);
-double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *machine);
+double ll_lower_bound_time_s(const struct ll_lower_bounds *least, const struct ll_machine *machine);
+double ll_lower_bound_energy_j(const struct ll_lower_bounds *least, const struct ll_machine *machine);
 
 /* Inside the room: the workloads of a space as they are replayed. A workload has a variant for each
  * combination of the model's parameters and of the plan; it is recorded and spread when a batch needs it. */
 
 /* One of prepared, spread and trouble. */
 struct ll_workload_variant {
-    const struct ll_prepared *prepared; /* of one device, or of ranks that wait for one another */
-    const struct ll_least *least;       /* what one device takes at least; NULL of several, and of ranks */
-    const struct ll_spread *spread;     /* of several */
-    const char *trouble;                /* such a model, or such a plan for it, cannot be */
+    const struct ll_prepared *prepared;  /* of one device, or of ranks that wait for one another */
+    const struct ll_lower_bounds *least; /* what one device takes at least; NULL of several, and of ranks */
+    const struct ll_spread *spread;      /* of several */
+    const char *trouble;                 /* such a model, or such a plan for it, cannot be */
 };
 
 struct ll_variants;
 
 /* Brings the first variant of each workload. NULL after complaints. */
-struct ll_variants *ll_variants_new(const struct ll_space *space, ll_bring *bring, void *context,
+struct ll_variants *ll_variants_new(const struct ll_space *space, ll_trace_source *bring, void *context,
                                     struct ll_diags *diags);
 void ll_variants_free(struct ll_variants *variants);
 
 /* Brings what these points need, and may forget what they do not. False when memory ran out. */
-bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
-                       struct ll_diags *diags);
+bool ll_variants_record(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
+                        struct ll_diags *diags);
 
 /* The workload as a point has it, which was brought. Thread-safe. */
 const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t workload,
@@ -172,9 +172,9 @@ bool ll_workload_hash(const struct ll_space_workload *workload, uint64_t *hash);
 
 /* Whether some point of the front dominates the point whatever it is; the machine is that of the point. False
  * where objectives have no bound. Thread-safe as long as nobody adds to the front. */
-bool ll_is_beaten(const struct ll_space *space, const struct ll_archive *front,
-                  const struct ll_variants *variants, const struct ll_machine *machine,
-                  const uint32_t *point);
+bool ll_is_dominated(const struct ll_space *space, const struct ll_archive *front,
+                     const struct ll_variants *variants, const struct ll_machine *machine,
+                     const uint32_t *point);
 
 /* Whether all objectives of the space have a bound. */
 bool ll_has_bounds(const struct ll_space *space);
@@ -215,14 +215,14 @@ bool ll_space_expected(struct ll_space_reading *reading, const struct ll_node *n
 bool ll_space_unknown_key(struct ll_space_reading *reading, const struct ll_node *child, const char *where,
                           const char *const *keys, size_t count);
 
-/* axes.c: the section `vary`: axes, and couplings, whose expressions are read later. False after complaints.
- */
+/* axes.c: the section `vary`: axes, and coupled parameters, whose expressions are read later. False after
+ * complaints. */
 bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *vary);
 
-/* axes.c: reads an expression of the section; `until` rules of the couplings or definitions may be named.
- * NULL after complaints. */
+/* axes.c: reads an expression of the section; `until` rules of the coupled parameters or definitions may be
+ * named. NULL after complaints. */
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
-                                          struct ll_place place, bool coupling, size_t until);
+                                          struct ll_place place, bool is_coupled, size_t until);
 
 /* evaluate.c: whether some design may have a value of a constraint or an objective, which stands at the
  * node. False after complaining that the machines do not describe what it asks for. */
@@ -231,10 +231,10 @@ bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_exp
 
 /* evaluate.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
  * Each definition knows what it lacks already. */
-const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression);
+const char *ll_space_missing_section(const struct ll_space *space, const struct ll_expression *expression);
 
-/* axes.c: what a name stands for already, in words: an axis, a coupling or a result; NULL: for none of them.
- */
+/* axes.c: what a name stands for already, in words: an axis, a coupled parameter or a result; NULL: for none
+ * of them. */
 const char *ll_space_meaning(const struct ll_space_reading *reading, const char *name);
 
 #endif

@@ -56,7 +56,7 @@ struct workload {
 
 struct ll_variants {
     const struct ll_space *space;
-    ll_bring *bring;
+    ll_trace_source *bring;
     void *context;
     bool plans; /* something of them varies */
     struct workload workloads[LL_MOST_WORKLOADS];
@@ -193,7 +193,7 @@ static void prepare(struct kept *made, const struct ll_trace *trace, struct ll_d
 {
     const struct ll_prepared *prepared = ll_prepare(trace, made->arena, diags);
     bool alone = ll_trace_ranks(trace) == 1;
-    made->variant.least = prepared && alone ? ll_least_new(prepared, made->arena) : NULL;
+    made->variant.least = prepared && alone ? ll_lower_bounds_new(prepared, made->arena) : NULL;
     made->variant.prepared = made->variant.least || !alone ? prepared : NULL;
 }
 
@@ -279,8 +279,8 @@ static void forget_unused(struct workload *workload)
     workload->recording_count = count;
 }
 
-bool ll_variants_bring(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
-                       struct ll_diags *diags)
+bool ll_variants_record(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
+                        struct ll_diags *diags)
 {
     uint32_t point[LL_MOST_AXES];
     for (size_t w = 0; w < variants->space->workload_count; w++) {
@@ -339,7 +339,7 @@ static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags
            ll_complain(diags, workload->place, "%s", variant->trouble);
 }
 
-struct ll_variants *ll_variants_new(const struct ll_space *space, ll_bring *bring, void *context,
+struct ll_variants *ll_variants_new(const struct ll_space *space, ll_trace_source *bring, void *context,
                                     struct ll_diags *diags)
 {
     struct ll_variants *variants = calloc(1, sizeof *variants);
@@ -372,10 +372,10 @@ void ll_variants_free(struct ll_variants *variants)
     free(variants);
 }
 
-/* A thread has a design of the base and puts a point's values into it; couplings follow from these, the
- * machine is read, the workloads are replayed, and rules are asked last:
+/* A thread has a design of the base and puts a point's values into it; coupled parameters follow from these,
+ * the machine is read, the workloads are replayed, and rules are asked last:
  *
- *     values -> couplings -> machine -> replay of each workload -> definitions -> constraints, objectives
+ *     values -> coupled parameters -> machine -> replay of each workload -> definitions -> constraints, objectives
  *
  * Traces of models are recorded between the batches, by the thread that asks, and kept while points of the
  * batch use them. */
@@ -386,8 +386,8 @@ enum { GRAIN = 32, MOST_PROGRAMS = 64, MOST_REMEMBERED = 20000 };
 struct worker {
     struct ll_design *design;
     const struct ll_node **values; /* of all axes of the machine, one axis after the other */
-    uint32_t *slots;               /* of the design: of the axes, then of the couplings */
-    double *couplings, *definitions;
+    uint32_t *slots;               /* of the design: of the axes, then of the coupled parameters */
+    double *coupled, *definitions;
     struct ll_arena arena;           /* of a replay */
     struct ll_remembered remembered; /* from point to point */
     struct ll_diags diags;
@@ -430,8 +430,8 @@ static bool bind_axes(struct ll_evaluator *evaluator, struct worker *worker, str
             if (!(*value++ = ll_design_value(worker->design, worker->slots[a], axis->values[i].node, diags)))
                 return false;
     }
-    for (size_t c = 0; c < space->coupling_count; c++)
-        if (!ll_design_bind(worker->design, space->couplings[c].name, space->couplings[c].place, diags,
+    for (size_t c = 0; c < space->coupled_count; c++)
+        if (!ll_design_bind(worker->design, space->coupled[c].name, space->coupled[c].place, diags,
                             &worker->slots[space->axis_count + c]))
             return false;
     return true;
@@ -446,15 +446,15 @@ static bool make_worker(struct ll_evaluator *evaluator, struct worker *worker, s
     worker->design = ll_design_new(space->base, space->folders, diags);
     worker->values = ll_alloc(&evaluator->arena, values, sizeof *worker->values);
     worker->slots =
-        ll_alloc(&evaluator->arena, space->axis_count + space->coupling_count, sizeof *worker->slots);
-    worker->couplings = ll_alloc(&evaluator->arena, space->coupling_count, sizeof *worker->couplings);
+        ll_alloc(&evaluator->arena, space->axis_count + space->coupled_count, sizeof *worker->slots);
+    worker->coupled = ll_alloc(&evaluator->arena, space->coupled_count, sizeof *worker->coupled);
     worker->definitions = ll_alloc(&evaluator->arena, space->definition_count, sizeof *worker->definitions);
-    if (!worker->values || !worker->slots || !worker->couplings || !worker->definitions)
+    if (!worker->values || !worker->slots || !worker->coupled || !worker->definitions)
         return ll_complain(diags, (struct ll_place){.file = space->path}, "memory ran out");
     return worker->design && bind_axes(evaluator, worker, diags);
 }
 
-struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *bring, void *context,
+struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_trace_source *bring, void *context,
                                       struct ll_pool *pool, struct ll_diags *diags)
 {
     struct ll_evaluator *evaluator = calloc(1, sizeof *evaluator);
@@ -510,7 +510,7 @@ void ll_evaluator_free(struct ll_evaluator *evaluator)
 struct asked {
     const struct ll_space *space;
     const struct worker *worker;
-    const struct ll_machine *machine; /* of couplings the base */
+    const struct ll_machine *machine; /* of coupled parameters the base */
     const uint32_t *point;
     const struct ll_readings *measured; /* by workload */
     uint32_t workload;                  /* that is looked at */
@@ -524,8 +524,8 @@ static double value_of(const void *context, uint32_t slot)
     switch (named->kind) {
     case LL_NAMED_AXIS:
         return asked->space->axes[named->index].values[asked->point[named->index]].number;
-    case LL_NAMED_COUPLING:
-        return asked->worker->couplings[named->index];
+    case LL_NAMED_COUPLED:
+        return asked->worker->coupled[named->index];
     case LL_NAMED_DEFINITION:
         return asked->worker->definitions[named->index];
     case LL_NAMED_MEASURE:
@@ -552,10 +552,10 @@ static const struct ll_machine *machine_of(struct ll_evaluator *evaluator, struc
         ll_design_put(worker->design, worker->slots[a], values[point[a]]);
         values += space->axes[a].value_count;
     }
-    for (size_t c = 0; c < space->coupling_count; c++) {
-        worker->couplings[c] = ll_expression_value(space->couplings[c].expression, value_of, &asked);
+    for (size_t c = 0; c < space->coupled_count; c++) {
+        worker->coupled[c] = ll_expression_value(space->coupled[c].expression, value_of, &asked);
         ll_design_put_number(worker->design, worker->slots[space->axis_count + c],
-                             worker->couplings[c] / space->couplings[c].scale);
+                             worker->coupled[c] / space->coupled[c].scale);
     }
     return ll_design_read(worker->design, &worker->diags);
 }
@@ -626,7 +626,7 @@ static void fail(struct ll_evaluator *evaluator)
 static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
 {
     const struct ll_diags *diags = &worker->diags;
-    evaluation->verdict = LL_VERDICT_IMPOSSIBLE;
+    evaluation->verdict = LL_VERDICT_INVALID;
     evaluation->why = diags->kept_count ? keep_reason(evaluator, diags->kept[0].message) : NULL;
     if (!evaluation->why)
         fail(evaluator);
@@ -636,7 +636,7 @@ static void refuse(struct ll_evaluator *evaluator, struct worker *worker, struct
 
 static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation *evaluation)
 {
-    evaluation->verdict = LL_VERDICT_BEATEN;
+    evaluation->verdict = LL_VERDICT_PRUNED;
     evaluation->why = "a known point is better than this one can be";
     have_no_results(evaluator, evaluation);
 }
@@ -800,7 +800,7 @@ static void judge(struct ll_evaluator *evaluator, struct worker *worker, const s
     for (size_t i = 0; i < space->objective_count; i++)
         weigh(evaluator, worker, evaluation, i, wanted[i]);
     outcome->valid = outcome->violation == 0;
-    evaluation->verdict = outcome->valid ? LL_VERDICT_VALID : LL_VERDICT_UNFIT;
+    evaluation->verdict = outcome->valid ? LL_VERDICT_VALID : LL_VERDICT_INFEASIBLE;
 }
 
 static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
@@ -811,7 +811,7 @@ static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, stru
     ll_space_point(evaluator->space, evaluation->number, point);
     const struct ll_machine *machine = machine_of(evaluator, worker, point);
     if (machine && evaluator->front &&
-        ll_is_beaten(evaluator->space, evaluator->front, evaluator->variants, machine, point))
+        ll_is_dominated(evaluator->space, evaluator->front, evaluator->variants, machine, point))
         leave_out(evaluator, evaluation);
     else if (machine && replay_all(evaluator, worker, machine, evaluation, point))
         judge(evaluator, worker, machine, evaluation, point);
@@ -831,7 +831,7 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
 static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
                           struct ll_diags *diags)
 {
-    if (!ll_variants_bring(evaluator->variants, evaluations, count, diags))
+    if (!ll_variants_record(evaluator->variants, evaluations, count, diags))
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;

@@ -46,7 +46,7 @@ const char *ll_chart_name(enum ll_chart chart)
     return charts[chart].name;
 }
 
-unsigned ll_chart_heeds(enum ll_chart chart)
+unsigned ll_chart_wishes(enum ll_chart chart)
 {
     assert(chart < LL_CHART_COUNT);
     return charts[chart].heeds;
@@ -527,8 +527,10 @@ static void add_numbers(struct block *block)
 /* 1: valid; 0: there are results that break a constraint; more: there are none. */
 static void add_verdicts(struct block *block)
 {
-    static const unsigned char codes[] = {
-        [LL_VERDICT_VALID] = 1, [LL_VERDICT_UNFIT] = 0, [LL_VERDICT_IMPOSSIBLE] = 2, [LL_VERDICT_BEATEN] = 3};
+    static const unsigned char codes[] = {[LL_VERDICT_VALID] = 1,
+                                          [LL_VERDICT_INFEASIBLE] = 0,
+                                          [LL_VERDICT_INVALID] = 2,
+                                          [LL_VERDICT_PRUNED] = 3};
     const struct ll_data_frame *frame = block->findings->frame;
     begin_array(block, "valid");
     for (uint64_t row = 0; row < frame->row_count; row++)

@@ -70,7 +70,7 @@ bool ll_archive_add(struct ll_archive *archive, const double *values);
 
 /* Whether some point that is there dominates every point with this bound. A bound that knows nothing of an
  * objective says -INFINITY. */
-bool ll_archive_beats(const struct ll_archive *archive, const double *bound);
+bool ll_archive_dominates(const struct ll_archive *archive, const double *bound);
 
 /* Frees the points; the archive is empty and usable afterwards. */
 void ll_archive_release(struct ll_archive *archive);
@@ -155,7 +155,7 @@ enum ll_chart {
 const char *ll_chart_name(enum ll_chart chart);
 
 /* The LL_WISH_ that it heeds. */
-unsigned ll_chart_heeds(enum ll_chart chart);
+unsigned ll_chart_wishes(enum ll_chart chart);
 
 /* Appends the figure to out. False after a complaint: a name that is no column, too few objectives, or memory
  * ran out. Pure but for that. */

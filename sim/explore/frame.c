@@ -262,7 +262,7 @@ static bool read_points(struct reader *r)
         numbers[row] = ll_cell_count(r->points, 0);
         uint64_t verdict = ll_cell_count(r->points, 2);
         verdicts[row] = (uint8_t)verdict;
-        if (!ll_cell_text(r->points, 2) || verdict > LL_VERDICT_BEATEN || !read_digits(r, row, numbers[row]))
+        if (!ll_cell_text(r->points, 2) || verdict > LL_VERDICT_PRUNED || !read_digits(r, row, numbers[row]))
             return damaged(r, "it has a point that its sweep does not have");
         for (size_t i = 0; i < frame->objective_count; i++) {
             double value = ll_cell_number(r->points, FIRST_POINT_COLUMN + (int)(frame->axis_count + i));
@@ -333,12 +333,12 @@ static bool read_results(struct reader *r)
     if (!add_result_columns(r))
         return false;
     for (uint64_t i = 0; i < r->frame->row_count; i++)
-        due += r->frame->verdicts[i] < LL_VERDICT_IMPOSSIBLE ? r->workload_count : 0;
+        due += r->frame->verdicts[i] < LL_VERDICT_INVALID ? r->workload_count : 0;
     while (ll_query_next(r->results)) {
         uint64_t number = ll_cell_count(r->results, 0), workload = ll_cell_count(r->results, 1);
         row = row_of(r->frame, number, row);
         if (row == r->frame->row_count || r->frame->numbers[row] != number ||
-            r->frame->verdicts[row] >= LL_VERDICT_IMPOSSIBLE || workload >= r->workload_count)
+            r->frame->verdicts[row] >= LL_VERDICT_INVALID || workload >= r->workload_count)
             return damaged(r, "it has a result of no point or workload");
         put_result(r, r->results, FIRST_RESULT_COLUMN, first, workload, row);
         due--;

@@ -96,8 +96,8 @@ static bool is_described(const struct ll_space *space, const char *section)
                                             : base->pricing_given;
     for (size_t i = 0; i < space->axis_count; i++)
         given |= is_within(space->axes[i].path, section);
-    for (size_t i = 0; i < space->coupling_count; i++)
-        given |= is_within(space->couplings[i].name, section);
+    for (size_t i = 0; i < space->coupled_count; i++)
+        given |= is_within(space->coupled[i].name, section);
     return given;
 }
 
@@ -122,7 +122,7 @@ static bool is_missing(const void *context, uint32_t slot)
     return true;
 }
 
-const char *ll_space_lack(const struct ll_space *space, const struct ll_expression *expression)
+const char *ll_space_missing_section(const struct ll_space *space, const struct ll_expression *expression)
 {
     const char *section = NULL;
     const struct looking looking = {space, &section};
@@ -186,7 +186,7 @@ bool ll_base_key(const struct ll_space *space, const uint64_t *workload_hashes, 
     hash = ll_hash_bytes(hash, machine.text, whole ? machine.length : 0);
     for (size_t w = 0; w < space->workload_count; w++)
         hash = ll_hash_number(hash, workload_hashes[w], 8);
-    hash = hash_rules(hash, space->couplings, space->coupling_count);
+    hash = hash_rules(hash, space->coupled, space->coupled_count);
     hash = hash_rules(hash, space->definitions, space->definition_count);
     hash = hash_rules(hash, space->constraints, space->constraint_count);
     *key = hash_objectives(hash, space);
@@ -310,7 +310,7 @@ enum part { CONVOLUTIONS, OTHERS, PARTS };
 /* What stands before the outermost memory: levels that software fills alone, or caches, too. */
 enum keeper { FILLED, CACHED, KEEPERS };
 
-struct ll_least {
+struct ll_lower_bounds {
     double products[LL_DTYPE_COUNT], convolutions[LL_DTYPE_COUNT], rest[LL_DTYPE_COUNT]; /* FLOPs of a step */
     struct events moved[KEEPERS][PARTS];
     double steps;
@@ -326,7 +326,7 @@ static bool is_computed(const struct ll_work *work)
     return work->kind == LL_WORK_VECTOR || work->kind == LL_WORK_REDUCE;
 }
 
-static void count_flops(struct ll_least *least, const struct ll_work *work)
+static void count_flops(struct ll_lower_bounds *least, const struct ll_work *work)
 {
     double flops = (double)work->flops / least->steps;
     if (is_product(work))
@@ -392,9 +392,9 @@ static bool moves_its_operands(const struct ll_work *work)
 }
 
 /* Room for so many operands, of each part and keeper. */
-static struct ll_least *make_room(uint64_t operands, struct ll_arena *arena)
+static struct ll_lower_bounds *make_room(uint64_t operands, struct ll_arena *arena)
 {
-    struct ll_least *least = ll_alloc(arena, 1, sizeof *least);
+    struct ll_lower_bounds *least = ll_alloc(arena, 1, sizeof *least);
     for (unsigned i = 0; least && i < (unsigned)KEEPERS * PARTS; i++) {
         struct events *events = &least->moved[i / PARTS][i % PARTS];
         events->at = ll_alloc(arena, operands, sizeof *events->at);
@@ -404,11 +404,11 @@ static struct ll_least *make_room(uint64_t operands, struct ll_arena *arena)
     return least;
 }
 
-const struct ll_least *ll_least_new(const struct ll_prepared *prepared, struct ll_arena *arena)
+const struct ll_lower_bounds *ll_lower_bounds_new(const struct ll_prepared *prepared, struct ll_arena *arena)
 {
     const struct ll_trace *trace = prepared->trace;
     const uint64_t *first = prepared->residency->first;
-    struct ll_least *least = make_room(first[prepared->end_op] - first[prepared->first_op], arena);
+    struct ll_lower_bounds *least = make_room(first[prepared->end_op] - first[prepared->first_op], arena);
     if (!least)
         return NULL;
     least->steps = (double)prepared->steps;
@@ -457,7 +457,7 @@ static uint64_t reach_of(const struct ll_machine *machine, enum keeper *keeper)
     return reach;
 }
 
-static double outer_bytes(const struct ll_least *least, const struct ll_machine *machine)
+static double outer_bytes(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
     enum keeper keeper;
     uint64_t reach = reach_of(machine, &keeper);
@@ -477,7 +477,7 @@ static double peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
     return peak;
 }
 
-double ll_least_time_s(const struct ll_least *least, const struct ll_machine *machine)
+double ll_lower_bound_time_s(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
     double products_s = 0, rest_s = 0;
     for (unsigned d = 0; d < LL_DTYPE_COUNT; d++) {
@@ -512,7 +512,7 @@ static double compute_j(const struct ll_machine *machine, const double *flops, e
     return sum;
 }
 
-double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *machine)
+double ll_lower_bound_energy_j(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
     if (!machine->energy_given)
         return NAN;
@@ -520,32 +520,32 @@ double ll_least_energy_j(const struct ll_least *least, const struct ll_machine *
         compute_j(machine, least->products, LL_WORK_GEMM) + compute_j(machine, least->rest, LL_WORK_VECTOR);
     sum += convolves_directly(machine) ? compute_j(machine, least->convolutions, LL_WORK_CONV) : 0;
     sum += outer_bytes(least, machine) * ll_machine_level_j(machine, machine->level_count - 1);
-    return SLACK * (sum + machine->energy.static_w * ll_least_time_s(least, machine));
+    return SLACK * (sum + machine->energy.static_w * ll_lower_bound_time_s(least, machine));
 }
 
-static double least_time(const struct ll_least *least, const struct ll_machine *machine)
+static double least_time(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
-    return ll_least_time_s(least, machine);
+    return ll_lower_bound_time_s(least, machine);
 }
 
-static double least_energy(const struct ll_least *least, const struct ll_machine *machine)
+static double least_energy(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
-    return ll_least_energy_j(least, machine);
+    return ll_lower_bound_energy_j(least, machine);
 }
 
-static double least_edp(const struct ll_least *least, const struct ll_machine *machine)
+static double least_edp(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
-    return ll_least_energy_j(least, machine) * ll_least_time_s(least, machine);
+    return ll_lower_bound_energy_j(least, machine) * ll_lower_bound_time_s(least, machine);
 }
 
 /* As measured; a hair less for the way through logarithms that a mean of several workloads takes. */
-static double area(const struct ll_least *least, const struct ll_machine *machine)
+static double area(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
     (void)least;
     return ll_machine_area_m2(machine) * 1e6 * (1 - 1e-12);
 }
 
-static double price(const struct ll_least *least, const struct ll_machine *machine)
+static double price(const struct ll_lower_bounds *least, const struct ll_machine *machine)
 {
     struct ll_priced priced;
     (void)least;
@@ -555,7 +555,7 @@ static double price(const struct ll_least *least, const struct ll_machine *machi
 /* Measures with a bound from below. */
 static const struct bound {
     enum ll_measure measure;
-    double (*of)(const struct ll_least *least, const struct ll_machine *machine);
+    double (*of)(const struct ll_lower_bounds *least, const struct ll_machine *machine);
 } bounds[] = {{LL_MEASURE_TIME, least_time},
               {LL_MEASURE_ENERGY, least_energy},
               {LL_MEASURE_EDP, least_edp},
@@ -595,8 +595,9 @@ static double mean_bound(const struct bound *bound, const struct ll_space *space
     return space->workload_count == 1 ? value : exp(logs / (double)space->workload_count) * (1 - 1e-12);
 }
 
-bool ll_is_beaten(const struct ll_space *space, const struct ll_archive *front,
-                  const struct ll_variants *variants, const struct ll_machine *machine, const uint32_t *point)
+bool ll_is_dominated(const struct ll_space *space, const struct ll_archive *front,
+                     const struct ll_variants *variants, const struct ll_machine *machine,
+                     const uint32_t *point)
 {
     double least[LL_MOST_OBJECTIVES];
     for (size_t k = 0; k < space->objective_count; k++) {
@@ -607,5 +608,5 @@ bool ll_is_beaten(const struct ll_space *space, const struct ll_archive *front,
         if (isnan(least[k]))
             return false;
     }
-    return ll_archive_beats(front, least);
+    return ll_archive_dominates(front, least);
 }

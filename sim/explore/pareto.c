@@ -296,7 +296,7 @@ static uint64_t first_asked(const struct ll_archive *archive, uint64_t end)
     return archive->objectives <= 2 && end > 0 ? end - 1 : 0;
 }
 
-bool ll_archive_beats(const struct ll_archive *archive, const double *bound)
+bool ll_archive_dominates(const struct ll_archive *archive, const double *bound)
 {
     uint64_t end = place_of(archive, bound[0]);
     for (uint64_t i = end, first = first_asked(archive, end); i-- > first;)

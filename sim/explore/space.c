@@ -282,7 +282,7 @@ static bool add_definition(struct ll_space_reading *reading, struct ll_rule rule
     if (id == LL_NO_ID)
         return ll_space_no_memory(reading, rule.place);
     assert(id == space->definition_count); /* no name stands in a map twice */
-    rule.lacks = ll_space_lack(space, rule.expression);
+    rule.lacks = ll_space_missing_section(space, rule.expression);
     space->definitions[space->definition_count++] = rule;
     return true;
 }

@@ -188,11 +188,11 @@ struct ll_sweep_search {
 /* What a name in an expression stands for: the slots of a space's expressions are indices of these. */
 enum ll_named_kind {
     LL_NAMED_AXIS,       /* the number of the point's value of axis `index` */
-    LL_NAMED_COUPLING,   /* of coupling `index` */
+    LL_NAMED_COUPLED,    /* of coupled parameter `index` */
     LL_NAMED_DEFINITION, /* of definition `index` */
     LL_NAMED_MEASURE,    /* measure `index` of a workload, or of the one that is looked at */
     LL_NAMED_SHARE,      /* share of the time of bound `index`, in the same way */
-    LL_NAMED_MACHINE     /* what stands at `location` of the machine; in couplings, of the base */
+    LL_NAMED_MACHINE     /* what stands at `location` of the machine; in coupled parameters, of the base */
 };
 #define LL_THIS_WORKLOAD UINT32_MAX
 struct ll_named {
@@ -223,8 +223,8 @@ struct ll_space {
     size_t workload_count;
     struct ll_named *names; /* of all expressions */
     size_t name_count;
-    struct ll_rule *couplings, *definitions, *constraints;
-    size_t coupling_count, definition_count, constraint_count;
+    struct ll_rule *coupled, *definitions, *constraints;
+    size_t coupled_count, definition_count, constraint_count;
     struct ll_objective_row objectives[LL_MOST_OBJECTIVES];
     size_t objective_count; /* at least 1 */
     struct ll_sweep_search search;

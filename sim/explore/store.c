@@ -315,7 +315,7 @@ static bool make_basis(struct ll_store *store)
         ll_code_mark,
         ll_format(&store->arena, "%08" PRIx32, space->machine->config_hash),
         dtypes_text(&store->arena, space),
-        rules_text(&store->arena, space->couplings, space->coupling_count),
+        rules_text(&store->arena, space->coupled, space->coupled_count),
         rules_text(&store->arena, space->definitions, space->definition_count),
         rules_text(&store->arena, space->constraints, space->constraint_count)};
     bool whole = true;
@@ -662,7 +662,7 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
     ll_query_count(store->find, 2, key);
     if (!ll_query_next(store->find))
         return false;
-    bool impossible = ll_cell_count(store->find, 0) >= LL_VERDICT_IMPOSSIBLE;
+    bool impossible = ll_cell_count(store->find, 0) >= LL_VERDICT_INVALID;
     *outcome = (struct ll_answer){.valid = ll_cell_count(store->find, 0) == LL_VERDICT_VALID,
                                   .violation = impossible ? INFINITY : ll_cell_number(store->find, 1)};
     for (size_t i = 0; i < LL_MOST_OBJECTIVES; i++) {
@@ -719,7 +719,7 @@ bool ll_store_add(struct ll_store *store, const struct ll_evaluation *evaluation
     bool right = ll_database_run(store->database, "BEGIN IMMEDIATE");
     for (size_t i = 0; right && i < count; i++)
         right = add_point(store, &evaluations[i]) &&
-                (evaluations[i].verdict >= LL_VERDICT_IMPOSSIBLE || add_results(store, &evaluations[i]));
+                (evaluations[i].verdict >= LL_VERDICT_INVALID || add_results(store, &evaluations[i]));
     if (right && ll_database_run(store->database, "COMMIT"))
         return true;
     complain(store, diags);

@@ -739,7 +739,7 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
     sweep->state.evaluated += count;
     for (size_t i = 0; i < count; i++) {
         sweep->state.valid += evaluations[i].outcome.valid;
-        sweep->state.left_out += evaluations[i].verdict == LL_VERDICT_BEATEN;
+        sweep->state.left_out += evaluations[i].verdict == LL_VERDICT_PRUNED;
     }
     if (sweep->progress)
         sweep->progress(sweep->context, &sweep->state);

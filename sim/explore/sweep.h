@@ -115,9 +115,9 @@ void ll_latin_point(const uint64_t *sizes, size_t dimensions, uint64_t samples, 
 /* Why a point is not valid. */
 enum ll_point_verdict {
     LL_VERDICT_VALID,
-    LL_VERDICT_UNFIT, /* a constraint does not hold, or an objective is no finite number; there are results */
-    LL_VERDICT_IMPOSSIBLE, /* no such machine can be, or it cannot run a workload; there are none */
-    LL_VERDICT_BEATEN      /* was not tried: a known point is better than it can be; there are none */
+    LL_VERDICT_INFEASIBLE, /* a constraint does not hold, or an objective is no finite number; there are results */
+    LL_VERDICT_INVALID, /* no such machine can be, or it cannot run a workload; there are none */
+    LL_VERDICT_PRUNED   /* was not tried: a known point is better than it can be; there are none */
 };
 
 /* All of a point. */
@@ -134,14 +134,14 @@ struct ll_evaluation {
 
 /* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
  * over. NULL after a complaint. The evaluator frees it. */
-typedef struct ll_trace *ll_bring(void *context, const struct ll_space_workload *workload,
-                                  const struct ll_space_setting *settings, size_t count,
-                                  struct ll_diags *diags);
+typedef struct ll_trace *ll_trace_source(void *context, const struct ll_space_workload *workload,
+                                         const struct ll_space_setting *settings, size_t count,
+                                         struct ll_diags *diags);
 
 struct ll_evaluator;
 
 /* NULL after complaints. The space lives longer. */
-struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_bring *bring, void *context,
+struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_trace_source *bring, void *context,
                                       struct ll_pool *pool, struct ll_diags *diags);
 void ll_evaluator_free(struct ll_evaluator *evaluator);
 
@@ -208,7 +208,7 @@ struct ll_store;
     X("code", "the code of leadline")                                                                        \
     X("base.hash", "the base machine")                                                                       \
     X(LL_FACT_DTYPE, "the dtype")                                                                            \
-    X("couplings", "couplings")                                                                              \
+    X("couplings", "coupled parameters")                                                                     \
     X("definitions", "definitions")                                                                          \
     X("constraints", "constraints")
 

@@ -349,7 +349,7 @@ bool ll_send_ONE_SHOT(struct ll_steps *steps)
 bool ll_send_IN_NETWORK(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    uint64_t place = ll_joining_level(steps->net, e);
+    uint64_t place = ll_common_level(steps->net, e);
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || place == LL_NO_LEVEL)
         return false;
     const struct ll_network *level = &ll_net_machine(steps->net)->networks[place];
@@ -640,7 +640,7 @@ static void send_all(struct ll_steps *steps, const struct box *box, double times
 bool ll_send_SIDES(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    uint64_t place = ll_joining_level(steps->net, e);
+    uint64_t place = ll_common_level(steps->net, e);
     if (turns_of_ring(e) == 0 || place == LL_NO_LEVEL)
         return false;
     enum ll_topology topology = ll_net_machine(steps->net)->networks[place].topology;

@@ -20,36 +20,37 @@
 
 enum { LINE_LIMIT = 1024, MOST_SIZES = 4 };
 
-static void told_release(struct ll_told *told)
+static void derivation_release(struct ll_derivation *derivation)
 {
-    ll_str_release(&told->sum);
-    free(told->messages);
+    ll_str_release(&derivation->sum);
+    free(derivation->messages);
 }
 
-void ll_told_say(struct ll_told *told, const char *format, ...)
+void ll_derivation_add(struct ll_derivation *derivation, const char *format, ...)
 {
     char text[LINE_LIMIT];
     va_list args;
-    if (!told)
+    if (!derivation)
         return;
     va_start(args, format);
     ll_vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ll_str_add(told->lines, text);
-    ll_str_add(told->lines, "\n");
+    ll_str_add(derivation->lines, text);
+    ll_str_add(derivation->lines, "\n");
 }
 
-void ll_told_send(struct ll_told *told, uint64_t group, uint64_t from_rank, uint64_t to_rank, double bytes)
+void ll_derivation_send(struct ll_derivation *derivation, uint64_t group, uint64_t from_rank,
+                        uint64_t to_rank, double bytes)
 {
-    if (!told)
+    if (!derivation)
         return;
-    const struct ll_exchange *e = told->exchange;
-    told->lines->failed |=
-        !ll_grow(&told->messages, &told->capacity, told->count + e->groups, sizeof *told->messages);
+    const struct ll_exchange *e = derivation->exchange;
+    derivation->lines->failed |= !ll_grow(&derivation->messages, &derivation->capacity,
+                                          derivation->count + e->groups, sizeof *derivation->messages);
     bool each = group == UINT64_MAX;
     uint64_t begin = each ? 0 : group, end = each ? e->groups : group + 1;
-    for (uint64_t g = begin; !told->lines->failed && g < end; g++)
-        told->messages[told->count++] = (struct ll_told_message){
+    for (uint64_t g = begin; !derivation->lines->failed && g < end; g++)
+        derivation->messages[derivation->count++] = (struct ll_derivation_message){
             e->members[g * e->size + from_rank], e->members[g * e->size + to_rank], bytes, g == begin};
 }
 
@@ -83,42 +84,42 @@ static void count_size(struct sizes *sizes, double bytes)
 }
 
 /* The link whose bytes take longest; UINT64_MAX: there is none. */
-static uint64_t fullest_link(struct ll_told *told)
+static uint64_t fullest_link(struct ll_derivation *derivation)
 {
-    double *bytes = calloc(ll_net_links(told->net), sizeof *bytes), most_s = 0;
+    double *bytes = calloc(ll_net_links(derivation->net), sizeof *bytes), most_s = 0;
     struct ll_route path = {0};
     uint64_t fullest = UINT64_MAX;
-    for (uint64_t i = 0; bytes && i < told->count; i++) {
-        const struct ll_told_message *m = &told->messages[i];
+    for (uint64_t i = 0; bytes && i < derivation->count; i++) {
+        const struct ll_derivation_message *m = &derivation->messages[i];
         path.count = 0;
-        ll_net_route(told->net, m->from, m->to, &path);
+        ll_net_route(derivation->net, m->from, m->to, &path);
         for (uint64_t l = 0; l < path.count; l++) {
             uint64_t link = path.links[l];
             bytes[link] += m->bytes;
-            double time_s = bytes[link] / ll_net_link_Bps(told->net, link);
+            double time_s = bytes[link] / ll_net_link_Bps(derivation->net, link);
             fullest = time_s > most_s ? link : fullest;
             most_s = fmax(most_s, time_s);
         }
     }
-    told->lines->failed |= !bytes || path.failed;
+    derivation->lines->failed |= !bytes || path.failed;
     free(bytes);
     free(path.links);
     return fullest;
 }
 
-static struct sizes sizes_on(struct ll_told *told, uint64_t link)
+static struct sizes sizes_on(struct ll_derivation *derivation, uint64_t link)
 {
     struct sizes sizes = {0};
     struct ll_route path = {0};
-    for (uint64_t i = 0; i < told->count; i++) {
-        const struct ll_told_message *m = &told->messages[i];
+    for (uint64_t i = 0; i < derivation->count; i++) {
+        const struct ll_derivation_message *m = &derivation->messages[i];
         path.count = 0;
-        ll_net_route(told->net, m->from, m->to, &path);
+        ll_net_route(derivation->net, m->from, m->to, &path);
         for (uint64_t l = 0; l < path.count; l++)
             if (path.links[l] == link)
                 count_size(&sizes, m->bytes);
     }
-    told->lines->failed |= path.failed;
+    derivation->lines->failed |= path.failed;
     free(path.links);
     return sizes;
 }
@@ -127,53 +128,56 @@ static const char *const kind_names[] = {
     [LL_LINK] = "link", [LL_LINK_PORT] = "port", [LL_LINK_GROUP_PORT] = "group's port"};
 
 /* How long the bytes on the fullest link take. */
-static double tell_link(struct ll_told *told, uint64_t link, const struct sizes *sizes)
+static double explain_link(struct ll_derivation *derivation, uint64_t link, const struct sizes *sizes)
 {
-    const struct ll_network *level = ll_net_link_spec(told->net, link);
-    enum ll_link_kind kind = ll_net_link_kind(told->net, link);
+    const struct ll_network *level = ll_net_link_spec(derivation->net, link);
+    enum ll_link_kind kind = ll_net_link_kind(derivation->net, link);
     double rated_Bps = kind == LL_LINK        ? level->bandwidth_Bps
                        : kind == LL_LINK_PORT ? level->port_Bps
                                               : level->group_port_Bps;
-    double Bps = ll_net_link_Bps(told->net, link), wide = Bps / (rated_Bps * level->efficiency), all = 0;
+    double Bps = ll_net_link_Bps(derivation->net, link), wide = Bps / (rated_Bps * level->efficiency),
+           all = 0;
     struct ll_str terms = {0};
     for (unsigned i = 0; i < sizes->count; i++) {
         ll_str_addf(&terms, "%s%.10g * %.10g", i ? " + " : "", sizes->times[i], sizes->bytes[i]);
         all += sizes->times[i] * sizes->bytes[i];
     }
     if (!is_like(wide, 1))
-        ll_told_say(
-            told, "on the fullest %s of %s, which is so many wide: (%s) / (%.10g * %.10g * %.10g) = %.10g s",
+        ll_derivation_add(
+            derivation,
+            "on the fullest %s of %s, which is so many wide: (%s) / (%.10g * %.10g * %.10g) = %.10g s",
             kind_names[kind], level->name, terms.text, rated_Bps, level->efficiency, wide, all / Bps);
     else
-        ll_told_say(told, "on the fullest %s of %s: (%s) / (%.10g * %.10g) = %.10g s", kind_names[kind],
-                    level->name, terms.text, rated_Bps, level->efficiency, all / Bps);
-    told->lines->failed |= terms.failed;
+        ll_derivation_add(derivation, "on the fullest %s of %s: (%s) / (%.10g * %.10g) = %.10g s",
+                          kind_names[kind], level->name, terms.text, rated_Bps, level->efficiency, all / Bps);
+    derivation->lines->failed |= terms.failed;
     ll_str_release(&terms);
     return all / Bps;
 }
 
-static void tell_size(struct ll_told *told, double bytes)
+static void explain_size(struct ll_derivation *derivation, double bytes)
 {
-    double all = told->exchange->bytes;
+    double all = derivation->exchange->bytes;
     if (bytes <= all)
-        ll_told_say(told, "a message, as a part of all: %.10g / %.10g = %.10g B", all, all / bytes, bytes);
+        ll_derivation_add(derivation, "a message, as a part of all: %.10g / %.10g = %.10g B", all,
+                          all / bytes, bytes);
     else
-        ll_told_say(told, "a message, all and some of it again: %.10g * %.10g = %.10g B", all, bytes / all,
-                    bytes);
+        ll_derivation_add(derivation, "a message, all and some of it again: %.10g * %.10g = %.10g B", all,
+                          bytes / all, bytes);
 }
 
-static void tell_bytes(struct ll_told *told, double sent_s)
+static void explain_bytes(struct ll_derivation *derivation, double sent_s)
 {
-    uint64_t link = fullest_link(told);
+    uint64_t link = fullest_link(derivation);
     if (link == UINT64_MAX)
         return;
-    struct sizes sizes = sizes_on(told, link);
+    struct sizes sizes = sizes_on(derivation, link);
     for (unsigned i = 0; i < sizes.count; i++)
-        tell_size(told, sizes.bytes[i]);
-    double least_s = tell_link(told, link, &sizes);
+        explain_size(derivation, sizes.bytes[i]);
+    double least_s = explain_link(derivation, link, &sizes);
     if (!is_like(least_s, sent_s))
-        ll_told_say(
-            told,
+        ll_derivation_add(
+            derivation,
             "messages that share it wait on other links, so many times as long: %.10g * %.10g = %.10g s",
             least_s, sent_s / least_s, sent_s);
 }
@@ -181,22 +185,24 @@ static void tell_bytes(struct ll_told *told, double sent_s)
 /* --- latencies --- */
 
 /* Adds the links that a message crosses to those of their levels; ports are none. */
-static void count_links(struct ll_told *told, const struct ll_told_message *m, double by_level[LL_MAX_LINKS])
+static void count_links(struct ll_derivation *derivation, const struct ll_derivation_message *m,
+                        double by_level[LL_MAX_LINKS])
 {
     struct ll_route path = {0};
-    ll_net_route(told->net, m->from, m->to, &path);
-    const struct ll_network *levels = ll_net_machine(told->net)->networks;
+    ll_net_route(derivation->net, m->from, m->to, &path);
+    const struct ll_network *levels = ll_net_machine(derivation->net)->networks;
     for (uint64_t l = 0; l < path.count; l++)
-        if (ll_net_link_kind(told->net, path.links[l]) == LL_LINK)
-            by_level[ll_net_link_spec(told->net, path.links[l]) - levels] += 1;
-    told->lines->failed |= path.failed;
+        if (ll_net_link_kind(derivation->net, path.links[l]) == LL_LINK)
+            by_level[ll_net_link_spec(derivation->net, path.links[l]) - levels] += 1;
+    derivation->lines->failed |= path.failed;
     free(path.links);
 }
 
 /* "3 * 1e-06 + 2 * 5e-06", "0" where nothing counts. Returns its value. */
-static double add_terms(const struct ll_told *told, const double *times, bool passing, struct ll_str *terms)
+static double add_terms(const struct ll_derivation *derivation, const double *times, bool passing,
+                        struct ll_str *terms)
 {
-    const struct ll_machine *machine = ll_net_machine(told->net);
+    const struct ll_machine *machine = ll_net_machine(derivation->net);
     double sum_s = 0;
     for (uint64_t l = 0; l < machine->network_count; l++) {
         double each_s = passing ? machine->networks[l].chunk_latency_s : machine->networks[l].latency_s;
@@ -211,17 +217,17 @@ static double add_terms(const struct ll_told *told, const double *times, bool pa
 }
 
 /* The latency of a message that has this one. */
-static void tell_one(struct ll_told *told, const char *what, double latency_s)
+static void explain_one(struct ll_derivation *derivation, const char *what, double latency_s)
 {
     bool found = false;
-    for (uint64_t i = 0; !found && i < told->count; i++) {
+    for (uint64_t i = 0; !found && i < derivation->count; i++) {
         double links[LL_MAX_LINKS] = {0};
         struct ll_str terms = {0};
-        count_links(told, &told->messages[i], links);
-        found = is_like(add_terms(told, links, false, &terms), latency_s);
+        count_links(derivation, &derivation->messages[i], links);
+        found = is_like(add_terms(derivation, links, false, &terms), latency_s);
         if (found)
-            ll_told_say(told, "%s: %s = %.10g s", what, terms.text, latency_s);
-        told->lines->failed |= terms.failed;
+            ll_derivation_add(derivation, "%s: %s = %.10g s", what, terms.text, latency_s);
+        derivation->lines->failed |= terms.failed;
         ll_str_release(&terms);
     }
 }
@@ -237,8 +243,8 @@ static double common_divisor(double a, double b)
 }
 
 /* "%s: (terms) / messages = mean_s", of as few messages as have the same mean. */
-static void tell_mean(struct ll_told *told, const char *what, double *by_level, double count, bool passing,
-                      double mean_s)
+static void explain_mean(struct ll_derivation *derivation, const char *what, double *by_level, double count,
+                         bool passing, double mean_s)
 {
     struct ll_str terms = {0};
     double divisor = count;
@@ -246,64 +252,65 @@ static void tell_mean(struct ll_told *told, const char *what, double *by_level, 
         divisor = common_divisor(divisor, by_level[l]);
     for (unsigned l = 0; l < LL_MAX_LINKS; l++)
         by_level[l] /= divisor;
-    add_terms(told, by_level, passing, &terms);
-    ll_told_say(told, "%s: (%s) / %.10g = %.10g s", what, terms.text, count / divisor, mean_s);
-    told->lines->failed |= terms.failed;
+    add_terms(derivation, by_level, passing, &terms);
+    ll_derivation_add(derivation, "%s: (%s) / %.10g = %.10g s", what, terms.text, count / divisor, mean_s);
+    derivation->lines->failed |= terms.failed;
     ll_str_release(&terms);
 }
 
 /* The latency, and what passing half a chunk on costs beside it; what each group sends, all pass on as the
  * first one does. */
-static void tell_passing(struct ll_told *told, double mean_s, double pass_s)
+static void explain_passing(struct ll_derivation *derivation, double mean_s, double pass_s)
 {
     double links[LL_MAX_LINKS] = {0}, between[LL_MAX_LINKS] = {0}, sends = 0;
-    for (uint64_t i = 0; i < told->count; i++) {
-        const struct ll_told_message *m = &told->messages[i];
-        count_links(told, m, links);
-        between[ll_net_level_between(told->net, m->from, m->to)] += m->first;
+    for (uint64_t i = 0; i < derivation->count; i++) {
+        const struct ll_derivation_message *m = &derivation->messages[i];
+        count_links(derivation, m, links);
+        between[ll_net_level_between(derivation->net, m->from, m->to)] += m->first;
         sends += m->first;
     }
-    tell_mean(told, "latency, mean of messages", links, (double)told->count, false, mean_s);
+    explain_mean(derivation, "latency, mean of messages", links, (double)derivation->count, false, mean_s);
     if (!(pass_s > mean_s))
         return;
-    tell_mean(told, "half a chunk waits until it is passed on, mean of messages", between, sends, true,
-              pass_s - mean_s);
-    ll_told_say(told, "both: %.10g + %.10g = %.10g s", mean_s, pass_s - mean_s, pass_s);
+    explain_mean(derivation, "half a chunk waits until it is passed on, mean of messages", between, sends,
+                 true, pass_s - mean_s);
+    ll_derivation_add(derivation, "both: %.10g + %.10g = %.10g s", mean_s, pass_s - mean_s, pass_s);
 }
 
-void ll_told_flow(struct ll_told *told, const struct ll_flow_times *flow, double pass_s, unsigned latencies)
+void ll_derivation_flow(struct ll_derivation *derivation, const struct ll_flow_times *flow, double pass_s,
+                        unsigned latencies)
 {
-    if (!told)
+    if (!derivation)
         return;
     if (flow->sent_s > 0)
-        tell_bytes(told, flow->sent_s);
-    if (told->count > 0 && latencies & LL_TOLD_LONGEST)
-        tell_one(told, "latency, the longest", flow->latency_s);
-    if (told->count > 0 && latencies & LL_TOLD_MEAN)
-        tell_passing(told, flow->mean_latency_s, pass_s);
-    if (told->count > 0 && latencies & LL_TOLD_LAST)
-        tell_one(told, "latency, of what is there last", flow->done_s - flow->sent_s);
-    told->count = 0;
+        explain_bytes(derivation, flow->sent_s);
+    if (derivation->count > 0 && latencies & LL_LATENCY_LONGEST)
+        explain_one(derivation, "latency, the longest", flow->latency_s);
+    if (derivation->count > 0 && latencies & LL_LATENCY_MEAN)
+        explain_passing(derivation, flow->mean_latency_s, pass_s);
+    if (derivation->count > 0 && latencies & LL_LATENCY_LAST)
+        explain_one(derivation, "latency, of what is there last", flow->done_s - flow->sent_s);
+    derivation->count = 0;
 }
 
 /* --- all steps --- */
 
-void ll_told_part(struct ll_told *told, double time_s)
+void ll_derivation_part(struct ll_derivation *derivation, double time_s)
 {
-    if (!told)
+    if (!derivation)
         return;
-    ll_str_addf(&told->sum, "%s%.10g", told->parts++ ? " + " : "", time_s);
+    ll_str_addf(&derivation->sum, "%s%.10g", derivation->parts++ ? " + " : "", time_s);
 }
 
 /* All of it, where it has several parts. */
-static void told_end(struct ll_told *told, double time_s)
+static void derivation_end(struct ll_derivation *derivation, double time_s)
 {
-    if (!told)
+    if (!derivation)
         return;
-    if (told->parts > 1)
-        ll_str_addf(told->lines, "messages, one step behind the other: %s = %.10g s\n", told->sum.text,
-                    time_s);
-    told->lines->failed |= told->sum.failed;
+    if (derivation->parts > 1)
+        ll_str_addf(derivation->lines, "messages, one step behind the other: %s = %.10g s\n",
+                    derivation->sum.text, time_s);
+    derivation->lines->failed |= derivation->sum.failed;
 }
 
 /* What an exchange takes: the algorithm is chosen, by the fastest time or as the software's tuner would, and
@@ -430,14 +437,14 @@ static bool find_situation(const struct ll_steps *steps, struct situation *at)
     return true;
 }
 
-static double expected_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
+static double tuner_time_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
 {
     static double (*const formulas[])(const struct ll_expected_way *, const struct situation *, double) = {
         [LL_EXPECTED_RING] = ring_s, [LL_EXPECTED_CHAINED_TREES] = chained_trees_s};
     return formulas[way->algorithm](way, at, bytes);
 }
 
-static bool expects_trees(const struct ll_steps *steps)
+static bool tuner_prefers_trees(const struct ll_steps *steps)
 {
     const struct ll_software *software = &ll_net_machine(steps->net)->software;
     double least[LL_EXPECTED_ALGORITHM_COUNT] = {INFINITY, INFINITY};
@@ -446,74 +453,79 @@ static bool expects_trees(const struct ll_steps *steps)
         return false;
     for (uint64_t i = 0; i < software->expected_count; i++) {
         const struct ll_expected_way *way = &software->expected[i];
-        least[way->algorithm] = fmin(least[way->algorithm], expected_s(way, &at, steps->exchange.bytes));
+        least[way->algorithm] = fmin(least[way->algorithm], tuner_time_s(way, &at, steps->exchange.bytes));
     }
     return least[LL_EXPECTED_CHAINED_TREES] < least[LL_EXPECTED_RING];
 }
 
-static void tell_links(const struct situation *at, struct ll_told *told)
+static void explain_links(const struct situation *at, struct ll_derivation *derivation)
 {
     const struct ll_network *level = at->level;
     if (level->group_port_Bps > 0)
-        ll_told_say(told,
-                    "links of a node into %s, by their data sheet: min(%.10g * %.10g, %.10g) = %.10g B/s",
-                    level->name, at->cards, level->bandwidth_Bps, level->group_port_Bps, at->links_Bps);
+        ll_derivation_add(
+            derivation, "links of a node into %s, by their data sheet: min(%.10g * %.10g, %.10g) = %.10g B/s",
+            level->name, at->cards, level->bandwidth_Bps, level->group_port_Bps, at->links_Bps);
     else
-        ll_told_say(told, "links of a node into %s, by their data sheet: %.10g * %.10g = %.10g B/s",
-                    level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
+        ll_derivation_add(derivation,
+                          "links of a node into %s, by their data sheet: %.10g * %.10g = %.10g B/s",
+                          level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
 }
 
-static void tell_bandwidth(const struct ll_expected_way *way, const struct situation *at, double bytes,
-                           struct ll_told *told)
+static void explain_bandwidth(const struct ll_expected_way *way, const struct situation *at, double bytes,
+                              struct ll_derivation *derivation)
 {
     bool two = at->nodes <= 2 && way->efficiency_of_two > 0;
     double share = two ? way->efficiency_of_two : way->efficiency, left = left_of(way, bytes);
     double Bps = bandwidth_Bps(way, at) * left;
     if (way->limit_Bps > 0)
-        ll_told_say(told,
-                    "%s, bandwidth that the library expects at this size: min(%.10g * %.10g, %.10g) * %.10g "
-                    "= %.10g B/s",
-                    way->name, at->links_Bps, share, way->limit_Bps, left, Bps);
+        ll_derivation_add(
+            derivation,
+            "%s, bandwidth that the library expects at this size: min(%.10g * %.10g, %.10g) * %.10g "
+            "= %.10g B/s",
+            way->name, at->links_Bps, share, way->limit_Bps, left, Bps);
     else
-        ll_told_say(told,
-                    "%s, bandwidth that the library expects at this size: %.10g * %.10g * %.10g = %.10g B/s",
-                    way->name, at->links_Bps, share, left, Bps);
+        ll_derivation_add(
+            derivation,
+            "%s, bandwidth that the library expects at this size: %.10g * %.10g * %.10g = %.10g B/s",
+            way->name, at->links_Bps, share, left, Bps);
 }
 
-static void tell_way(const struct ll_expected_way *way, const struct situation *at, double bytes,
-                     struct ll_told *told)
+static void explain_way(const struct ll_expected_way *way, const struct situation *at, double bytes,
+                        struct ll_derivation *derivation)
 {
     double Bps = bandwidth_Bps(way, at) * left_of(way, bytes), n = at->devices, nodes = at->nodes;
-    double time_s = expected_s(way, at, bytes);
-    tell_bandwidth(way, at, bytes, told);
+    double time_s = tuner_time_s(way, at, bytes);
+    explain_bandwidth(way, at, bytes, derivation);
     if (way->algorithm == LL_EXPECTED_RING)
-        ll_told_say(told,
-                    "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
-                    "%.10g) * %.10g + "
-                    "%.10g * 2 * (%.10g - 1) / (%.10g * %.10g) = %.10g s",
-                    way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau,
-                    bytes, n, Bps, n, time_s);
+        ll_derivation_add(
+            derivation,
+            "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
+            "%.10g) * %.10g + "
+            "%.10g * 2 * (%.10g - 1) / (%.10g * %.10g) = %.10g s",
+            way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau, bytes, n,
+            Bps, n, time_s);
     else
-        ll_told_say(told,
-                    "%s, time that it expects: (%.10g + 2 * ((floor(%.10g / %.10g) - 1) * %.10g + %.10g * "
-                    "%.10g)) * %.10g + "
-                    "%.10g * 2 / %.10g = %.10g s",
-                    way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s,
-                    way->plateau, bytes, Bps, time_s);
+        ll_derivation_add(
+            derivation,
+            "%s, time that it expects: (%.10g + 2 * ((floor(%.10g / %.10g) - 1) * %.10g + %.10g * "
+            "%.10g)) * %.10g + "
+            "%.10g * 2 / %.10g = %.10g s",
+            way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s, way->plateau,
+            bytes, Bps, time_s);
 }
 
 /* What the software expects of each of its algorithms, as drawn above. False where it has no choice. */
-static bool tell_expected(const struct ll_steps *steps)
+static bool explain_tuner(const struct ll_steps *steps)
 {
     const struct ll_software *software = &ll_net_machine(steps->net)->software;
     struct situation at;
     if (software->expected_count == 0 || !find_situation(steps, &at))
         return false;
-    tell_links(&at, steps->told);
+    explain_links(&at, steps->derivation);
     for (uint64_t i = 0; i < software->expected_count; i++)
-        tell_way(&software->expected[i], &at, steps->exchange.bytes, steps->told);
-    ll_told_say(steps->told, "the library takes what it expects to be the fastest, %s",
-                expects_trees(steps) ? "chained trees" : "rings");
+        explain_way(&software->expected[i], &at, steps->exchange.bytes, steps->derivation);
+    ll_derivation_add(steps->derivation, "the library takes what it expects to be the fastest, %s",
+                      tuner_prefers_trees(steps) ? "chained trees" : "rings");
     return true;
 }
 
@@ -531,7 +543,7 @@ static bool send_around_or_through(struct ll_steps *steps)
 
 bool ll_send_TUNED(struct ll_steps *steps)
 {
-    if (expects_trees(steps) && ll_send_CHAINED_TREES(steps)) {
+    if (tuner_prefers_trees(steps) && ll_send_CHAINED_TREES(steps)) {
         steps->exchange.algorithm = LL_ALGORITHM_CHAINED_TREES;
         return true;
     }
@@ -582,7 +594,8 @@ static bool draws_energy(const struct ll_machine *machine)
 /* An algorithm that is not worth it is none. */
 static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const struct ll_exchange *exchange,
                                               enum ll_algorithm algorithm, struct ll_worth worth,
-                                              struct ll_told *told, struct ll_exchanged *exchanged)
+                                              struct ll_derivation *derivation,
+                                              struct ll_exchanged *exchanged)
 {
     const struct ll_net *net = ll_solver_net(solver);
     struct ll_route path = {0};
@@ -593,10 +606,10 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
                              .busiest = UINT64_MAX,
                              .worth = worth,
                              .path = draws_energy(ll_net_machine(net)) ? &path : NULL,
-                             .told = told};
+                             .derivation = derivation};
     steps.exchange.algorithm = algorithm;
     ll_solver_forget(solver);
-    bool done = algorithms[algorithm].send(&steps) && !steps.tired;
+    bool done = algorithms[algorithm].send(&steps) && !steps.exhausted;
     free(path.links);
     if (!done)
         return LL_EXCHANGE_NO_WAY;
@@ -667,34 +680,35 @@ static enum ll_exchange_trouble exchange_with(struct ll_solver *solver, const st
 }
 
 /* The exchange once more, by the algorithm that it names, to be told. */
-static enum ll_exchange_trouble tell_again(struct ll_solver *solver, const struct ll_exchange *exchange,
-                                           struct ll_str *lines)
+static enum ll_exchange_trouble explain_again(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                              struct ll_str *lines)
 {
     uint64_t *owned;
     struct ll_exchanged again;
     struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
-    struct ll_told told = {.lines = lines, .net = ll_solver_net(solver), .exchange = &fewer};
+    struct ll_derivation derivation = {.lines = lines, .net = ll_solver_net(solver), .exchange = &fewer};
     enum ll_exchange_trouble trouble =
-        try_algorithm(solver, &fewer, exchange->algorithm, anything, &told, &again);
+        try_algorithm(solver, &fewer, exchange->algorithm, anything, &derivation, &again);
     if (trouble == LL_EXCHANGE_DONE)
-        told_end(&told, again.time_s);
-    told_release(&told);
+        derivation_end(&derivation, again.time_s);
+    derivation_release(&derivation);
     free(owned);
     return lines->failed ? LL_EXCHANGE_NO_MEMORY : trouble;
 }
 
 /* One of the exchanges that another one is made of. */
-static void tell_nested(struct ll_steps *steps, const struct ll_exchange *exchange,
-                        const struct ll_exchanged *part)
+static void explain_nested(struct ll_steps *steps, const struct ll_exchange *exchange,
+                           const struct ll_exchanged *part)
 {
     struct ll_exchange taken = *exchange;
-    if (!steps->told || exchange->size < 2)
+    if (!steps->derivation || exchange->size < 2)
         return;
     taken.algorithm = part->algorithm;
-    ll_told_say(steps->told, "%s of %.10g B among %" PRIu64 ", %s", ll_collective_name(exchange->collective),
-                exchange->bytes, exchange->size, ll_algorithm_name(part->algorithm));
-    steps->failed |= tell_again(steps->solver, &taken, steps->told->lines) != LL_EXCHANGE_DONE;
-    ll_told_part(steps->told, part->time_s);
+    ll_derivation_add(steps->derivation, "%s of %.10g B among %" PRIu64 ", %s",
+                      ll_collective_name(exchange->collective), exchange->bytes, exchange->size,
+                      ll_algorithm_name(part->algorithm));
+    steps->failed |= explain_again(steps->solver, &taken, steps->derivation->lines) != LL_EXCHANGE_DONE;
+    ll_derivation_part(steps->derivation, part->time_s);
 }
 
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
@@ -704,7 +718,7 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
         steps->failed = true;
         return;
     }
-    tell_nested(steps, exchange, &part);
+    explain_nested(steps, exchange, &part);
     steps->time_s += part.time_s;
     steps->rounds += part.rounds;
     double parts = (double)exchange->groups / (double)steps->exchange.groups;
@@ -735,7 +749,7 @@ static bool lies_in_level(const struct ll_net *net, const struct ll_exchange *e,
     return true;
 }
 
-uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *e)
+uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *e)
 {
     uint64_t level = 0;
     while (level < ll_net_levels(net) && !lies_in_level(net, e, level))
@@ -780,37 +794,38 @@ static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_ex
 }
 
 /* Both figures change evenly between two samples. */
-static void tell_samples(const struct ll_net *net, const struct ll_exchange *e, struct ll_str *lines)
+static void explain_samples(const struct ll_net *net, const struct ll_exchange *e, struct ll_str *lines)
 {
-    const struct ll_network *level = &ll_net_machine(net)->networks[ll_joining_level(net, e)];
+    const struct ll_network *level = &ll_net_machine(net)->networks[ll_common_level(net, e)];
     const struct ll_network_sample *low = NULL, *high = NULL;
     find_samples(level, e->size, &low, &high);
     double n = (double)e->size, span = (double)(high->devices - low->devices);
     double share = span > 0 ? (n - (double)low->devices) / span : 0;
     double latency_s = low->latency_s + share * (high->latency_s - low->latency_s);
     double bandwidth_Bps = low->bandwidth_Bps + share * (high->bandwidth_Bps - low->bandwidth_Bps);
-    struct ll_told told = {.lines = lines};
+    struct ll_derivation derivation = {.lines = lines};
     if (span > 0) {
-        ll_told_say(&told,
-                    "of the way from the sample of fewer devices to that of more: (%.10g - %" PRIu64
-                    ") / (%" PRIu64 " - %" PRIu64 ") = %.10g",
-                    n, low->devices, high->devices, low->devices, share);
-        ll_told_say(&told, "latency there: %.10g + %.10g * (%.10g - %.10g) = %.10g s", low->latency_s, share,
-                    high->latency_s, low->latency_s, latency_s);
-        ll_told_say(&told, "bandwidth there: %.10g + %.10g * (%.10g - %.10g) = %.10g B/s", low->bandwidth_Bps,
-                    share, high->bandwidth_Bps, low->bandwidth_Bps, bandwidth_Bps);
+        ll_derivation_add(&derivation,
+                          "of the way from the sample of fewer devices to that of more: (%.10g - %" PRIu64
+                          ") / (%" PRIu64 " - %" PRIu64 ") = %.10g",
+                          n, low->devices, high->devices, low->devices, share);
+        ll_derivation_add(&derivation, "latency there: %.10g + %.10g * (%.10g - %.10g) = %.10g s",
+                          low->latency_s, share, high->latency_s, low->latency_s, latency_s);
+        ll_derivation_add(&derivation, "bandwidth there: %.10g + %.10g * (%.10g - %.10g) = %.10g B/s",
+                          low->bandwidth_Bps, share, high->bandwidth_Bps, low->bandwidth_Bps, bandwidth_Bps);
     }
-    ll_told_say(&told,
-                "messages, as sampled, the latency and what each device sends of the bytes: %.10g + 2 * "
-                "(%.10g - 1) / %.10g * %.10g / %.10g = %.10g s",
-                latency_s, n, n, e->bytes, bandwidth_Bps, between(low, high, e->size, e->bytes));
+    ll_derivation_add(
+        &derivation,
+        "messages, as sampled, the latency and what each device sends of the bytes: %.10g + 2 * "
+        "(%.10g - 1) / %.10g * %.10g / %.10g = %.10g s",
+        latency_s, n, n, e->bytes, bandwidth_Bps, between(low, high, e->size, e->bytes));
 }
 
 static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
 {
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
         return false;
-    uint64_t level = ll_joining_level(net, e);
+    uint64_t level = ll_common_level(net, e);
     return level != LL_NO_LEVEL && sampled(net, level, e, exchanged);
 }
 
@@ -846,8 +861,8 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
 
 /* What each of the ways takes, where the fastest of all was looked for, or of two that the software compares.
  */
-static void tell_compared(struct ll_solver *solver, const struct ll_exchange *exchange, bool tuned,
-                          struct ll_str *lines)
+static void explain_compared(struct ll_solver *solver, const struct ll_exchange *exchange, bool tuned,
+                             struct ll_str *lines)
 {
     static const struct ll_worth cheap = {MOST_LINKS, INFINITY};
     struct ll_str times = {0};
@@ -868,28 +883,28 @@ static void tell_compared(struct ll_solver *solver, const struct ll_exchange *ex
 }
 
 /* Why it goes the way that it does. */
-static void tell_choice(struct ll_solver *solver, const struct ll_exchange *exchange, struct ll_str *lines)
+static void explain_choice(struct ll_solver *solver, const struct ll_exchange *exchange, struct ll_str *lines)
 {
     const struct ll_net *net = ll_solver_net(solver);
     enum ll_algorithm preferred = ll_net_machine(net)->software.collectives;
-    struct ll_told told = {.lines = lines, .net = net, .exchange = exchange};
-    struct ll_steps steps = {.net = net, .solver = solver, .exchange = *exchange, .told = &told};
-    bool expected = preferred == LL_ALGORITHM_TUNED && tell_expected(&steps);
+    struct ll_derivation derivation = {.lines = lines, .net = net, .exchange = exchange};
+    struct ll_steps steps = {.net = net, .solver = solver, .exchange = *exchange, .derivation = &derivation};
+    bool expected = preferred == LL_ALGORITHM_TUNED && explain_tuner(&steps);
     if (preferred == LL_ALGORITHM_TUNED && !expected)
-        tell_compared(solver, exchange, true, lines);
+        explain_compared(solver, exchange, true, lines);
     else if (preferred != exchange->algorithm && !expected)
-        tell_compared(solver, exchange, false, lines);
+        explain_compared(solver, exchange, false, lines);
 }
 
-enum ll_exchange_trouble ll_exchange_tell(struct ll_solver *solver, const struct ll_exchange *exchange,
-                                          const struct ll_exchanged *exchanged, struct ll_str *lines)
+enum ll_exchange_trouble ll_exchange_explain(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                             const struct ll_exchanged *exchanged, struct ll_str *lines)
 {
     struct ll_exchange way = *exchange;
     if (exchanged->algorithm == LL_ALGORITHM_COUNT) {
-        tell_samples(ll_solver_net(solver), exchange, lines);
+        explain_samples(ll_solver_net(solver), exchange, lines);
         return lines->failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
     }
     way.algorithm = exchanged->algorithm;
-    tell_choice(solver, &way, lines);
-    return tell_again(solver, &way, lines);
+    explain_choice(solver, &way, lines);
+    return explain_again(solver, &way, lines);
 }

@@ -121,10 +121,11 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || nodes < 2)
         return false;
     double within = 2 * (double)(chain - 1), between = 2 * floor(log2((double)nodes));
-    ll_told_say(steps->told, "hops along a chain of %" PRIu64 ", up and down: 2 * (%" PRIu64 " - 1) = %.10g",
-                chain, chain, within);
-    ll_told_say(steps->told, "hops between %" PRIu64 " nodes, halved so often: 2 * %.10g = %.10g", nodes,
-                between / 2, between);
+    ll_derivation_add(steps->derivation,
+                      "hops along a chain of %" PRIu64 ", up and down: 2 * (%" PRIu64 " - 1) = %.10g", chain,
+                      chain, within);
+    ll_derivation_add(steps->derivation, "hops between %" PRIu64 " nodes, halved so often: 2 * %.10g = %.10g",
+                      nodes, between / 2, between);
     send_parts(steps, CHAINS);
     struct ll_steps_hop chain_hop = ll_steps_end_hop(steps, within + between);
     send_parts(steps, TREES);
@@ -133,10 +134,11 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
         .latency_s = within * chain_hop.latency_s + between * tree_hop.latency_s,
         .pass_s = within * chain_hop.pass_s + between * tree_hop.pass_s,
     };
-    ll_told_say(steps->told, "all hops, until pieces are complete: %.10g * %.10g + %.10g * %.10g = %.10g s",
-                within, chain_hop.pass_s, between, tree_hop.pass_s, all.pass_s);
-    ll_told_say(steps->told, "all hops, latencies alone: %.10g * %.10g + %.10g * %.10g = %.10g s", within,
-                chain_hop.latency_s, between, tree_hop.latency_s, all.latency_s);
+    ll_derivation_add(steps->derivation,
+                      "all hops, until pieces are complete: %.10g * %.10g + %.10g * %.10g = %.10g s", within,
+                      chain_hop.pass_s, between, tree_hop.pass_s, all.pass_s);
+    ll_derivation_add(steps->derivation, "all hops, latencies alone: %.10g * %.10g + %.10g * %.10g = %.10g s",
+                      within, chain_hop.latency_s, between, tree_hop.latency_s, all.latency_s);
     send_parts(steps, CHAINS | TREES);
     /* One edge less than devices, each way. */
     steps->step_bytes = 2 * (double)(e->size - 1) * e->bytes;

@@ -159,7 +159,7 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
 /* Says why an exchange that came out like this takes its time, in lines for a pocket calculator
  * (sim/cost/cost.h), each ending in a line break: what was compared or expected where there was a choice;
  * then messages, links and latencies, so that the last line has the time, without what starting costs. */
-enum ll_exchange_trouble ll_exchange_tell(struct ll_solver *solver, const struct ll_exchange *exchange,
-                                          const struct ll_exchanged *exchanged, struct ll_str *lines);
+enum ll_exchange_trouble ll_exchange_explain(struct ll_solver *solver, const struct ll_exchange *exchange,
+                                             const struct ll_exchanged *exchanged, struct ll_str *lines);
 
 #endif

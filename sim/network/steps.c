@@ -474,8 +474,9 @@ void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank
     bool each = group == LL_EACH_GROUP;
     const uint64_t *members = e->members + (each ? 0 : group * e->size);
     double share = each ? 1 : 1 / (double)e->groups;
-    steps->tired |= steps->links + solver_sends(steps->solver) * (each ? e->groups : 1) > steps->worth.links;
-    if (steps->tired)
+    steps->exhausted |=
+        steps->links + solver_sends(steps->solver) * (each ? e->groups : 1) > steps->worth.links;
+    if (steps->exhausted)
         return;
     uint64_t between = ll_net_level_between(steps->net, members[from_rank], members[to_rank]);
     const struct ll_network *level = &ll_net_machine(steps->net)->networks[between];
@@ -488,7 +489,7 @@ void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;
     solver_send(steps->solver, group, from_rank, to_rank, bytes);
-    ll_told_send(steps->told, group, from_rank, to_rank, bytes);
+    ll_derivation_send(steps->derivation, group, from_rank, to_rank, bytes);
 }
 
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
@@ -517,7 +518,7 @@ static struct step run(struct ll_steps *steps, double most_s)
     steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups, &left, &solved);
     step.flow = solved.times;
     steps->links += solved.links;
-    steps->tired |= steps->links > steps->worth.links || solved.too_slow;
+    steps->exhausted |= steps->links > steps->worth.links || solved.too_slow;
     if (steps->messages > 0)
         step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
     if (step.flow.busiest != UINT64_MAX) {
@@ -559,36 +560,41 @@ static double flags_s(const struct step *step, double times)
 }
 
 /* What a device sends in a step, of all. */
-static void tell_chunks(struct ll_told *told, const struct step *step, double times, double time_s)
+static void explain_chunks(struct ll_derivation *derivation, const struct step *step, double times,
+                           double time_s)
 {
     const double chunk = (double)step->chunk_bytes, sent_s = step->flow.sent_s;
-    if (!told)
+    if (!derivation)
         return;
-    ll_told_say(told, "a device sends in a step: %.10g / %.10g = %.10g B", told->exchange->bytes,
-                told->exchange->bytes / step->bytes, step->bytes);
-    ll_told_say(told,
-                "%.10g steps, half a chunk behind the other: (2 * %.10g + 1) * (%.10g / 2 + ceil(%.10g / "
-                "%.10g) * %.10g) = %.10g s",
-                times, times, sent_s, step->bytes, chunk, step->pass_s, time_s);
+    ll_derivation_add(derivation, "a device sends in a step: %.10g / %.10g = %.10g B",
+                      derivation->exchange->bytes, derivation->exchange->bytes / step->bytes, step->bytes);
+    ll_derivation_add(
+        derivation,
+        "%.10g steps, half a chunk behind the other: (2 * %.10g + 1) * (%.10g / 2 + ceil(%.10g / "
+        "%.10g) * %.10g) = %.10g s",
+        times, times, sent_s, step->bytes, chunk, step->pass_s, time_s);
 }
 
-static void tell_end(struct ll_told *told, const struct step *step, double times, double time_s)
+static void explain_end(struct ll_derivation *derivation, const struct step *step, double times,
+                        double time_s)
 {
     bool chunks = step->chunk_bytes > 0 && times >= 2;
-    unsigned mean = chunks || step->flagged > 0 ? LL_TOLD_MEAN : 0, last = chunks ? 0 : LL_TOLD_LAST;
-    ll_told_flow(told, &step->flow, chunks ? step->pass_s : 0, mean | last);
+    unsigned mean = chunks || step->flagged > 0 ? LL_LATENCY_MEAN : 0, last = chunks ? 0 : LL_LATENCY_LAST;
+    ll_derivation_flow(derivation, &step->flow, chunks ? step->pass_s : 0, mean | last);
     double plain_s = step->chunk_bytes > 0 ? chunks_s(step, times) : times * step->flow.done_s;
     if (chunks)
-        tell_chunks(told, step, times, plain_s);
+        explain_chunks(derivation, step, times, plain_s);
     else
-        ll_told_say(told, "%.10g step%s: %.10g * (%.10g + %.10g) = %.10g s", times, times == 1 ? "" : "s",
-                    times, step->flow.sent_s, step->flow.done_s - step->flow.sent_s, plain_s);
+        ll_derivation_add(derivation, "%.10g step%s: %.10g * (%.10g + %.10g) = %.10g s", times,
+                          times == 1 ? "" : "s", times, step->flow.sent_s,
+                          step->flow.done_s - step->flow.sent_s, plain_s);
     if (step->flagged > 0)
-        ll_told_say(told,
-                    "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g * "
-                    "(%.10g + %.10g / %.10g)) = %.10g s",
-                    plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->flagged, time_s);
-    ll_told_part(told, time_s);
+        ll_derivation_add(derivation,
+                          "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g * "
+                          "(%.10g + %.10g / %.10g)) = %.10g s",
+                          plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->flagged,
+                          time_s);
+    ll_derivation_part(derivation, time_s);
 }
 
 void ll_steps_end(struct ll_steps *steps, double times)
@@ -597,8 +603,8 @@ void ll_steps_end(struct ll_steps *steps, double times)
     double time_s = step.chunk_bytes > 0 ? chunks_s(&step, times) : times * step.flow.done_s;
     if (step.flagged > 0)
         time_s = fmin(time_s, flags_s(&step, times));
-    if (steps->told)
-        tell_end(steps->told, &step, times, time_s);
+    if (steps->derivation)
+        explain_end(steps->derivation, &step, times, time_s);
     steps->time_s += time_s;
     steps->rounds += times;
 }
@@ -611,13 +617,13 @@ struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
     /* The whole stream sends what they do, and more. */
     struct step step = run(steps, steps->worth.time_s - steps->time_s);
     struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
-    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_LONGEST | LL_TOLD_MEAN);
+    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_LONGEST | LL_LATENCY_MEAN);
     if (step.chunk_bytes > 0) {
         hop.pass_s += step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));
-        ll_told_say(steps->told,
-                    "a hop, until a piece is complete: %.10g + %.10g * min(%.10g / 8 / %.10g, 1 / (4 * "
-                    "%.10g)) = %.10g s",
-                    step.pass_s, step.flow.sent_s, (double)step.chunk_bytes, bytes, hops, hop.pass_s);
+        ll_derivation_add(steps->derivation,
+                          "a hop, until a piece is complete: %.10g + %.10g * min(%.10g / 8 / %.10g, 1 / (4 * "
+                          "%.10g)) = %.10g s",
+                          step.pass_s, step.flow.sent_s, (double)step.chunk_bytes, bytes, hops, hop.pass_s);
     }
     return hop;
 }
@@ -626,17 +632,18 @@ void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, d
 {
     struct step step = end(steps, 1);
     double time_s = all->pass_s + step.flow.sent_s;
-    ll_told_flow(steps->told, &step.flow, step.pass_s, 0);
+    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, 0);
     if (step.flagged > 0)
         time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.flagged);
-    ll_told_say(steps->told, "all hops, and the stream: %.10g + %.10g = %.10g s", all->pass_s,
-                step.flow.sent_s, all->pass_s + step.flow.sent_s);
+    ll_derivation_add(steps->derivation, "all hops, and the stream: %.10g + %.10g = %.10g s", all->pass_s,
+                      step.flow.sent_s, all->pass_s + step.flow.sent_s);
     if (step.flagged > 0)
-        ll_told_say(steps->told,
-                    "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g + %.10g "
-                    "/ %.10g) = %.10g s",
-                    all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.flagged, time_s);
-    ll_told_part(steps->told, time_s);
+        ll_derivation_add(
+            steps->derivation,
+            "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g + %.10g "
+            "/ %.10g) = %.10g s",
+            all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.flagged, time_s);
+    ll_derivation_part(steps->derivation, time_s);
     steps->time_s += time_s;
     steps->rounds += hops;
 }
@@ -645,15 +652,16 @@ void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *le
 {
     double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
     struct step step = end(steps, 1);
-    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_MEAN);
+    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_MEAN);
     double first = fmin(1, piece_bytes / fmax(1, steps->exchange.bytes));
     double time_s = 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
-    ll_told_say(steps->told,
-                "in and out, the first chunk of each device twice: 2 * %.10g + (1 + min(1, %.10g * %.10g / "
-                "%.10g)) * %.10g / %.10g = %.10g s",
-                step.pass_s, n, (double)level->in_network_chunk_bytes, steps->exchange.bytes,
-                step.flow.sent_s, level->in_network, time_s);
-    ll_told_part(steps->told, time_s);
+    ll_derivation_add(
+        steps->derivation,
+        "in and out, the first chunk of each device twice: 2 * %.10g + (1 + min(1, %.10g * %.10g / "
+        "%.10g)) * %.10g / %.10g = %.10g s",
+        step.pass_s, n, (double)level->in_network_chunk_bytes, steps->exchange.bytes, step.flow.sent_s,
+        level->in_network, time_s);
+    ll_derivation_part(steps->derivation, time_s);
     steps->time_s += time_s;
     steps->rounds += 2;
 }
@@ -662,10 +670,10 @@ void ll_steps_end_stream(struct ll_steps *steps, double hops)
 {
     struct step step = end(steps, 1);
     double time_s = hops * step.flow.latency_s + step.flow.sent_s;
-    ll_told_flow(steps->told, &step.flow, step.pass_s, LL_TOLD_LONGEST);
-    ll_told_say(steps->told, "a stream through %.10g hops: %.10g * %.10g + %.10g = %.10g s", hops, hops,
-                step.flow.latency_s, step.flow.sent_s, time_s);
-    ll_told_part(steps->told, time_s);
+    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_LONGEST);
+    ll_derivation_add(steps->derivation, "a stream through %.10g hops: %.10g * %.10g + %.10g = %.10g s", hops,
+                      hops, step.flow.latency_s, step.flow.sent_s, time_s);
+    ll_derivation_part(steps->derivation, time_s);
     steps->time_s += time_s;
     steps->rounds += hops;
 }
@@ -674,7 +682,7 @@ void ll_steps_end_stream(struct ll_steps *steps, double hops)
 void ll_steps_end_chunks(struct ll_steps *steps, double hops)
 {
     struct ll_flow_times flow = end(steps, 1).flow;
-    ll_told_flow(steps->told, &flow, 0, LL_TOLD_LONGEST);
+    ll_derivation_flow(steps->derivation, &flow, 0, LL_LATENCY_LONGEST);
     double further = hops - 1, best_s = INFINITY, best_rounds = hops;
     double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
     if (isinf(ideal))
@@ -686,13 +694,15 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops)
     }
     double chunks = best_rounds - further;
     if (isinf(ideal))
-        ll_told_say(steps->told, "as many chunks as one likes: %.10g + 0 = %.10g s", flow.sent_s, best_s);
+        ll_derivation_add(steps->derivation, "as many chunks as one likes: %.10g + 0 = %.10g s", flow.sent_s,
+                          best_s);
     else
-        ll_told_say(steps->told,
-                    "%.10g rounds of %.10g chunks, the fastest number of them: (%.10g - 1 + %.10g) * (%.10g "
-                    "+ %.10g / %.10g) = %.10g s",
-                    best_rounds, chunks, hops, chunks, flow.latency_s, flow.sent_s, chunks, best_s);
-    ll_told_part(steps->told, best_s);
+        ll_derivation_add(
+            steps->derivation,
+            "%.10g rounds of %.10g chunks, the fastest number of them: (%.10g - 1 + %.10g) * (%.10g "
+            "+ %.10g / %.10g) = %.10g s",
+            best_rounds, chunks, hops, chunks, flow.latency_s, flow.sent_s, chunks, best_s);
+    ll_derivation_part(steps->derivation, best_s);
     steps->time_s += best_s;
     steps->rounds += best_rounds;
 }

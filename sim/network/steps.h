@@ -47,38 +47,41 @@ struct ll_flow_end {
 /* What the steps of an exchange say of themselves: lines for a pocket calculator, as sim/cost/cost.h has
  * them, each ending in a line break. Every function does nothing where nobody listens (NULL). */
 
-struct ll_told_message {
+struct ll_derivation_message {
     uint64_t from, to; /* devices */
     double bytes;
     bool first; /* others are like it, in other groups */
 };
 
 /* Starts as {.lines, .net, .exchange}, is released by who made it. */
-struct ll_told {
+struct ll_derivation {
     struct ll_str *lines;
     const struct ll_net *net;
     const struct ll_exchange *exchange;
-    struct ll_told_message *messages; /* of the step under way, of all groups */
+    struct ll_derivation_message *messages; /* of the step under way, of all groups */
     uint64_t count, capacity;
     struct ll_str sum; /* of what was done so far */
     uint64_t parts;
 };
 
 /* Adds a line, printf style. */
-void ll_told_say(struct ll_told *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ll_derivation_add(struct ll_derivation *derivation, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* One more message of the step under way, of a group; UINT64_MAX: of each. */
-void ll_told_send(struct ll_told *told, uint64_t group, uint64_t from_rank, uint64_t to_rank, double bytes);
+void ll_derivation_send(struct ll_derivation *derivation, uint64_t group, uint64_t from_rank,
+                        uint64_t to_rank, double bytes);
 
 /* Which latencies count: the longest; the mean, and with it pass_s, which adds what passing half a chunk on
  * costs; that of the message which is there last. */
-enum { LL_TOLD_LONGEST = 1, LL_TOLD_MEAN = 2, LL_TOLD_LAST = 4 };
+enum { LL_LATENCY_LONGEST = 1, LL_LATENCY_MEAN = 2, LL_LATENCY_LAST = 4 };
 
 /* What the messages are and what flows made of them: bytes on the fullest link, latencies. Forgets them. */
-void ll_told_flow(struct ll_told *told, const struct ll_flow_times *flow, double pass_s, unsigned latencies);
+void ll_derivation_flow(struct ll_derivation *derivation, const struct ll_flow_times *flow, double pass_s,
+                        unsigned latencies);
 
 /* Something that took so long is done. */
-void ll_told_part(struct ll_told *told, double time_s);
+void ll_derivation_part(struct ll_derivation *derivation, double time_s);
 
 /* Inside the room: what an algorithm says, and what becomes of it. */
 
@@ -126,9 +129,9 @@ struct ll_steps {
     uint64_t busiest;
     struct ll_worth worth; /* links of all messages, and time, that are worth it */
     uint64_t links;        /* so far */
-    bool tired;            /* it is not worth it: what was sent is not all */
+    bool exhausted;        /* it is not worth it: what was sent is not all */
     bool failed;
-    struct ll_told *told; /* NULL: nobody listens */
+    struct ll_derivation *derivation; /* NULL: nobody listens */
 };
 
 /* One more message between two ranks of each group; of one group alone, where groups send differently. */
@@ -187,7 +190,7 @@ uint64_t ll_blocks_begin(const struct ll_blocks *blocks, uint64_t block);
 uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring);
 
 /* The level in which alone the members of each group have different places; LL_NO_LEVEL: there is none. */
-uint64_t ll_joining_level(const struct ll_net *net, const struct ll_exchange *exchange);
+uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *exchange);
 
 /* The exchange with as few groups as take as long as all; *owned is to be freed. */
 struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,

@@ -259,7 +259,7 @@ void ll_exchanges_tell(struct ll_exchanges *x, const struct ll_asked *asked, con
         return;
     struct ll_exchange what = exchange_of(x, asked, &again, &members);
     why->failed |=
-        !members || ll_exchange_tell(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
+        !members || ll_exchange_explain(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
     say_lines(lines.text, why);
     ll_str_release(&lines);
     free(members);

@@ -59,7 +59,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op);
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
 
 /* Says why an exchange with this price goes the way it does, and how messages, links and latencies make up
- * its time without what starting it costs: sim/network's ll_exchange_tell. */
+ * its time without what starting it costs: sim/network's ll_exchange_explain. */
 void ll_exchanges_tell(struct ll_exchanges *exchanges, const struct ll_asked *asked,
                        const struct ll_price *price, struct ll_explain *why);
 

@@ -143,7 +143,7 @@ class Trial:
         self.check(0 < fewer < all_shown, "a value that is clicked away takes its designs along: %d are left" % fewer)
         browser.click(x, y)
         self.check(self.shown() == all_shown, "clicked again, they are back")
-        x, y, _, _ = browser.where("#unfit")
+        x, y, _, _ = browser.where("#infeasible")
         browser.click(x, y)
         self.check(self.shown() > all_shown, "designs that break constraints can be shown")
         browser.click(x, y)

@@ -24,15 +24,15 @@ static void show(const struct ll_diags *diags)
         print_error("%s\n", diags->kept[i].message);
 }
 
-static void compare(const struct ll_prepared *prepared, const struct ll_least *least,
+static void compare(const struct ll_prepared *prepared, const struct ll_lower_bounds *least,
                     const struct ll_machine *machine, struct tightness *tightness)
 {
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
     if (result) {
-        double part = ll_least_time_s(least, machine) / result->time_s;
-        double energy_j = ll_least_energy_j(least, machine);
+        double part = ll_lower_bound_time_s(least, machine) / result->time_s;
+        double energy_j = ll_lower_bound_energy_j(least, machine);
         if (part > 1 || energy_j > result->energy_j)
             print_error("%s: time %.9g of it, energy %g of %g J\n", machine->name, part, energy_j,
                         result->energy_j);
@@ -65,7 +65,7 @@ static void the_least_is_never_more_on_machines_of_chance(void **state)
         uint64_t random = seed + i;
         struct ll_trace *trace = toy_trace(seed + i);
         const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
-        const struct ll_least *least = ll_least_new(prepared, &arena);
+        const struct ll_lower_bounds *least = ll_lower_bounds_new(prepared, &arena);
         const char *fusion = i % 2 ? "none" : "elementwise";
         struct ll_machine *machine = machine_of(ll_random_machine(&random, &arena, fusion), &diags);
         compare(prepared, least, machine, &tightness);
@@ -112,7 +112,7 @@ static void check_model(const char *name, bool train, uint64_t batch)
     struct ll_trace *trace = trace_of(name, train, batch);
     const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
     assert_non_null(prepared);
-    const struct ll_least *least = ll_least_new(prepared, &arena);
+    const struct ll_lower_bounds *least = ll_lower_bounds_new(prepared, &arena);
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         struct ll_machine *machine = ll_machine_read(machines[i], folders, NULL, 0, &diags);
         assert_non_null(machine);
@@ -142,7 +142,7 @@ static void the_least_is_never_more_where_convolutions_multiply_less_often(void 
     struct ll_trace *trace = trace_of("residual", false, 1);
     const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
     struct ll_machine *machine = machine_of(winograd, &diags);
-    compare(prepared, ll_least_new(prepared, &arena), machine, &tightness);
+    compare(prepared, ll_lower_bounds_new(prepared, &arena), machine, &tightness);
     assert_int_equal(tightness.count, 1);
     ll_machine_free(machine);
     ll_diags_release(&diags);
@@ -176,7 +176,7 @@ static void the_least_is_never_more_behind_caches(void **state)
     struct tightness tightness = {0};
     struct ll_trace *trace = trace_of("alexnet", true, 4);
     const struct ll_prepared *prepared = ll_prepare(trace, &arena, &diags);
-    const struct ll_least *least = ll_least_new(prepared, &arena);
+    const struct ll_lower_bounds *least = ll_lower_bounds_new(prepared, &arena);
     for (unsigned c = 0; c < sizeof caches / sizeof *caches; c++)
         for (unsigned mib = 1; mib <= 1024; mib *= 2)
             for (unsigned h = 0; h < 2; h++) {

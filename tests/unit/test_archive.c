@@ -78,7 +78,7 @@ static void a_bound_is_beaten_when_some_point_dominates_it(void **state)
                 bound[j] = ll_random_below(&random, 9) ? (double)ll_random_below(&random, 8) : -INFINITY;
             for (uint64_t i = 0; i < archive.count; i++)
                 beaten |= ll_dominates(&archive.values[i * k], bound, k);
-            assert_int_equal(ll_archive_beats(&archive, bound), beaten);
+            assert_int_equal(ll_archive_dominates(&archive, bound), beaten);
         }
         ll_archive_release(&archive);
     }
@@ -99,7 +99,7 @@ static void leaving_out_what_is_beaten_keeps_every_point_of_the_front(void **sta
             double bound[MOST_OBJECTIVES];
             for (size_t j = 0; j < k; j++)
                 bound[j] = cloud.values[i * k + j] - (double)ll_random_below(&random, 3);
-            if (ll_archive_beats(&archive, bound)) {
+            if (ll_archive_dominates(&archive, bound)) {
                 tried.values[i * k] = NAN;
                 left_out++;
             } else

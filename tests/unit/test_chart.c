@@ -109,7 +109,7 @@ static void a_sweep_without_valid_designs_is_drawn_empty(void **state)
     const struct ll_findings *usual = findings;
     struct ll_data_frame *none = ll_copy(&arena, usual->frame, sizeof *none);
     uint8_t *verdicts = ll_alloc(&arena, none->row_count, 1);
-    memset(verdicts, LL_VERDICT_UNFIT, none->row_count);
+    memset(verdicts, LL_VERDICT_INFEASIBLE, none->row_count);
     none->verdicts = verdicts;
     findings = ll_findings_new(none, false, &arena);
     assert_int_equal(findings->valid_count, 0);

@@ -184,7 +184,7 @@ static void check_point(const struct ll_space *space, const struct ll_data_frame
     ll_space_point(space, frame->numbers[row], point);
     size_t count = overrides_of(space, point, &arena, overrides);
     struct ll_machine *machine = ll_machine_read(space->base, space->folders, overrides, count, &diags);
-    assert_true((machine == NULL) == (frame->verdicts[row] == LL_VERDICT_IMPOSSIBLE));
+    assert_true((machine == NULL) == (frame->verdicts[row] == LL_VERDICT_INVALID));
     if (machine) {
         const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
         assert_true(ll_data_frame_column(frame, "time_s")->numbers[row] == result->time_s);
@@ -349,7 +349,7 @@ static void a_point_without_a_finite_objective_is_not_valid(void **state)
             must_run(&(struct plan){text, temporary(path, "infinite"), 1, 0, 1, true});
         const struct ll_data_frame *frame = ll_data_frame_read(path, &arena, &diags);
         assert_int_equal(end.valid, 2);
-        assert_int_equal(frame->verdicts[1], LL_VERDICT_UNFIT);
+        assert_int_equal(frame->verdicts[1], LL_VERDICT_INFEASIBLE);
         end = must_run(&(struct plan){text, path, 1, 0, 1, false});
         assert_int_equal(end.known, 3);
         assert_int_equal(end.valid, 2);
