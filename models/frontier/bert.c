@@ -184,8 +184,8 @@ static struct ll_value *layer(struct ll_decoder *d, struct ll_value *x)
     ll_nn_pop(d->nn);
     ll_nn_push(d->nn, "feed_forward");
     struct ll_value *inner = ll_nn_do1(
-        d->nn, LL_OP_GELU, dense(d, "input", x, d->sizes.ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_INNER));
-    x = added(d, x, inner, LL_ROLE_INNER);
+        d->nn, LL_OP_GELU, dense(d, "input", x, d->sizes.ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_FFN_HIDDEN));
+    x = added(d, x, inner, LL_ROLE_FFN_HIDDEN);
     ll_nn_pop(d->nn);
     return x;
 }

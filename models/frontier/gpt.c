@@ -514,12 +514,12 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
     const struct ll_decoder_dense wide = {.units = d->sizes.ffn_hidden,
                                           .from = LL_ROLE_HIDDEN,
-                                          .to = LL_ROLE_INNER,
+                                          .to = LL_ROLE_FFN_HIDDEN,
                                           .biased = true,
                                           .deviation = 0.02};
     ll_nn_push(d->nn, "feed_forward");
     struct ll_value *inner = rectified(d, ll_decoder_dense(d, "input", normed(d, x), &wide));
-    struct ll_value *y = ll_add_of(d->nn, x, projected(d, inner, LL_ROLE_INNER));
+    struct ll_value *y = ll_add_of(d->nn, x, projected(d, inner, LL_ROLE_FFN_HIDDEN));
     ll_nn_pop(d->nn);
     return y;
 }

@@ -113,10 +113,10 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "feed_forward");
     struct ll_value *n = llama_norm(d, "norm", x);
-    struct ll_value *gate = dense(d, "gate", n, d->sizes.ffn_hidden, LL_ROLE_INNER);
+    struct ll_value *gate = dense(d, "gate", n, d->sizes.ffn_hidden, LL_ROLE_FFN_HIDDEN);
     struct ll_value *inner =
-        ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, dense(d, "input", n, d->sizes.ffn_hidden, LL_ROLE_INNER));
-    struct ll_value *y = added(d, x, inner, LL_ROLE_INNER);
+        ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, dense(d, "input", n, d->sizes.ffn_hidden, LL_ROLE_FFN_HIDDEN));
+    struct ll_value *y = added(d, x, inner, LL_ROLE_FFN_HIDDEN);
     ll_nn_pop(d->nn);
     return y;
 }
@@ -289,11 +289,11 @@ static struct ll_value *through_experts(struct ll_decoder *d, struct ll_value *x
 {
     const uint64_t ffn_hidden = d->sizes.ffn_hidden;
     struct ll_value *gate =
-        product(d, "gate", x, ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_INNER, weight_deviation);
+        product(d, "gate", x, ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_FFN_HIDDEN, weight_deviation);
     struct ll_value *input =
-        product(d, "input", x, ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_INNER, weight_deviation);
+        product(d, "input", x, ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_FFN_HIDDEN, weight_deviation);
     struct ll_value *y = ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, input);
-    return product(d, "output", y, d->sizes.hidden, LL_ROLE_INNER, LL_ROLE_HIDDEN, llama_deviation(d));
+    return product(d, "output", y, d->sizes.hidden, LL_ROLE_FFN_HIDDEN, LL_ROLE_HIDDEN, llama_deviation(d));
 }
 
 /* Where tokens go: [experts, places], and what each place's result counts for. */

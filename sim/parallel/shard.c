@@ -409,7 +409,7 @@ static uint32_t undecided_weight(const struct ll_sharding *s)
 
 static bool must_divide(uint8_t role)
 {
-    return role == LL_ROLE_HEADS || role == LL_ROLE_INNER;
+    return role == LL_ROLE_HEADS || role == LL_ROLE_FFN_HIDDEN;
 }
 
 /* By rows where the other input is divided along the sum, else by columns. A table by its rows, if these are

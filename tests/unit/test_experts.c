@@ -14,9 +14,9 @@ enum { LAYERS = 2, EXPERTS = 8, PLACES = 10, HIDDEN = 64, INNER = 96, REPLICAS =
 /* 2 sentences of 16 words with 2 choices of 8 experts each: 8 places for each expert, and a quarter more. */
 static struct ll_trace *record(bool train)
 {
-    static const struct ll_setting settings[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "8"},
-                                                 {"kv_heads", "4"}, {"ffn_hidden", "96"},      {"seq", "16"},
-                                                 {"experts", "8"},   {"vocabulary", "48"}, {"top_k", "2"}};
+    static const struct ll_setting settings[] = {{"layers", "2"},   {"hidden", "64"},     {"heads", "8"},
+                                                 {"kv_heads", "4"}, {"ffn_hidden", "96"}, {"seq", "16"},
+                                                 {"experts", "8"},  {"vocabulary", "48"}, {"top_k", "2"}};
     return dry_model("moe", train, 2, settings, sizeof settings / sizeof *settings);
 }
 
@@ -62,7 +62,7 @@ static void words_of_all_replicas_choose_experts(void **state)
 {
     (void)state;
     static const struct ll_setting settings[] = {
-        {"layers", "2"},  {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "4"}, {"ffn_hidden", "96"},
+        {"layers", "2"},  {"hidden", "64"},     {"heads", "8"}, {"kv_heads", "4"},  {"ffn_hidden", "96"},
         {"experts", "8"}, {"vocabulary", "48"}, {"top_k", "2"}, {"pass", "decode"}, {"context", "16"}};
     struct ll_trace *trace = dry_model("moe", false, 2, settings, sizeof settings / sizeof *settings),
                     *replica = spread(trace);
@@ -88,7 +88,7 @@ static void devices_of_a_product_send_their_share_of_words(void **state)
     (void)state;
     static const struct ll_setting settings[] = {
         {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "4"}, {"ffn_hidden", "96"},
-        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},   {"capacity", "150"}};
+        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},    {"capacity", "150"}};
     struct ll_diags diags = {0};
     struct ll_parallel divided = plan;
     divided.sequence = true;
@@ -177,7 +177,7 @@ static void the_rest_is_as_it_was(void **state)
     (void)state;
     static const struct ll_setting settings[] = {
         {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "4"}, {"ffn_hidden", "96"},
-        {"seq", "16"},   {"experts", "8"}, {"vocabulary", "48"}, {"top_k", "2"},   {"dtype", "bf16"}};
+        {"seq", "16"},   {"experts", "8"}, {"vocabulary", "48"}, {"top_k", "2"},    {"dtype", "bf16"}};
     struct ll_trace *trace = dry_model("moe", true, 2, settings, sizeof settings / sizeof *settings),
                     *replica = spread(trace);
     uint32_t at = 0;
@@ -320,10 +320,10 @@ static void what_is_of_experts_is_where_they_are(void **state)
     char path[64];
     toy_open(toy, path);
     const struct ll_shape number = {.dtype = LL_F32}, row = {.dim = {5}, .dtype = LL_F32, .rank = 1};
-    struct ll_shape narrow = cube(4, 8, LL_ROLE_INNER, 5);
+    struct ll_shape narrow = cube(4, 8, LL_ROLE_FFN_HIDDEN, 5);
     narrow.dtype = LL_BF16;
     const uint32_t x = toy_bring(toy, cube(4, 6, LL_ROLE_BATCH, 8), LL_INPUT),
-                   w = toy_bring(toy, cube(4, 8, LL_ROLE_INNER, 5), LL_WEIGHT),
+                   w = toy_bring(toy, cube(4, 8, LL_ROLE_FFN_HIDDEN, 5), LL_WEIGHT),
                    scale = toy_bring(toy, number, LL_INPUT), scales = toy_bring(toy, row, LL_INPUT),
                    flow = toy_bring(toy, cube(4, 6, LL_ROLE_BATCH, 5), LL_INPUT);
     uint32_t y = does(toy, LL_OP_BATCH_MATMUL, LL_PHASE_FORWARD, x, w, NULL);
@@ -356,11 +356,11 @@ static void rows_alone_are_gathered_where_experts_are(void **state)
     struct ll_shape numbers = cube(4, 3, LL_ROLE_BATCH, 1), all_numbers = cube(4, 6, LL_ROLE_BATCH, 1);
     numbers.rank = all_numbers.rank = 2;
     uint32_t x = toy_bring(toy, cube(4, 3, LL_ROLE_BATCH, 8), LL_INPUT),
-             w = toy_bring(toy, cube(4, 4, LL_ROLE_INNER, 5), LL_WEIGHT),
+             w = toy_bring(toy, cube(4, 4, LL_ROLE_FFN_HIDDEN, 5), LL_WEIGHT),
              places = toy_bring(toy, numbers, LL_INPUT);
     x = becomes(toy, LL_OP_ALL_GATHER, x, cube(4, 6, LL_ROLE_BATCH, 8));
     becomes(toy, LL_OP_ALL_GATHER, places, all_numbers);
-    w = becomes(toy, LL_OP_ALL_GATHER, w, cube(4, 8, LL_ROLE_INNER, 5));
+    w = becomes(toy, LL_OP_ALL_GATHER, w, cube(4, 8, LL_ROLE_FFN_HIDDEN, 5));
     does(toy, LL_OP_BATCH_MATMUL, LL_PHASE_FORWARD, x, w, NULL);
     struct ll_trace *replica = spread_among_two(toy_close(toy, path));
     assert_ops(replica, expected, sizeof expected / sizeof *expected);
@@ -374,7 +374,7 @@ static void wider_results_stay_so(void **state)
     struct toy *toy = calloc(1, sizeof *toy);
     char path[64];
     toy_open(toy, path);
-    struct ll_shape x = cube(4, 6, LL_ROLE_BATCH, 8), w = cube(4, 8, LL_ROLE_INNER, 5);
+    struct ll_shape x = cube(4, 6, LL_ROLE_BATCH, 8), w = cube(4, 8, LL_ROLE_FFN_HIDDEN, 5);
     x.dtype = w.dtype = LL_BF16;
     const struct ll_shape y = cube(4, 6, LL_ROLE_BATCH, 5);
     const uint32_t inputs[] = {toy_bring(toy, x, LL_INPUT), toy_bring(toy, w, LL_WEIGHT)},
@@ -428,7 +428,7 @@ static void all_layers_are_multiples_or_none(void **state)
         for (int layer = 0; layer < 2; layer++) {
             uint64_t experts = layer == last ? 3 : 4;
             uint32_t inputs[] = {toy_bring(toy, cube(experts, 6, LL_ROLE_BATCH, 8), LL_INPUT),
-                                 toy_bring(toy, cube(experts, 8, LL_ROLE_INNER, 5), LL_WEIGHT)};
+                                 toy_bring(toy, cube(experts, 8, LL_ROLE_FFN_HIDDEN, 5), LL_WEIGHT)};
             toy_op(toy, LL_OP_BATCH_MATMUL, LL_PHASE_FORWARD, inputs, 2, NULL, 0, LL_ACTIVATION, NULL);
         }
         struct ll_trace *trace = toy_close(toy, path);
@@ -461,7 +461,7 @@ static void what_has_experts_is_known_by_its_first_dimension(void **state)
 {
     (void)state;
     static const enum ll_memory_class kept[] = {LL_WEIGHT, LL_OPTIMIZER, LL_GRADIENT};
-    struct ll_desc desc = {.shape = cube(8, 64, LL_ROLE_INNER, 96)};
+    struct ll_desc desc = {.shape = cube(8, 64, LL_ROLE_FFN_HIDDEN, 96)};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         desc.memory = kept[i];
         assert_true(ll_is_of_experts(&desc));

@@ -14,8 +14,8 @@
 
 enum { TOKENS = 64, FEATURES = 32, WIDE = 48, WORDS = 100 };
 
-static const struct ll_setting of_two_layers[] = {{"layers", "2"},     {"hidden", "64"}, {"heads", "4"},
-                                                  {"ffn_hidden", "96"},     {"seq", "16"},    {"kv_heads", "2"},
+static const struct ll_setting of_two_layers[] = {{"layers", "2"},      {"hidden", "64"}, {"heads", "4"},
+                                                  {"ffn_hidden", "96"}, {"seq", "16"},    {"kv_heads", "2"},
                                                   {"vocabulary", "48"}};
 
 static const struct ll_attr across = {LL_ATTR_TRANSPOSE_B, {.count = 1}},
@@ -49,7 +49,7 @@ static struct ll_trace *record_training(unsigned steps)
     toy_open(toy, path);
     uint32_t table = toy_bring(toy, half(WORDS, FEATURES, LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN), LL_WEIGHT),
              head = toy_bring(toy, half(WIDE, WORDS, LL_ROLE_HIDDEN, LL_ROLE_VOCABULARY), LL_WEIGHT),
-             w = toy_bring(toy, half(FEATURES, WIDE, LL_ROLE_HIDDEN, LL_ROLE_INNER), LL_WEIGHT),
+             w = toy_bring(toy, half(FEATURES, WIDE, LL_ROLE_HIDDEN, LL_ROLE_FFN_HIDDEN), LL_WEIGHT),
              which = toy_bring(toy, indices, LL_INPUT),
              dlogits = toy_bring(toy, half(TOKENS, WORDS, LL_ROLE_BATCH, LL_ROLE_VOCABULARY), LL_INPUT);
     for (unsigned step = 0; step < steps; step++) {
@@ -453,12 +453,12 @@ static void check_spread(const char *model, const struct ll_setting *settings, s
 static void products_are_the_same_on_many_devices(void **state)
 {
     (void)state;
-    const struct ll_setting settings[] = {{"layers", "4"},     {"hidden", "64"}, {"heads", "16"},
-                                          {"kv_heads", "2"},  {"ffn_hidden", "96"},  {"seq", "16"},
+    const struct ll_setting settings[] = {{"layers", "4"},     {"hidden", "64"},     {"heads", "16"},
+                                          {"kv_heads", "2"},   {"ffn_hidden", "96"}, {"seq", "16"},
                                           {"vocabulary", "48"}};
-    const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},    {"heads", "4"},
-                                         {"ffn_hidden", "96"},    {"seq", "16"},       {"experts", "4"},
-                                         {"kv_heads", "4"}, {"vocabulary", "48"}};
+    const struct ll_setting experts[] = {{"layers", "2"},      {"hidden", "64"},    {"heads", "4"},
+                                         {"ffn_hidden", "96"}, {"seq", "16"},       {"experts", "4"},
+                                         {"kv_heads", "4"},    {"vocabulary", "48"}};
     struct ll_parallel plan = {.tensor = 8, .context = 1, .data = 1, .pipeline = 1, .expert = 1, .chunks = 1};
     check_spread("llama", settings, 7, &plan, 8); /* copies of key heads */
     plan.tensor = 2;

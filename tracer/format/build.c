@@ -54,17 +54,31 @@ static uint64_t next_or_none(struct columns *columns, enum ll_definitions_tag ta
     return columns->of[tag] ? next(columns, tag) : 0;
 }
 
+/* Names that files of version 0.1 have for what is called otherwise now. */
+static const struct {
+    const char *old, *now;
+} renamed[] = {{"inner", "ffn_hidden"}};
+
+static uint32_t find_text(const char *text, const char *const *names, uint32_t count)
+{
+    uint32_t i = 0; /* most differ in the first letter */
+    while (i < count && (names[i][0] != text[0] || strcmp(names[i], text) != 0))
+        i++;
+    return i;
+}
+
 /* The place of a text among names, `count` when it is none of them or is lost. */
 static uint32_t find_name(const struct ll_trace_build *build, uint64_t string, const char *const *names,
                           uint32_t count)
 {
-    uint32_t at = ll_build_place(&build->strings, string), i = 0;
+    uint32_t at = ll_build_place(&build->strings, string);
     if (at == LL_NONE)
         return count;
-    const char *text = build->trace->strings[at]; /* most differ in the first letter */
-    while (i < count && (names[i][0] != text[0] || strcmp(names[i], text) != 0))
-        i++;
-    return i;
+    uint32_t found = find_text(build->trace->strings[at], names, count);
+    for (size_t i = 0; found == count && i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(build->trace->strings[at], renamed[i].old) == 0)
+            found = find_text(renamed[i].now, names, count);
+    return found;
 }
 
 #define FIND(build, string, names) find_name(build, string, names, sizeof names / sizeof names[0])

@@ -29,8 +29,8 @@ enum { LL_MAX_RANK = 8 };
     X(C64, "c64", 64)                                                                                        \
     X(C128, "c128", 128)
 
-/* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. INNER: the
- * features inside of a feed-forward layer, which is wider than what it reads. */
+/* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. FFN_HIDDEN:
+ * the features inside of a feed-forward layer, which is wider than what it reads. */
 #define LL_ROLE_LIST(X)                                                                                      \
     X(PLAIN, "")                                                                                             \
     X(BATCH, "batch")                                                                                        \
@@ -42,7 +42,7 @@ enum { LL_MAX_RANK = 8 };
     X(SPATIAL, "spatial")                                                                                    \
     X(CLASSES, "classes")                                                                                    \
     X(EXPERTS, "experts")                                                                                    \
-    X(INNER, "inner")
+    X(FFN_HIDDEN, "ffn_hidden")
 
 /* Why a tensor occupies memory. */
 #define LL_MEMORY_LIST(X)                                                                                    \

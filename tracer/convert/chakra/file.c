@@ -357,6 +357,8 @@ static bool read_roles(const char *word, size_t length, struct ll_shape *shape)
         unsigned role = 0;
         while (role < LL_ROLE_COUNT && !is_word(word, part, ll_role_name((enum ll_role)role)))
             role++;
+        if (role == LL_ROLE_COUNT && is_word(word, part, "inner")) /* as version 0.1 called it */
+            role = LL_ROLE_FFN_HIDDEN;
         if (role == LL_ROLE_COUNT || (word[part] == ',') != (i + 1u < shape->rank))
             return false;
         shape->role[i] = (uint8_t)role;
