@@ -558,6 +558,20 @@ static bool rests_on_the_same(struct ll_store *store, const uint64_t *workload_h
     return same;
 }
 
+/* Changes the journal mode. SQLite does not wait for others where a mode changes, so this tries again every
+ * 50 ms while they read or write. False on other trouble, or when they still do after all tries. */
+static bool change_mode(struct ll_store *store, const char *pragma, int tries)
+{
+    const struct timespec pause = {0, 50000000};
+    while (!ll_database_run(store->database, pragma)) {
+        if (!ll_database_busy(store->database) || --tries <= 0)
+            return false;
+        ll_database_trouble(store->database);
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 /* The mode is kept in the file, so it is not set before it is known to be ours. */
 static bool open_store(struct ll_store *store, const struct ll_store_facts *facts, enum ll_status *status,
                        struct ll_diags *diags)
@@ -573,7 +587,7 @@ static bool open_store(struct ll_store *store, const struct ll_store_facts *fact
         *status = LL_OK;
         return false;
     }
-    return (ll_database_run(store->database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL") &&
+    return (change_mode(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", 200) &&
             (empty ? begin_anew(store, facts) : write_facts(store, facts->facts, facts->count)) &&
             prepare_all(store)) ||
            complain(store, diags);
@@ -619,17 +633,8 @@ struct ll_store *ll_store_open(const char *path, const struct ll_space *space,
  * database already: who reads just then is waited for, and one that goes on reading is let be. */
 static bool leave_log(struct ll_store *store, struct ll_diags *diags)
 {
-    enum { TRIES = 40 };
-    const struct timespec pause = {0, 50000000};
-    for (int i = 0; i < TRIES; i++) {
-        if (ll_database_run(store->database, "PRAGMA journal_mode = DELETE"))
-            return true;
-        if (!ll_database_busy(store->database))
-            return !store->complained && complain(store, diags);
-        ll_database_trouble(store->database);
-        nanosleep(&pause, NULL);
-    }
-    return true;
+    return change_mode(store, "PRAGMA journal_mode = DELETE", 40) || ll_database_busy(store->database) ||
+           (!store->complained && complain(store, diags));
 }
 
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
